@@ -1,0 +1,67 @@
+import pickle
+
+import pytest
+from headrace.formats import errors
+
+CODES = {
+    1: "CancelledError",
+    2: "UnknownError",
+    3: "InvalidArgumentError",
+    4: "DeadlineExceededError",
+    5: "NotFoundError",
+    6: "AlreadyExistsError",
+    7: "PermissionDeniedError",
+    8: "ResourceExhaustedError",
+    9: "FailedPreconditionError",
+    10: "AbortedError",
+    11: "OutOfRangeError",
+    12: "UnimplementedError",
+    13: "InternalError",
+    14: "UnavailableError",
+    15: "DataLossError",
+    16: "UnauthenticatedError",
+}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_has_its_class_and_back(code):
+    error = errors.from_code(code, "text", node_name="n")
+    assert type(error).__name__ == CODES[code]
+    assert (error.code, error.error_code, error.message, error.node_name) == (
+        code,
+        code,
+        "text",
+        "n",
+    )
+    assert errors.exception_type_from_error_code(code) is type(error)
+    assert errors.error_code_from_exception_type(type(error)) == code
+
+
+def test_constructor_has_tensorflows_argument_order():
+    class FakeOp:
+        name = "layer1/logits"
+
+    error = errors.InvalidArgumentError("node_def", FakeOp, "inner sizes differ")
+    assert (error.node_def, error.op, error.message) == ("node_def", FakeOp, "inner sizes differ")
+    assert error.node_name == "layer1/logits"
+    assert str(error) == "inner sizes differ"
+    assert errors.OpError(None, None, "m", errors.ABORTED).code == errors.ABORTED
+
+
+def test_errors_keep_their_fields_through_pickle():
+    error = errors.DataLossError(None, None, "torn", path="/tmp/x", offset=12, node_name="r")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is errors.DataLossError
+    assert (copy.message, copy.path, copy.offset, copy.node_name, copy.code) == (
+        "torn",
+        "/tmp/x",
+        12,
+        "r",
+        15,
+    )
+
+
+def test_a_code_from_a_newer_peer_is_unknown_but_kept():
+    error = errors.from_code(99, "new")
+    assert isinstance(error, errors.UnknownError)
+    assert error.code == 99
