@@ -1,0 +1,127 @@
+"""Every message and enum has the fields, numbers and types of TensorFlow's of the same name."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from headrace.formats import proto
+
+pytestmark = pytest.mark.peer
+
+OURS = sorted(p.stem for p in Path(proto.__file__).parent.glob("*.proto"))
+
+THEIRS = [
+    "framework.graph", "framework.step_stats", "framework.summary", "framework.kernel_def",
+    "framework.device_attributes", "framework.variable", "framework.cost_graph",
+    "framework.reader_base", "framework.op_def", "framework.types",
+    "protobuf.config", "protobuf.meta_graph", "protobuf.queue_runner", "protobuf.control_flow",
+    "protobuf.saved_model", "protobuf.tensor_bundle", "protobuf.tensorflow_server",
+    "protobuf.named_tensor", "protobuf.device_properties", "protobuf.error_codes",
+    "util.event", "example.example",
+]  # fmt: skip
+
+
+def _collect(module_names):
+    messages, enums, seen = {}, {}, set()
+
+    def walk(file):
+        if file.name in seen or file.name.startswith("google/"):
+            return
+        seen.add(file.name)
+        messages.update(file.message_types_by_name)
+        enums.update(file.enum_types_by_name)
+        for dependency in file.dependencies:
+            walk(dependency)
+
+    for name in module_names:
+        walk(importlib.import_module(name).DESCRIPTOR)
+    return messages, enums
+
+
+@pytest.fixture(scope="module")
+def both():
+    import tensorflow  # noqa: F401  (registers all of its files)
+
+    ours = _collect(f"headrace.formats.proto.{name}_pb2" for name in OURS)
+    theirs = _collect(f"tensorflow.core.{name}_pb2" for name in THEIRS)
+    return ours, theirs
+
+
+def _relative(descriptor):
+    """The name without the package, which is all that may differ."""
+    full = descriptor.full_name
+    if descriptor.file.name.startswith("google/"):
+        return full
+    return full.removeprefix(descriptor.file.package + ".")
+
+
+def _field(field):
+    message, enum, oneof = field.message_type, field.enum_type, field.containing_oneof
+    return {
+        "name": field.name,
+        "number": field.number,
+        "type": field.type,
+        "repeated": field.is_repeated,
+        "packed": field.is_packed if field.is_repeated else None,
+        # entries of a map always have both fields, whatever the syntax says
+        "presence": field.has_presence and not field.containing_type.GetOptions().map_entry,
+        "message": message and _relative(message),
+        "enum": enum and _relative(enum),
+        # proto3 keeps the presence of an optional field in a oneof of its own
+        "oneof": None if oneof is None or oneof.name == f"_{field.name}" else oneof.name,
+        "default": field.default_value if field.type != FieldDescriptor.TYPE_MESSAGE else None,
+    }
+
+
+def _enum(enum):
+    return {"name": _relative(enum), "values": {v.name: v.number for v in enum.values}}
+
+
+def _message(message):
+    return {
+        "name": _relative(message),
+        "is_map": message.GetOptions().map_entry,
+        "fields": [_field(f) for f in sorted(message.fields, key=lambda f: f.number)],
+        "enums": sorted((_enum(e) for e in message.enum_types), key=lambda e: e["name"]),
+        "nested": sorted((_message(m) for m in message.nested_types), key=lambda m: m["name"]),
+    }
+
+
+def test_every_message_of_ours_is_field_by_field_theirs(both):
+    (ours, _), (theirs, _) = both
+    assert len(ours) > 120
+    assert set(ours) <= set(theirs)
+    for name, message in ours.items():
+        assert _message(message) == _message(theirs[name])
+
+
+def test_every_enum_of_ours_has_their_values(both):
+    (_, ours), (_, theirs) = both
+    assert set(ours) <= set(theirs)
+    for name, enum in ours.items():
+        assert _enum(enum) == _enum(theirs[name])
+
+
+def test_what_we_leave_out_is_this(both):
+    (ours, our_enums), (theirs, their_enums) = both
+    assert set(theirs) - set(ours) == {
+        "RequestedExitCode",
+        "WatchdogConfig",
+        "WorkerHeartbeatRequest",
+        "WorkerHeartbeatResponse",
+    }
+    assert set(their_enums) - set(our_enums) == {"WorkerHealth", "WorkerShutdownMode"}
+
+
+def test_reserved_numbers_are_theirs(both):
+    from google.protobuf import descriptor_pb2
+
+    def reserved(message):
+        copy = descriptor_pb2.DescriptorProto()
+        message.CopyToProto(copy)
+        return sorted((r.start, r.end) for r in copy.reserved_range)
+
+    (ours, _), (theirs, _) = both
+    for name, message in ours.items():
+        assert reserved(message) == reserved(theirs[name]), name
