@@ -1,0 +1,178 @@
+"""Every op there is, by name: its signature, its OpDef, the family that it belongs to.
+
+The lines lie in ops/<family>.ops. They are indexed by name at the first look-up, and each is
+parsed when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+
+from headrace.formats.op_signature import (
+    NO_DEFAULT,
+    Arg,
+    Attr,
+    Signature,
+    from_op_def,
+    parse_signature,
+    to_op_def,
+)
+
+TYPE_CHECKING = False  # typing itself is not imported: it takes longer than this module
+if TYPE_CHECKING:
+    from headrace.formats.proto.op_pb2 import OpDef
+
+__all__ = [
+    "NO_DEFAULT",
+    "Arg",
+    "Attr",
+    "Signature",
+    "family",
+    "find",
+    "names",
+    "op_def",
+    "register",
+    "signature",
+]
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "ops")
+_ENTRY = re.compile(r"^([A-Za-z_]\w*)\(.*(?:(?<=\\)\n.*)*", re.MULTILINE)
+FOREIGN = "foreign"  # the family of ops that a library from outside brought
+
+_lock = threading.RLock()
+_lines: dict[
+    str, tuple[str, str]
+] = {}  # name -> (family, text); empty until the first look-up
+_parsed: dict[str, Signature] = {}
+_foreign: dict[str, Signature] = {}
+_foreign_read = False
+
+
+def names() -> list[str]:
+    """All ops' names, sorted; with those of installed libraries from outside."""
+    _read_entry_points()
+    return sorted({*_index(), *_foreign})
+
+
+def find(name: str) -> Signature | None:
+    """The signature of an op, or None where nobody has it."""
+    found = _parsed.get(name)
+    if found is not None:
+        return found
+    line = _index().get(name)
+    if line is not None:
+        found = _parsed[name] = parse_signature(line[1])
+        return found
+    _read_entry_points()
+    return _foreign.get(name)
+
+
+def signature(name: str) -> Signature:
+    """The signature of an op.
+
+    Raises: NotFoundError naming ops of similar names.
+    """
+    found = find(name)
+    if found is not None:
+        return found
+    from difflib import get_close_matches
+
+    from headrace.formats.errors import NotFoundError
+
+    near = get_close_matches(name, names(), n=3)
+    remedy = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else "install the library that has it"
+    )
+    raise NotFoundError(
+        None, None, f"no op named {name!r} is in the catalogue: {remedy}"
+    )
+
+
+def op_def(name: str) -> OpDef:
+    """The OpDef message of an op (a new one, the caller's to change).
+
+    Raises: NotFoundError naming ops of similar names.
+    """
+    return to_op_def(signature(name))
+
+
+def family(name: str) -> str:
+    """The stem of the files in which everything about an op is found.
+
+    Returns: "matmul", "pooling", …; "foreign" for an op from outside.
+    Raises: NotFoundError naming ops of similar names.
+    """
+    line = _index().get(name)
+    if line is not None:
+        return line[0]
+    signature(name)
+    return FOREIGN
+
+
+def register(op_list: bytes) -> list[str]:
+    """Adds the ops of an OpList message; the catalogue's own ops cannot be replaced.
+
+    Returns: the names of the ops.
+    Raises: InvalidArgumentError for bytes that are no OpList; AlreadyExistsError for a name that
+      is taken by another signature. Nothing is added then.
+    """
+    from google.protobuf.message import DecodeError
+    from headrace.formats.errors import AlreadyExistsError, InvalidArgumentError
+    from headrace.formats.proto.op_pb2 import OpList
+
+    try:
+        added = [from_op_def(message) for message in OpList.FromString(op_list).op]
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise InvalidArgumentError(
+            None, None, f"not an OpList message: {error}"
+        ) from error
+    with _lock:
+        for new in added:
+            old = _foreign.get(new.name)
+            if new.name in _index() or (old is not None and old != new):
+                raise AlreadyExistsError(
+                    None,
+                    None,
+                    f"op {new.name!r} is in the catalogue already: rename the new one",
+                )
+        _foreign.update((new.name, new) for new in added)
+    return [new.name for new in added]
+
+
+def _index() -> dict[str, tuple[str, str]]:
+    if not _lines:
+        with _lock:
+            if not _lines:
+                _lines.update(_read_lines())
+    return _lines
+
+
+def _read_lines() -> dict[str, tuple[str, str]]:
+    lines: dict[str, tuple[str, str]] = {}
+    for file in sorted(os.listdir(_FOLDER)):
+        stem, extension = os.path.splitext(file)
+        if extension == ".ops":
+            with open(os.path.join(_FOLDER, file), encoding="utf-8") as stream:
+                for match in _ENTRY.finditer(stream.read()):
+                    lines[match.group(1)] = (stem, match.group())
+    return lines
+
+
+def _read_entry_points() -> None:
+    """Registers what installed libraries offer, once, at the first name that is not ours."""
+    global _foreign_read
+    if _foreign_read:
+        return
+    with _lock:
+        if _foreign_read:
+            return
+        _foreign_read = True
+        from headrace.formats.services import OPS, find_service, service_names
+
+        for name in service_names(OPS):
+            offer = find_service(OPS, name)
+            register(offer if isinstance(offer, bytes) else offer())
