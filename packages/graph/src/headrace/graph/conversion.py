@@ -1,0 +1,540 @@
+"""From Python values to tensors: `convert_to_tensor`, `constant`, and who may add to them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.graph.attributes import AttrSet
+from headrace.graph.graph import get_default_graph
+from headrace.graph.node_factory import add_node
+from headrace.graph.op_builder import recipe
+from headrace.graph.operation import Tensor
+from headrace.graph.scopes import check_op_name
+from headrace.graph.tensor_shape import Dimension, TensorShape, as_dims
+
+# (priority, order of registration, types, function); subclasses of a type count as it.
+_conversions: list[tuple[int, int, Any, Callable[..., Any]]] = []
+_conversion_of_type: dict[type, Callable[..., Any] | None] = {}
+
+
+def register_tensor_conversion_function(
+    base_type: Any, conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """Teaches convert_to_tensor another type.
+
+    Args:
+      base_type: a type or tuple of types; subclasses count.
+      conversion_func: `f(value, dtype=None, name=None, as_ref=False)` to a Tensor, or
+        NotImplemented to let the next one try.
+      priority: smaller goes first; equal ones in order of registration.
+    Raises: TypeError for what is no type or no callable.
+    """
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not all(isinstance(t, type) for t in types):
+        raise TypeError("base_type must be a type or a tuple of types.")
+    if not callable(conversion_func):
+        raise TypeError("conversion_func must be callable.")
+    _conversions.append((priority, len(_conversions), types, conversion_func))
+    _conversions.sort(key=lambda entry: entry[:2])
+    _conversion_of_type.clear()
+
+
+def _conversions_of(kind: type) -> list[Callable[..., Any]]:
+    return [entry[3] for entry in _conversions if issubclass(kind, entry[2])]
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+    as_ref: bool = False,
+) -> Tensor:
+    """Returns a value as a Tensor of the default graph.
+
+    Args:
+      value: a Tensor, a variable, an array, a number, a string, lists of these, or an object of
+        a registered type.
+      dtype: type that it must have; inferred where None.
+      name: of the node, should one be made.
+      preferred_dtype: type to take where the value fits it and dtype is None.
+      dtype_hint: the same.
+      as_ref: return a variable's reference instead of its value.
+    Raises: TypeError where nothing converts the value, or to another dtype; ValueError for a
+      tensor of another type or shape.
+    """
+    if type(value) is Tensor:
+        if dtype is not None:
+            wanted = as_dtype(dtype)
+            if value.dtype.base_dtype is not wanted.base_dtype:
+                raise ValueError(
+                    f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                    f"{value.dtype.name}: {value!r}"
+                )
+        return value
+    if dtype is not None:
+        dtype = as_dtype(dtype).base_dtype
+    kind = type(value)
+    if kind in _CONSTANT_KINDS:  # nothing registered can be about these
+        return _convert_constant(value, dtype, name, preferred_dtype or dtype_hint)
+    hint = preferred_dtype if preferred_dtype is not None else dtype_hint
+    for function in _conversions_of(kind):
+        result: Any = NotImplemented
+        if dtype is None and hint is not None:
+            try:
+                result = function(value, dtype=as_dtype(hint), name=name, as_ref=as_ref)
+            except (TypeError, ValueError):
+                result = NotImplemented
+        if result is NotImplemented:
+            result = function(value, dtype=dtype, name=name, as_ref=as_ref)
+        if result is NotImplemented:
+            continue
+        if not isinstance(result, Tensor):
+            raise RuntimeError(
+                f"Conversion function {function!r} for type {kind} returned non-Tensor: {result!r}"
+            )
+        if dtype is not None and result.dtype.base_dtype is not dtype:
+            raise RuntimeError(
+                f"Conversion function {function!r} for type {kind} returned incompatible dtype: "
+                f"requested = {dtype.name}, actual = {result.dtype.name}"
+            )
+        return result
+    return _convert_constant(value, dtype, name, hint)
+
+
+def _convert_constant(value: Any, dtype: DType | None, name: str | None, hint: Any) -> Tensor:
+    if dtype is None and hint is not None:
+        try:
+            return constant(value, as_dtype(hint), name=name or "Const")
+        except (TypeError, ValueError):
+            pass
+    return constant(value, dtype, name=name or "Const")
+
+
+def convert_n_to_tensor(
+    values: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
+) -> list[Tensor]:
+    """Converts each of several values."""
+    return [
+        convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}", preferred_dtype)
+        for i, v in enumerate(values)
+    ]
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """Converts a value, but leaves IndexedSlices and SparseTensors as they are."""
+    from headrace.graph.indexed_slices import IndexedSlices, SparseTensor
+
+    if isinstance(value, (IndexedSlices, SparseTensor)):
+        if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype "
+                f"{value.dtype.name}"
+            )
+        return value
+    return convert_to_tensor(value, dtype, name)
+
+
+internal_convert_to_tensor = convert_to_tensor
+
+
+# ---- constants ----------------------------------------------------------------------------------
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A tensor whose value is in the graph.
+
+    Args:
+      value: number, string, array, or lists of these.
+      dtype: type; inferred where None (float32 for Python floats, int32 for ints that fit).
+      shape: shape to take; a single element, or too few, are filled up by the last one.
+      name: of the node.
+      verify_shape: refuse to fill up.
+    Raises: TypeError for a value that dtype cannot hold; ValueError for too many elements.
+    """
+    graph = graph_for_constant()
+    key = None
+    attrs = None
+    if shape is None and type(value) in _CACHED_KINDS and (dtype is None or type(dtype) is DType):
+        number = 0 if dtype is None else dtype.as_datatype_enum
+        # 0.0 equals -0.0, and nothing equals nan: these are written out.
+        key = (type(value), value if value else repr(value), number)
+        attrs = _scalar_sets.get(key)
+    if attrs is None:
+        array, number = make_array(value, dtype, shape, verify_shape)
+        attrs = AttrSet(
+            "Const",
+            recipe("Const").signature,
+            {"value": array, "dtype": number},
+            (as_dtype(number),),
+        )
+        if key is not None and value == value and not (type(value) is str and len(value) > 64):
+            if len(_scalar_sets) >= 4096:
+                _scalar_sets.clear()
+            _scalar_sets[key] = attrs
+    attrs.shapes[()] = (attrs.values["value"].shape,)
+    scope = graph._local.scope
+    if name[-1:] == "/":
+        full = name[:-1]
+    else:
+        check_op_name(name)
+        full = graph.unique_name(name)
+    return add_node(graph, scope, "Const", (), attrs, full)._outputs
+
+
+def graph_for_constant() -> Any:
+    """The default graph."""
+    return get_default_graph()
+
+
+_scalar_sets: dict[Any, AttrSet] = {}
+_CACHED_KINDS = frozenset((bool, int, float, str))
+_CONSTANT_KINDS = frozenset((bool, int, float, complex, str, bytes, np.ndarray))
+
+
+def constant_v1(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """The same as `constant`."""
+    return constant(value, dtype, shape, name, verify_shape)
+
+
+def make_array(
+    value: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+) -> tuple[np.ndarray, int]:
+    """Returns the array that a constant holds (read-only, its own), and its DataType.
+
+    Raises: as `constant`.
+    """
+    wanted = None if dtype is None else as_dtype(dtype).base_dtype
+    if hasattr(value, "tensor_shape"):  # TensorProto
+        from headrace.formats.tensor_codec import to_array
+
+        value = to_array(value)
+    array, found = _array_and_type(value, wanted)
+    if shape is not None:
+        array = _filled(array, as_dims(shape), verify_shape)
+    array.flags.writeable = False
+    return array, found.as_datatype_enum
+
+
+def _array_and_type(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    kind = type(value)
+    if wanted is not None and kind is float and wanted.is_floating:
+        return np.array(value, wanted.as_numpy_dtype), wanted
+    if wanted is None and kind is float:
+        return np.array(value, np.float32), as_dtype(1)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return _from_numpy(value, wanted)
+    if isinstance(value, TensorShape):
+        value = value.as_list()
+        if None in value:
+            raise ValueError(
+                f"Cannot convert a partially known TensorShape {TensorShape(value)} to a Tensor: "
+                "use hr.shape for what is known in a run only"
+            )
+    return _from_python(value, wanted)
+
+
+def _from_numpy(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    array = np.asarray(value)
+    if array.dtype.kind in "SUO":
+        return _from_strings(array, wanted)
+    own = as_dtype(array.dtype)
+    if wanted is None or wanted is own:
+        # A copy in order: the caller may go on writing to the array.
+        return np.array(array, own.as_numpy_dtype, order="C"), own
+    if wanted.is_quantized:
+        return np.array(array).astype(wanted.as_numpy_dtype), wanted
+    # As in TF 1.x an array is cast to whatever is asked for, unless that would drop a part of it.
+    if wanted.as_datatype_enum == 7 or (own.is_complex and not wanted.is_complex):
+        raise _refused(value, wanted)
+    return np.array(array).astype(wanted.as_numpy_dtype), wanted
+
+
+def _from_strings(array: np.ndarray, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    if array.dtype.kind == "O":
+        flat = array.ravel()
+        if not all(isinstance(v, (str, bytes)) for v in flat):
+            if wanted is None or wanted.as_datatype_enum != 7:
+                return _from_python(array.tolist(), wanted)
+            raise _refused(array, wanted)
+    if wanted is not None and wanted.as_datatype_enum != 7:
+        raise _refused(array, wanted)
+    made = np.empty(array.shape, object)
+    flat_in = array.ravel()
+    flat_out = made.reshape(-1)
+    for i, v in enumerate(flat_in):
+        flat_out[i] = v.encode() if isinstance(v, str) else bytes(v)
+    return made, as_dtype(7)
+
+
+def _from_python(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    value = _unwrapped(value)
+    kinds: set[str] = set()
+    _collect_kinds(value, kinds)
+    if "other" in kinds:
+        raise _refused(value, wanted)
+    if "str" in kinds:
+        if len(kinds) > 1 or (wanted is not None and wanted.as_datatype_enum != 7):
+            raise _refused(value, wanted)
+        return _from_strings(_object_array(value), wanted)
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise ValueError(
+            f"Argument must be a dense tensor: {value!r} - its rows have different lengths"
+        ) from None
+    except OverflowError:
+        raise _refused(value, wanted) from None
+    if array.dtype.kind == "O":
+        raise _refused(value, wanted)
+    if wanted is None:
+        return _inferred(array, kinds)
+    if not _python_fits(kinds, wanted):
+        raise _refused(value, wanted)
+    if wanted.is_integer and array.size:
+        low, high = int(wanted.min), int(wanted.max)
+        if int(array.min()) < low or int(array.max()) > high:
+            raise _refused(value, wanted)
+    if wanted.is_quantized:
+        made = np.empty(array.shape, wanted.as_numpy_dtype)
+        made[wanted.name] = array
+        return made, wanted
+    return np.array(array.astype(wanted.as_numpy_dtype)), wanted
+
+
+def _inferred(array: np.ndarray, kinds: set[str]) -> tuple[np.ndarray, DType]:
+    if array.dtype.kind == "f" and "numpy" not in kinds:
+        return array.astype(np.float32), as_dtype(1)
+    if array.dtype.kind in "iu" and "numpy" not in kinds:
+        if array.size == 0 or (int(array.max()) < 2**31 and int(array.min()) >= -(2**31)):
+            return array.astype(np.int32), as_dtype(3)
+        if array.dtype.kind == "u":
+            raise _refused(array, as_dtype(9))
+        return array, as_dtype(9)
+    if array.size == 0 and not kinds:  # [] and the like
+        return array.astype(np.float32), as_dtype(1)
+    return array, as_dtype(array.dtype)
+
+
+def _python_fits(kinds: set[str], wanted: DType) -> bool:
+    if wanted.as_datatype_enum == 7:
+        return not kinds
+    if wanted.is_bool:
+        return kinds <= {"bool", "numpy"}
+    if wanted.is_complex:
+        return "bool" not in kinds
+    if wanted.is_floating:
+        return not kinds & {"bool", "complex"}
+    if wanted.is_integer or wanted.is_quantized:
+        return not kinds & {"bool", "complex", "float"}
+    return False
+
+
+def _collect_kinds(value: Any, kinds: set[str]) -> None:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            _collect_kinds(item, kinds)
+    elif isinstance(value, (bool, np.bool_)):
+        kinds.add("bool")
+    elif isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.kind in "SUO":
+            kinds.add("str")
+        else:
+            kinds.add("numpy")
+            kinds.add({"f": "float", "c": "complex", "b": "bool"}.get(value.dtype.kind, "int"))
+    elif isinstance(value, numbers.Integral):
+        kinds.add("int")
+    elif isinstance(value, numbers.Real):
+        kinds.add("float")
+    elif isinstance(value, numbers.Complex):
+        kinds.add("complex")
+    elif isinstance(value, (str, bytes)):
+        kinds.add("str")
+    else:
+        kinds.add("other")
+
+
+def _unwrapped(value: Any) -> Any:
+    """Dimensions as ints, at any depth; None among sizes is refused later, with its text."""
+    if isinstance(value, Dimension):
+        return value.value
+    if isinstance(value, TensorShape):
+        return value.as_list()
+    if isinstance(value, (list, tuple)):
+        return [_unwrapped(v) for v in value]
+    if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value)
+    return value
+
+
+def _object_array(value: Any) -> np.ndarray:
+    if isinstance(value, (str, bytes)):
+        array = np.empty((), object)
+        array[()] = value
+        return array
+    array = np.array(value, object)
+    return array
+
+
+def _refused(value: Any, wanted: DType | None) -> TypeError:
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    if wanted is None:
+        return TypeError(
+            f"Failed to convert object of type {type(value)} to Tensor. Contents: {shown}. "
+            "Consider casting elements to a supported type."
+        )
+    return TypeError(
+        f"Expected {wanted.name}, but got {shown} of type '{type(value).__name__}'."
+    )
+
+
+def _filled(array: np.ndarray, dims: Any, verify: bool) -> np.ndarray:
+    if dims is None or None in dims:
+        raise ValueError(f"a constant needs a fully defined shape, not {TensorShape(dims)}")
+    size = 1
+    for d in dims:
+        size *= d
+    if array.size == size:
+        if verify and array.shape != dims:
+            raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+        return array.reshape(dims)
+    if verify:
+        raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+    if array.size > size or array.size == 0:
+        raise ValueError(
+            f"Too many elements provided. Needed at most {size}, but received {array.size}"
+            if array.size
+            else f"no element provided to fill shape {list(dims)}"
+        )
+    made = np.empty(size, array.dtype)
+    made[: array.size] = array.ravel()
+    made[array.size :] = array.ravel()[-1]
+    return made.reshape(dims)
+
+
+def _convert_shape(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    if isinstance(value, Dimension):
+        if value.value is None:
+            raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value}")
+        number = value.value
+        wide = number > 2**31 - 1
+    else:
+        if not value.is_fully_defined():
+            raise ValueError(
+                f"Cannot convert a partially known TensorShape to a Tensor: {value}"
+            )
+        number = value.as_list()
+        wide = any(d > 2**31 - 1 for d in number)
+    if dtype is not None and as_dtype(dtype).as_datatype_enum not in (3, 9):
+        raise TypeError(f"Cannot convert a TensorShape to dtype: {as_dtype(dtype).name}")
+    return constant(number, dtype or (9 if wide else 3), name=name or "shape_as_tensor")
+
+
+register_tensor_conversion_function((TensorShape, Dimension), _convert_shape, 100)
+
+
+def _convert_sequence(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    """A list with tensors in it becomes a Pack."""
+    if not _has_tensor(value):
+        return NotImplemented
+    return pack_sequence(value, dtype, name or "packed")
+
+
+def _has_tensor(value: Any) -> bool:
+    for item in value:
+        if type(item) is Tensor or hasattr(item, "_as_graph_element"):
+            return True
+        if isinstance(item, (list, tuple)) and _has_tensor(item):
+            return True
+        if _converts(item):
+            return True
+    return False
+
+
+def _converts(item: Any) -> bool:
+    return not isinstance(item, (int, float, str, bytes, np.ndarray, list, tuple)) and any(
+        issubclass(type(item), entry[2]) and entry[0] < 100 for entry in _conversions
+    )
+
+
+def pack_sequence(value: Any, dtype: Any, name: str) -> Tensor:
+    """Stacks lists of tensors and numbers, at any depth, into one tensor."""
+    from headrace.graph.op_builder import op
+
+    if dtype is None:
+        dtype = _first_type(value)
+    graph = get_default_graph()
+    with graph.name_scope(name) as scope:
+        items = []
+        for i, item in enumerate(value):
+            if isinstance(item, (list, tuple)) and _has_tensor(item):
+                items.append(pack_sequence(item, dtype, str(i)))
+            else:
+                items.append(convert_to_tensor(item, dtype, name=str(i)))
+        return op("Pack", items, name=scope)
+
+
+def _first_type(value: Any) -> DType | None:
+    for item in value:
+        if isinstance(item, (list, tuple)):
+            found = _first_type(item)
+            if found is not None:
+                return found
+        elif isinstance(getattr(item, "dtype", None), DType):
+            return item.dtype.base_dtype
+    return None
+
+
+register_tensor_conversion_function((list, tuple), _convert_sequence, 99)
+
+
+# ---- TensorProto ---------------------------------------------------------------------------------
+
+
+def make_tensor_proto(
+    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+) -> Any:
+    """Returns a TensorProto message of a value. Raises: as `constant`."""
+    from headrace.formats.tensor_codec import to_proto
+
+    return to_proto(make_array(values, dtype, shape, verify_shape)[0])
+
+
+def make_ndarray(tensor: Any) -> np.ndarray:
+    """Returns the array in a TensorProto message."""
+    from headrace.formats.tensor_codec import to_array
+
+    return to_array(tensor)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a tensor, a sparse tensor or a variable."""
+    from headrace.graph.indexed_slices import IndexedSlices, SparseTensor
+
+    return isinstance(x, (Tensor, SparseTensor, IndexedSlices)) or hasattr(x, "_as_graph_element")

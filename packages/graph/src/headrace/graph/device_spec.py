@@ -1,0 +1,135 @@
+"""Device names: "/job:worker/replica:0/task:1/device:GPU:0", in full or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+
+class DeviceSpec:
+    """A device name taken apart; a part that is None is left open.
+
+    Args:
+      job: "worker", ...
+      replica: number.
+      task: number.
+      device_type: "CPU", "GPU", ...
+      device_index: number; None stands for "*".
+    """
+
+    __slots__ = ("device_index", "device_type", "job", "replica", "task")
+
+    def __init__(
+        self,
+        job: str | None = None,
+        replica: int | None = None,
+        task: int | None = None,
+        device_type: str | None = None,
+        device_index: int | None = None,
+    ) -> None:
+        self.job = job
+        self.replica = replica
+        self.task = task
+        if device_type is not None and device_type.lower() in ("cpu", "gpu"):
+            device_type = device_type.upper()
+        self.device_type = device_type
+        self.device_index = device_index
+
+    @classmethod
+    def from_string(cls, spec: str) -> DeviceSpec:
+        """Takes a name apart. Raises: ValueError for a part that is none."""
+        return cls().parse_from_string(spec)
+
+    def parse_from_string(self, spec: str) -> DeviceSpec:
+        """Sets all parts from a name. Raises: ValueError for a part that is none."""
+        self.job = self.replica = self.task = self.device_type = self.device_index = None
+        for part in spec.split("/"):
+            pieces = part.split(":")
+            kind = pieces[0]
+            try:
+                if not part:
+                    continue
+                if kind == "job" and len(pieces) == 2:
+                    self.job = pieces[1]
+                elif kind == "replica" and len(pieces) == 2:
+                    self.replica = int(pieces[1])
+                elif kind == "task" and len(pieces) == 2:
+                    self.task = int(pieces[1])
+                elif kind == "device" and len(pieces) == 3:
+                    self.device_type = pieces[1]
+                    self.device_index = None if pieces[2] == "*" else int(pieces[2])
+                elif kind == "device" and len(pieces) == 2:
+                    self.device_type = pieces[1]
+                elif kind.lower() in ("cpu", "gpu") and len(pieces) == 2:
+                    self.device_type = kind.upper()
+                    self.device_index = None if pieces[1] == "*" else int(pieces[1])
+                else:
+                    raise ValueError(part)
+            except ValueError:
+                raise ValueError(
+                    f"Unknown attribute '{part}' is encountered while parsing the device spec "
+                    f"'{spec}': write /job:NAME/replica:N/task:N/device:TYPE:N, or parts of it"
+                ) from None
+        return self
+
+    def merge_from(self, other: DeviceSpec) -> None:
+        """Takes over every part that `other` has."""
+        for part in self.__slots__:
+            value = getattr(other, part)
+            if value is not None:
+                setattr(self, part, value)
+
+    def make_merged_spec(self, other: DeviceSpec) -> DeviceSpec:
+        """A new spec: this one's parts, replaced by those that `other` has."""
+        new = DeviceSpec(
+            self.job, self.replica, self.task, self.device_type, self.device_index
+        )
+        new.merge_from(other)
+        return new
+
+    def replace(self, **parts: Any) -> DeviceSpec:
+        """A new spec with some parts set."""
+        fields = {part: getattr(self, part) for part in self.__slots__}
+        return DeviceSpec(**{**fields, **parts})
+
+    def to_string(self) -> str:
+        """The name of the parts that are set."""
+        out = ""
+        if self.job is not None:
+            out += f"/job:{self.job}"
+        if self.replica is not None:
+            out += f"/replica:{self.replica}"
+        if self.task is not None:
+            out += f"/task:{self.task}"
+        if self.device_type is not None:
+            index = "*" if self.device_index is None else self.device_index
+            out += f"/device:{self.device_type}:{index}"
+        return out
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeviceSpec) and self.to_string() == other.to_string()
+
+    def __hash__(self) -> int:
+        return hash(self.to_string())
+
+    def __repr__(self) -> str:
+        return f"DeviceSpec({self.to_string()!r})"
+
+
+@lru_cache(maxsize=1024)
+def canonical(spec: str) -> str:
+    """A device name in its full spelling. Raises: ValueError for a part that is none."""
+    return DeviceSpec.from_string(spec).to_string()
+
+
+@lru_cache(maxsize=1024)
+def merged(outer: str, inner: str) -> str:
+    """The name with the inner one's parts, and the outer one's where the inner is open."""
+    return DeviceSpec.from_string(outer).make_merged_spec(DeviceSpec.from_string(inner)).to_string()
+
+
+def merge_device(spec: Any) -> Callable[[Any], str]:
+    """Returns a device function that fills what an operation's device leaves open from `spec`."""
+    outer = spec.to_string() if isinstance(spec, DeviceSpec) else canonical(spec or "")
+    return lambda op: merged(outer, op.device or "")
