@@ -1,0 +1,448 @@
+"""NumPy arrays to TensorProto messages and back, whatever the sizes a message claims."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.formats import dtypes
+from headrace.formats.dtypes import DType
+from headrace.formats.errors import InvalidArgumentError, ResourceExhaustedError
+from headrace.formats.proto.tensor_pb2 import TensorProto, TensorShapeProto
+
+# What a message that repeats its last value may grow to; protobuf bounds all others.
+MAX_EXPANDED_BYTES = 2**31 - 1
+# TensorFlow's greatest rank is 254; NumPy's is the one that binds.
+MAX_RANK = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+# Below this a run of equal values is not worth the search for it.
+_MIN_COMPRESSED_BYTES = 64
+
+# Which list of TensorProto holds the elements of a type.
+_LIST_OF_NUMBER: dict[int, str] = {
+    d.as_datatype_enum: field
+    for field, members in {
+        "float_val": (dtypes.float32,),
+        "double_val": (dtypes.float64,),
+        "int_val": (
+            dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint16, dtypes.uint8,
+            dtypes.int4, dtypes.uint4, dtypes.int2, dtypes.uint2,
+            dtypes.qint8, dtypes.quint8, dtypes.qint16, dtypes.quint16, dtypes.qint32,
+        ),
+        "int64_val": (dtypes.int64,),
+        "uint32_val": (dtypes.uint32,),
+        "uint64_val": (dtypes.uint64,),
+        "bool_val": (dtypes.bool,),
+        "half_val": (dtypes.half, dtypes.bfloat16),
+        "scomplex_val": (dtypes.complex64,),
+        "dcomplex_val": (dtypes.complex128,),
+        "string_val": (dtypes.string,),
+        "resource_handle_val": (dtypes.resource,),
+        "variant_val": (dtypes.variant,),
+        "float8_val": (
+            dtypes.float8_e5m2, dtypes.float8_e4m3fn, dtypes.float8_e4m3fnuz,
+            dtypes.float8_e4m3b11fnuz, dtypes.float8_e5m2fnuz, dtypes.float4_e2m1fn,
+        ),
+    }.items()
+    for d in members
+}  # fmt: skip
+
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+def make_tensor_proto(
+    values: Any,
+    dtype: Any = None,
+    shape: Sequence[int] | None = None,
+    verify_shape: bool = False,
+) -> TensorProto:
+    """Encodes an array or a nested list.
+
+    Args:
+      values: array, scalar or nested list. Without dtype, Python's ints become int32 (int64
+        where they do not fit) and its floats float32; arrays keep their type.
+      dtype: type of the elements; arrays are cast, Python values must fit it.
+      shape: shape of the tensor; fewer values than it holds repeat the last one.
+      verify_shape: refuse values of any other shape than `shape`.
+    Raises: TypeError for values that are not of dtype; ValueError for None, ragged lists, values
+      out of range or more values than shape holds.
+    """
+    if shape is None and dtype is None:
+        quick = _scalar_proto(values)
+        if quick is not None:
+            return quick
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    array, found = _as_array(values, wanted)
+    if shape is None:
+        dims: tuple[int, ...] = array.shape
+    else:
+        dims = tuple(int(d) for d in shape)
+        _check_values_fit(array, dims, verify_shape)
+    proto = TensorProto(dtype=found.as_datatype_enum, tensor_shape=make_shape_proto(dims))
+    _encode(proto, array.reshape(-1), found, math.prod(dims))
+    return proto
+
+
+def make_ndarray(proto: Any, max_expanded_bytes: int = MAX_EXPANDED_BYTES) -> np.ndarray:
+    """Decodes a TensorProto, Headrace's or TensorFlow's.
+
+    Args:
+      proto: the message.
+      max_expanded_bytes: the most memory that a message which repeats its last value may take.
+    Returns: a new writable array; strings as an object array of bytes, resources and variants as
+      object arrays of their messages.
+    Raises: InvalidArgumentError, before anything is allocated, for an unknown dtype, an unknown,
+      negative or overflowing shape, and for sizes that disagree with the bytes that are there.
+    """
+    dtype = _known_dtype(proto.dtype)
+    dims = _checked_dims(proto.tensor_shape)
+    count = math.prod(dims)
+    field = _LIST_OF_NUMBER[dtype.as_datatype_enum]
+    try:
+        if proto.tensor_content:
+            if dtype.size == 0:
+                raise _invalid(f"a {dtype.name} tensor cannot lie in tensor_content")
+            return _from_content(proto.tensor_content, dtype, dims, count)
+        stored = getattr(proto, field)
+        lanes = 2 if dtype.is_complex else 1
+        if len(stored) % lanes:
+            raise _invalid(f"{field} holds {len(stored)} numbers, an odd count for {dtype.name}")
+        present = len(stored) // lanes
+        if present > count:
+            raise _invalid(f"{field} holds {present} values but shape {list(dims)} takes {count}")
+        width = dtype.size or 8
+        if present < count and count * width > max_expanded_bytes:
+            raise _invalid(
+                f"shape {list(dims)} of {dtype.name} would grow {present} values to "
+                f"{count * width} bytes, more than the {max_expanded_bytes} allowed"
+            )
+        if dtype.size == 0:
+            return _decode_objects(stored, dtype, dims, count)
+        return _decode_numbers(stored, field, dtype, dims, count)
+    except MemoryError as error:
+        raise ResourceExhaustedError(
+            None, None, f"TensorProto: no memory for shape {list(dims)} of {dtype.name}"
+        ) from error
+
+
+def make_shape_proto(shape: Iterable[int | None] | None) -> TensorShapeProto:
+    """Encodes a shape; None is an unknown rank, a None inside it an unknown size."""
+    proto = TensorShapeProto()
+    if shape is None:
+        proto.unknown_rank = True
+    else:
+        add = proto.dim.add
+        for size in shape:
+            add(size=-1 if size is None else size)
+    return proto
+
+
+def shape_from_proto(proto: Any) -> tuple[int | None, ...] | None:
+    """Decodes a TensorShapeProto to the form that make_shape_proto takes.
+
+    Raises: InvalidArgumentError for sizes below -1.
+    """
+    if proto.unknown_rank:
+        return None
+    sizes = []
+    for d in proto.dim:
+        if d.size < -1:
+            raise _invalid(f"dimension {len(sizes)} of the shape is {d.size}")
+        sizes.append(None if d.size == -1 else d.size)
+    return tuple(sizes)
+
+
+def _invalid(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"TensorProto: {text}")
+
+
+# Encoding
+
+
+def _scalar_proto(value: Any) -> TensorProto | None:
+    kind = type(value)
+    if kind is float:
+        if abs(value) <= 3.4028235677973366e38 or not math.isfinite(value):
+            return TensorProto(dtype=1, tensor_shape=TensorShapeProto(), float_val=(value,))
+    elif kind is int:
+        if -(2**31) <= value < 2**31:
+            return TensorProto(dtype=3, tensor_shape=TensorShapeProto(), int_val=(value,))
+    elif kind is bool:
+        return TensorProto(dtype=10, tensor_shape=TensorShapeProto(), bool_val=(value,))
+    return None
+
+
+def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    if values is None:
+        raise ValueError("None has no tensor value")
+    if isinstance(values, (np.ndarray, np.generic)):
+        array = np.asarray(values)
+        found = wanted or dtypes.as_dtype(array.dtype)
+        if found is dtypes.string or found.size == 0:
+            return array, found
+        target = np.dtype(found.as_numpy_dtype)
+        if array.dtype.kind == "O":
+            return _python_values_to_array(array.tolist(), found), found
+        if found.is_quantized:
+            return array.view(target[0]) if array.dtype == target else array.astype(
+                target[0]
+            ), found
+        return array.astype(target, copy=False), found
+    if wanted is None:
+        array = _plain_array(values)
+        found = _inferred(array)
+        if found in (dtypes.string, dtypes.resource, dtypes.variant):
+            return array, found
+        if array.dtype.kind in "iuf" and not _holds_numpy_scalars(values):
+            return array.astype(found.as_numpy_dtype), found
+        found = dtypes.as_dtype(array.dtype)
+        return array, found
+    return _python_values_to_array(values, wanted), wanted
+
+
+def _plain_array(values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"values do not form a rectangle: {error}") from error
+    if array.dtype.kind in "US":
+        # An array of fixed-width strings has lost trailing zero bytes.
+        return np.array(values, dtype=object)
+    return array
+
+
+def _inferred(array: np.ndarray) -> DType:
+    kind = array.dtype.kind
+    if kind == "O":
+        kinds = {type(v) for v in array.flat}
+        if kinds <= {str, bytes, np.str_, np.bytes_}:
+            return dtypes.string
+        name = next(iter(kinds - {str, bytes})).__name__
+        if name in ("ResourceHandleProto", "VariantTensorDataProto"):
+            return dtypes.resource if name[0] == "R" else dtypes.variant
+        raise TypeError(f"no dtype holds values of type {name!r}: give numbers, bools or strings")
+    if kind == "i":
+        fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+        return dtypes.int32 if fits else dtypes.int64
+    if kind == "f" and array.dtype == np.float64:
+        return dtypes.float32
+    return dtypes.as_dtype(array.dtype)
+
+
+def _holds_numpy_scalars(values: Any) -> bool:
+    while isinstance(values, (list, tuple)):
+        if not values:
+            return False
+        values = values[0]
+    return isinstance(values, (np.generic, np.ndarray)) or hasattr(values, "__array__")
+
+
+def _python_values_to_array(values: Any, dtype: DType) -> np.ndarray:
+    if dtype is dtypes.string:
+        array = np.array(values, dtype=object)
+        _refuse_other_types(array, dtype, (str, bytes))
+        return array
+    if dtype.size == 0:
+        return np.array(values, dtype=object)
+    target = np.dtype(dtype.as_numpy_dtype)
+    if dtype.is_quantized:
+        target = target[0]
+    if type(values) not in (int, float, bool) or dtype.is_bool or not dtype.is_floating:
+        plain = _plain_array(values)
+        if plain.size and not _kind_fits(plain, dtype):
+            _refuse_kind(plain, dtype)
+    try:
+        if target.kind == "V" or target.kind not in "biufc":  # ml_dtypes goes by way of float
+            return np.asarray(values, dtype=np.float64 if dtype.is_floating else None).astype(
+                target
+            )
+        return np.asarray(values, dtype=target)
+    except OverflowError as error:
+        raise ValueError(f"a value is out of range for {dtype.name}: {error}") from error
+
+
+def _kind_fits(array: np.ndarray, dtype: DType) -> bool:
+    kind = array.dtype.kind
+    if dtype.is_bool:
+        return kind == "b"
+    if dtype.is_integer or dtype.is_quantized:
+        return kind in "iu" or (kind == "O" and all(isinstance(v, int) for v in array.flat))
+    if dtype.is_floating:
+        return kind in "iufV" or (kind == "O" and all(isinstance(v, int) for v in array.flat))
+    return kind in "iufc"
+
+
+def _refuse_kind(array: np.ndarray, dtype: DType) -> None:
+    first = array.flat[0]
+    first = first.item() if isinstance(first, np.generic) else first
+    raise TypeError(
+        f"expected {dtype.name}, got {first!r} of type {type(first).__name__!r}: "
+        "convert it or name another dtype"
+    )
+
+
+def _refuse_other_types(array: np.ndarray, dtype: DType, allowed: tuple[type, ...]) -> None:
+    for value in array.flat:
+        if not isinstance(value, allowed):
+            raise TypeError(
+                f"expected {dtype.name}, got {value!r} of type {type(value).__name__!r}: "
+                "convert it or name another dtype"
+            )
+
+
+def _check_values_fit(array: np.ndarray, dims: tuple[int, ...], verify_shape: bool) -> None:
+    if any(d < 0 for d in dims):
+        raise ValueError(f"shape {list(dims)} has a negative size")
+    if verify_shape and array.shape != dims:
+        raise TypeError(f"expected values of shape {list(dims)}, got {list(array.shape)}")
+    count = math.prod(dims)
+    if array.size > count:
+        raise ValueError(f"shape {list(dims)} holds {count} values, {array.size} were given")
+    if count and not array.size:
+        raise ValueError(f"shape {list(dims)} holds {count} values, none was given")
+
+
+def _encode(proto: TensorProto, flat: np.ndarray, dtype: DType, count: int) -> None:
+    field = _LIST_OF_NUMBER[dtype.as_datatype_enum]
+    if dtype is dtypes.string:
+        strings = [v if type(v) is bytes else _as_bytes(v) for v in flat.tolist()]
+        proto.string_val.extend(strings[: _tail_start(strings)])
+        return
+    if dtype.size == 0:
+        getattr(proto, field).extend(flat.tolist())
+        return
+    if flat.size == count and count > 1:
+        if count * dtype.size >= _MIN_COMPRESSED_BYTES:
+            kept = _distinct_prefix(flat)
+            if kept * 2 <= count:
+                _encode_list(proto, field, flat[:kept])
+                return
+        if sys.byteorder == "big":
+            flat = flat.byteswap()
+        proto.tensor_content = flat.tobytes()
+        return
+    _encode_list(proto, field, flat)
+
+
+def _as_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, str):
+        return value.encode("utf-8")
+    raise TypeError(f"expected string, got {value!r} of type {type(value).__name__!r}")
+
+
+def _tail_start(strings: list[bytes]) -> int:
+    """How many strings to keep so that repeating the last of them gives all."""
+    kept = len(strings)
+    while kept > 1 and strings[kept - 1] == strings[kept - 2]:
+        kept -= 1
+    return kept if kept * 2 <= len(strings) else len(strings)
+
+
+def _distinct_prefix(flat: np.ndarray) -> int:
+    """How many elements to keep so that repeating the last of them gives all, bit by bit."""
+    size = flat.dtype.itemsize
+    bits = np.ascontiguousarray(flat).view(_BITS.get(size, np.uint64)).reshape(flat.size, -1)
+    last = bits[-1]
+    if (bits[-2] != last).any():
+        return flat.size
+    half = flat.size // 2
+    if (bits[half:] != last).any():  # the caller wants nothing less than half
+        return flat.size
+    different = np.flatnonzero((bits[:half] != last).any(axis=1))
+    return int(different[-1]) + 2 if different.size else 1
+
+
+def _encode_list(proto: TensorProto, field: str, flat: np.ndarray) -> None:
+    if field == "float8_val":
+        proto.float8_val = flat.tobytes()
+        return
+    if field == "half_val":
+        flat = flat.view(np.uint16)
+    elif field in ("scomplex_val", "dcomplex_val"):
+        flat = flat.view(flat.real.dtype)
+    elif field == "int_val" and flat.dtype.kind not in "iu":
+        flat = flat.astype(np.int32)
+    getattr(proto, field).extend(flat.tolist())
+
+
+# Decoding
+
+
+def _known_dtype(number: int) -> DType:
+    try:
+        dtype = dtypes.as_dtype(number).base_dtype
+    except TypeError:
+        raise _invalid(f"dtype {number} is not known") from None
+    return dtype
+
+
+def _checked_dims(shape: Any) -> tuple[int, ...]:
+    if shape.unknown_rank:
+        raise _invalid("the shape has no rank")
+    if len(shape.dim) > MAX_RANK:
+        raise _invalid(f"rank {len(shape.dim)} is above {MAX_RANK}")
+    dims = tuple(d.size for d in shape.dim)
+    bound = 1
+    for i, size in enumerate(dims):
+        if size < 0:
+            raise _invalid(f"dimension {i} of shape {list(dims)} is negative")
+        bound *= max(size, 1)
+    if bound >= 2**59:  # so that bytes fit 63 bits, also beside a zero dimension
+        raise _invalid(f"shape {list(dims)} has too many elements")
+    return dims
+
+
+def _from_content(content: bytes, dtype: DType, dims: tuple[int, ...], count: int) -> np.ndarray:
+    if len(content) != count * dtype.size:
+        raise _invalid(
+            f"tensor_content has {len(content)} bytes but shape {list(dims)} of {dtype.name} "
+            f"takes {count * dtype.size}"
+        )
+    array = np.frombuffer(content, dtype=dtype.as_numpy_dtype).reshape(dims).copy()
+    return array.byteswap() if sys.byteorder == "big" else array
+
+
+def _decode_objects(stored: Any, dtype: DType, dims: tuple[int, ...], count: int) -> np.ndarray:
+    array = np.empty(count, dtype=object)
+    values = list(stored)
+    if len(values) < count:
+        if not values and dtype is not dtypes.string:
+            raise _invalid(f"no value for shape {list(dims)} of {dtype.name}")
+        array[len(values) :] = values[-1:] or b""
+    if values:
+        # by slice, since NumPy would look inside messages
+        for i, value in enumerate(values):
+            array[i] = value
+    return array.reshape(dims)
+
+
+def _decode_numbers(
+    stored: Any, field: str, dtype: DType, dims: tuple[int, ...], count: int
+) -> np.ndarray:
+    target = np.dtype(dtype.as_numpy_dtype)
+    if not len(stored):
+        return np.zeros(dims, target)
+    if field == "float8_val":
+        values = np.frombuffer(stored, dtype=target)
+    elif field == "half_val":
+        values = np.array(stored, dtype=np.int32).astype(np.uint16).view(target)
+    elif dtype.is_complex:
+        real = np.float32 if dtype is dtypes.complex64 else np.float64
+        values = np.array(stored, dtype=real).view(target)
+    elif dtype.is_quantized:
+        values = np.array(stored, dtype=np.int64).astype(target[0]).view(target)
+    elif field == "int_val":
+        values = np.array(stored, dtype=np.int32).astype(target)
+    else:
+        values = np.array(stored, dtype=target)
+    if len(values) == count:
+        return values.reshape(dims).copy() if not values.flags.writeable else values.reshape(dims)
+    array = np.empty(count, target)
+    array[: len(values)] = values
+    array[len(values) :] = values[-1]
+    return array.reshape(dims)
