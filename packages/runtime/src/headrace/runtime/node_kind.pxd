@@ -1,0 +1,14 @@
+"""What a node is to the planner and the executor."""
+
+
+cdef enum NodeKind:
+    KERNEL = 0         # has a row in a kernel table
+    FEED = 1           # the value comes from the caller
+    READ_SLOT = 2      # reads the variable that input 0, a reference, points at (`_ReadSlot`)
+    SWITCH = 3         # also RefSwitch
+    MERGE = 4          # also RefMerge
+    ENTER = 5
+    EXIT = 6
+    NEXT_ITERATION = 7
+    SEND = 8
+    RECV = 9

@@ -1,0 +1,163 @@
+# distutils: language = c++
+"""The part of a graph that a program runs, while passes still change it."""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.attributes cimport make_attributes
+from headrace.runtime.graph_node cimport Edge, GraphNode
+from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.node_kind cimport NodeKind
+
+from headrace.formats.errors import InternalError
+
+
+cdef extern from "<queue>" namespace "std" nogil:
+    cdef cppclass min_heap "std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>":
+        void push(int64_t)
+        int64_t top()
+        void pop()
+        bint empty()
+
+
+cdef class Draft:
+    """Nodes and edges of one signature, as passes hand them on."""
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.owned.size()):
+            del self.owned[i]
+
+    cdef hr_dtype dtype_of(self, Edge edge) noexcept nogil:
+        cdef DraftNode* node = &self.nodes[edge.node]
+        if node.kind == NodeKind.FEED:  # a fed variable is a plain value
+            return node.source.output_dtypes[node.port] % HR_REF
+        return node.source.output_dtypes[edge.port]
+
+    cdef int32_t add_node(self, NodeKind kind, const string& op, const string& name,
+                          GraphNode* like) except -1 nogil:
+        """A node that no graph has; the caller fills its dtypes in and calls finish_face."""
+        cdef GraphNode* source = new GraphNode()
+        cdef DraftNode node
+        self.owned.push_back(source)
+        source.op = op
+        source.name = name
+        source.device = like.device
+        source.session = like.session
+        make_attributes(source)
+        node.source = source
+        node.entry = NULL
+        node.kernel = NULL
+        node.kind = kind
+        node.removed = False
+        node.device = 0
+        node.rank = 0
+        node.first_input = 0
+        node.n_inputs = 0
+        node.first_control = 0
+        node.n_controls = 0
+        node.n_outputs = 0
+        node.port = 0
+        self.nodes.push_back(node)
+        return <int32_t>(self.nodes.size() - 1)
+
+    cdef int set_inputs(self, int32_t node, vector[Edge]& inputs) except -1 nogil:
+        self.nodes[node].first_input = <int32_t>self.edges.size()
+        self.nodes[node].n_inputs = <int32_t>inputs.size()
+        self.edges.insert(self.edges.end(), inputs.begin(), inputs.end())
+        return 0
+
+    cdef int set_controls(self, int32_t node, vector[int32_t]& controls) except -1 nogil:
+        self.nodes[node].first_control = <int32_t>self.controls.size()
+        self.nodes[node].n_controls = <int32_t>controls.size()
+        self.controls.insert(self.controls.end(), controls.begin(), controls.end())
+        return 0
+
+    cdef int order(self, vector[int32_t]& sorted_nodes) except -1:
+        cdef size_t left
+        with nogil:
+            left = _order(self, sorted_nodes)
+        if left:
+            raise InternalError(None, None, f"the passes left {left} nodes in a cycle")
+        return 0
+
+
+cdef inline cbool _closes_loop(Draft draft, int32_t producer, int32_t consumer) noexcept nogil:
+    return (draft.nodes[producer].kind == NodeKind.NEXT_ITERATION
+            and draft.nodes[consumer].kind == NodeKind.MERGE)
+
+
+cdef size_t _order(Draft draft, vector[int32_t]& sorted_nodes) noexcept nogil:
+    """Kahn's algorithm; answers how many nodes it could not place."""
+    cdef int32_t n = <int32_t>draft.nodes.size()
+    cdef int32_t i, k, producer, consumer
+    cdef size_t alive = 0
+    cdef int64_t key
+    cdef DraftNode* node
+    cdef vector[int32_t] missing, first, consumers, at
+    cdef min_heap ready, writers
+    missing.assign(n, 0)
+    first.assign(n + 1, 0)
+    for i in range(n):
+        node = &draft.nodes[i]
+        if node.removed:
+            continue
+        alive += 1
+        for k in range(node.n_inputs):
+            producer = draft.edges[node.first_input + k].node
+            if not _closes_loop(draft, producer, i):
+                missing[i] += 1
+                first[producer + 1] += 1
+        for k in range(node.n_controls):
+            missing[i] += 1
+            first[draft.controls[node.first_control + k] + 1] += 1
+    for i in range(n):
+        first[i + 1] += first[i]
+    consumers.resize(first[n])
+    at.assign(first.begin(), first.end())
+    for i in range(n):
+        node = &draft.nodes[i]
+        if node.removed:
+            continue
+        for k in range(node.n_inputs):
+            producer = draft.edges[node.first_input + k].node
+            if not _closes_loop(draft, producer, i):
+                consumers[at[producer]] = i
+                at[producer] += 1
+        for k in range(node.n_controls):
+            producer = draft.controls[node.first_control + k]
+            consumers[at[producer]] = i
+            at[producer] += 1
+    for i in range(n):
+        if missing[i] == 0 and not draft.nodes[i].removed:
+            _push(draft, i, ready, writers)
+    sorted_nodes.clear()
+    sorted_nodes.reserve(alive)
+    while True:
+        if not ready.empty():
+            key = ready.top()
+            ready.pop()
+        elif not writers.empty():
+            key = writers.top()
+            writers.pop()
+        else:
+            break
+        i = <int32_t>(key & 0x7fffffff)
+        sorted_nodes.push_back(i)
+        for k in range(first[i], first[i + 1]):
+            consumer = consumers[k]
+            missing[consumer] -= 1
+            if missing[consumer] == 0:
+                _push(draft, consumer, ready, writers)
+    return alive - sorted_nodes.size()
+
+
+cdef inline void _push(Draft draft, int32_t i, min_heap& ready, min_heap& writers) noexcept nogil:
+    cdef DraftNode* node = &draft.nodes[i]
+    cdef int64_t key = (<int64_t>node.rank << 31) | i
+    if node.entry != NULL and node.entry.writes:
+        writers.push(key)
+    else:
+        ready.push(key)

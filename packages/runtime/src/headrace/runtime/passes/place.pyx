@@ -1,0 +1,316 @@
+# distutils: language = c++
+"""Gives every node a device that its request, its kernels and its neighbours allow."""
+
+from cython.operator cimport dereference
+from libc.stdint cimport int32_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from headrace.runtime.attributes cimport (
+    AttrScalar, OpEntry, ParsedValue, find_scalar, kType, parsed_value,
+)
+from headrace.runtime.graph_node cimport Edge, GraphNode
+from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, HR_RESOURCE, hr_dtype, hr_kernel
+from headrace.runtime.kernel_table cimport describe_kernels, find_kernel
+from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.session_graph cimport dtype_text, text_of
+
+import re
+
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
+
+cdef enum:
+    _MOST_DEVICES = 64
+    _MOST_TYPES = 8
+
+
+cdef int place(Draft draft, bint allow_soft_placement, bint allow_reference) except -1:
+    if len(draft.devices) > _MOST_DEVICES:
+        raise InvalidArgumentError(
+            None, None, f"a session has at most {_MOST_DEVICES} devices, not {len(draft.devices)}")
+    cdef vector[uint64_t] type_masks
+    cdef vector[string] type_names
+    cdef vector[int32_t] type_of
+    cdef int32_t i
+    for i in range(<int32_t>len(draft.devices)):
+        encoded = draft.device_types[i].encode()
+        if draft.device_types.index(draft.device_types[i]) == i:
+            type_names.push_back(<string>encoded)
+            type_masks.push_back(0)
+        for t in range(type_names.size()):
+            if type_names[t] == <string>encoded:
+                type_masks[t] |= <uint64_t>1 << i
+                type_of.push_back(<int32_t>t)
+    _place(draft, allow_soft_placement, allow_reference, type_names, type_masks, type_of)
+    return 0
+
+
+cdef int _place(Draft draft, bint soft, bint allow_reference, vector[string]& type_names,
+                vector[uint64_t]& type_masks, vector[int32_t]& type_of) except -1 nogil:
+    cdef size_t n = draft.nodes.size()
+    cdef size_t n_types = type_names.size()
+    cdef size_t i, t
+    cdef uint64_t all_devices = 0
+    cdef uint64_t feasible
+    cdef vector[uint64_t] wanted, possible
+    cdef vector[const hr_kernel*] kernels
+    cdef vector[int32_t] group
+    cdef unordered_map[string_view, uint64_t] requests
+    cdef DraftNode* node
+    cdef const hr_kernel* kernel
+    for t in range(n_types):
+        all_devices |= type_masks[t]
+    wanted.assign(n, all_devices)
+    possible.assign(n, all_devices)
+    kernels.assign(n * n_types, NULL)
+    for i in range(n):
+        node = &draft.nodes[i]
+        if node.removed:
+            continue
+        if node.kind == NodeKind.KERNEL:
+            feasible = 0
+            for t in range(n_types):
+                kernel = find_kernel(node.source, type_names[t].c_str(), allow_reference)
+                kernels[i * n_types + t] = kernel
+                if kernel != NULL:
+                    feasible |= type_masks[t]
+            if feasible == 0:
+                with gil:
+                    raise _no_kernel(draft, node)
+            possible[i] = feasible
+        if not node.source.device.empty() and node.kind != NodeKind.FEED:
+            wanted[i] = _request(draft, node.source, requests, soft, all_devices)
+            if possible[i] & wanted[i] == 0:
+                if not soft:
+                    with gil:
+                        raise _no_kernel(draft, node)
+                wanted[i] = all_devices
+    if draft.n_devices == 1:
+        for i in range(n):
+            if not draft.nodes[i].removed:
+                draft.nodes[i].kernel = kernels[i]
+        return 0
+    _colocate(draft, group)
+    return _choose(draft, soft, group, wanted, possible, kernels, type_of, n_types)
+
+
+cdef uint64_t _request(Draft draft, GraphNode* source, unordered_map[string_view, uint64_t]& known,
+                       bint soft, uint64_t all_devices) except? 0 nogil:
+    cdef string_view device = string_view(source.device)
+    cdef uint64_t mask = 0
+    found = known.find(device)
+    if found != known.end():
+        return dereference(found).second
+    with gil:
+        mask = _devices_that_match(draft, source)
+        if mask == 0 and not soft:
+            raise InvalidArgumentError(
+                None, None,
+                f"cannot place {text_of(source.op)} '{text_of(source.name)}' on "
+                f"{text_of(source.device)!r}: the session has {', '.join(draft.devices)}; name one "
+                f"of these or set allow_soft_placement", node_name=text_of(source.name))
+    if mask == 0:
+        mask = all_devices
+    known[device] = mask
+    return mask
+
+
+_FIELD = re.compile(
+    r"/(?:(job):([^/:]+)|(replica|task):(\d+|\*)|(?:device:)?([A-Za-z]\w*):(\d+|\*)"
+    r"|(?:device:)?([A-Za-z]\w*))")
+
+
+def parse_device(text):
+    """Reads a device specification, such as "/job:localhost/task:0/device:CPU:1" or "/cpu:1".
+
+    Returns: a dict with those of job, replica, task, type, index that it says.
+    Raises: ValueError for text that is none.
+    """
+    fields = {}
+    at = 0
+    while at < len(text):
+        match = _FIELD.match(text, at)
+        if match is None:
+            raise ValueError(text)
+        job, job_name, place_of, place_number, kind, number, kind_alone = match.groups()
+        if job:
+            fields["job"] = job_name
+        elif place_of:
+            if place_number != "*":
+                fields[place_of] = int(place_number)
+        else:
+            fields["type"] = (kind or kind_alone).upper()
+            if number and number != "*":
+                fields["index"] = int(number)
+        at = match.end()
+    return fields
+
+
+cdef uint64_t _devices_that_match(Draft draft, GraphNode* source) except? 0:
+    cdef uint64_t mask = 0
+    cdef int i
+    try:
+        wanted = parse_device(text_of(source.device))
+    except ValueError:
+        raise InvalidArgumentError(
+            None, None,
+            f"{text_of(source.op)} '{text_of(source.name)}': {text_of(source.device)!r} is no device; "
+            f"write it as {draft.devices[0]!r}, or a part of that",
+            node_name=text_of(source.name)) from None
+    for i, device in enumerate(draft.devices):
+        has = parse_device(device)
+        if all(has.get(field) == value for field, value in wanted.items()):
+            mask |= <uint64_t>1 << i
+    return mask
+
+
+# ---- what must stand together -------------------------------------------------------------------
+
+
+cdef inline int32_t _root(vector[int32_t]& group, int32_t i) noexcept nogil:
+    while group[i] != i:
+        group[i] = group[group[i]]
+        i = group[i]
+    return i
+
+
+cdef inline void _join(vector[int32_t]& group, int32_t a, int32_t b) noexcept nogil:
+    a = _root(group, a)
+    b = _root(group, b)
+    if a != b:
+        group[b] = a
+
+
+cdef int _colocate(Draft draft, vector[int32_t]& group) except -1 nogil:
+    cdef int32_t n = <int32_t>draft.nodes.size()
+    cdef int32_t i, k
+    cdef size_t c
+    cdef hr_dtype dtype
+    cdef DraftNode* node
+    cdef ParsedValue* classes
+    cdef string_view name
+    cdef unordered_map[string_view, int32_t] by_name
+    cdef Edge edge
+    group.resize(n)
+    by_name.reserve(n)
+    for i in range(n):
+        group[i] = i
+        node = &draft.nodes[i]
+        if not node.removed and node.entry != NULL:
+            by_name[string_view(node.source.name)] = i
+    for i in range(n):
+        node = &draft.nodes[i]
+        if node.removed or node.kind == NodeKind.FEED:
+            continue
+        for k in range(node.n_inputs):
+            edge = draft.edges[node.first_input + k]
+            dtype = node.source.input_dtypes[k]
+            if ((dtype >= HR_REF or dtype == HR_RESOURCE)
+                    and draft.nodes[edge.node].kind != NodeKind.FEED):
+                _join(group, edge.node, i)
+        if node.entry == NULL:
+            continue
+        classes = parsed_value(node.source, string_view(<const char*>b"_class"))
+        if classes == NULL:
+            continue
+        for c in range(classes.strings.size()):
+            name = string_view(classes.strings[c].data, classes.strings[c].size)
+            if name.size() > 5 and string_view(name.data(), 5) == string_view(<const char*>b"loc:@"):
+                name = string_view(name.data() + 5, name.size() - 5)
+                # A node that was pruned still names the group.
+                found = by_name.find(name)
+                if found == by_name.end():
+                    by_name[name] = i
+                else:
+                    _join(group, dereference(found).second, i)
+    return 0
+
+
+cdef int _choose(Draft draft, bint soft, vector[int32_t]& group, vector[uint64_t]& wanted,
+                 vector[uint64_t]& possible, vector[const hr_kernel*]& kernels,
+                 vector[int32_t]& type_of, size_t n_types) except -1 nogil:
+    cdef int32_t n = <int32_t>draft.nodes.size()
+    cdef int32_t i, root
+    cdef DraftNode* node
+    cdef uint64_t mask
+    cdef vector[uint64_t] group_wanted, group_possible
+    group_wanted.assign(n, ~<uint64_t>0)
+    group_possible.assign(n, ~<uint64_t>0)
+    for i in range(n):
+        if not draft.nodes[i].removed:
+            root = _root(group, i)
+            group_wanted[root] &= wanted[i]
+            group_possible[root] &= possible[i]
+    for i in range(n):
+        node = &draft.nodes[i]
+        if node.removed:
+            continue
+        root = _root(group, i)
+        mask = group_wanted[root] & group_possible[root]
+        if mask == 0 and soft:
+            mask = group_possible[root]
+        if mask == 0:
+            with gil:
+                raise _no_common_device(draft, group, root, wanted, possible)
+        node.device = _lowest(mask)
+        if node.kind == NodeKind.KERNEL:
+            node.kernel = kernels[i * n_types + type_of[node.device]]
+    return 0
+
+
+cdef inline int32_t _lowest(uint64_t mask) noexcept nogil:
+    cdef int32_t i = 0
+    while not (mask >> i) & 1:
+        i += 1
+    return i
+
+
+# ---- errors ------------------------------------------------------------------------------------------
+
+
+cdef object _no_kernel(Draft draft, DraftNode* node):
+    cdef GraphNode* source = node.source
+    cdef AttrScalar scalar
+    cdef ParsedValue* types
+    cdef size_t i
+    dtypes = []
+    for i in range(node.entry.attrs.size()):
+        name = text_of(node.entry.attrs[i].name)
+        if node.entry.attrs[i].kind == kType:
+            if find_scalar(source, string_view(node.entry.attrs[i].name), kType, scalar) == HR_OK:
+                dtypes.append(f"{name}={dtype_text(<hr_dtype>scalar.number)}")
+        elif node.entry.attrs[i].element == kType:
+            types = parsed_value(source, string_view(node.entry.attrs[i].name))
+            if types != NULL:
+                dtypes.append(f"{name}=[{', '.join([dtype_text(t) for t in types.types])}]")
+    kinds = draft.device_types
+    if not source.device.empty():
+        requested = parse_device(text_of(source.device)).get("type")
+        kinds = [requested] if requested in kinds else kinds
+    with_text = f" with {', '.join(dtypes)}" if dtypes else ""
+    return NotFoundError(
+        None, None,
+        f"{text_of(source.op)} '{text_of(source.name)}': no {' or '.join(dict.fromkeys(kinds))} kernel "
+        f"for {text_of(source.op)}{with_text}; {describe_kernels(source.op)}",
+        node_name=text_of(source.name))
+
+
+cdef object _no_common_device(Draft draft, vector[int32_t]& group, int32_t root,
+                              vector[uint64_t]& wanted, vector[uint64_t]& possible):
+    cdef int32_t i, d
+    members = []
+    for i in range(<int32_t>group.size()):
+        if not draft.nodes[i].removed and _root(group, i) == root:
+            on = [draft.devices[d] for d in range(len(draft.devices))
+                  if (wanted[i] & possible[i]) >> d & 1]
+            name = text_of(draft.nodes[i].source.name)
+            if len(on) < len(draft.devices):
+                members.append(f"'{name}' ({', '.join(on)})")
+    return InvalidArgumentError(
+        None, None,
+        f"nodes that must share a device cannot: {'; '.join(members[:8])}; ask for one device, or set "
+        f"allow_soft_placement", node_name=text_of(draft.nodes[root].source.name))

@@ -1,0 +1,107 @@
+# distutils: language = c++
+"""Makes the implicit dereference explicit: a plain input fed by a reference reads its variable."""
+
+from cython.operator cimport dereference
+from libc.stdint cimport int32_t
+from libcpp.algorithm cimport sort
+from libcpp.map cimport map
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.attributes cimport (
+    attributes_of, finish_face, kType, number_attr,
+)
+from headrace.runtime.graph_node cimport Edge, GraphNode
+from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.session_graph cimport text_of
+
+from headrace.formats.errors import InvalidArgumentError
+
+
+cdef int read_slots(Draft draft) except -1:
+    with nogil:
+        _read_slots(draft)
+    return 0
+
+
+cdef int _read_slots(Draft draft) except -1 nogil:
+    # Consumers that wait for the same nodes share a read; it waits for these nodes, too.
+    cdef map[vector[int32_t], int32_t] reads
+    cdef vector[int32_t] waits
+    cdef GraphNode* source
+    cdef DraftNode* node
+    cdef Edge edge
+    cdef int32_t i, k
+    cdef size_t f
+    for i in range(<int32_t>draft.nodes.size()):
+        source = draft.nodes[i].source
+        if draft.nodes[i].kind == NodeKind.FEED:
+            continue
+        for k in range(draft.nodes[i].n_inputs):
+            edge = draft.edges[draft.nodes[i].first_input + k]
+            if source.input_dtypes[k] >= HR_REF:
+                if draft.nodes[edge.node].kind == NodeKind.FEED:
+                    with gil:
+                        raise _fed_reference(source, k, draft.nodes[edge.node].source)
+            elif draft.dtype_of(edge) >= HR_REF:
+                node = &draft.nodes[i]
+                waits.assign(draft.controls.begin() + node.first_control,
+                               draft.controls.begin() + node.first_control + node.n_controls)
+                sort(waits.begin(), waits.end())
+                edge.node = _read(draft, reads, edge, waits, node.rank)
+                edge.port = 0
+                draft.edges[draft.nodes[i].first_input + k] = edge
+    for f in range(draft.fetches.size()):
+        edge = draft.fetches[f]
+        if draft.dtype_of(edge) >= HR_REF:
+            waits.clear()
+            edge.node = _read(draft, reads, edge, waits, draft.nodes[edge.node].rank)
+            edge.port = 0
+            draft.fetches[f] = edge
+    return 0
+
+
+cdef int32_t _read(Draft draft, map[vector[int32_t], int32_t]& reads, Edge edge,
+                   vector[int32_t]& controls, int32_t rank) except -1 nogil:
+    cdef vector[int32_t] key
+    cdef vector[Edge] inputs
+    cdef GraphNode* producer
+    cdef GraphNode* source
+    cdef int32_t read
+    cdef hr_dtype dtype
+    key.push_back(edge.node)
+    key.push_back(edge.port)
+    key.insert(key.end(), controls.begin(), controls.end())
+    found = reads.find(key)
+    if found != reads.end():
+        read = dereference(found).second
+        if rank < draft.nodes[read].rank:
+            draft.nodes[read].rank = rank
+        return read
+    producer = draft.nodes[edge.node].source
+    dtype = producer.output_dtypes[edge.port]
+    # It goes by the name of what it reads: errors then name a node of the user's.
+    read = draft.add_node(
+        NodeKind.READ_SLOT, string(<const char*>b"_ReadSlot"), producer.name, producer)
+    source = draft.nodes[read].source
+    source.input_dtypes.push_back(dtype)
+    source.output_dtypes.push_back(dtype - HR_REF)
+    attributes_of(source).add(
+        string(<const char*>b"T"), number_attr(kType, dtype - HR_REF))
+    finish_face(source)
+    draft.nodes[read].n_outputs = 1
+    draft.nodes[read].rank = rank
+    inputs.push_back(edge)
+    draft.set_inputs(read, inputs)
+    draft.set_controls(read, controls)
+    reads[key] = read
+    return read
+
+
+cdef object _fed_reference(GraphNode* node, int32_t k, GraphNode* fed):
+    return InvalidArgumentError(
+        None, None,
+        f"{text_of(node.op)} '{text_of(node.name)}': input {k} must be a variable, but "
+        f"'{text_of(fed.name)}' is fed: a fed value cannot be written", node_name=text_of(node.name))

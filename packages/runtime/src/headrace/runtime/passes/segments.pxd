@@ -1,0 +1,36 @@
+"""A program cut into segments: pieces that run as one unit without a deadlock.
+
+Segment s owns nodes `nodes[first_node : +n_nodes]` (topological order). It may start when all
+values `entering[first_entering : +n_entering]` are there and all nodes
+`waits[first_wait : +n_waits]` (control edges from outside) have run. The values
+`leaving[first_leaving : +n_leaving]` are read outside, or fetched; others never leave the segment.
+"""
+
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.program cimport Program
+
+
+cdef struct Segment:
+    int32_t device
+    int32_t level                       # within its group of equal tokens and deadness
+    int32_t first_node, n_nodes
+    int32_t first_entering, n_entering
+    int32_t first_leaving, n_leaving
+    int32_t first_wait, n_waits
+
+
+cdef class Segments:
+    cdef vector[int32_t] segment_of     # per node of the program; -1: boundary nodes and feeds
+    cdef vector[Segment] segments       # in an order in which each may run after those before it
+    cdef vector[int32_t] nodes          # node numbers
+    cdef vector[int32_t] entering       # value numbers, no duplicates within a segment
+    cdef vector[uint8_t] shape_like     # beside `entering`: the value itself is wanted by prepare
+    cdef vector[int32_t] leaving        # value numbers
+    cdef vector[int32_t] waits          # node numbers outside the segment
+    cdef readonly bint whole            # one segment and no boundary node: the tape alone will do
+
+
+# late_feeds: each feed arrives on its own (partial_run), so it bounds segments.
+cdef Segments cut_segments(Program program, bint late_feeds)

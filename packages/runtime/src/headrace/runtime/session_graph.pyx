@@ -1,0 +1,548 @@
+# distutils: language = c++
+"""The nodes that a session has been given: GraphDef bytes in, checked nodes out."""
+
+import threading
+
+from cython.operator cimport dereference
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.unordered_map cimport unordered_map
+from libcpp.utility cimport pair
+from libcpp.vector cimport vector
+
+from headrace.runtime.attributes cimport (
+    AttrEntry, AttrKind, AttrScalar, AttrSpec, Attributes, OpEntry, ParsedGraph, ParsedNode,
+    ParsedValue, attributes_of, check_tensor, find_scalar, finish_face, kInt, kList, kNoKind,
+    kString, kTensor, kType, make_attributes, op_entry_of, parse_graph_def, parsed_value, read_attr,
+)
+from headrace.runtime.graph_node cimport ArgInfo, Edge, GraphNode, OpInfo
+from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, hr_dtype
+from headrace.runtime.op_table cimport new_entry, op_entry
+from headrace.runtime.node_kind cimport NodeKind
+
+from headrace.formats import op_signature
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
+
+# Newer files that say they need a newer reader are refused; GraphDef producers count from 0.
+_CONSUMER_VERSION = 10_000
+cdef enum:
+    _MOST_TENSORS = 1 << 20  # of one argument, so that a hostile N ends in an error
+
+
+cdef str text(string_view view):
+    return view.data()[:view.size()].decode("utf-8", "replace") if view.size() else ""
+
+
+cdef str text_of(const string& value):
+    return text(string_view(value))
+
+
+cdef str dtype_text(hr_dtype dtype):
+    base = op_signature.TYPE_NAMES.get(dtype % HR_REF, f"DataType {dtype % HR_REF}")
+    return f"{base}_ref" if dtype >= HR_REF else base
+
+
+cdef class SessionGraph:
+    """All nodes of a session. Grows by `extend`; nothing in it ever moves or goes."""
+
+    def __cinit__(self):
+        self.graph_defs = []
+        self.library = {}
+        self.lock = threading.RLock()
+        self.version = 0
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.nodes.size()):
+            del self.nodes[i]
+        for item in self.functions:
+            del item.second
+
+    def __len__(self):
+        return self.nodes.size()
+
+    cdef int32_t find(self, string_view name) noexcept nogil:
+        found = self.index.find(name)
+        return -1 if found == self.index.end() else dereference(found).second
+
+    cpdef extend(self, bytes graph_def):
+        """Adds the nodes of a GraphDef message.
+
+        Raises: InvalidArgumentError for bytes that are no GraphDef, a name that is taken, a
+          dangling edge, a cycle, or a node that its op does not allow; NotFoundError for an
+          unknown op. The graph stays as it was.
+        """
+        cdef string_view data = string_view(<const char*>graph_def, len(graph_def))
+        cdef ParsedGraph parsed
+        cdef size_t before, i
+        with self.lock:
+            before = self.nodes.size()
+            with nogil:
+                parse_graph_def(data, parsed)
+            if parsed.problem != NULL:
+                raise InvalidArgumentError(
+                    None, None,
+                    f"not a GraphDef: {parsed.problem.decode()} at byte {parsed.offset} of "
+                    f"{len(graph_def)}", offset=parsed.offset)
+            if parsed.min_consumer > _CONSUMER_VERSION:
+                raise InvalidArgumentError(
+                    None, None,
+                    f"the GraphDef asks for readers of version {parsed.min_consumer} or later, "
+                    f"this one is {_CONSUMER_VERSION}: install a newer headrace-runtime")
+            functions = _read_functions(parsed, self.library)
+            try:
+                for name, message in functions.items():
+                    self.functions[name.encode()] = new_entry(
+                        op_signature.from_op_def(message.signature))
+                self.library.update(functions)
+                with nogil:
+                    _add_nodes(self, parsed)
+                    _connect(self, parsed, <int32_t>before)
+                    _refuse_cycle(self, <int32_t>before)
+            except BaseException:
+                for i in range(before, self.nodes.size()):
+                    node = self.nodes[i]
+                    found = self.index.find(string_view(node.name))
+                    if found != self.index.end() and dereference(found).second == <int32_t>i:
+                        self.index.erase(found)
+                    del node
+                self.nodes.resize(before)
+                for name in functions:
+                    self.library.pop(name, None)
+                    taken = self.functions.find(<string>name.encode())
+                    if taken != self.functions.end():
+                        del dereference(taken).second
+                        self.functions.erase(taken)
+                raise
+            self.graph_defs.append(graph_def)
+            self.version += 1
+
+    def node_names(self):
+        """The names of all nodes, in the order in which they came."""
+        cdef size_t i
+        return [text_of(self.nodes[i].name) for i in range(self.nodes.size())]
+
+    def describe(self, str name):
+        """What is known about one node, for a person: op, device, inputs, dtypes, attributes."""
+        encoded = name.encode()
+        cdef int32_t number = self.find(string_view(<string>encoded))
+        if number < 0:
+            raise NotFoundError(None, None, f"no node {name!r} in the graph")
+        cdef GraphNode* node = self.nodes[number]
+        cdef Attributes* attributes = attributes_of(node)
+        cdef Edge edge
+        inputs = []
+        for edge in node.inputs:
+            inputs.append(f"{text_of(self.nodes[edge.node].name)}:{edge.port}")
+        return {
+            "name": name,
+            "op": text_of(node.op),
+            "device": text_of(node.device),
+            "inputs": inputs,
+            "controls": [text_of(self.nodes[i].name) for i in node.controls],
+            "input_dtypes": [dtype_text(t) for t in node.input_dtypes],
+            "output_dtypes": [dtype_text(t) for t in node.output_dtypes],
+            "attrs": {text(a.key): a.value.data()[:a.value.size()] for a in attributes.entries},
+        }
+
+
+# ---- the function library -------------------------------------------------------------------------
+
+
+cdef dict _read_functions(ParsedGraph& parsed, dict library):
+    if parsed.functions.empty():
+        return {}
+    from google.protobuf.message import DecodeError
+
+    from headrace.formats.proto.function_pb2 import FunctionDef
+
+    functions = {}
+    cdef string_view view
+    for view in parsed.functions:
+        try:
+            message = FunctionDef.FromString(view.data()[:view.size()])
+        except DecodeError as error:
+            raise InvalidArgumentError(None, None, f"not a FunctionDef: {error}") from error
+        name = message.signature.name
+        known = library.get(name, functions.get(name))
+        if known is None:
+            functions[name] = message
+        elif known != message:
+            raise InvalidArgumentError(
+                None, None, f"Function {name!r}: another function of that name is in the graph")
+    return functions
+
+
+# ---- nodes, without their edges ---------------------------------------------------------------------
+
+
+cdef OpEntry* _find_op(SessionGraph graph, string_view name, string_view node) except NULL:
+    found = graph.functions.find(string(name))
+    if found != graph.functions.end():
+        return dereference(found).second
+    try:
+        return op_entry(name)
+    except NotFoundError as error:
+        raise NotFoundError(
+            None, None, f"{text(name)} '{text(node)}': {error.message}",
+            node_name=text(node)) from None
+
+
+cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
+    cdef unordered_map[string_view, OpEntry*] ops
+    cdef OpEntry* entry
+    cdef ParsedNode* from_file
+    cdef GraphNode* node
+    cdef Attributes* attributes
+    cdef AttrEntry attr
+    cdef size_t i
+    cdef uint32_t a
+    graph.nodes.reserve(graph.nodes.size() + parsed.nodes.size())
+    graph.index.reserve(graph.nodes.size() + parsed.nodes.size())
+    for i in range(parsed.nodes.size()):
+        from_file = &parsed.nodes[i]
+        known = ops.find(from_file.op)
+        if known != ops.end():
+            entry = dereference(known).second
+        else:
+            with gil:
+                entry = _find_op(graph, from_file.op, from_file.name)
+            ops[from_file.op] = entry
+        node = new GraphNode()
+        node.name.assign(from_file.name.data(), from_file.name.size())
+        node.op = entry.name
+        node.device.assign(from_file.device.data(), from_file.device.size())
+        node.info = <const OpInfo*>entry
+        attributes = make_attributes(node)
+        attributes.entries.reserve(from_file.n_attrs + entry.defaults.size())
+        for a in range(from_file.first_attr, from_file.first_attr + from_file.n_attrs):
+            attr.key = parsed.attrs[a].key
+            attr.value = parsed.attrs[a].value
+            attributes.entries.push_back(attr)
+        graph.nodes.push_back(node)
+        if node.name.empty():
+            with gil:
+                raise InvalidArgumentError(
+                    None, None, f"node {i} of the GraphDef ({text_of(node.op)}) has no name")
+        if not graph.index.insert(pair[string_view, int32_t](
+                string_view(node.name), <int32_t>(graph.nodes.size() - 1))).second:
+            with gil:
+                raise _blame(node, "the name is taken by another node of the graph")
+        _check_attrs(node, entry)
+        _find_dtypes(node, entry)
+    return 0
+
+
+cdef object _blame(const GraphNode* node, str problem):
+    return InvalidArgumentError(
+        None, None, f"{text_of(node.op)} '{text_of(node.name)}': {problem}",
+        node_name=text_of(node.name))
+
+
+cdef int _check_attrs(GraphNode* node, OpEntry* entry) except -1 nogil:
+    cdef Attributes* attributes = attributes_of(node)
+    cdef const AttrEntry* attr
+    cdef AttrSpec* spec
+    cdef AttrScalar scalar
+    cdef AttrEntry filled
+    cdef string problem
+    cdef size_t i
+    for i in range(entry.attrs.size()):
+        spec = &entry.attrs[i]
+        attr = attributes.find(string_view(spec.name))
+        if attr == NULL:
+            if not spec.has_default:
+                with gil:
+                    raise _blame(
+                        node, f"attribute '{text_of(spec.name)}' ({text_of(spec.type)}) is missing")
+            filled.key = string_view(spec.name)
+            filled.value = string_view(spec.default_value)
+            attributes.entries.push_back(filled)
+            continue
+        scalar = read_attr(attr.value)
+        if scalar.problem != NULL:
+            with gil:
+                raise _blame(
+                    node, f"attribute '{text_of(spec.name)}' has {scalar.problem.decode()}")
+        if scalar.kind != spec.kind and spec.kind != kNoKind:
+            with gil:
+                raise _blame(
+                    node, f"attribute '{text_of(spec.name)}' is {_kind_text(scalar.kind)}, the op "
+                    f"takes {text_of(spec.type)}")
+        if spec.kind == kTensor:
+            problem.clear()
+            if not check_tensor(scalar.bytes, problem):
+                with gil:
+                    raise _blame(node, f"attribute '{text_of(spec.name)}': {text_of(problem)}")
+        _check_limits(node, spec, scalar)
+    return 0
+
+
+cdef int _check_limits(GraphNode* node, AttrSpec* spec, AttrScalar& scalar) except -1 nogil:
+    cdef ParsedValue* value
+    cdef int64_t count
+    cdef size_t i
+    cdef cbool found
+    if spec.kind == kType and not spec.allowed_types.empty():
+        _check_type(node, spec, <hr_dtype>scalar.number)
+    elif spec.kind == kString and not spec.allowed_strings.empty():
+        found = False
+        for i in range(spec.allowed_strings.size()):
+            found = found or string_view(spec.allowed_strings[i]) == scalar.bytes
+        if not found:
+            with gil:
+                allowed = ", ".join([repr(text_of(s)) for s in spec.allowed_strings])
+                raise _blame(
+                    node, f"attribute '{text_of(spec.name)}' is {text(scalar.bytes)!r}, the op "
+                    f"takes {allowed}")
+    elif spec.kind == kInt and spec.has_minimum and <int64_t>scalar.number < spec.minimum:
+        with gil:
+            raise _blame(
+                node, f"attribute '{text_of(spec.name)}' is {<int64_t>scalar.number}, the op takes "
+                f"{spec.minimum} or more")
+    elif spec.kind == kList and (spec.has_minimum or not spec.allowed_types.empty()):
+        value = parsed_value(node, string_view(spec.name))
+        count = max(
+            max(<int64_t>value.ints.size(), <int64_t>value.floats.size()),
+            max(max(<int64_t>value.types.size(), <int64_t>value.strings.size()),
+                <int64_t>value.ranks.size()))
+        # Of functions only the file knows how many there are.
+        if spec.has_minimum and count < spec.minimum and spec.element != kNoKind:
+            with gil:
+                if text_of(spec.type) != "list(func)" and text_of(spec.type) != "list(tensor)":
+                    raise _blame(
+                        node, f"attribute '{text_of(spec.name)}' has {count} elements, the op "
+                        f"takes {spec.minimum} or more")
+        if not spec.allowed_types.empty():
+            for i in range(value.types.size()):
+                _check_type(node, spec, value.types[i])
+    return 0
+
+
+cdef int _check_type(GraphNode* node, AttrSpec* spec, hr_dtype dtype) except -1 nogil:
+    cdef size_t i
+    for i in range(spec.allowed_types.size()):
+        if spec.allowed_types[i] == dtype:
+            return 0
+    with gil:
+        allowed = ", ".join([dtype_text(t) for t in spec.allowed_types])
+        raise _blame(
+            node, f"attribute '{text_of(spec.name)}' is {dtype_text(dtype)}, the op takes {allowed}")
+
+
+cdef str _kind_text(AttrKind kind):
+    return {0: "empty", 1: "a list", 2: "a string", 3: "an int", 4: "a float", 5: "a bool",
+            6: "a type", 7: "a shape", 8: "a tensor", 9: "a function's placeholder",
+            10: "a function"}[<int32_t>kind]
+
+
+cdef int _find_dtypes(GraphNode* node, OpEntry* entry) except -1 nogil:
+    cdef size_t i
+    for i in range(entry.inputs.size()):
+        _expand(node, &entry.inputs[i], node.input_dtypes)
+    for i in range(entry.outputs.size()):
+        _expand(node, &entry.outputs[i], node.output_dtypes)
+    finish_face(node)
+    return 0
+
+
+cdef int _expand(GraphNode* node, ArgInfo* arg, vector[hr_dtype]& dtypes) except -1 nogil:
+    cdef AttrScalar scalar
+    cdef hr_dtype dtype = arg.dtype
+    cdef int64_t count = 1
+    cdef ParsedValue* value
+    cdef hr_dtype ref = HR_REF if arg.is_ref else 0
+    if not arg.number_attr.empty():
+        find_scalar(node, string_view(arg.number_attr), kInt, scalar)
+        count = <int64_t>scalar.number
+        if count < 0 or count > _MOST_TENSORS:
+            with gil:
+                raise _blame(
+                    node, f"attribute '{text_of(arg.number_attr)}' is {count}, no number of tensors")
+    if not arg.type_list_attr.empty():
+        value = parsed_value(node, string_view(arg.type_list_attr))
+        if value == NULL or value.code != HR_OK:
+            with gil:
+                raise _blame(node, f"attribute '{text_of(arg.type_list_attr)}' is malformed")
+        for dtype in value.types:
+            dtypes.push_back(dtype + ref)
+        return 0
+    if not arg.type_attr.empty():
+        find_scalar(node, string_view(arg.type_attr), kType, scalar)
+        dtype = <hr_dtype>scalar.number
+    if dtype <= 0 or dtype >= HR_REF:
+        with gil:
+            raise _blame(
+                node, f"attribute '{text_of(arg.type_attr)}' is {dtype}, which is no DataType")
+    dtypes.insert(dtypes.end(), <size_t>count, dtype + ref)
+    return 0
+
+
+# ---- edges ----------------------------------------------------------------------------------------------
+
+
+cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) except -1 nogil:
+    cdef ParsedNode* from_file
+    cdef GraphNode* node
+    cdef GraphNode* producer
+    cdef string_view written
+    cdef Edge edge
+    cdef size_t i
+    cdef uint32_t k
+    cdef hr_dtype wanted, given
+    for i in range(parsed.nodes.size()):
+        from_file = &parsed.nodes[i]
+        node = graph.nodes[before + i]
+        node.inputs.reserve(node.input_dtypes.size())
+        for k in range(from_file.first_input, from_file.first_input + from_file.n_inputs):
+            written = parsed.inputs[k]
+            if written.size() and written.data()[0] == c"^":
+                edge.node = graph.find(string_view(written.data() + 1, written.size() - 1))
+                if edge.node < 0:
+                    with gil:
+                        raise _blame(node, f"input '{text(written)}' names no node of the graph")
+                node.controls.push_back(edge.node)
+                continue
+            edge = find_tensor(graph, written)
+            if edge.node < 0:
+                with gil:
+                    raise _blame(node, f"input '{text(written)}' names no node of the graph")
+            producer = graph.nodes[edge.node]
+            if edge.port < 0 or edge.port >= <int32_t>producer.output_dtypes.size():
+                with gil:
+                    raise _blame(
+                        node, f"input '{text(written)}': {text_of(producer.op)} "
+                        f"'{text_of(producer.name)}' has {producer.output_dtypes.size()} outputs")
+            if node.inputs.size() >= node.input_dtypes.size():
+                with gil:
+                    raise _wrong_arity(node, from_file, parsed)
+            wanted = node.input_dtypes[node.inputs.size()]
+            given = producer.output_dtypes[edge.port]
+            if wanted != given and (wanted >= HR_REF or given != wanted + HR_REF):
+                with gil:
+                    raise _blame(
+                        node, f"input {node.inputs.size()} is {dtype_text(wanted)}, but "
+                        f"'{text_of(producer.name)}:{edge.port}' is {dtype_text(given)}")
+            node.inputs.push_back(edge)
+        if node.inputs.size() != node.input_dtypes.size():
+            with gil:
+                raise _wrong_arity(node, from_file, parsed)
+    return 0
+
+
+cdef object _wrong_arity(const GraphNode* node, const ParsedNode* from_file, ParsedGraph& parsed):
+    cdef uint32_t k
+    n = 0
+    for k in range(from_file.first_input, from_file.first_input + from_file.n_inputs):
+        n += not text(parsed.inputs[k]).startswith("^")
+    return _blame(node, f"the op takes {node.input_dtypes.size()} inputs, {n} are given")
+
+
+cdef Edge find_tensor(SessionGraph graph, string_view written) noexcept nogil:
+    cdef Edge edge
+    cdef size_t colon = written.size()
+    cdef size_t i
+    edge.port = 0
+    while colon > 0 and c"0" <= written.data()[colon - 1] <= c"9":
+        colon -= 1
+    if 1 < colon < written.size() and written.data()[colon - 1] == c":":
+        if written.size() - colon > 9:
+            edge.port = -1
+        else:
+            for i in range(colon, written.size()):
+                edge.port = edge.port * 10 + (written.data()[i] - c"0")
+        written = string_view(written.data(), colon - 1)
+    edge.node = graph.find(written)
+    return edge
+
+
+cdef inline bint _closes_loop(const GraphNode* producer, const GraphNode* consumer) noexcept nogil:
+    return (op_entry_of(producer).kind == NodeKind.NEXT_ITERATION
+            and op_entry_of(consumer).kind == NodeKind.MERGE)
+
+
+cdef int _refuse_cycle(SessionGraph graph, int32_t before) except -1 nogil:
+    """Old nodes never read new ones, so only the new ones are looked at."""
+    cdef int32_t total = <int32_t>graph.nodes.size()
+    cdef int32_t n = total - before
+    cdef int32_t i, k, producer
+    cdef cbool in_order = True
+    cdef GraphNode* node
+    cdef Edge edge
+    cdef vector[int32_t] missing, first, consumers, at, ready
+    missing.assign(n, 0)
+    first.assign(n + 1, 0)
+    for i in range(before, total):
+        node = graph.nodes[i]
+        for edge in node.inputs:
+            if edge.node >= before and not _closes_loop(graph.nodes[edge.node], node):
+                in_order = in_order and edge.node < i
+                missing[i - before] += 1
+                first[edge.node - before + 1] += 1
+        for producer in node.controls:
+            if producer >= before:
+                in_order = in_order and producer < i
+                missing[i - before] += 1
+                first[producer - before + 1] += 1
+    if in_order:
+        return 0
+    for i in range(n):
+        first[i + 1] += first[i]
+    consumers.resize(first[n])
+    at.assign(first.begin(), first.end())
+    for i in range(before, total):
+        node = graph.nodes[i]
+        for edge in node.inputs:
+            if edge.node >= before and not _closes_loop(graph.nodes[edge.node], node):
+                consumers[at[edge.node - before]] = i - before
+                at[edge.node - before] += 1
+        for producer in node.controls:
+            if producer >= before:
+                consumers[at[producer - before]] = i - before
+                at[producer - before] += 1
+    for i in range(n):
+        if missing[i] == 0:
+            ready.push_back(i)
+    k = 0
+    while k < <int32_t>ready.size():
+        for i in range(first[ready[k]], first[ready[k] + 1]):
+            missing[consumers[i]] -= 1
+            if missing[consumers[i]] == 0:
+                ready.push_back(consumers[i])
+        k += 1
+    if k == n:
+        return 0
+    with gil:
+        raise _cycle_error(graph, before, missing)
+
+
+cdef object _cycle_error(SessionGraph graph, int32_t before, vector[int32_t]& missing):
+    # Every node left waits for another that is left: walking back must meet a node twice.
+    cdef int32_t at = 0
+    cdef int32_t producer
+    cdef Edge edge
+    while missing[at] == 0:
+        at += 1
+    path = []
+    while at not in path:
+        path.append(at)
+        node = graph.nodes[before + at]
+        at = -1
+        for edge in node.inputs:
+            if edge.node >= before and missing[edge.node - before] and not _closes_loop(
+                    graph.nodes[edge.node], node):
+                at = edge.node - before
+                break
+        if at < 0:
+            for producer in node.controls:
+                if producer >= before and missing[producer - before]:
+                    at = producer - before
+                    break
+    cycle = path[path.index(at):][::-1]
+    names = [text_of(graph.nodes[before + <int32_t>i].name) for i in cycle]
+    shown = " -> ".join([*names[:8], "..."] if len(names) > 8 else [*names, names[0]])
+    return InvalidArgumentError(
+        None, None, f"the graph has a cycle: {shown}; only NextIteration to Merge may close one",
+        node_name=names[0])
