@@ -1,0 +1,66 @@
+// Splits a loop over the process's one OpenMP team, where it is worth it.
+#ifndef HEADRACE_CPU_PARALLEL_HPP
+#define HEADRACE_CPU_PARALLEL_HPP
+
+#include <algorithm>
+#include <cstdint>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "headrace/kernel.h"
+
+namespace hr {
+
+// Waking the team costs about what this many bytes of simple arithmetic do.
+constexpr int64_t kGrainBytes = 64 * 1024;
+
+// Iterations a thread should at least have, if one touches that many bytes.
+inline int64_t grain_of(int64_t bytes_per_iteration) {
+  return std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, bytes_per_iteration));
+}
+
+// body(begin, end) over [0, total): one piece per thread, none smaller than grain.
+template <class Body>
+inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& body) {
+#ifdef _OPENMP
+  const int64_t pieces = std::min<int64_t>(ctx->threads, total / std::max<int64_t>(1, grain));
+  if (pieces > 1) {
+#pragma omp parallel num_threads(int(pieces))
+    {
+      const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+      const int64_t begin = total * me / threads, end = total * (me + 1) / threads;
+      if (begin < end) body(begin, end);
+    }
+    return;
+  }
+#endif
+  if (total > 0) body(int64_t(0), total);
+}
+
+// As above, with pieces that begin at multiples of `block` (a power of two suits caches).
+template <class Body>
+inline void parallel_blocks(hr_ctx* ctx, int64_t total, int64_t block, int64_t grain,
+                            Body&& body) {
+  const int64_t blocks = (total + block - 1) / block;
+  parallel_ranges(ctx, blocks, std::max<int64_t>(1, grain / block),
+                  [&](int64_t begin, int64_t end) {
+                    body(begin * block, std::min(total, end * block));
+                  });
+}
+
+// The most threads that parallel_ranges will use: to size per-thread scratch.
+inline int64_t most_threads(const hr_ctx* ctx) { return std::max<int32_t>(1, ctx->threads); }
+
+inline int this_thread() {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+}  // namespace hr
+
+#endif

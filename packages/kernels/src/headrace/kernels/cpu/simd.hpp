@@ -1,0 +1,30 @@
+// Compiles an inner loop several times, for what the machine that runs it can do.
+//
+// HR_CLONES goes before a plain loop over contiguous memory, which the compiler then
+// vectorises for each listed processor level; the loader picks one. What such a loop calls
+// must be HR_INLINE, or it would be compiled for the lowest level only.
+#ifndef HEADRACE_CPU_SIMD_HPP
+#define HEADRACE_CPU_SIMD_HPP
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(HR_NO_CLONES)
+#define HR_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define HR_CLONES
+#endif
+
+#if defined(_MSC_VER)
+#define HR_INLINE __forceinline
+#else
+#define HR_INLINE inline __attribute__((always_inline))
+#endif
+
+// Says of the next loop that no iteration reads what another writes. Unlike `restrict` it
+// stays true where an output is the very memory of an input.
+#if defined(__GNUC__) && !defined(__clang__)
+#define HR_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define HR_INDEPENDENT
+#endif
+
+#endif
