@@ -1,0 +1,124 @@
+"""Build headrace-kernels: one extension of all kernels of the CPU, with the library they call.
+
+oneDNN comes from its wheels; one stripped copy travels inside our package, in cpu/lib. Where those
+wheels do not exist, or with HEADRACE_ONEDNN=0, OpenBLAS takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "_build"))
+
+from native_build import SRC, Build, BuildExt, located  # noqa: E402
+from sibling_backend import formats_requirement  # noqa: E402
+
+CPU = SRC / "headrace" / "kernels" / "cpu"
+ONEDNN = (sys.platform, platform.machine()) == ("linux", "x86_64")
+ONEDNN = ONEDNN and os.environ.get("HEADRACE_ONEDNN") != "0"
+
+
+class BuildKernels(BuildExt):
+    """Adds the numeric library: its headers to compile, itself to carry."""
+
+    def add_paths(self, extension: Extension) -> None:
+        import numpy
+
+        super().add_paths(extension)
+        extension.include_dirs += [str(CPU), numpy.get_include()]
+        headers, library, name = numeric_library()
+        extension.include_dirs += [str(headers)]
+        extension.library_dirs += [str(library.parent)]
+        extension.libraries += [name]
+
+    def build_extensions(self) -> None:
+        super().build_extensions()
+        for extension in self.extensions:
+            carry(Path(self.get_ext_fullpath(extension.name)).parent / "lib")
+
+    def copy_extensions_to_source(self) -> None:
+        super().copy_extensions_to_source()
+        if self.extensions:
+            carry(CPU / "lib")
+
+
+def numeric_library() -> tuple[Path, Path, str]:
+    """Returns: the folder of its headers, the shared object, the name to link it by."""
+    if ONEDNN:
+        headers = located("onednn-devel-cpu-gomp", "dnnl.hpp")
+        return headers, located("onednn-cpu-gomp", "libdnnl.so") / "libdnnl.so", "dnnl"
+    import scipy_openblas32
+
+    folder = Path(scipy_openblas32.get_lib_dir())
+    shared = next(p for p in folder.iterdir() if p.name.startswith(("libscipy_openblas.",)))
+    return Path(scipy_openblas32.get_include_dir()), shared, "scipy_openblas"
+
+
+def carry(folder: Path) -> None:
+    """Puts the numeric library into folder, stripped, under the name the linker recorded."""
+    library = numeric_library()[1]
+    target = folder / ("libdnnl.so.3" if ONEDNN else library.name)
+    if target.exists() and target.stat().st_mtime >= library.stat().st_mtime:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copy(library.resolve(), target)
+    if sys.platform == "linux":
+        subprocess.run(["strip", "--strip-unneeded", str(target)], check=True)
+    for notice in licence_notices("onednn-cpu-gomp" if ONEDNN else "scipy-openblas32"):
+        shutil.copy(notice, folder / notice.name)
+
+
+def licence_notices(name: str) -> list[Path]:
+    words = ("license", "licence", "notice", "third-party")
+    files = distribution(name).files or ()
+    return [Path(str(f.locate())) for f in files if f.name.lower().startswith(words)]
+
+
+def table() -> list[Extension]:
+    sources = sorted(CPU.rglob("*.cpp")) + sorted(CPU.rglob("*.pyx"))
+    if not sources:
+        return []
+    onednn = "1" if ONEDNN else "0"
+    return [
+        Extension(
+            "headrace.kernels.cpu._table",
+            [str(path) for path in sources],
+            language="c++",
+            define_macros=[
+                ("HR_WITH_ONEDNN", onednn),
+                ("HR_WITH_OPENBLAS", "0" if ONEDNN else "1"),
+                ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+            ],
+            extra_compile_args=[
+                "-std=c++17",
+                "-O2",
+                "-ftree-vectorize",
+                "-fvect-cost-model=dynamic",  # -O2 alone vectorises next to nothing
+                "-fno-trapping-math",
+                "-fno-math-errno",
+                "-fopenmp",
+                "-fvisibility=hidden",
+            ],
+            extra_link_args=["-fopenmp", "-Wl,-rpath,$ORIGIN/lib"],
+        )
+    ]
+
+
+setup(
+    ext_modules=table(),
+    cmdclass={"build": Build, "build_ext": BuildKernels},
+    install_requires=[
+        formats_requirement(),
+        "numpy>=1.26; python_version < '3.13'",
+        "numpy>=2.1; python_version >= '3.13'",
+    ],
+)

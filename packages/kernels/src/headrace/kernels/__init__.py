@@ -1,0 +1,1 @@
+"""The arithmetic of Headrace; knows no graph and no executor."""

@@ -1,0 +1,1 @@
+"""Run a GraphDef on one machine."""
