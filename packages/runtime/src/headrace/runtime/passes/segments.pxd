@@ -29,7 +29,7 @@ cdef class Segments:
     cdef vector[uint8_t] shape_like     # beside `entering`: the value itself is wanted by prepare
     cdef vector[int32_t] leaving        # value numbers
     cdef vector[int32_t] waits          # node numbers outside the segment
-    cdef readonly bint whole            # one segment and no boundary node: the tape alone will do
+    cdef readonly bint whole            # at most one segment and no boundary node: one tape will do
 
 
 # late_feeds: each feed arrives on its own (partial_run), so it bounds segments.
