@@ -1,0 +1,73 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.kernels.reference.precision import numpy_type, wide
+from headrace.kernels.reference.registry import Attrs, kernel
+
+
+@kernel("MatMul")
+def matmul(attrs: Attrs, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return _product(attrs, a, b).astype(a.dtype)
+
+
+@kernel("SparseMatMul")
+def sparse_matmul(attrs: Attrs, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return _product(attrs, a, b).astype(np.float32)
+
+
+def _product(attrs: Attrs, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError(f"both must be matrices: a is {list(a.shape)}, b is {list(b.shape)}")
+    a = a.T if attrs["transpose_a"] else a
+    b = b.T if attrs["transpose_b"] else b
+    return np.matmul(wide(a), wide(b))
+
+
+@kernel("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
+def batch_matmul(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    target = numpy_type(attrs.get("Tout") or attrs["T"])
+    if x.dtype.kind in "iu":
+        x, y = x.astype(target), y.astype(target)
+    x = np.conj(np.swapaxes(wide(x), -1, -2)) if attrs["adj_x"] else wide(x)
+    y = np.conj(np.swapaxes(wide(y), -1, -2)) if attrs["adj_y"] else wide(y)
+    return np.matmul(x, y).astype(target)
+
+
+@kernel("Einsum")
+def einsum(attrs: Attrs, *inputs: np.ndarray) -> np.ndarray:
+    equation = attrs["equation"].decode()
+    return np.einsum(equation, *[wide(x) for x in inputs]).astype(inputs[0].dtype)
+
+
+@kernel("_FusedMatMul")
+def fused_matmul(attrs: Attrs, a: np.ndarray, b: np.ndarray, *args: np.ndarray) -> np.ndarray:
+    return apply_fused_ops(attrs, _product(attrs, a, b), args).astype(a.dtype)
+
+
+def apply_fused_ops(attrs: Attrs, y: np.ndarray, args: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The operations that a graph pass hung on a product, channels last."""
+    rest = list(args)
+    for name in attrs["fused_ops"]:
+        if name == b"BiasAdd":
+            y = y + wide(rest.pop(0))
+        elif name == b"Add":
+            y = y + wide(rest.pop(0))
+        elif name == b"FusedBatchNorm":
+            scale, offset, mean, variance = (wide(rest.pop(0)) for _ in range(4))
+            y = (y - mean) * scale / np.sqrt(variance + attrs["epsilon"]) + offset
+        else:
+            y = _ACTIVATIONS[name](attrs, y)
+    return y
+
+
+_ACTIVATIONS = {
+    b"Relu": lambda attrs, y: np.maximum(y, 0),
+    b"Relu6": lambda attrs, y: np.clip(y, 0, 6),
+    b"Elu": lambda attrs, y: np.where(y > 0, y, np.expm1(y)),
+    b"LeakyRelu": lambda attrs, y: np.where(y > 0, y, y * attrs["leakyrelu_alpha"]),
+    b"Tanh": lambda attrs, y: np.tanh(y),
+    b"Sigmoid": lambda attrs, y: 1 / (1 + np.exp(-y)),
+}

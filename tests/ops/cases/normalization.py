@@ -1,0 +1,52 @@
+"""Cases of the normalization family."""
+
+from __future__ import annotations
+
+from cases.case import Case, floats, literal, positive, real
+
+_C = 3
+_SINGLE = ("float32",)
+_STATS = (positive(_C), real(_C), real(_C), positive(_C))
+_NONE = (positive(_C), real(_C), literal([], "float32"), literal([], "float32"))
+CASES = []
+for _op in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"):
+    CASES += [
+        Case(_op, (real(2, 4, 5, _C), *_NONE), {"epsilon": 0.001}, dtypes=_SINGLE),
+        Case(_op, (real(2, 4, 5, _C), *_STATS), {"exponential_avg_factor": 0.3}, dtypes=_SINGLE),
+        Case(
+            _op,
+            (real(2, 4, 5, _C), *_STATS),
+            {"is_training": False},
+            dtypes=_SINGLE,
+            undefined=(3, 4),
+        ),
+        Case(
+            _op,
+            (real(2, _C, 4, 5), *_STATS),
+            {"is_training": False, "data_format": "NCHW"},
+            dtypes=_SINGLE,
+            undefined=(3, 4),
+        ),
+    ]
+for _op in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"):
+    _more = (floats(0),) if _op.endswith("3") else ()
+    CASES += [
+        Case(
+            _op,
+            (real(2, 4, 5, _C), real(2, 4, 5, _C), positive(_C), real(_C), positive(_C), *_more),
+            {"is_training": training, "epsilon": 0.01},
+            dtypes=_SINGLE,
+            smooth=False,
+        )
+        for training in (True, False)
+    ]
+CASES += [
+    Case("LRN", (real(2, 3, 4, 7),), {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75}),
+    Case("LRN", (real(1, 2, 2, 3),)),
+    Case(
+        "LRNGrad",
+        (real(1, 2, 2, 7), real(1, 2, 2, 7), real(1, 2, 2, 7)),
+        {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75},
+        smooth=False,
+    ),
+]

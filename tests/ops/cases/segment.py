@@ -1,0 +1,60 @@
+"""Cases of the segment family."""
+
+from __future__ import annotations
+
+from cases.case import Case, distinct, literal, positive, real
+
+_IDS = literal([0, 0, 1, 3, 3, 3])
+CASES = []
+for _op, _spec in [
+    ("SegmentSum", real),
+    ("SegmentMean", real),
+    ("SegmentProd", positive),
+    ("SegmentMax", distinct),
+    ("SegmentMin", distinct),
+]:
+    CASES += [
+        Case(_op, (_spec(6, 4), _IDS)),
+        Case(_op, (_spec(6), literal([0, 1, 1, 1, 4, 4], "int64"))),
+        Case(_op, (_spec(0, 3), literal([], "int64"))),
+    ]
+    if _op != "SegmentMean":
+        CASES.append(
+            Case(_op + "V2", (_spec(6, 4), _IDS, literal(5)), smooth=False, in_tensorflow=False)
+        )
+for _op, _spec in [("Sum", real), ("Prod", positive), ("Max", distinct), ("Min", distinct)]:
+    CASES += [
+        Case("UnsortedSegment" + _op, (_spec(6, 4), literal([3, 0, -1, 3, 1, 0]), literal(5))),
+        Case("UnsortedSegment" + _op, (_spec(2, 3), literal([[1, 0, 1], [2, 0, 0]]), literal(3))),
+        Case("UnsortedSegment" + _op, (_spec(0, 3), literal([]), literal(2))),
+    ]
+_PICKED = literal([5, 0, 0, 3, 1])
+for _kind in ("Sum", "Mean", "SqrtN"):
+    CASES += [
+        Case(f"SparseSegment{_kind}", (real(6, 3), _PICKED, literal([0, 0, 1, 3, 3]))),
+        Case(
+            f"SparseSegment{_kind}WithNumSegments",
+            (real(6, 3), _PICKED, literal([0, 0, 1, 3, 3]), literal(6)),
+        ),
+        Case(
+            f"SparseSegment{_kind}Grad",
+            (real(4, 3), _PICKED, literal([0, 0, 1, 3, 3]), literal(7)),
+            smooth=False,
+        ),
+        Case(
+            f"SparseSegment{_kind}GradV2",
+            (real(4, 3), _PICKED, literal([0, 0, 1, 3, 3]), literal(7)),
+            smooth=False,
+        ),
+    ]
+CASES.append(
+    Case(
+        "UnsortedSegmentJoin",
+        (
+            literal([[b"a", b"b"], [b"c", b"d"], [b"e", b"f"]], "string"),
+            literal([2, 0, 2]),
+            literal(3),
+        ),
+        {"separator": "-"},
+    )
+)
