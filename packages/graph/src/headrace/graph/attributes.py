@@ -217,9 +217,9 @@ def _plain_tensor(value: Any) -> Any:
     if hasattr(value, "tensor_shape"):  # TensorProto
         if value.dtype in (20, 21):  # resource, variant: no array holds them
             return RawAttr(b"B" + varint(value.ByteSize()) + value.SerializeToString())
-        from headrace.formats.tensor_codec import to_array
+        from headrace.formats.tensor_codec import make_ndarray
 
-        return to_array(value)
+        return make_ndarray(value)
     return np.asarray(value)
 
 
@@ -347,9 +347,9 @@ def encode_tensor(array: Any) -> bytes:
         parts = [v.encode() if isinstance(v, str) else bytes(v) for v in array.ravel()]
         return head + b"".join([_field(b"B", part) for part in parts])
     if dtype.name.endswith("int4") or dtype.name.endswith("int2"):
-        from headrace.formats.tensor_codec import to_proto
+        from headrace.formats.tensor_codec import make_tensor_proto
 
-        return to_proto(array).SerializeToString()
+        return make_tensor_proto(array).SerializeToString()
     return head + _field(b'"', array.tobytes())
 
 

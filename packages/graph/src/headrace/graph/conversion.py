@@ -166,39 +166,42 @@ def constant(
       verify_shape: refuse to fill up.
     Raises: TypeError for a value that dtype cannot hold; ValueError for too many elements.
     """
-    graph = graph_for_constant()
-    key = None
-    attrs = None
+    graph = get_default_graph()
     if shape is None and type(value) in _CACHED_KINDS and (dtype is None or type(dtype) is DType):
-        number = 0 if dtype is None else dtype.as_datatype_enum
-        # 0.0 equals -0.0, and nothing equals nan: these are written out.
-        key = (type(value), value if value else repr(value), number)
-        attrs = _scalar_sets.get(key)
-    if attrs is None:
-        array, number = make_array(value, dtype, shape, verify_shape)
-        attrs = AttrSet(
-            "Const",
-            recipe("Const").signature,
-            {"value": array, "dtype": number},
-            (as_dtype(number),),
-        )
-        if key is not None and value == value and not (type(value) is str and len(value) > 64):
-            if len(_scalar_sets) >= 4096:
-                _scalar_sets.clear()
-            _scalar_sets[key] = attrs
-    attrs.shapes[()] = (attrs.values["value"].shape,)
-    scope = graph._local.scope
+        attrs = scalar_attrs(value, dtype)
+    else:
+        attrs = _const_attrs(*make_array(value, dtype, shape, verify_shape))
     if name[-1:] == "/":
         full = name[:-1]
     else:
         check_op_name(name)
         full = graph.unique_name(name)
-    return add_node(graph, scope, "Const", (), attrs, full)._outputs
+    return add_node(graph, graph._local.scope, "Const", (), attrs, full)._outputs
 
 
-def graph_for_constant() -> Any:
-    """The default graph."""
-    return get_default_graph()
+def _const_attrs(array: np.ndarray, number: int) -> AttrSet:
+    attrs = AttrSet(
+        "Const", recipe("Const").signature, {"value": array, "dtype": number}, (as_dtype(number),)
+    )
+    attrs.shapes[()] = (array.shape,)
+    return attrs
+
+
+def scalar_attrs(value: Any, dtype: DType | None) -> AttrSet:
+    """The attributes of a constant number, bool or string; equal ones share them.
+
+    Raises: as `constant`.
+    """
+    # 0.0 equals -0.0, so zeros are told apart by how they are written.
+    key = (type(value), value or repr(value), 0 if dtype is None else dtype.as_datatype_enum)
+    attrs = _scalar_sets.get(key)
+    if attrs is None:
+        attrs = _const_attrs(*make_array(value, dtype))
+        if value == value and not (type(value) is str and len(value) > 64):
+            if len(_scalar_sets) >= 4096:
+                _scalar_sets.clear()
+            _scalar_sets[key] = attrs
+    return attrs
 
 
 _scalar_sets: dict[Any, AttrSet] = {}
@@ -226,9 +229,7 @@ def make_array(
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     if hasattr(value, "tensor_shape"):  # TensorProto
-        from headrace.formats.tensor_codec import to_array
-
-        value = to_array(value)
+        value = make_ndarray(value)
     array, found = _array_and_type(value, wanted)
     if shape is not None:
         array = _filled(array, as_dims(shape), verify_shape)
@@ -521,16 +522,16 @@ def make_tensor_proto(
     values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
 ) -> Any:
     """Returns a TensorProto message of a value. Raises: as `constant`."""
-    from headrace.formats.tensor_codec import to_proto
+    from headrace.formats import tensor_codec
 
-    return to_proto(make_array(values, dtype, shape, verify_shape)[0])
+    return tensor_codec.make_tensor_proto(make_array(values, dtype, shape, verify_shape)[0])
 
 
 def make_ndarray(tensor: Any) -> np.ndarray:
     """Returns the array in a TensorProto message."""
-    from headrace.formats.tensor_codec import to_array
+    from headrace.formats import tensor_codec
 
-    return to_array(tensor)
+    return tensor_codec.make_ndarray(tensor)
 
 
 def is_tensor(x: Any) -> bool:

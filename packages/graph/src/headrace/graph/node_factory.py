@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from headrace.graph.attributes import AttrSet
+from headrace.graph.device_spec import canonical, merged
 from headrace.graph.op_registry import shape_function
 from headrace.graph.operation import Operation, Tensor
 from headrace.graph.scopes import Scope
@@ -31,12 +32,14 @@ def add_node(
     attrs: AttrSet,
     name: str,
     control_inputs: tuple[Operation, ...] = (),
+    device: str = "",
 ) -> Operation:
     """Adds a node to a graph; it must be checked already.
 
     Args:
       scope: surroundings; its context must have adapted the inputs already.
       name: full and unique.
+      device: its own; those in force fill what it leaves open.
     Raises: ValueError where the shapes of the inputs contradict the op; RuntimeError for a
       finalized graph.
     """
@@ -46,7 +49,7 @@ def add_node(
     node.type = op_type
     node.inputs = inputs
     node.control_inputs = control_inputs
-    node.device = ""
+    node.device = device
     node._attrs = attrs
     node._context = None
 
@@ -113,7 +116,8 @@ def infer_shapes(
         return (None,) * n_outputs
     function = shape_function(attrs.signature.shape_rule)
     if function is None:
-        return (None,) * n_outputs
+        attrs.shapes[input_shapes] = unknown = (None,) * n_outputs
+        return unknown
     query = ShapeQuery(input_shapes, attrs.values, n_outputs, inputs)
     try:
         answer = function(query)
@@ -145,7 +149,7 @@ def _surround(node: Operation, scope: Scope) -> None:
     if scope.devices:
         _apply_devices(node, scope.devices)
     elif scope.device:
-        node.device = scope.device
+        node.device = merged(scope.device, node.device) if node.device else scope.device
     if scope.colocation and "_class" not in node._attrs.values:
         groups: set[str] = set()
         for other in scope.colocation:
@@ -159,8 +163,6 @@ def _surround(node: Operation, scope: Scope) -> None:
 
 def _apply_devices(node: Operation, devices: tuple[Any, ...]) -> None:
     """Innermost first: a name fills what is still open, a function answers what it likes."""
-    from headrace.graph.device_spec import canonical, merged
-
     for spec in reversed(devices):
         if callable(spec):
             answer = spec(node)
@@ -171,6 +173,8 @@ def _apply_devices(node: Operation, devices: tuple[Any, ...]) -> None:
 
 
 def _colocated(attrs: AttrSet, groups: tuple[str, ...]) -> AttrSet:
+    if attrs.op_type == "Const":  # the table must not keep large values alive
+        return attrs.replaced(_class=groups)
     key = (attrs, groups)
     found = _colocated_sets.get(key)
     if found is None:

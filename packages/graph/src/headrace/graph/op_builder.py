@@ -30,6 +30,7 @@ class Recipe:
 
     Attributes:
       simple: every input is one tensor.
+      pair: the inputs are two tensors of one type.
       by_types: attribute sets by input DataType numbers, for calls without attributes.
       by_attrs: the same for calls with attributes.
     """
@@ -44,10 +45,10 @@ class Recipe:
         "n_inputs",
         "name",
         "needs_repr",
+        "pair",
         "result",
         "signature",
         "simple",
-        "wants_ref",
     )
 
     def __init__(self, signature: Signature) -> None:
@@ -58,7 +59,14 @@ class Recipe:
         self.attrs = signature.attrs
         self.attr_names = frozenset([a.name for a in signature.attrs])
         self.simple = not any(arg.is_list for arg in signature.inputs)
-        self.wants_ref = any(arg.is_ref for arg in signature.inputs)
+        self.pair = (
+            self.simple
+            and self.n_inputs == 2
+            and signature.inputs[0].type_attr == signature.inputs[1].type_attr != ""
+            and not any(arg.is_ref for arg in signature.inputs)
+            and len(signature.outputs) == 1
+            and not signature.outputs[0].is_list
+        )
         inferred = set()
         for arg in signature.inputs:
             inferred.update((arg.type_attr, arg.number_attr, arg.type_list_attr))
@@ -118,10 +126,14 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
                     attr_set = found.by_attrs.get((*types, *attrs.items(), *map(type, attrs.values())))
                 except TypeError:  # a list among the attributes
                     pass
-    if attr_set is None or graph._local.scope.context is not None:
-        return _build(found, graph, inputs, name, attrs)
-
     scope = graph._local.scope
+    if scope.context is not None:
+        return _build(found, graph, inputs, name, attrs)
+    if attr_set is None:
+        if not (found.pair and len(inputs) == 2 and not attrs):
+            return _build(found, graph, inputs, name, attrs)
+        return _build_with_number(found, graph, scope, inputs, name)
+
     if name is None:
         name = op_type
     elif name[-1:] == "/":
@@ -142,6 +154,36 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
     if type(outputs) is Tensor and found.result is None:
         return outputs
     return _packed(found, attr_set, node)
+
+
+def _build_with_number(
+    found: Recipe, graph: Any, scope: Scope, inputs: tuple[Any, ...], name: str | None
+) -> Any:
+    """x ∘ 0.5, where x is a tensor of a float or int type and the number fits it; else all else."""
+    x, y = inputs
+    if type(x) is Tensor:
+        tensor, number, arg = x, y, found.inputs[1].name
+    else:
+        tensor, number, arg = y, x, found.inputs[0].name
+    if type(tensor) is Tensor and tensor.op.graph is graph:
+        wanted = tensor.dtype._base
+        kind = type(number)
+        if (kind is float and wanted.is_floating) or (
+            kind is int and (wanted.is_floating or wanted.is_integer)
+        ):
+            pair = (tensor.dtype.as_datatype_enum, wanted.as_datatype_enum)
+            attr_set = found.by_types.get(pair if tensor is x else pair[::-1])
+            if attr_set is not None:
+                from headrace.graph.conversion import scalar_attrs
+
+                value = scalar_attrs(number, wanted)
+                full = _node_name(graph, found.name if name is None else name)
+                const = add_node(
+                    graph, scope, "Const", (), value, graph._unique(f"{full}/{arg}")
+                )._outputs
+                both = (tensor, const) if tensor is x else (const, tensor)
+                return add_node(graph, scope, found.name, both, attr_set, full)._outputs
+    return _build(found, graph, inputs, name, {})
 
 
 def _build(

@@ -24,6 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _gradients: dict[str, Callable[..., Any] | None] = {}
 _no_gradient_reasons: dict[str, str] = {}
 _shape_functions: dict[str, Callable[[Any], Any]] = {}
+_missing_rules: set[str] = set()
 _families_read: set[str] = set()
 _foreign_read = False
 _shape_rules_read = False
@@ -64,6 +65,7 @@ def shape_rule(name: str) -> Callable[[Function], Function]:
         if name in _shape_functions:
             raise KeyError(f"shape rule {name!r} is registered already: keep one of the two")
         _shape_functions[name] = function
+        _missing_rules.discard(name)
         return function
 
     return register
@@ -93,12 +95,14 @@ def no_gradient_reason(op_type: str) -> str | None:
 def shape_function(rule: str) -> Callable[[Any], Any] | None:
     """The symbolic function of a catalogue rule; None for a rule that nobody has."""
     function = _shape_functions.get(rule)
-    if function is None and rule:
+    if function is None and rule and rule not in _missing_rules:
         _read_shape_rules()
         function = _shape_functions.get(rule)
         if function is None:
             _read_foreign()
             function = _shape_functions.get(rule)
+            if function is None:
+                _missing_rules.add(rule)
     return function
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.conversion import convert_to_tensor
 from headrace.graph.graph import get_default_graph
+from headrace.graph.indexed_slices import SparseTensor
 from headrace.graph.op_builder import op
 from headrace.graph.operation import Tensor
 from headrace.graph.slice_syntax import slice_tensor
@@ -18,61 +19,21 @@ _TRUE_DIVISION = {4: 1, 5: 1, 6: 1, 17: 1, 3: 2, 9: 2, 22: 2, 23: 2}  # integers
 
 
 def _takes_over(y: Any) -> bool:
-    from headrace.graph.indexed_slices import SparseTensor
-
-    return isinstance(y, SparseTensor)
+    return type(y) is SparseTensor
 
 
 def binary(op_type: str, name: str) -> Any:
     """Returns the pair of methods (x ∘ y, y ∘ x) of a binary operator."""
 
     def forward(x: Any, y: Any) -> Any:
-        if type(x) is Tensor and type(y) is Tensor:
-            return op(op_type, x, y, name=name)
-        if _takes_over(y):
+        if type(y) is not Tensor and _takes_over(y):
             return NotImplemented
-        with _graph_of(x).name_scope(name) as scope:
-            x = convert_to_tensor(x, name="x")
-            return op(op_type, x, convert_to_tensor(y, x.dtype.base_dtype, name="y"), name=scope)
+        return op(op_type, x, y, name=name)
 
     def backward(y: Any, x: Any) -> Any:
-        with _graph_of(y).name_scope(name) as scope:
-            y = convert_to_tensor(y, name="y")
-            return op(op_type, convert_to_tensor(x, y.dtype.base_dtype, name="x"), y, name=scope)
+        return op(op_type, x, y, name=name)
 
     return forward, backward
-
-
-def _graph_of(x: Any) -> Any:
-    graph = get_default_graph()
-    owner = x.graph
-    return graph if owner is graph else _Entering(owner)
-
-
-class _Entering:
-    """Stands for a graph that is not the default: its name_scope makes it the default first."""
-
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-
-    def name_scope(self, name: str) -> Any:
-        return _Both(self._graph.as_default(), self._graph.name_scope(name))
-
-
-class _Both:
-    """Context manager: two, one inside the other, with the value of the inner one."""
-
-    def __init__(self, first: Any, second: Any) -> None:
-        self._first = first
-        self._second = second
-
-    def __enter__(self) -> Any:
-        self._first.__enter__()
-        return self._second.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._second.__exit__(*error)
-        self._first.__exit__(*error)
 
 
 def unary(op_type: str, name: str) -> Any:

@@ -54,4 +54,22 @@ _GRAPH = {
     "compat.v1.name_scope": "scopes",
 }
 
-PUBLIC: dict[str, str] = {**_DTYPES, **_GRAPH}
+_SESSION = {
+    **_all("session", "Session InteractiveSession get_default_session"),
+    **_all(
+        "=headrace.formats.proto.run_pb2",
+        "ConfigProto RunOptions RunMetadata GraphOptions OptimizerOptions GPUOptions",
+    ),
+    **_all(
+        "=headrace.formats.proto.graph_pb2", "GraphDef NodeDef"
+    ),
+    **_all("=headrace.formats.proto.op_pb2", "AttrValue NameAttrList OpDef"),
+    **_all("=headrace.formats.proto.meta_graph_pb2", "MetaGraphDef TensorInfo"),
+    **_all("graph_import", "import_graph_def"),
+    **_all(
+        "graph_codec",
+        "GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER",
+    ),
+}
+
+PUBLIC: dict[str, str] = {**_DTYPES, **_GRAPH, **_SESSION}
