@@ -1,4 +1,4 @@
-"""GraphDefs for tests, one line a node:  name = Op(input, input:1, ^control; attr=value) @device."""
+"""GraphDefs for tests, a node a line: name = Op(input, other:1, ^control; attr=value) @device."""
 
 from __future__ import annotations
 

@@ -11,7 +11,10 @@ from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.kernel_table cimport library_of, load_kernels
+from headrace.runtime.passes.common_subexpressions cimport merge_common
 from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.order_writes cimport order_writes
+from headrace.runtime.passes.partition cimport partition
 from headrace.runtime.passes.place cimport place
 from headrace.runtime.passes.prune cimport prune
 from headrace.runtime.passes.read_slots cimport read_slots
@@ -115,6 +118,10 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
         prune(graph, feed_edges, fetch_edges, target_nodes, draft)
         read_slots(draft)
         place(draft, config.allow_soft_placement, config.allow_reference)
+        if config.merge_common:
+            merge_common(draft)
+        order_writes(draft)
+        partition(draft)
         program = _finish(draft)
     program.owner = graph
     program.feed_names = list(feeds)

@@ -8,7 +8,12 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport OpEntry
 from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport hr_dtype
+from headrace.runtime.kernel_abi cimport hr_dtype, hr_kernel
+
+
+cdef struct RetiredState:
+    const hr_kernel* kernel
+    void* state
 
 
 cdef class SessionGraph:
@@ -19,6 +24,7 @@ cdef class SessionGraph:
     cdef readonly dict library           # FunctionDef messages by name
     cdef readonly object lock            # held by extend and while a program is built
     cdef readonly int version            # counts extensions
+    cdef vector[RetiredState] retired    # states that a reset replaced
 
     cpdef extend(self, bytes graph_def)
     cdef int32_t find(self, string_view name) noexcept nogil

@@ -57,6 +57,9 @@ cdef class SessionGraph:
         cdef size_t i
         for i in range(self.nodes.size()):
             del self.nodes[i]
+        for i in range(self.retired.size()):
+            if self.retired[i].kernel != NULL and self.retired[i].kernel.destroy != NULL:
+                self.retired[i].kernel.destroy(self.retired[i].state)
         for item in self.functions:
             del item.second
 
@@ -118,6 +121,24 @@ cdef class SessionGraph:
                 raise
             self.graph_defs.append(graph_def)
             self.version += 1
+
+    def forget_kernels(self):
+        """Lets every node make its kernel's state anew at its next use (after a reset).
+
+        Steps that still run use the old states, which live as long as the graph.
+        """
+        cdef size_t i
+        cdef GraphNode* node
+        cdef RetiredState retired
+        with self.lock:
+            for i in range(self.nodes.size()):
+                node = self.nodes[i]
+                if node.created:
+                    retired.kernel = node.kernel
+                    retired.state = node.state
+                    self.retired.push_back(retired)
+                    node.state = NULL
+                    node.created = False
 
     def node_names(self):
         """The names of all nodes, in the order in which they came."""

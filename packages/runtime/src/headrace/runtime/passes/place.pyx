@@ -312,5 +312,5 @@ cdef object _no_common_device(Draft draft, vector[int32_t]& group, int32_t root,
                 members.append(f"'{name}' ({', '.join(on)})")
     return InvalidArgumentError(
         None, None,
-        f"nodes that must share a device cannot: {'; '.join(members[:8])}; ask for one device, or set "
+        f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; ask for one device, or set "
         f"allow_soft_placement", node_name=text_of(draft.nodes[root].source.name))

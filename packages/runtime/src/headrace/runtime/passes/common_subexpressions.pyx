@@ -1,0 +1,186 @@
+# distutils: language = c++
+"""Merges nodes that must give the same values (white paper §5.1).
+
+Two nodes are one where op, attributes, inputs, control inputs and device agree, and the op has no
+state and hands out no references. Inputs of commutative ops may stand in another order.
+"""
+
+from libc.stdint cimport int32_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.algorithm cimport sort
+from libcpp.string_view cimport string_view
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from headrace.runtime.attributes cimport AttrEntry, Attributes, attributes_of
+from headrace.runtime.graph_node cimport Edge, GraphNode
+from headrace.runtime.kernel_abi cimport HR_RESOURCE
+from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.passes.draft cimport Draft, DraftNode
+
+
+cdef extern from *:
+    """
+    #include <cstring>
+    #include <string_view>
+    // Long values (constants) are told apart by their ends and their size.
+    static inline uint64_t headrace_hash(std::string_view bytes) {
+      if (bytes.size() > 256) {
+        std::hash<std::string_view> hash;
+        return hash(bytes.substr(0, 128)) * 31 + hash(bytes.substr(bytes.size() - 128)) +
+               bytes.size();
+      }
+      return std::hash<std::string_view>()(bytes);
+    }
+    """
+    uint64_t headrace_hash(string_view) nogil
+
+
+cdef int merge_common(Draft draft) except -1:
+    cdef vector[int32_t] order
+    draft.order(order)
+    with nogil:
+        _merge(draft, order)
+    return 0
+
+
+cdef void _merge(Draft draft, vector[int32_t]& order) noexcept nogil:
+    cdef unordered_map[uint64_t, vector[int32_t]] seen
+    cdef vector[int32_t] stands_for
+    cdef int32_t i, k
+    cdef size_t e
+    cdef DraftNode* node
+    cdef uint64_t hashed
+    cdef cbool merged_any = False
+    cdef cbool merged
+    cdef vector[int32_t]* alike
+    stands_for.resize(draft.nodes.size())
+    for i in range(<int32_t>draft.nodes.size()):
+        stands_for[i] = i
+    seen.reserve(order.size())
+    for i in order:
+        node = &draft.nodes[i]
+        if merged_any:
+            _rewire(draft, node, stands_for)
+        if not _may_merge(node):
+            continue
+        hashed = _hash(draft, node)
+        alike = &seen[hashed]
+        merged = False
+        for e in range(alike.size()):
+            k = alike[0][e]
+            if _same(draft, &draft.nodes[k], node):
+                node.removed = True
+                stands_for[i] = k
+                merged = merged_any = True
+                break
+        if not merged:
+            alike.push_back(i)
+    if not merged_any:
+        return
+    for i in order:  # again: edges that close loops point at nodes that come later
+        if not draft.nodes[i].removed:
+            _rewire(draft, &draft.nodes[i], stands_for)
+    for e in range(draft.fetches.size()):
+        draft.fetches[e].node = stands_for[draft.fetches[e].node]
+    for e in range(draft.targets.size()):
+        draft.targets[e] = stands_for[draft.targets[e]]
+
+
+cdef inline void _rewire(Draft draft, DraftNode* node, vector[int32_t]& stands_for) noexcept nogil:
+    cdef int32_t k
+    for k in range(node.first_input, node.first_input + node.n_inputs):
+        draft.edges[k].node = stands_for[draft.edges[k].node]
+    for k in range(node.first_control, node.first_control + node.n_controls):
+        draft.controls[k] = stands_for[draft.controls[k]]
+
+
+cdef inline bint _may_merge(DraftNode* node) noexcept nogil:
+    cdef int32_t k
+    if (node.kind != NodeKind.KERNEL or node.entry == NULL or node.entry.stateful
+            or node.entry.has_ref or node.entry.writes or node.n_outputs == 0):
+        return False
+    for k in range(node.n_outputs):
+        if node.source.output_dtypes[k] == HR_RESOURCE:
+            return False
+    return True
+
+
+cdef inline cbool _matters(string_view key) noexcept nogil:
+    """Attributes that are notes to others, and device requests that placement has heard."""
+    return not (key.size() > 0 and key.data()[0] == c"_" and (
+        key == string_view(<const char*>b"_class")
+        or key == string_view(<const char*>b"_output_shapes")
+        or key == string_view(<const char*>b"_gradient_op_type")))
+
+
+cdef uint64_t _hash(Draft draft, DraftNode* node) noexcept nogil:
+    cdef uint64_t hashed = <uint64_t>node.entry * 0x9E3779B97F4A7C15ULL
+    cdef uint64_t edges = 0
+    cdef uint64_t one
+    cdef int32_t k
+    cdef Edge edge
+    cdef Attributes* attributes = attributes_of(node.source)
+    cdef size_t a
+    for k in range(node.n_inputs):
+        edge = draft.edges[node.first_input + k]
+        one = (<uint64_t>edge.node << 16 ^ <uint64_t>edge.port) * 0xBF58476D1CE4E5B9ULL
+        one ^= one >> 29
+        edges = edges + one if node.entry.commutative else (edges * 31 + one)
+    hashed = hashed * 31 + edges
+    for k in range(node.n_controls):
+        hashed += <uint64_t>draft.controls[node.first_control + k] * 0x94D049BB133111EBULL
+    for a in range(attributes.entries.size()):
+        if _matters(attributes.entries[a].key):  # in any order, hence a sum
+            hashed += (headrace_hash(attributes.entries[a].key)
+                       ^ headrace_hash(attributes.entries[a].value) * 31)
+    return hashed ^ <uint64_t>node.device
+
+
+cdef bint _same(Draft draft, DraftNode* a, DraftNode* b) noexcept nogil:
+    if (a.entry != b.entry or a.device != b.device or a.n_inputs != b.n_inputs
+            or a.n_controls != b.n_controls or a.source.input_dtypes != b.source.input_dtypes
+            or a.source.output_dtypes != b.source.output_dtypes):
+        return False
+    return (_same_inputs(draft, a, b) and _same_controls(draft, a, b)
+            and _contains(attributes_of(a.source), attributes_of(b.source))
+            and _contains(attributes_of(b.source), attributes_of(a.source)))
+
+
+cdef bint _same_inputs(Draft draft, DraftNode* a, DraftNode* b) noexcept nogil:
+    cdef vector[uint64_t] left, right
+    cdef int32_t k
+    cdef Edge edge
+    for k in range(a.n_inputs):
+        edge = draft.edges[a.first_input + k]
+        left.push_back(<uint64_t>edge.node << 32 | <uint64_t>edge.port)
+        edge = draft.edges[b.first_input + k]
+        right.push_back(<uint64_t>edge.node << 32 | <uint64_t>edge.port)
+    if a.entry.commutative:
+        sort(left.begin(), left.end())
+        sort(right.begin(), right.end())
+    return left == right
+
+
+cdef bint _same_controls(Draft draft, DraftNode* a, DraftNode* b) noexcept nogil:
+    cdef vector[int32_t] left, right
+    left.assign(draft.controls.begin() + a.first_control,
+                draft.controls.begin() + a.first_control + a.n_controls)
+    right.assign(draft.controls.begin() + b.first_control,
+                 draft.controls.begin() + b.first_control + b.n_controls)
+    sort(left.begin(), left.end())
+    sort(right.begin(), right.end())
+    return left == right
+
+
+cdef bint _contains(Attributes* a, Attributes* b) noexcept nogil:
+    """Whether all attributes of a are in b, with the same values."""
+    cdef const AttrEntry* other
+    cdef size_t i
+    for i in range(a.entries.size()):
+        if not _matters(a.entries[i].key):
+            continue
+        other = b.find(a.entries[i].key)
+        if other == NULL or not (other.value == a.find(a.entries[i].key).value):
+            return False
+    return True

@@ -1,0 +1,146 @@
+# distutils: language = c++
+"""Puts Send and Recv on the edges between devices, one Recv per tensor and device (§3.2.2).
+
+Feeds and fetches need none: they lie in host memory, which all CPU devices share. Control edges
+between devices stay as they are; the executor, and the cut into segments, mind them.
+"""
+
+from cython.operator cimport dereference
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.map cimport map
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.attributes cimport (
+    Attributes, attributes_of, bytes_attr, finish_face, kBool, kInt, kString, kType, number_attr,
+)
+from headrace.runtime.graph_node cimport Edge, GraphNode
+from headrace.runtime.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
+from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.session_graph cimport text_of
+
+from headrace.formats.errors import UnimplementedError
+
+
+cdef int partition(Draft draft) except -1:
+    if draft.n_devices == 1:
+        return 0
+    cdef vector[int32_t] order
+    cdef vector[uint8_t] depth
+    cdef vector[Edge] inputs
+    cdef map[vector[int32_t], int32_t] receivers
+    cdef vector[int32_t] key
+    cdef int32_t i, k, device
+    cdef Edge edge
+    draft.order(order)
+    _find_loops(draft, order, depth)
+    for i in order:
+        if draft.nodes[i].kind == NodeKind.FEED:
+            continue
+        device = draft.nodes[i].device
+        for k in range(draft.nodes[i].n_controls):
+            edge.node = draft.controls[draft.nodes[i].first_control + k]
+            edge.port = -1
+            if draft.nodes[edge.node].device != device:
+                _refuse_loop(draft, depth, edge, i)
+        for k in range(draft.nodes[i].n_inputs):
+            edge = draft.edges[draft.nodes[i].first_input + k]
+            if draft.nodes[edge.node].device == device or (
+                    draft.nodes[edge.node].kind == NodeKind.FEED):
+                continue
+            _refuse_loop(draft, depth, edge, i)
+            key.clear()
+            key.push_back(edge.node)
+            key.push_back(edge.port)
+            key.push_back(device)
+            found = receivers.find(key)
+            if found == receivers.end():
+                receivers[key] = _send_and_receive(draft, edge, i, <int32_t>receivers.size())
+            edge.node = receivers[key]
+            edge.port = 0
+            draft.edges[draft.nodes[i].first_input + k] = edge
+    return 0
+
+
+cdef int _find_loops(Draft draft, vector[int32_t]& order, vector[uint8_t]& depth) except -1:
+    """Marks the nodes that a loop runs again and again."""
+    cdef int32_t i, k
+    cdef uint8_t inside
+    cdef DraftNode* node
+    depth.assign(draft.nodes.size(), 0)
+    for i in order:
+        node = &draft.nodes[i]
+        inside = 0
+        for k in range(node.n_inputs):
+            inside = max(inside, depth[draft.edges[node.first_input + k].node])
+        for k in range(node.n_controls):
+            inside = max(inside, depth[draft.controls[node.first_control + k]])
+        if node.kind == NodeKind.ENTER and inside < 255:
+            inside += 1
+        elif node.kind == NodeKind.EXIT and inside > 0:
+            inside -= 1
+        depth[i] = inside
+    return 0
+
+
+cdef int _refuse_loop(Draft draft, vector[uint8_t]& depth, Edge edge, int32_t consumer) except -1:
+    """An edge between devices inside a loop would need a loop on each (§4.4)."""
+    if depth[edge.node] == 0:
+        return 0
+    name = text_of(draft.nodes[consumer].source.name)
+    raise UnimplementedError(
+        None, None,
+        f"a loop runs over two devices: '{text_of(draft.nodes[edge.node].source.name)}' on "
+        f"{draft.devices[draft.nodes[edge.node].device]} feeds '{name}' on "
+        f"{draft.devices[draft.nodes[consumer].device]}; place the whole loop on one",
+        node_name=name)
+
+
+cdef int32_t _send_and_receive(Draft draft, Edge edge, int32_t consumer, int32_t number) except -1:
+    """A Send behind the tensor and a Recv on the consumer's device; answers the Recv."""
+    cdef GraphNode* producer = draft.nodes[edge.node].source
+    cdef hr_dtype dtype = draft.dtype_of(edge)
+    cdef int32_t source_device = draft.nodes[edge.node].device
+    cdef int32_t device = draft.nodes[consumer].device
+    cdef int32_t rank = draft.nodes[edge.node].rank
+    cdef int32_t send, receive
+    cdef vector[Edge] inputs
+    if dtype >= HR_REF or dtype == HR_RESOURCE:
+        name = text_of(draft.nodes[consumer].source.name)
+        raise UnimplementedError(
+            None, None,
+            f"'{name}' on {draft.devices[device]} needs the variable or resource that "
+            f"'{text_of(producer.name)}' keeps on {draft.devices[source_device]}: place both on "
+            f"one device", node_name=name)
+    tensor_name = f"edge_{number}_{text_of(producer.name)}:{edge.port}".encode()
+    send = draft.add_node(NodeKind.SEND, <string>b"_Send", producer.name, producer)
+    draft.nodes[send].device = source_device
+    draft.nodes[send].rank = rank
+    draft.nodes[send].source.input_dtypes.push_back(dtype)
+    _describe_edge(draft, send, <string>b"T", dtype, tensor_name, source_device, device)
+    inputs.push_back(edge)
+    draft.set_inputs(send, inputs)
+    receive = draft.add_node(NodeKind.RECV, <string>b"_Recv", producer.name, producer)
+    draft.nodes[receive].device = device
+    draft.nodes[receive].rank = rank
+    draft.nodes[receive].n_outputs = 1
+    draft.nodes[receive].source.output_dtypes.push_back(dtype)
+    _describe_edge(draft, receive, <string>b"tensor_type", dtype, tensor_name, source_device, device)
+    return receive
+
+
+cdef int _describe_edge(Draft draft, int32_t node, const string& type_key, hr_dtype dtype,
+                        bytes tensor_name, int32_t source_device, int32_t device) except -1:
+    cdef GraphNode* source = draft.nodes[node].source
+    cdef Attributes* attributes = attributes_of(source)
+    attributes.add(type_key, number_attr(kType, dtype))
+    attributes.add(<string>b"tensor_name", bytes_attr(kString, <string>tensor_name))
+    attributes.add(<string>b"send_device",
+                   bytes_attr(kString, <string>draft.devices[source_device].encode()))
+    attributes.add(<string>b"recv_device",
+                   bytes_attr(kString, <string>draft.devices[device].encode()))
+    attributes.add(<string>b"send_device_incarnation", number_attr(kInt, 0))
+    attributes.add(<string>b"client_terminated", number_attr(kBool, 0))
+    finish_face(source)
+    return 0
