@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from headrace.formats.errors import InvalidArgumentError
 from kernel_harness import run_kernel
 from kernel_harness.samples import (
     COMPLEXES,
@@ -19,6 +18,8 @@ from kernel_harness.samples import (
     name_of,
     sample,
 )
+
+from headrace.formats.errors import InvalidArgumentError
 
 SHAPES = [(), (1,), (65,), (3, 130), (0, 4), (2, 3, 5)]
 NEGATABLE = FLOATS + SIGNED + COMPLEXES

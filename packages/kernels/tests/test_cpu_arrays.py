@@ -1,0 +1,329 @@
+"""Movement of elements against NumPy: all sizes of elements, strings too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_harness import live_buffers, run_kernel
+from kernel_harness.samples import NUMBERS, assert_near, bfloat16, sample
+
+from headrace.formats.errors import InvalidArgumentError
+
+# One dtype per size of element, and the one whose elements are counted.
+KINDS = ["bool", "float16", "float32", "float64", "complex128", object]
+
+
+def same(actual, expected):
+    expected = np.asarray(expected)
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_views_keep_the_elements(dtype):
+    x = sample((2, 1, 3, 4), dtype)
+    same(run_kernel("Identity", x), x)
+    same(run_kernel("Reshape", x, np.int32([4, -1])), x.reshape(4, 6))
+    same(run_kernel("ExpandDims", x, np.int64(-1)), x[..., None])
+    same(run_kernel("Squeeze", x), x[:, 0])
+    same(run_kernel("Squeeze", x, squeeze_dims=[-3]), x[:, 0])
+    same(run_kernel("IdentityN", [x, np.float32(1)])[0], x)
+    same(run_kernel("EnsureShape", x, shape=(2, None, 3, 4)), x)
+
+
+def test_bitcast_reads_the_bytes_anew():
+    x = sample((3, 4), "float32")
+    same(run_kernel("Bitcast", x, type="int32"), x.view(np.int32))
+    same(run_kernel("Bitcast", x, type="uint8"), x.view(np.uint8).reshape(3, 4, 4))
+    same(run_kernel("Bitcast", x.reshape(3, 2, 2), type="int64"), x.view(np.int64))
+
+
+def test_reshape_refuses_another_number_of_elements():
+    with pytest.raises(InvalidArgumentError):
+        run_kernel("Reshape", np.ones(6, "f"), np.int32([4, -1]))
+    with pytest.raises(InvalidArgumentError):
+        run_kernel("Reshape", np.ones(6, "f"), np.int32([-1, -1]))
+
+
+@pytest.mark.parametrize("out_type", ["int32", "int64"])
+def test_shapes_as_values(out_type):
+    x = sample((2, 0, 5), "float32")
+    same(run_kernel("Shape", x, out_type=out_type), np.array([2, 0, 5], out_type))
+    same(run_kernel("Size", x, out_type=out_type), np.array(0, out_type))
+    same(run_kernel("Rank", x), np.int32(3))
+    shapes = run_kernel("ShapeN", [x, np.zeros((), "f")], out_type=out_type)
+    same(shapes[0], np.array([2, 0, 5], out_type))
+    same(shapes[1], np.array([], out_type))
+
+
+def test_broadcast_args():
+    same(run_kernel("BroadcastArgs", np.int32([3, 1]), np.int32([2, 1, 5])), np.int32([2, 3, 5]))
+    a, b = run_kernel("BroadcastGradientArgs", np.int32([3, 1]), np.int32([2, 3, 5]))
+    same(a, np.int32([0, 2]))
+    same(b, np.int32([]))
+    a, b = run_kernel("BroadcastGradientArgs", np.int32([3, 1]), np.int32([3, 1]))
+    assert a.size == b.size == 0
+    with pytest.raises(InvalidArgumentError, match="3 and 2"):
+        run_kernel("BroadcastArgs", np.int32([3]), np.int32([2]))
+
+
+def test_concat_offset():
+    shapes = [np.int32([2, 3, 4]), np.int32([2, 7, 4]), np.int32([2, 1, 4])]
+    offsets = run_kernel("ConcatOffset", np.int32(-2), shapes)
+    same(np.stack(offsets), np.int32([[0, 0, 0], [0, 3, 0], [0, 10, 0]]))
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_concat_and_split(dtype, axis):
+    parts = [sample((3, 4, 65)[:axis % 3] + (n,) + (3, 4, 65)[axis % 3 + 1 :], dtype, seed=n)
+             for n in (1, 5, 0, 7)]  # fmt: skip
+    whole = np.concatenate(parts, axis)
+    same(run_kernel("ConcatV2", parts, np.int32(axis)), whole)
+    same(run_kernel("Concat", np.int32(axis), parts, threads=2), whole)
+    cut = run_kernel("SplitV", whole, np.int64([1, 5, 0, -1]), np.int32(axis), num_split=4)
+    for piece, part in zip(cut, parts, strict=True):
+        same(piece, part)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_split_pack_and_unpack(dtype):
+    x = sample((6, 4, 2), dtype)
+    for piece, part in zip(run_kernel("Split", np.int32(0), x, num_split=3), np.split(x, 3),
+                           strict=True):  # fmt: skip
+        same(piece, part)
+    rows = list(x)
+    for axis in (0, 1, 2, -1):
+        same(run_kernel("Pack", rows, axis=axis), np.stack(rows, axis))
+    for axis in (0, 1, -1):
+        unpacked = run_kernel("Unpack", x, axis=axis, num=x.shape[axis])
+        for piece, part in zip(unpacked, np.moveaxis(x, axis, 0), strict=True):
+            same(piece, part)
+    same(run_kernel("Pack", [sample((), dtype)] * 3), np.stack([sample((), dtype)] * 3))
+
+
+def test_large_concat_is_the_same_on_two_threads():
+    a, b = sample((700, 130), "float32"), sample((700, 65), "float32", seed=1)
+    same(run_kernel("ConcatV2", [a, b], np.int32(1), threads=2), np.concatenate([a, b], 1))
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize(
+    ("shape", "perm"),
+    [((4, 4), (1, 0)), ((65, 130), (1, 0)), ((3, 65, 17), (0, 2, 1)), ((3, 65, 17), (2, 0, 1)),
+     ((2, 9, 8, 3), (0, 3, 1, 2)), ((2, 9, 8, 3), (3, 2, 1, 0)), ((5,), (0,)), ((), ()),
+     ((0, 3), (1, 0)), ((2, 3, 4, 5), (1, 0, 2, 3)), ((2, 3, 4, 5), (0, 1, 2, 3))],
+)  # fmt: skip
+def test_transpose(dtype, shape, perm):
+    x = sample(shape, dtype)
+    for threads in (1, 2):
+        same(run_kernel("Transpose", x, np.array(perm, "int32"), threads=threads),
+             x.transpose(perm))  # fmt: skip
+
+
+def test_large_transpose_is_the_same_on_two_threads():
+    x = sample((513, 257), "float32")
+    same(run_kernel("Transpose", x, np.int32([1, 0]), threads=2), x.T)
+    y = sample((9, 65, 130), "float32")
+    same(run_kernel("Transpose", y, np.int32([0, 2, 1]), threads=2), y.transpose(0, 2, 1))
+
+
+def test_conjugate_transpose():
+    x = sample((3, 5), "complex64")
+    same(run_kernel("ConjugateTranspose", x, np.int32([1, 0])), x.conj().T)
+    same(run_kernel("ConjugateTranspose", x.real.copy(), np.int32([1, 0])), x.real.T)
+
+
+def test_transpose_refuses_what_is_no_permutation():
+    for perm in ([0, 0], [0, 2], [0]):
+        with pytest.raises(InvalidArgumentError):
+            run_kernel("Transpose", np.ones((2, 3), "f"), np.int32(perm))
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_tile_and_broadcast_to(dtype):
+    x = sample((2, 1, 5), dtype)
+    for multiples in [(1, 1, 1), (2, 3, 4), (0, 1, 2), (1, 7, 1), (1, 1, 70)]:
+        same(run_kernel("Tile", x, np.int32(multiples)), np.tile(x, multiples))
+    for shape in [(2, 1, 5), (2, 4, 5), (3, 2, 4, 5)]:
+        same(run_kernel("BroadcastTo", x, np.int64(shape)), np.broadcast_to(x, shape))
+    same(run_kernel("BroadcastTo", sample((), dtype), np.int32([3, 65])),
+         np.broadcast_to(sample((), dtype), (3, 65)))  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_reverse(dtype):
+    x = sample((3, 5, 65), dtype)
+    same(run_kernel("ReverseV2", x, np.int32([-1, 0])), x[::-1, :, ::-1])
+    same(run_kernel("ReverseV2", x, np.int32([])), x)
+    same(run_kernel("Reverse", x, np.array([False, True, False])), x[:, ::-1])
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_space_to_depth_and_back(dtype):
+    x = sample((2, 4, 6, 3), dtype)
+    blocks = x.reshape(2, 2, 2, 3, 2, 3).transpose(0, 1, 3, 2, 4, 5).reshape(2, 2, 3, 12)
+    same(run_kernel("SpaceToDepth", x, block_size=2), blocks)
+    same(run_kernel("DepthToSpace", blocks, block_size=2), x)
+    y, deep = (np.ascontiguousarray(t.transpose(0, 3, 1, 2)) for t in (x, blocks))
+    same(run_kernel("SpaceToDepth", y, block_size=2, data_format="NCHW"), deep)
+    same(run_kernel("DepthToSpace", deep, block_size=2, data_format="NCHW"), y)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_slice(dtype):
+    x = sample((4, 65, 3), dtype)
+    same(run_kernel("Slice", x, np.int32([1, 2, 0]), np.int32([2, -1, 3])), x[1:3, 2:])
+    same(run_kernel("Slice", x, np.int64([4, 0, 0]), np.int64([0, 1, 1])), x[4:, :1, :1])
+    with pytest.raises(InvalidArgumentError):
+        run_kernel("Slice", x, np.int32([3, 0, 0]), np.int32([2, 1, 1]))
+
+
+def strided(x, index):
+    """The inputs of StridedSlice for a NumPy index."""
+    begin, end, strides, masks = [], [], [], dict.fromkeys(
+        ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"], 0
+    )
+    for i, item in enumerate(index):
+        b, e, s = 0, 0, 1
+        if item is Ellipsis:
+            masks["ellipsis_mask"] |= 1 << i
+        elif item is None:
+            masks["new_axis_mask"] |= 1 << i
+        elif isinstance(item, slice):
+            masks["begin_mask"] |= (item.start is None) << i
+            masks["end_mask"] |= (item.stop is None) << i
+            b, e, s = item.start or 0, item.stop or 0, item.step or 1
+        else:
+            masks["shrink_axis_mask"] |= 1 << i
+            b, e = item, item + 1
+        begin.append(b)
+        end.append(e)
+        strides.append(s)
+    return [np.array(v, np.int32) for v in (begin, end, strides)], masks
+
+
+INDICES = [
+    (0,),
+    (-1, 2, 1),
+    (slice(1, 3),),
+    (slice(None, None, -1), slice(5, 60, 7)),
+    (Ellipsis, 0),
+    (slice(None), None, Ellipsis, slice(2, 0, -1)),
+    (None, 1),
+    (slice(-100, 100), slice(60, 5)),
+    (slice(3, None, -2), 7, Ellipsis),
+    (),
+]
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("index", INDICES)
+def test_strided_slice_and_its_gradient(dtype, index):
+    x = sample((4, 65, 3), dtype)
+    (begin, end, strides), masks = strided(x, index)
+    expected = np.array(x[index], dtype=x.dtype)
+    same(run_kernel("StridedSlice", x, begin, end, strides, **masks), expected)
+    updated = x.copy()
+    updated[index] = value = sample(expected.shape, dtype, seed=9)
+    same(run_kernel("TensorStridedSliceUpdate", x, begin, end, strides, value, **masks), updated)
+    if dtype is not object:
+        gradient = np.zeros_like(x)
+        gradient[index] = value
+        shape = np.int32(x.shape)
+        same(run_kernel("StridedSliceGrad", shape, begin, end, strides, value, **masks), gradient)
+
+
+def test_strided_slice_refuses_an_index_out_of_bounds_and_stride_zero():
+    (begin, end, strides), masks = strided(None, (4,))
+    with pytest.raises(InvalidArgumentError, match="slice index 4 of dimension 0 out of bounds"):
+        run_kernel("StridedSlice", np.ones(4, "f"), begin, end, strides, **masks)
+    with pytest.raises(InvalidArgumentError, match=r"strides\[0\] must be non-zero"):
+        run_kernel("StridedSlice", np.ones(4, "f"), begin, end, 0 * strides)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_pad(dtype):
+    x = sample((3, 65), dtype)
+    paddings = np.int32([[1, 2], [0, 3]])
+    blank = b"" if dtype is object else 0
+    for op, extra, value in [("Pad", [], blank), ("PadV2", [sample((), dtype, 7)], None)]:
+        value = extra[0] if extra else value
+        expected = np.full((6, 68), value, dtype=x.dtype)
+        expected[1:4, :65] = x
+        same(run_kernel(op, x, paddings, *extra), expected)
+    same(run_kernel("Pad", x, 0 * paddings), x)
+    for mode in ("REFLECT", "SYMMETRIC"):
+        same(run_kernel("MirrorPad", x, paddings, mode=mode), np.pad(x, paddings, mode.lower()))
+
+
+def test_mirror_pad_gradient_sums_what_was_copied():
+    dy = sample((6, 9), "float64")
+    paddings = np.int32([[1, 2], [0, 3]])
+    for mode in ("REFLECT", "SYMMETRIC"):
+        source = np.pad(np.arange(18).reshape(3, 6), paddings, mode.lower())
+        expected = np.zeros(18)
+        np.add.at(expected, source.ravel(), dy.ravel())
+        assert_near(run_kernel("MirrorPadGrad", dy, paddings, mode=mode), expected.reshape(3, 6))
+    with pytest.raises(InvalidArgumentError, match="paddings 3 and 0"):
+        run_kernel("MirrorPad", np.ones(3, "f"), np.int32([[3, 0]]), mode="REFLECT")
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_fill_and_one_hot(dtype):
+    value, other = sample((), dtype, 3), sample((), dtype, 4)
+    same(run_kernel("Fill", np.int32([3, 65]), value), np.full((3, 65), value))
+    same(run_kernel("Fill", np.int64([]), value), value)
+    indices = np.int32([[0, 3, -1], [9, 1, 2]])
+    for axis in (-1, 0, 1):
+        hot = np.arange(4) == indices[..., None]
+        expected = np.moveaxis(np.where(hot, value, other), -1, axis).astype(value.dtype)
+        same(run_kernel("OneHot", indices, np.int32(4), value, other, axis=axis), expected)
+
+
+@pytest.mark.parametrize("dtype", [*NUMBERS, "bool"])
+def test_zeros_and_ones_like(dtype):
+    x = sample((3, 65), dtype)
+    same(run_kernel("ZerosLike", x), np.zeros_like(x))
+    same(run_kernel("OnesLike", x), np.ones_like(x))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", bfloat16, "uint8"])
+def test_range(dtype):
+    def make(*values):
+        return [np.array(v, dtype) for v in values]
+
+    same(run_kernel("Range", *make(3, 18, 4)), np.array([3, 7, 11, 15], dtype))
+    same(run_kernel("Range", *make(3, 3, 1)), np.array([], dtype))
+    with pytest.raises(InvalidArgumentError, match="delta must not be 0"):
+        run_kernel("Range", *make(0, 1, 0))
+    if np.dtype(dtype).kind != "u":
+        same(run_kernel("Range", *make(3, -3, -2)), np.array([3, 1, -1], dtype))
+        with pytest.raises(InvalidArgumentError, match="does not lead to limit"):
+            run_kernel("Range", *make(3, 0, 1))
+
+
+def test_linspace_ends_exactly_at_stop():
+    for n in (1, 2, 7, 130):
+        got = run_kernel("LinSpace", np.float32(-1), np.float32(0.3), np.int32(n))
+        assert_near(got, np.linspace(-1, 0.3, n, dtype="f"))
+        assert n == 1 or got[-1] == np.float32(0.3)
+
+
+def test_diag_and_back():
+    x = sample((2, 3), "float64")
+    matrix = np.zeros((2, 3, 2, 3))
+    for i in np.ndindex(2, 3):
+        matrix[i + i] = x[i]
+    same(run_kernel("Diag", x), matrix)
+    same(run_kernel("DiagPart", matrix), x)
+
+
+def test_strings_are_shared_and_freed():
+    before = live_buffers()
+    x = sample((65, 3), object)
+    for _ in range(3):
+        run_kernel("Tile", x, np.int32([2, 2]))
+        run_kernel("ConcatV2", [x, x], np.int32(1))
+    assert live_buffers() == before
