@@ -1,0 +1,181 @@
+#if HR_WITH_ONEDNN
+
+#include "onednn.hpp"
+
+#include <mutex>
+
+namespace hr::onednn {
+
+const dnnl::engine& engine() {
+  // Never destroyed: sessions may end after static destructors have run.
+  static dnnl::engine* one = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *one;
+}
+
+namespace {
+
+dnnl_stream_t stream() {
+  static thread_local dnnl::stream own(engine());
+  return own.get();
+}
+
+struct Layouts {
+  std::mutex mutex;
+  std::vector<desc> known;
+};
+
+Layouts& layouts() {
+  static Layouts* one = new Layouts;
+  return *one;
+}
+
+size_t rounded(size_t bytes) { return (bytes + 63) & ~size_t(63); }
+
+}  // namespace
+
+dnnl::memory::data_type data_type(hr_dtype dtype) {
+  using dt = dnnl::memory::data_type;
+  switch (dtype) {
+    case HR_FLOAT: return dt::f32;
+    case HR_BFLOAT16: return dt::bf16;
+    case HR_INT32: return dt::s32;
+    case HR_INT8: return dt::s8;
+    case HR_UINT8: return dt::u8;
+    default: return dt::undef;
+  }
+}
+
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+int64_t intern_layout(const desc& layout) {
+  Layouts& all = layouts();
+  std::lock_guard<std::mutex> hold(all.mutex);
+  for (size_t i = 0; i < all.known.size(); ++i) {
+    if (all.known[i] == layout) return static_cast<int64_t>(i) + 1;
+  }
+  all.known.push_back(layout);
+  return static_cast<int64_t>(all.known.size());
+}
+
+desc layout(int64_t id) {
+  Layouts& all = layouts();
+  std::lock_guard<std::mutex> hold(all.mutex);
+  return all.known.at(static_cast<size_t>(id - 1));
+}
+
+struct Program::Frame {
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl::memory> scratchpads;  // by step; empty where a step needs none
+  std::vector<std::vector<dnnl_exec_arg_t>> args;
+  Frame* next = nullptr;
+};
+
+Program::~Program() {
+  while (Frame* frame = frames_) {
+    frames_ = frame->next;
+    delete frame;
+  }
+}
+
+int Program::external(int index, const desc& d) {
+  memories_.push_back({d, index, 0});
+  return static_cast<int>(memories_.size()) - 1;
+}
+
+int Program::scratch(const desc& d) {
+  memories_.push_back({d, -1, workspace_});
+  workspace_ += rounded(d.get_size());
+  return static_cast<int>(memories_.size()) - 1;
+}
+
+int Program::reordered(int memory, const desc& wanted) {
+  if (memories_[memory].d == wanted) return memory;
+  int to = scratch(wanted);
+  copy(memory, to);
+  return to;
+}
+
+void Program::copy(int from, int to) {
+  dnnl::reorder::primitive_desc pd(engine(), memories_[from].d, engine(), memories_[to].d,
+                                   attributes());
+  append(dnnl::reorder(pd), pd.scratchpad_desc().get_size(),
+         {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+void Program::append(dnnl::primitive p, size_t scratchpad,
+                     std::vector<std::pair<int, int>> args) {
+  if (rounded(scratchpad) > scratchpad_) scratchpad_ = rounded(scratchpad);
+  steps_.push_back({std::move(p), std::move(args), scratchpad > 0});
+}
+
+Program::Frame* Program::borrow() const {
+  while (busy_.test_and_set(std::memory_order_acquire)) {
+  }
+  Frame* frame = frames_;
+  if (frame) frames_ = frame->next;
+  busy_.clear(std::memory_order_release);
+  if (frame) return frame;
+  try {
+    frame = new Frame;
+    for (const Memory& m : memories_) frame->memories.emplace_back(m.d, engine(), nullptr);
+    desc pad({static_cast<int64_t>(scratchpad_)}, dnnl::memory::data_type::u8, tag::a);
+    if (scratchpad_) frame->scratchpads.emplace_back(pad, engine(), nullptr);
+    for (const Step& step : steps_) {
+      std::vector<dnnl_exec_arg_t> args;
+      for (auto [number, memory] : step.args) {
+        args.push_back({number, frame->memories[memory].get()});
+      }
+      if (step.scratchpad) args.push_back({DNNL_ARG_SCRATCHPAD, frame->scratchpads[0].get()});
+      frame->args.push_back(std::move(args));
+    }
+    return frame;
+  } catch (...) {
+    delete frame;
+    return nullptr;
+  }
+}
+
+void Program::give_back(Frame* frame) const {
+  while (busy_.test_and_set(std::memory_order_acquire)) {
+  }
+  frame->next = frames_;
+  frames_ = frame;
+  busy_.clear(std::memory_order_release);
+}
+
+hr_code Program::run(hr_ctx* ctx, void* const* external, void* workspace) const {
+  Frame* frame = borrow();
+  if (!frame) return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "oneDNN made no memory objects");
+  char* base = static_cast<char*>(workspace);
+  dnnl_status_t status = dnnl_success;
+  for (size_t i = 0; i < memories_.size() && status == dnnl_success; ++i) {
+    const Memory& m = memories_[i];
+    void* at = m.external < 0 ? base + m.offset : external[m.external];
+    status = dnnl_memory_set_data_handle(frame->memories[i].get(), at);
+  }
+  if (scratchpad_ && status == dnnl_success) {
+    status = dnnl_memory_set_data_handle(frame->scratchpads[0].get(), base + workspace_);
+  }
+  if (status == dnnl_success) {
+    TeamSize team(threads_);
+    dnnl_stream_t on = stream();
+    for (size_t i = 0; i < steps_.size() && status == dnnl_success; ++i) {
+      status = dnnl_primitive_execute(steps_[i].primitive.get(), on,
+                                      static_cast<int>(frame->args[i].size()),
+                                      frame->args[i].data());
+    }
+  }
+  give_back(frame);
+  if (status != dnnl_success) {
+    return hr_ctx_fail(ctx, HR_INTERNAL, "oneDNN answered status %d", static_cast<int>(status));
+  }
+  return HR_OK;
+}
+
+}  // namespace hr::onednn
+
+#endif

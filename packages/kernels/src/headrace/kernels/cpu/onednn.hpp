@@ -1,0 +1,106 @@
+// oneDNN behind the kernel ABI: one engine, a stream per thread, private layouts by number,
+// and programs: primitives made once in prepare, run without allocation in compute.
+#pragma once
+
+#include <dnnl.hpp>
+#include <omp.h>
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "headrace/kernel.h"
+
+namespace hr::onednn {
+
+using desc = dnnl::memory::desc;
+using dims = dnnl::memory::dims;
+using tag = dnnl::memory::format_tag;
+
+const dnnl::engine& engine();
+
+// f32, s32, s8, u8 or bf16; undef for what oneDNN does not compute with.
+dnnl::memory::data_type data_type(hr_dtype dtype);
+
+// Attributes for every primitive here: the caller owns the scratchpad, because a library
+// scratchpad belongs to the thread that made the primitive.
+dnnl::primitive_attr attributes();
+
+// Private layouts: a descriptor of logical order N, C, spatial... under a number above 0.
+int64_t intern_layout(const desc& layout);
+desc layout(int64_t id);
+
+// The descriptor of an input that is plain (then `plain`) or in a private layout.
+inline desc input_desc(const hr_tensor& t, const desc& plain) {
+  return t.layout ? layout(t.layout) : plain;
+}
+
+// oneDNN bakes the team's size into a primitive when it is made.
+class TeamSize {
+ public:
+  explicit TeamSize(int threads) : before_(omp_get_max_threads()) {
+    if (threads != before_) omp_set_num_threads(threads);
+    threads_ = threads;
+  }
+  ~TeamSize() {
+    if (threads_ != before_) omp_set_num_threads(before_);
+  }
+  TeamSize(const TeamSize&) = delete;
+  TeamSize& operator=(const TeamSize&) = delete;
+
+ private:
+  int before_, threads_;
+};
+
+// Primitives in sequence over numbered memories. Built by one thread, then immutable but
+// for a pool of frames (memory objects with handles), one of which each run borrows.
+class Program {
+ public:
+  explicit Program(int threads) : threads_(threads) {}
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // Memory `index` of the pointers that run() is given.
+  int external(int index, const desc& d);
+  // Memory of this run's workspace.
+  int scratch(const desc& d);
+  // The same values under another descriptor: `memory` itself, or a reorder into scratch.
+  int reordered(int memory, const desc& wanted);
+  void copy(int from, int to);
+  template <class Primitive, class PrimitiveDesc>
+  void add(const PrimitiveDesc& pd, std::vector<std::pair<int, int>> args) {
+    append(Primitive(pd), pd.scratchpad_desc().get_size(), std::move(args));
+  }
+  const desc& at(int memory) const { return memories_[memory].d; }
+
+  size_t workspace() const { return workspace_ + scratchpad_; }
+  // external[i] in the order of the indices above; workspace as large as asked for.
+  hr_code run(hr_ctx* ctx, void* const* external, void* workspace) const;
+
+ private:
+  struct Memory {
+    desc d;
+    int external;  // -1: in the workspace
+    size_t offset;
+  };
+  struct Step {
+    dnnl::primitive primitive;
+    std::vector<std::pair<int, int>> args;
+    bool scratchpad;
+  };
+  struct Frame;
+  void append(dnnl::primitive p, size_t scratchpad, std::vector<std::pair<int, int>> args);
+  Frame* borrow() const;
+  void give_back(Frame* frame) const;
+
+  int threads_;
+  std::vector<Memory> memories_;
+  std::vector<Step> steps_;
+  size_t workspace_ = 0, scratchpad_ = 0;
+  mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  mutable Frame* frames_ = nullptr;
+};
+
+}  // namespace hr::onednn
