@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -47,6 +48,8 @@ class BuildPy(build_py):
         return [m for m in modules if not m[1].endswith("_pb2")]
 
     def run(self) -> None:
+        if not self.editable_mode:
+            shutil.rmtree(self.build_lib, ignore_errors=True)  # has modules deleted since
         super().run()
         generate(SRC if self.editable_mode else Path(self.build_lib))
 

@@ -7,13 +7,14 @@ from setuptools import setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_build"))
 
-from sibling_backend import formats_requirement  # noqa: E402
+from sibling_backend import Build, formats_requirement  # noqa: E402
 
 setup(
+    cmdclass={"build": Build},
     install_requires=[
         formats_requirement(),
         "numpy>=1.26; python_version < '3.13'",
         "numpy>=2.1; python_version >= '3.13'",
-        "protobuf>=5.26.1,<8",
+        "protobuf>=5.29.1,<8",
     ],
 )

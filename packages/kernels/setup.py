@@ -18,8 +18,8 @@ from setuptools import Extension, setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_build"))
 
-from native_build import SRC, Build, BuildExt, located  # noqa: E402
-from sibling_backend import formats_requirement  # noqa: E402
+from native_build import SRC, BuildExt, located  # noqa: E402
+from sibling_backend import Build, formats_requirement  # noqa: E402
 
 CPU = SRC / "headrace" / "kernels" / "cpu"
 ONEDNN = (sys.platform, platform.machine()) == ("linux", "x86_64")

@@ -7,8 +7,8 @@ from setuptools import Extension, setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_build"))
 
-from native_build import SRC, Build, BuildExt, module_name  # noqa: E402
-from sibling_backend import formats_requirement  # noqa: E402
+from native_build import SRC, BuildExt, module_name  # noqa: E402
+from sibling_backend import Build, formats_requirement  # noqa: E402
 
 
 class BuildRuntime(BuildExt):
@@ -16,7 +16,7 @@ class BuildRuntime(BuildExt):
         import numpy
 
         super().add_paths(extension)
-        extension.include_dirs += [numpy.get_include()]
+        extension.include_dirs += [numpy.get_include(), str(SRC / "headrace" / "runtime")]
 
 
 def extension(pyx: Path) -> Extension:
@@ -37,6 +37,6 @@ setup(
         formats_requirement(),
         "numpy>=1.26; python_version < '3.13'",
         "numpy>=2.1; python_version >= '3.13'",
-        "protobuf>=5.26.1,<8",
+        "protobuf>=5.29.1,<8",
     ],
 )

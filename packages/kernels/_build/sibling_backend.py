@@ -9,10 +9,10 @@ compares them.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import environ
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from setuptools.build_meta import (
     get_requires_for_build_sdist,
     prepare_metadata_for_build_wheel,
 )
+from setuptools.command.build import build
 
 __all__ = [
     "build_editable",
@@ -48,7 +49,7 @@ def formats_checkout() -> Path | None:
 def formats_requirement() -> str:
     """Returns: how the metadata under construction asks for headrace-formats."""
     folder = formats_checkout()
-    if folder is None or _making_editable or environ.get("HEADRACE_RELEASE") == "1":
+    if folder is None or _making_editable or os.environ.get("HEADRACE_RELEASE") == "1":
         return FORMATS_RANGE
     return f"headrace-formats @ {folder.as_uri()}"
 
@@ -73,9 +74,22 @@ def build_editable(directory: str, config_settings: Any = None, metadata: Any = 
 
 def build_wheel(directory: str, config_settings: Any = None, metadata: Any = None) -> str:
     # setuptools packs whatever lies in lib*, modules deleted since included; temp* holds objects.
-    for left in Path(environ.get("HEADRACE_BUILD_DIR", PACKAGE / "build")).glob("lib*"):
+    for left in build_dir().glob("lib*"):
         shutil.rmtree(left)
     return build_meta.build_wheel(directory, config_settings, metadata)
+
+
+def build_dir() -> Path:
+    """Returns: build, or HEADRACE_BUILD_DIR, so that two builds keep out of each other."""
+    return Path(os.environ.get("HEADRACE_BUILD_DIR", PACKAGE / "build"))
+
+
+class Build(build):
+    """The build command, in the folder that build_dir says."""
+
+    def initialize_options(self) -> None:
+        super().initialize_options()
+        self.build_base = str(build_dir())
 
 
 def _headers() -> list[str]:

@@ -18,9 +18,8 @@ from importlib.metadata import distribution, version
 from pathlib import Path
 
 from setuptools import Extension
-from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
-from sibling_backend import formats_checkout
+from sibling_backend import build_dir, formats_checkout
 
 SRC = Path("src")
 
@@ -49,23 +48,14 @@ def module_name(pyx: Path) -> str:
     return ".".join(pyx.relative_to(SRC).with_suffix("").parts)
 
 
-class Build(build):
-    """Takes the build folder from HEADRACE_BUILD_DIR, so that two builds keep out of each other."""
-
-    def initialize_options(self) -> None:
-        super().initialize_options()
-        self.build_base = os.environ.get("HEADRACE_BUILD_DIR", self.build_base)
-
-
 class BuildExt(build_ext):
     """build_ext with a check per object; HEADRACE_JOBS compilers at once (all cores if unset)."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
         # An editable install would use a new temporary folder each time, and compile all again.
-        base = os.environ.get("HEADRACE_BUILD_DIR", "build")
         tag = f"temp.{self.plat_name}-{sys.implementation.cache_tag}"
-        self.build_temp = str(Path(base) / tag)
+        self.build_temp = os.path.relpath(build_dir() / tag)
 
     def add_paths(self, extension: Extension) -> None:
         """Adds what is known only once the build requirements are there; packages may add more."""

@@ -1,0 +1,50 @@
+"""Run the checks of the project; needs nothing but Python.
+
+    python3 tools/check.py                 # all that CI runs
+    python3 tools/check.py -e graph,lint   # some of it; arguments go to tox
+
+tox and all it makes live in .check/, which git ignores.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT / ".check"
+TOX = "tox>=4.20,<5"
+
+
+def main() -> int:
+    if sys.version_info < (3, 10):
+        print(f"check: Python is {sys.version.split()[0]}, Headrace needs 3.10 or later")
+        return 1
+    environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    environment["HEADRACE_CHECK_DIR"] = str(HOME)
+    command = [str(tox_python()), "-m", "tox", "--workdir", str(HOME / "tox"), *sys.argv[1:]]
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode
+
+
+def tox_python() -> Path:
+    """Returns: the Python of an environment that has tox; makes it on the first call."""
+    home = HOME / f"tox-py{sys.version_info.major}{sys.version_info.minor}"
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    ready = home / "ready"
+    if not ready.exists():
+        HOME.mkdir(exist_ok=True)
+        made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)])
+        if made.returncode != 0:
+            raise SystemExit(
+                "check: this Python cannot make virtual environments:"
+                " install its venv module (on Debian: apt install python3-venv)"
+            )
+        subprocess.run([str(python), "-m", "pip", "install", "-q", TOX], check=True)
+        ready.touch()
+    return python
+
+
+if __name__ == "__main__":
+    sys.exit(main())
