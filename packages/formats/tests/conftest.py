@@ -1,4 +1,15 @@
+"""The peer mark, TensorFlow, and small C programs that use the headers as any package would."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
 import pytest
+
+SOURCES = Path(__file__).parent / "native"
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
 
 
 def pytest_configure(config):
@@ -24,3 +35,28 @@ def tf():
     import tensorflow
 
     return tensorflow
+
+
+@pytest.fixture
+def native(tmp_path):
+    """Compiles tests/native/<name>; returns a function that runs it and gives its lines.
+
+    A crash or a sanitizer's report raises.
+    """
+    from headrace import formats
+
+    def compile_program(name, *flags, sanitize=False, compiler="gcc"):
+        program = tmp_path / f"{Path(name).stem}.{compiler}.{'san' if sanitize else 'plain'}"
+        command = [compiler, "-O1", *WARNINGS, *(SANITIZE if sanitize else []), *flags]
+        command += [f"-I{formats.include_dir()}", str(SOURCES / name), "-o", str(program)]
+        subprocess.run(command, check=True)
+
+        def run(*arguments):
+            command = [str(program), *map(str, arguments)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0, done.stderr
+            return done.stdout.splitlines()
+
+        return run
+
+    return compile_program

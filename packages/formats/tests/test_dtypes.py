@@ -3,6 +3,7 @@ import pickle
 import ml_dtypes
 import numpy as np
 import pytest
+
 from headrace.formats import dtypes
 
 ALL = [dtypes.as_dtype(n) for n in range(1, 34)]

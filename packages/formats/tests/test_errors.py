@@ -1,6 +1,7 @@
 import pickle
 
 import pytest
+
 from headrace.formats import errors
 
 CODES = {

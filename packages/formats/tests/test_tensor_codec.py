@@ -1,6 +1,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
 from headrace.formats import dtypes, errors, tensor_codec
 from headrace.formats.proto.tensor_pb2 import (
     ResourceHandleProto,
@@ -14,9 +18,6 @@ from headrace.formats.tensor_codec import (
     make_tensor_proto,
     shape_from_proto,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 NUMERIC = [
     d for d in (dtypes.as_dtype(n) for n in range(1, 34)) if d.size and d.name != "float4_e2m1fn"

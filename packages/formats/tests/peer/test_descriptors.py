@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
+
 from headrace.formats import proto
 
 pytestmark = pytest.mark.peer

@@ -1,0 +1,303 @@
+"""TFRecord files: framed byte strings, each with a CRC of its length and of its data.
+
+A record is its length (8 bytes, little-endian), the masked CRC of those bytes (4), the data, and
+the masked CRC of the data (4). A compressed file is one GZIP or ZLIB stream of such records.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from headrace.formats.errors import DataLossError, InvalidArgumentError, NotFoundError
+from headrace.formats.masked_crc import masked_crc32c
+
+_HEADER = struct.Struct("<QI")
+_CRC = struct.Struct("<I")
+_FRAME_BYTES = _HEADER.size + _CRC.size
+_CHUNK_BYTES = 1 << 18
+# Nothing that is written as one protobuf message is larger.
+MAX_RECORD_BYTES = 2**31 - 1
+
+# zlib's window argument by the name of the compression
+_WINDOW_BITS = {"": 0, "GZIP": 31, "ZLIB": 15}
+
+
+class TornRecordError(DataLossError):
+    """The file ends inside a record: its writer is not done with it, or died."""
+
+
+def frame(data: bytes) -> bytes:
+    """Returns a record's bytes as they stand in the file."""
+    length = struct.pack("<Q", len(data))
+    return b"".join(
+        (length, _CRC.pack(masked_crc32c(length)), data, _CRC.pack(masked_crc32c(data)))
+    )
+
+
+class RecordWriter:
+    """Appends records to a file.
+
+    Args:
+      path: file to write.
+      compression: "", "GZIP" or "ZLIB".
+      append: go on behind what the file holds; not for ZLIB, whose streams do not follow
+        one another.
+      exclusive: refuse a file that is there already.
+    Raises: InvalidArgumentError for an unknown compression; OSError as `open` does.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        compression: str | None = "",
+        append: bool = False,
+        exclusive: bool = False,
+    ) -> None:
+        self.path = os.fspath(path)
+        bits = _window_bits(compression)
+        if append and bits == _WINDOW_BITS["ZLIB"]:
+            raise InvalidArgumentError(None, None, f"{self.path}: cannot append to a ZLIB stream")
+        self._deflate = zlib.compressobj(wbits=bits) if bits else None
+        self._file = open(self.path, "ab" if append else "xb" if exclusive else "wb")
+
+    def write(self, record: bytes) -> None:
+        """Appends one record."""
+        if type(record) is not bytes:
+            record = bytes(record)
+        framed = frame(record)
+        self._file.write(self._deflate.compress(framed) if self._deflate else framed)
+
+    def flush(self, sync: bool = False) -> None:
+        """Hands all records so far to the system; to the disk, if sync."""
+        if self._deflate:
+            self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
+        self._file.flush()
+        if sync:
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Flushes and closes; a second call does nothing."""
+        if self._file.closed:
+            return
+        try:
+            if self._deflate:
+                self._file.write(self._deflate.flush())
+        finally:
+            self._file.close()
+
+    def __enter__(self) -> RecordWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class RecordReader:
+    """Reads records in order; at a torn tail it can go on once the file has grown.
+
+    After an error the reader stands where it stood before the record, so that a torn record is
+    tried again by the next `read`.
+
+    Args:
+      path: file to read.
+      compression: "", "GZIP" or "ZLIB".
+      offset: where to begin, as an earlier reader's `offset`.
+      max_record_bytes: longer records are taken for damage.
+    Raises: NotFoundError; InvalidArgumentError for an unknown compression.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        compression: str | None = "",
+        offset: int = 0,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        self.path = os.fspath(path)
+        self._max_record_bytes = max_record_bytes
+        self._window_bits = _window_bits(compression)
+        self._inflate = zlib.decompressobj(self._window_bits) if self._window_bits else None
+        self._buffer = b""
+        self._position = 0
+        self._buffer_offset = 0
+        try:
+            self._file = open(self.path, "rb")
+        except FileNotFoundError:
+            raise NotFoundError(None, None, f"{self.path}: no such file", path=self.path) from None
+        if offset:
+            self._start_at(offset)
+
+    @property
+    def offset(self) -> int:
+        """Where the next record begins, in bytes of the (decompressed) file."""
+        return self._buffer_offset + self._position
+
+    def read(self) -> bytes | None:
+        """Returns the next record, or None where the file ends after the last one.
+
+        Raises: TornRecordError where it ends inside a record; DataLossError where it is damaged.
+          Both name path and offset.
+        """
+        length = self._read_length()
+        if length is None:
+            return None
+        end = _FRAME_BYTES + length
+        if not self._have(end):
+            raise self._torn(f"its {length} bytes of data are not all there")
+        start = self._position
+        data = self._buffer[start + _HEADER.size : start + _HEADER.size + length]
+        (stored,) = _CRC.unpack_from(self._buffer, start + _HEADER.size + length)
+        actual = masked_crc32c(data)
+        if stored != actual:
+            raise self._damaged(f"data has CRC {actual:#010x} but {stored:#010x} is stored")
+        self._position = start + end
+        return data
+
+    def skip(self) -> bool:
+        """Steps over the next record without checking its data; for one that is damaged.
+
+        Returns: False at the end of the file.
+        Raises: as `read`, if the length itself cannot be trusted or the record is torn.
+        """
+        length = self._read_length()
+        if length is None:
+            return False
+        if not self._have(_FRAME_BYTES + length):
+            raise self._torn(f"its {length} bytes of data are not all there")
+        self._position += _FRAME_BYTES + length
+        return True
+
+    def __iter__(self) -> Iterator[bytes]:
+        while (record := self.read()) is not None:
+            yield record
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def __enter__(self) -> RecordReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _read_length(self) -> int | None:
+        if not self._have(_HEADER.size):
+            if self._position == len(self._buffer):
+                return None
+            raise self._torn("its header is not all there")
+        length, stored = _HEADER.unpack_from(self._buffer, self._position)
+        actual = masked_crc32c(self._buffer[self._position : self._position + 8])
+        if stored != actual:
+            hint = ""
+            if self.offset == 0 and self._buffer[:2] == b"\x1f\x8b" and not self._window_bits:
+                hint = '; it looks like a GZIP file: open it with compression="GZIP"'
+            raise self._damaged(f"length has CRC {actual:#010x} but {stored:#010x} is stored{hint}")
+        if length > self._max_record_bytes:
+            raise self._damaged(
+                f"length is {length}, above the {self._max_record_bytes} bytes allowed"
+            )
+        return length
+
+    def _have(self, count: int) -> bool:
+        """Fetches until count bytes lie behind the position; False if the file has fewer."""
+        if len(self._buffer) - self._position >= count:
+            return True
+        missing = count - (len(self._buffer) - self._position)
+        if self._inflate is None and missing > _CHUNK_BYTES:
+            # A length that no file backs must not make us read all that there is.
+            if os.fstat(self._file.fileno()).st_size - self._file.tell() < missing:
+                return False
+        chunks = [self._buffer[self._position :]]
+        fetched = 0
+        try:
+            while fetched < missing and (
+                chunk := self._fetch(max(_CHUNK_BYTES, missing - fetched))
+            ):
+                chunks.append(chunk)
+                fetched += len(chunk)
+        finally:
+            self._buffer_offset += self._position
+            self._position = 0
+            self._buffer = b"".join(chunks)
+        return fetched >= missing
+
+    def _fetch(self, count: int) -> bytes:
+        if self._inflate is None:
+            return self._file.read(count)
+        out = b""
+        while not out:
+            pending = self._inflate.unconsumed_tail
+            if self._inflate.eof:
+                # GZIP files may be several streams in a row.
+                pending = self._inflate.unused_data or self._file.read(_CHUNK_BYTES)
+                if not pending:
+                    return b""
+                self._inflate = zlib.decompressobj(self._window_bits)
+            elif not pending:
+                pending = self._file.read(_CHUNK_BYTES)
+                if not pending:
+                    return b""
+            try:
+                out = self._inflate.decompress(pending, _CHUNK_BYTES)
+            except zlib.error as error:
+                raise self._damaged(f"the compressed stream is damaged: {error}") from None
+        return out
+
+    def _start_at(self, offset: int) -> None:
+        if self._inflate is None:
+            self._file.seek(offset)
+            self._buffer_offset = offset
+            return
+        while self.offset < offset:
+            if not self._have(1):
+                raise self._torn(f"the file ends before offset {offset}")
+            self._position += min(len(self._buffer) - self._position, offset - self.offset)
+
+    def _torn(self, what: str) -> TornRecordError:
+        return TornRecordError(
+            None,
+            None,
+            f"{self.path}: torn record at byte {self.offset}: {what}; read again when it has grown",
+            path=self.path,
+            offset=self.offset,
+        )
+
+    def _damaged(self, what: str) -> DataLossError:
+        return DataLossError(
+            None,
+            None,
+            f"{self.path}: damaged record at byte {self.offset}: {what}",
+            path=self.path,
+            offset=self.offset,
+        )
+
+
+def read_records(path: str | os.PathLike[str], compression: str | None = "") -> Iterator[bytes]:
+    """Yields the records of a file. Raises: as RecordReader."""
+    with RecordReader(path, compression) as reader:
+        yield from reader
+
+
+def _window_bits(compression: Any) -> int:
+    name = compression or ""
+    if name not in _WINDOW_BITS:
+        raise InvalidArgumentError(
+            None, None, f"compression {compression!r} is not known: give '', 'GZIP' or 'ZLIB'"
+        )
+    return _WINDOW_BITS[name]
