@@ -1,0 +1,399 @@
+// Sums, products, extremes and means over some dimensions.
+//
+// The input's dimensions are merged into runs that are kept and runs that are reduced, in turn.
+// Where the last run is reduced, rows are folded; where it is kept, rows are added up column by
+// column. Partial results are made over blocks whose bounds do not depend on the number of
+// threads, so neither do the results' last bits.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arithmetic.hpp"
+#include "elements.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
+#include "shape_rules.hpp"
+#include "shapes.hpp"
+
+namespace hr {
+namespace {
+
+constexpr int64_t kBlock = 1024;     // elements folded in lanes of one partial result
+constexpr int64_t kChunk = 64 * 1024;  // elements of a full reduction per piece of work
+constexpr int64_t kColumns = 128;
+constexpr int kLanes = 32;
+
+// ---- what is folded --------------------------------------------------------------------------
+
+template <class T> struct SumOf {
+  using Acc = Compute<T>;
+  using Total = std::conditional_t<std::is_same_v<Acc, float>, double, Acc>;
+  static constexpr Acc start() { return Acc(0); }
+  static HR_INLINE Acc load(T x) { return Acc(x); }
+  template <class A> static HR_INLINE A fold(A a, A b) { return plus(a, b); }
+  static T finish(Total total, int64_t) { return T(Acc(total)); }
+};
+template <class T> struct MeanOf : SumOf<T> {
+  using Total = typename SumOf<T>::Total;
+  static T finish(Total total, int64_t n) {
+    if constexpr (is_integer<T>) return n ? T(truncated_quotient(total, Total(n))) : T(0);
+    else return T(Compute<T>(total / Total(typename RealOf<Total>::type(n))));
+  }
+  template <class A> struct RealOf { using type = A; };
+  template <class A> struct RealOf<std::complex<A>> { using type = A; };
+};
+template <class T> struct NormOf : SumOf<T> {
+  using Acc = Compute<T>;
+  using Total = typename SumOf<T>::Total;
+  static HR_INLINE Acc load(T x) { return times(Acc(x), conjugate(Acc(x))); }
+  static T finish(Total total, int64_t) {
+    if constexpr (is_integer<T>) return T(std::sqrt(double(total)));
+    else return T(Compute<T>(std::sqrt(total)));
+  }
+};
+template <class T> struct ProductOf {
+  using Acc = Compute<T>;
+  using Total = Acc;
+  static constexpr Acc start() { return Acc(1); }
+  static HR_INLINE Acc load(T x) { return Acc(x); }
+  template <class A> static HR_INLINE A fold(A a, A b) { return times(a, b); }
+  static T finish(Total total, int64_t) { return T(total); }
+};
+template <class T> struct MaxOf {
+  using Acc = Compute<T>;
+  using Total = Acc;
+  static constexpr Acc start() {
+    return std::numeric_limits<Acc>::has_infinity ? -std::numeric_limits<Acc>::infinity()
+                                                  : std::numeric_limits<Acc>::lowest();
+  }
+  static HR_INLINE Acc load(T x) { return Acc(x); }
+  template <class A> static HR_INLINE A fold(A a, A b) { return larger(a, b); }
+  static T finish(Total total, int64_t) { return T(total); }
+};
+template <class T> struct MinOf {
+  using Acc = Compute<T>;
+  using Total = Acc;
+  static constexpr Acc start() {
+    return std::numeric_limits<Acc>::has_infinity ? std::numeric_limits<Acc>::infinity()
+                                                  : std::numeric_limits<Acc>::max();
+  }
+  static HR_INLINE Acc load(T x) { return Acc(x); }
+  template <class A> static HR_INLINE A fold(A a, A b) { return smaller(a, b); }
+  static T finish(Total total, int64_t) { return T(total); }
+};
+template <class T> struct AllOf {
+  using Acc = uint8_t;
+  using Total = uint8_t;
+  static constexpr Acc start() { return 1; }
+  static HR_INLINE Acc load(T x) { return x ? 1 : 0; }
+  template <class A> static HR_INLINE A fold(A a, A b) { return A(a & b); }
+  static T finish(Total total, int64_t) { return total != 0; }
+};
+template <class T> struct AnyOf {
+  using Acc = uint8_t;
+  using Total = uint8_t;
+  static constexpr Acc start() { return 0; }
+  static HR_INLINE Acc load(T x) { return x ? 1 : 0; }
+  template <class A> static HR_INLINE A fold(A a, A b) { return A(a | b); }
+  static T finish(Total total, int64_t) { return total != 0; }
+};
+
+// ---- loops ---------------------------------------------------------------------------------------
+
+template <class Op, class T> HR_INLINE typename Op::Acc fold_lanes(const T* x, int64_t n) {
+  using Acc = typename Op::Acc;
+  Acc result = Op::start();
+  int64_t i = 0;
+  if (n >= kLanes) {
+    Acc lanes[kLanes];
+    for (int l = 0; l < kLanes; ++l) lanes[l] = Op::load(x[l]);
+    for (i = kLanes; i + kLanes <= n; i += kLanes)
+      for (int l = 0; l < kLanes; ++l) lanes[l] = Op::fold(lanes[l], Op::load(x[i + l]));
+    for (int half = kLanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l) lanes[l] = Op::fold(lanes[l], lanes[l + half]);
+    result = lanes[0];
+  }
+  for (; i < n; ++i) result = Op::fold(result, Op::load(x[i]));
+  return result;
+}
+
+template <class Op, class T>
+HR_CLONES typename Op::Acc fold_lanes_cloned(const T* x, int64_t n) {
+  return fold_lanes<Op, T>(x, n);
+}
+
+// For rarer types the code of three processor levels is not worth its size.
+template <class T>
+constexpr bool common = is_real_float<T> || std::is_same_v<T, int32_t> ||
+                        std::is_same_v<T, int64_t>;
+
+template <class Op, class T> typename Op::Acc fold_block(const T* x, int64_t n) {
+  if constexpr (common<T>) return fold_lanes_cloned<Op, T>(x, n);
+  else return fold_lanes<Op, T>(x, n);
+}
+
+template <class Op, class T> typename Op::Total fold_row(const T* x, int64_t n) {
+  using Total = typename Op::Total;
+  Total total = Total(Op::start());
+  for (int64_t i = 0; i < n; i += kBlock)
+    total = Op::fold(total, Total(fold_block<Op, T>(x + i, std::min(kBlock, n - i))));
+  return total;
+}
+
+template <class Op, class T>
+HR_INLINE void add_columns(const T* x, typename Op::Acc* acc, int64_t n) {
+  HR_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) acc[i] = Op::fold(acc[i], Op::load(x[i]));
+}
+template <class Op, class T>
+HR_CLONES void add_columns_cloned(const T* x, typename Op::Acc* acc, int64_t n) {
+  add_columns<Op, T>(x, acc, n);
+}
+template <class Op, class T> void fold_columns(const T* x, typename Op::Acc* acc, int64_t n) {
+  if constexpr (common<T>) add_columns_cloned<Op, T>(x, acc, n);
+  else add_columns<Op, T>(x, acc, n);
+}
+
+struct ReducePlan {
+  int64_t n;                      // elements per result
+  int64_t inner;                  // of the last run
+  bool rows;                      // the last run is reduced
+  int32_t kept_rank, reduced_rank;  // of the runs before the last
+  int64_t kept_dims[HR_MAX_RANK], kept_strides[HR_MAX_RANK], kept;
+  int64_t reduced_dims[HR_MAX_RANK], reduced_strides[HR_MAX_RANK], reduced;
+};
+
+// Offset of step i through some dimensions.
+inline int64_t offset_of(int64_t i, int32_t rank, const int64_t* dims, const int64_t* strides) {
+  int64_t offset = 0;
+  for (int32_t d = rank - 1; d >= 0; --d) {
+    offset += i % dims[d] * strides[d];
+    i /= dims[d];
+  }
+  return offset;
+}
+
+template <class Op, class T>
+hr_code compute_all(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+                    hr_tensor* const* out, void* workspace) {
+  using Total = typename Op::Total;
+  const auto& p = *static_cast<const ReducePlan*>(plan_);
+  const T* x = read<T>(in[0]);
+  if (p.inner <= kChunk) {
+    *write<T>(out[0]) = Op::finish(fold_row<Op, T>(x, p.inner), p.n);
+    return HR_OK;
+  }
+  auto* partial = static_cast<Total*>(workspace);
+  const int64_t chunks = (p.inner + kChunk - 1) / kChunk;
+  parallel_ranges(ctx, chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c)
+      partial[c] = fold_row<Op, T>(x + c * kChunk, std::min(kChunk, p.inner - c * kChunk));
+  });
+  Total total = partial[0];
+  for (int64_t c = 1; c < chunks; ++c) total = Op::fold(total, partial[c]);
+  *write<T>(out[0]) = Op::finish(total, p.n);
+  return HR_OK;
+}
+
+template <class Op, class T>
+hr_code compute_rows(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+                     hr_tensor* const* out, void*) {
+  using Total = typename Op::Total;
+  const auto& p = *static_cast<const ReducePlan*>(plan_);
+  const T* x = read<T>(in[0]);
+  T* y = write<T>(out[0]);
+  parallel_ranges(ctx, p.kept, grain_of(p.n * int64_t(sizeof(T))), [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const T* at = x + offset_of(k, p.kept_rank, p.kept_dims, p.kept_strides);
+      if (p.reduced == 1) {
+        y[k] = Op::finish(fold_row<Op, T>(at, p.inner), p.n);
+        continue;
+      }
+      Total total = Total(Op::start());
+      for (int64_t r = 0; r < p.reduced; ++r)
+        total = Op::fold(total,
+                         fold_row<Op, T>(at + offset_of(r, p.reduced_rank, p.reduced_dims,
+                                                        p.reduced_strides), p.inner));
+      y[k] = Op::finish(total, p.n);
+    }
+  });
+  return HR_OK;
+}
+
+template <class Op, class T>
+hr_code compute_columns(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+                        hr_tensor* const* out, void*) {
+  using Acc = typename Op::Acc;
+  using Total = typename Op::Total;
+  constexpr int64_t kRows = 128;
+  const auto& p = *static_cast<const ReducePlan*>(plan_);
+  const T* x = read<T>(in[0]);
+  T* y = write<T>(out[0]);
+  const int64_t strips = (p.inner + kColumns - 1) / kColumns;
+  parallel_ranges(
+      ctx, p.kept * strips, grain_of(p.n * std::min(kColumns, p.inner) * int64_t(sizeof(T))),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t k = item / strips, column = item % strips * kColumns;
+          const int64_t width = std::min(kColumns, p.inner - column);
+          const T* at = x + offset_of(k, p.kept_rank, p.kept_dims, p.kept_strides) + column;
+          Total total[kColumns];
+          Acc acc[kColumns];
+          std::fill(total, total + width, Total(Op::start()));
+          for (int64_t r0 = 0; r0 < p.reduced; r0 += kRows) {
+            std::fill(acc, acc + width, Op::start());
+            for (int64_t r = r0; r < std::min(p.reduced, r0 + kRows); ++r)
+              fold_columns<Op, T>(at + (p.reduced_rank == 1 ? r * p.reduced_strides[0]
+                                                           : offset_of(r, p.reduced_rank,
+                                                                       p.reduced_dims,
+                                                                       p.reduced_strides)),
+                                  acc, width);
+            for (int64_t c = 0; c < width; ++c) total[c] = Op::fold(total[c], Total(acc[c]));
+          }
+          for (int64_t c = 0; c < width; ++c)
+            y[k * p.inner + column + c] = Op::finish(total[c], p.n);
+        }
+      });
+  return HR_OK;
+}
+
+// Nothing is reduced: every element alone goes through load and finish.
+template <class Op, class T>
+hr_code compute_each(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+                     void*) {
+  const int64_t n = hr_elements(out[0]);
+  for (int64_t i = 0; i < n; ++i)
+    write<T>(out[0])[i] = Op::finish(typename Op::Total(Op::load(read<T>(in[0])[i])), 1);
+  return HR_OK;
+}
+
+// The input is empty, the output perhaps not.
+template <class Op, class T>
+hr_code compute_empty(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* const* out,
+                      void*) {
+  const T value = Op::finish(typename Op::Total(Op::start()), 0);
+  const int64_t n = hr_elements(out[0]);
+  std::fill(write<T>(out[0]), write<T>(out[0]) + n, value);
+  return HR_OK;
+}
+
+struct Loops {
+  hr_compute all, rows, columns, each, empty;
+  size_t total_size;
+};
+
+template <class Op, class T> const Loops* loops() {
+  static const Loops table = {compute_all<Op, T>,     compute_rows<Op, T>, compute_columns<Op, T>,
+                              compute_each<Op, T>, compute_empty<Op, T>,
+                              sizeof(typename Op::Total)};
+  return &table;
+}
+
+hr_code read_axes(hr_request* r, bool* reduced) {
+  const hr_tensor *x = r->inputs[0], *axes = r->inputs[1];
+  const int64_t n = hr_elements(axes);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t asked = int_at(axes, i), axis = axis_of(asked, x->rank);
+    if (axis < 0)
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
+                             (long long)asked, int(x->rank));
+    if (reduced[axis])
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is given twice",
+                             (long long)axis);
+    reduced[axis] = true;
+  }
+  return HR_OK;
+}
+
+hr_code prepare_loops(hr_request* r, const Loops* loops) {
+  if (!loops) return hr_request_fail(r, HR_UNIMPLEMENTED, "no kernel for this dtype");
+  const hr_tensor* x = r->inputs[0];
+  hr_tensor* y = r->outputs[0];
+  bool reduced[HR_MAX_RANK] = {};
+  if (hr_code code = read_axes(r, reduced)) return code;
+  const bool keep = hr_attr_bool(r->node, "keep_dims", 0);
+  y->rank = 0;
+  for (int32_t d = 0; d < x->rank; ++d)
+    if (!reduced[d] || keep) y->dims[y->rank++] = reduced[d] ? 1 : x->dims[d];
+
+  // Merge into runs; a dimension of 1 joins whatever it stands in.
+  int32_t runs = 0;
+  int64_t dims[HR_MAX_RANK];
+  bool is_reduced[HR_MAX_RANK];
+  for (int32_t d = 0; d < x->rank; ++d) {
+    if (x->dims[d] == 1) continue;
+    if (runs > 0 && is_reduced[runs - 1] == reduced[d]) {
+      dims[runs - 1] *= x->dims[d];
+    } else {
+      dims[runs] = x->dims[d];
+      is_reduced[runs++] = reduced[d];
+    }
+  }
+  const int64_t n_in = hr_elements(x), n_out = hr_elements(y);
+  r->flops = double(n_in);
+  r->bytes_moved = double((n_in + n_out) * hr_dtype_size(x->dtype));
+  bool any = false;
+  for (int32_t i = 0; i < runs; ++i) any |= is_reduced[i];
+  if (n_in == 0) {
+    r->compute = loops->empty;
+    return HR_OK;
+  }
+  if (!any) {
+    r->compute = loops->each;
+    return HR_OK;
+  }
+  auto* p = keep_plan(r, new ReducePlan{});
+  p->n = n_in / n_out;
+  p->kept = p->reduced = 1;
+  int64_t stride = 1;
+  p->inner = dims[runs - 1];
+  p->rows = is_reduced[runs - 1];
+  for (int32_t i = runs - 1; i >= 0; --i) {
+    if (i < runs - 1) {
+      const bool red = is_reduced[i];
+      int32_t& rank = red ? p->reduced_rank : p->kept_rank;
+      // Filled from the back; turned round below.
+      (red ? p->reduced_dims : p->kept_dims)[rank] = dims[i];
+      (red ? p->reduced_strides : p->kept_strides)[rank] = stride;
+      ++rank;
+      (red ? p->reduced : p->kept) *= dims[i];
+    }
+    stride *= dims[i];
+  }
+  std::reverse(p->kept_dims, p->kept_dims + p->kept_rank);
+  std::reverse(p->kept_strides, p->kept_strides + p->kept_rank);
+  std::reverse(p->reduced_dims, p->reduced_dims + p->reduced_rank);
+  std::reverse(p->reduced_strides, p->reduced_strides + p->reduced_rank);
+  if (p->rows && runs == 1) {
+    r->compute = loops->all;
+    if (p->inner > kChunk)
+      r->workspace = size_t((p->inner + kChunk - 1) / kChunk) * loops->total_size;
+  } else {
+    r->compute = p->rows ? loops->rows : loops->columns;
+  }
+  return HR_OK;
+}
+
+template <template <class> class Op, class Set> hr_code prepare_reduce(void*, hr_request* r) {
+  HR_APPLY_RULE(reduce, r);
+  return prepare_loops(r, with_type(r->inputs[0]->dtype, Set{}, [](auto t) -> const Loops* {
+                         using T = typename decltype(t)::type;
+                         return loops<Op<T>, T>();
+                       }));
+}
+
+}  // namespace
+
+HR_ROWS(reduction) = {
+    row("Sum", "T=" HR_NUMBERS, prepare_reduce<SumOf, Numbers>).constant(1),
+    row("Mean", "T=" HR_NUMBERS, prepare_reduce<MeanOf, Numbers>).constant(1),
+    row("Prod", "T=" HR_NUMBERS, prepare_reduce<ProductOf, Numbers>).constant(1),
+    row("Max", "T=" HR_REALS, prepare_reduce<MaxOf, Reals>).constant(1),
+    row("Min", "T=" HR_REALS, prepare_reduce<MinOf, Reals>).constant(1),
+    row("EuclideanNorm", "T=" HR_NUMBERS, prepare_reduce<NormOf, Numbers>).constant(1),
+    row("All", nullptr, prepare_reduce<AllOf, Types<bool>>).constant(1),
+    row("Any", nullptr, prepare_reduce<AnyOf, Types<bool>>).constant(1),
+};
+HR_ROWS_END(reduction)
+
+}  // namespace hr
