@@ -1,9 +1,9 @@
 """Compile extensions object by object, and only what changed.
 
-setuptools compiles all sources of an extension when one is newer, does not see a changed header and
-does not transpile a .pyx again when a .pxd changed. Here every object has the list of files that the
-compiler read for it, and the command that made it. The same file stands in every compiled package;
-tests/arrows compares them.
+setuptools compiles all sources of an extension when one is newer, does not see a changed header
+and does not transpile a .pyx again when a .pxd changed. Here every object has the list of files
+that the compiler read for it, and the command that made it. The same file stands in every compiled
+package; tests/arrows compares them.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class BuildExt(build_ext):
         command += [f"-l{name}" for name in extension.libraries]
         command += ["-s", *extension.extra_link_args, "-o"]
         # Linked under a name of its own: an interpreter may have the old file mapped.
-        fresh = self._temp(Path(extension.name)).with_suffix(".so")
+        fresh = self._temp(Path(f"{extension.name}.so"))
         if not _up_to_date(fresh, command, inputs=objects):
             _make(fresh, [*command, str(fresh)], signed=command)
         self.copy_file(str(fresh), str(made))
@@ -156,9 +156,7 @@ def _read_depfile(made: Path) -> list[Path]:
     return []
 
 
-def _make(
-    made: Path, command: list[str], tool: str = "", signed: list[str] | None = None
-) -> None:
+def _make(made: Path, command: list[str], tool: str = "", signed: list[str] | None = None) -> None:
     made.parent.mkdir(parents=True, exist_ok=True)
     Path(f"{made}.made_by").unlink(missing_ok=True)
     source = next((c for c in command if c.endswith((".pyx", ".cpp"))), "")

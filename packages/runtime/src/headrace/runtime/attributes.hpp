@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdarg>
 #include <cstdio>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -102,7 +102,7 @@ struct ParsedValue {  // of one attribute that is more than a scalar
 
 struct Attributes {
   std::vector<AttrEntry> entries;  // views into bytes that outlive this, or into `owned`
-  std::deque<std::string> owned;
+  std::list<std::string> owned;
   std::vector<std::unique_ptr<ParsedValue>> parsed;  // under parse_mutex()
 
   const AttrEntry* find(std::string_view key) const {

@@ -177,7 +177,7 @@ cdef dict _read_functions(ParsedGraph& parsed, dict library):
         return {}
     from google.protobuf.message import DecodeError
 
-    from headrace.formats.proto.function_pb2 import FunctionDef
+    from headrace.formats.proto.graph_pb2 import FunctionDef
 
     functions = {}
     cdef string_view view
@@ -361,6 +361,8 @@ cdef str _kind_text(AttrKind kind):
 
 cdef int _find_dtypes(GraphNode* node, OpEntry* entry) except -1 nogil:
     cdef size_t i
+    node.input_dtypes.reserve(entry.inputs.size())
+    node.output_dtypes.reserve(entry.outputs.size())
     for i in range(entry.inputs.size()):
         _expand(node, &entry.inputs[i], node.input_dtypes)
     for i in range(entry.outputs.size()):

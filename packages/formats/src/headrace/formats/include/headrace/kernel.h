@@ -1,0 +1,382 @@
+/* The kernel ABI: what a kernel library and a runtime promise one another.
+ *
+ * A library is a shared object with one hr_kernel_table. The table reaches the
+ * runtime as a PyCapsule named HR_KERNEL_TABLE_CAPSULE, through the entry-point
+ * group `headrace.kernels`. Nothing else of either side is visible to the other.
+ *
+ * Plain C, no dependencies. Structs that the two sides may lengthen begin with
+ * their own size; hr_tensor, hr_string, hr_resource and hr_variant are fixed for
+ * the life of this ABI number. All functions are called without Python's GIL and
+ * must not throw.
+ */
+#ifndef HEADRACE_KERNEL_H
+#define HEADRACE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HR_KERNEL_ABI 1
+#define HR_KERNEL_TABLE_CAPSULE "headrace.kernel_table.v1"
+
+/* Tensors of more dimensions are refused with HR_UNIMPLEMENTED. */
+#define HR_MAX_RANK 8
+
+/* ---- element types: the numbers of the DataType enum ---------------------- */
+
+typedef int32_t hr_dtype;
+enum {
+  HR_INVALID = 0,
+  HR_FLOAT = 1,
+  HR_DOUBLE = 2,
+  HR_INT32 = 3,
+  HR_UINT8 = 4,
+  HR_INT16 = 5,
+  HR_INT8 = 6,
+  HR_STRING = 7,
+  HR_COMPLEX64 = 8,
+  HR_INT64 = 9,
+  HR_BOOL = 10,
+  HR_QINT8 = 11,
+  HR_QUINT8 = 12,
+  HR_QINT32 = 13,
+  HR_BFLOAT16 = 14,
+  HR_QINT16 = 15,
+  HR_QUINT16 = 16,
+  HR_UINT16 = 17,
+  HR_COMPLEX128 = 18,
+  HR_HALF = 19,
+  HR_RESOURCE = 20,
+  HR_VARIANT = 21,
+  HR_UINT32 = 22,
+  HR_UINT64 = 23,
+  HR_FLOAT8_E5M2 = 24,
+  HR_FLOAT8_E4M3FN = 25,
+  HR_REF = 100 /* added to the type of a reference edge */
+};
+
+/* ---- status: gRPC's canonical codes ---------------------------------------- */
+
+typedef int32_t hr_code;
+enum {
+  HR_OK = 0,
+  HR_CANCELLED = 1,
+  HR_UNKNOWN = 2,
+  HR_INVALID_ARGUMENT = 3,
+  HR_DEADLINE_EXCEEDED = 4,
+  HR_NOT_FOUND = 5,
+  HR_ALREADY_EXISTS = 6,
+  HR_PERMISSION_DENIED = 7,
+  HR_RESOURCE_EXHAUSTED = 8,
+  HR_FAILED_PRECONDITION = 9,
+  HR_ABORTED = 10,
+  HR_OUT_OF_RANGE = 11,
+  HR_UNIMPLEMENTED = 12,
+  HR_INTERNAL = 13,
+  HR_UNAVAILABLE = 14,
+  HR_DATA_LOSS = 15,
+  HR_UNAUTHENTICATED = 16
+};
+
+/* ---- tensors ---------------------------------------------------------------- */
+
+/* A counted piece of memory, made and freed by the runtime; libraries hold one
+ * through the context's retain and release only. */
+typedef struct hr_buffer hr_buffer;
+
+typedef struct hr_tensor {
+  void* data;      /* first element; aligned to the element at least */
+  int64_t bytes;   /* of all elements (of the private layout, if any) */
+  hr_dtype dtype;
+  int32_t rank;    /* 0 to HR_MAX_RANK */
+  int64_t dims[HR_MAX_RANK];
+  int64_t layout;  /* 0: row-major; others belong to the library that chose it */
+  hr_buffer* owner; /* null: memory that outlives the call only (arena, feed) */
+} hr_tensor;
+
+/* Elements that are not plain bytes. Tensors of these are always counted buffers
+ * whose last release destroys the elements; fresh outputs are zeroed, and a zeroed
+ * element is valid: the empty string, no resource, no variant. */
+typedef struct hr_string {
+  const char* data;
+  size_t size;
+  hr_buffer* owner; /* keeps data alive; null when data is static or empty */
+} hr_string;
+
+typedef struct hr_resource {
+  struct hr_object* object; /* counted by the runtime; see hr_object */
+} hr_resource;
+
+typedef struct hr_variant_type {
+  uint32_t size;
+  const char* name; /* as VariantTensorDataProto.type_name */
+  void* (*copy)(const void* value);
+  void (*destroy)(void* value);
+  /* Serialises value into bytes it hands to sink; HR_UNIMPLEMENTED if it cannot. */
+  hr_code (*encode)(const void* value, void (*sink)(void* to, const char* bytes, size_t n),
+                    void* to);
+} hr_variant_type;
+
+typedef struct hr_variant {
+  const hr_variant_type* type; /* null: empty */
+  void* value;
+} hr_variant;
+
+/* What a resource handle points at: a thing with a name in a container, counted,
+ * destroyed with its last reference. Libraries may make their own kinds. */
+typedef struct hr_object {
+  uint32_t size;
+  int32_t references;  /* touched only through the context's functions */
+  const char* kind;    /* "Queue", "Table", ...; compared by text */
+  void (*destroy)(struct hr_object* self);
+} hr_object;
+
+static inline int64_t hr_elements(const hr_tensor* t) {
+  int64_t n = 1;
+  for (int32_t i = 0; i < t->rank; ++i) n *= t->dims[i];
+  return n;
+}
+
+static inline int64_t hr_dtype_size(hr_dtype dtype) {
+  switch (dtype >= HR_REF ? dtype - HR_REF : dtype) {
+    case HR_BOOL: case HR_INT8: case HR_UINT8: case HR_QINT8: case HR_QUINT8:
+    case HR_FLOAT8_E5M2: case HR_FLOAT8_E4M3FN: return 1;
+    case HR_INT16: case HR_UINT16: case HR_HALF: case HR_BFLOAT16:
+    case HR_QINT16: case HR_QUINT16: return 2;
+    case HR_INT32: case HR_UINT32: case HR_FLOAT: case HR_QINT32: return 4;
+    case HR_INT64: case HR_UINT64: case HR_DOUBLE: case HR_COMPLEX64: return 8;
+    case HR_COMPLEX128: return 16;
+    case HR_STRING: return (int64_t)sizeof(hr_string);
+    case HR_RESOURCE: return (int64_t)sizeof(hr_resource);
+    case HR_VARIANT: return (int64_t)sizeof(hr_variant);
+    default: return 0;
+  }
+}
+
+/* ---- a node, as its kernel sees it ------------------------------------------ */
+
+typedef struct hr_node hr_node;
+
+/* Attribute accessors answer HR_OK, or HR_NOT_FOUND / HR_INVALID_ARGUMENT where
+ * the attribute is missing or of another kind. Defaults of the catalogue are
+ * already filled in. What they point at lives as long as the node. */
+typedef struct hr_node_api {
+  uint32_t size;
+  hr_code (*attr_int)(const hr_node*, const char* key, int64_t* value);
+  hr_code (*attr_float)(const hr_node*, const char* key, float* value);
+  hr_code (*attr_bool)(const hr_node*, const char* key, int32_t* value);
+  hr_code (*attr_type)(const hr_node*, const char* key, hr_dtype* value);
+  hr_code (*attr_string)(const hr_node*, const char* key, const char** data, size_t* size);
+  hr_code (*attr_tensor)(const hr_node*, const char* key, const hr_tensor** value);
+  /* rank -1: unknown; a dimension of -1: unknown. */
+  hr_code (*attr_shape)(const hr_node*, const char* key, int32_t* rank, const int64_t** dims);
+  hr_code (*attr_ints)(const hr_node*, const char* key, const int64_t** values, size_t* n);
+  hr_code (*attr_floats)(const hr_node*, const char* key, const float** values, size_t* n);
+  hr_code (*attr_types)(const hr_node*, const char* key, const hr_dtype** values, size_t* n);
+  hr_code (*attr_strings)(const hr_node*, const char* key, const hr_string** values, size_t* n);
+  hr_code (*attr_shapes)(const hr_node*, const char* key, const int32_t** ranks,
+                         const int64_t* const** dims, size_t* n);
+  /* The tensors that argument number `argument` of the signature covers. */
+  void (*input_range)(const hr_node*, int32_t argument, int32_t* first, int32_t* count);
+  void (*output_range)(const hr_node*, int32_t argument, int32_t* first, int32_t* count);
+  /* Records the text of an error and returns its code; printf's format. */
+  hr_code (*fail)(const hr_node*, hr_code code, const char* format, ...);
+} hr_node_api;
+
+struct hr_node {
+  uint32_t size;
+  const hr_node_api* api;
+  const char* name;
+  const char* op;
+  const char* device;
+  int32_t n_inputs, n_outputs;
+  const hr_dtype* input_dtypes;
+  const hr_dtype* output_dtypes;
+};
+
+/* ---- while a kernel runs ------------------------------------------------------ */
+
+typedef struct hr_ctx hr_ctx;
+
+typedef struct hr_ctx_api {
+  uint32_t size;
+  /* Records the text of an error and returns its code; printf's format. */
+  hr_code (*fail)(hr_ctx*, hr_code code, const char* format, ...);
+
+  /* Memory for an output whose shape prepare could not tell: dtype is set, the
+   * kernel has set rank and dims. Sets data, bytes and owner. */
+  hr_code (*allocate)(hr_ctx*, hr_tensor* output);
+  /* Lets output be value itself, counted, without a copy (same dtype; output's own
+   * shape is taken from value). Not for inputs whose owner is null: these are copied. */
+  hr_code (*forward)(hr_ctx*, const hr_tensor* value, hr_tensor* output);
+  void (*retain)(hr_buffer*);
+  void (*release)(hr_buffer*);
+  /* Replaces *string, which must be valid, by a copy of the bytes. */
+  hr_code (*set_string)(hr_ctx*, hr_string* string, const char* data, size_t size);
+
+  /* body(argument, begin, end) over [0, total) in pieces of at least `grain`, on the
+   * process's one team of threads; runs inline where ctx->threads is 1. */
+  void (*parallel_for)(hr_ctx*, int64_t total, int64_t grain,
+                       void (*body)(void* argument, int64_t begin, int64_t end),
+                       void* argument);
+
+  /* Variables, of either kind: `ref` is an input of a reference dtype, or a resource
+   * scalar. begin_write locks n distinct slots (in one order for everybody) and gives
+   * their values, writable and not shared; FAILED_PRECONDITION if uninitialised.
+   * Exactly one commit follows, also after a failure of the kernel's own. */
+  hr_code (*begin_write)(hr_ctx*, int32_t n, const hr_tensor* const* refs, hr_tensor* values);
+  void (*commit)(hr_ctx*, int32_t n, const hr_tensor* const* refs);
+  /* A pinned, read-only value; the caller releases value->owner. */
+  hr_code (*slot_read)(hr_ctx*, const hr_tensor* ref, hr_tensor* value);
+  /* Makes value the slot's; takes a reference where value is counted, else copies. */
+  hr_code (*slot_assign)(hr_ctx*, const hr_tensor* ref, const hr_tensor* value);
+
+  /* Resources by container and name. lookup_or_create calls make when there is none;
+   * what it returns is counted for the caller. */
+  hr_code (*lookup_or_create)(hr_ctx*, const char* container, const char* name,
+                              const char* kind, hr_object* (*make)(void*), void* argument,
+                              hr_object** object);
+  void (*retain_object)(hr_object*);
+  void (*release_object)(hr_object*);
+
+  /* Calls `cancel(argument)` once if the step is cancelled before forget_cancel; the
+   * token of a callback that already ran is accepted. 0: already cancelled, not kept. */
+  uint64_t (*on_cancel)(hr_ctx*, void (*cancel)(void* argument), void* argument);
+  void (*forget_cancel)(hr_ctx*, uint64_t token);
+} hr_ctx_api;
+
+struct hr_ctx {
+  uint32_t size;
+  int32_t threads; /* of the team, that this call may use */
+  const hr_ctx_api* api;
+  const volatile int32_t* cancelled; /* long loops look at it now and then */
+  int64_t step;
+  uint64_t frame;    /* 0: not in a loop */
+  int64_t iteration;
+};
+
+/* Inputs are read-only. Outputs of known shape come with memory; an output may be the
+ * memory of an input that the row allows it to reuse. workspace is 64-byte aligned,
+ * uninitialised, of the size that prepare asked for. */
+typedef hr_code (*hr_compute)(hr_ctx*, void* state, void* plan, const hr_tensor* const* inputs,
+                              hr_tensor* const* outputs, void* workspace);
+
+/* Called exactly once, from any thread; on an error after ctx->api->fail. The kernel
+ * touches none of its arguments afterwards. */
+typedef void (*hr_done)(void* argument, hr_code code);
+
+/* ---- what prepare is asked, and answers ------------------------------------------ */
+
+typedef struct hr_request {
+  uint32_t size;
+  hr_node* node;
+  /* Shapes are complete. data is not null where the value is known now. */
+  const hr_tensor* const* inputs;
+  int32_t threads;         /* that compute will have: part of the plan's identity */
+  uint64_t private_layout; /* bit i: output i goes only to kernels of this library that take
+                              private layouts, so it may have one */
+
+  /* Answers. */
+  hr_tensor* const* outputs; /* dtype is set; prepare sets rank and dims, and with a private
+                                layout also layout and bytes */
+  void* plan;                /* immutable from now on; shared by concurrent runs */
+  void (*destroy_plan)(void* plan);
+  hr_compute compute;        /* taken instead of the row's where not null */
+  size_t workspace;          /* bytes */
+  double flops;
+  double bytes_moved;
+  int32_t shape_depends_on_data; /* compute allocates its outputs (all of them) */
+} hr_request;
+
+/* ---- rows and tables ----------------------------------------------------------- */
+
+enum {
+  HR_KERNEL_VIEW = 1,          /* output 0 is the bytes of input 0 under another shape: the
+                                  runtime passes the memory on and never calls compute */
+  HR_KERNEL_DATA_SHAPE = 2,    /* always answers shape_depends_on_data */
+  HR_KERNEL_PRIVATE_IN = 4,    /* takes inputs in this library's private layouts */
+  HR_KERNEL_CHEAP = 8,         /* not worth waking another thread for */
+  HR_KERNEL_UNINITIALIZED = 16 /* takes references to uninitialised slots */
+};
+
+typedef struct hr_kernel {
+  const char* op;
+  const char* device_type; /* "CPU", "GPU" */
+  /* "T=float|double;Tidx=int32": attribute by attribute, all must hold; null: any. */
+  const char* constraint;
+  int32_t priority;        /* among libraries; the higher wins */
+  uint32_t flags;
+  /* Bits by argument of the signature (a list argument is one). */
+  uint64_t constant_inputs; /* prepare needs their values */
+  uint64_t host_inputs;     /* live in host memory also on a device */
+  uint64_t host_outputs;
+  uint64_t reuse_inputs;    /* output 0 may be written over one of these */
+
+  hr_code (*create)(hr_node* node, void** state);  /* null: no state */
+  hr_code (*prepare)(void* state, hr_request* request);
+  hr_compute compute;                              /* null: asynchronous */
+  void (*compute_async)(hr_ctx*, void* state, void* plan, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, void* workspace, hr_done done,
+                        void* argument);
+  void (*destroy)(void* state);
+} hr_kernel;
+
+typedef struct hr_kernel_table {
+  uint32_t size;
+  uint32_t abi;          /* HR_KERNEL_ABI */
+  const char* library;   /* "cpu" */
+  const char* version;
+  uint32_t kernel_size;  /* sizeof(hr_kernel): the stride of `kernels` */
+  int32_t n_kernels;
+  const hr_kernel* kernels;
+} hr_kernel_table;
+
+/* ---- rendezvous --------------------------------------------------------------- */
+
+/* Where Send meets Recv. The one of the process stands behind this; a remote one is
+ * handed in as a capsule named HR_RENDEZVOUS_CAPSULE. */
+#define HR_RENDEZVOUS_CAPSULE "headrace.rendezvous.v1"
+
+typedef struct hr_rendezvous {
+  uint32_t size;
+  void* self;
+  /* Takes its own reference, or a copy where the tensor is not counted. */
+  hr_code (*send)(void* self, const char* key, const hr_tensor* value, int32_t dead);
+  /* done gets the value counted for it; value is null on an error. */
+  void (*recv_async)(void* self, const char* key,
+                     void (*done)(void* argument, hr_code code, const char* message,
+                                  const hr_tensor* value, int32_t dead),
+                     void* argument);
+  void (*abort)(void* self, hr_code code, const char* message);
+} hr_rendezvous;
+
+/* ---- conveniences over the tables ------------------------------------------------- */
+
+static inline int64_t hr_attr_int(const hr_node* node, const char* key, int64_t otherwise) {
+  int64_t value = otherwise;
+  return node->api->attr_int(node, key, &value) == HR_OK ? value : otherwise;
+}
+static inline float hr_attr_float(const hr_node* node, const char* key, float otherwise) {
+  float value = otherwise;
+  return node->api->attr_float(node, key, &value) == HR_OK ? value : otherwise;
+}
+static inline int32_t hr_attr_bool(const hr_node* node, const char* key, int32_t otherwise) {
+  int32_t value = otherwise;
+  return node->api->attr_bool(node, key, &value) == HR_OK ? value : otherwise;
+}
+static inline hr_dtype hr_attr_type(const hr_node* node, const char* key) {
+  hr_dtype value = HR_INVALID;
+  return node->api->attr_type(node, key, &value) == HR_OK ? value : HR_INVALID;
+}
+
+#define hr_request_fail(request, code, ...) \
+  ((request)->node->api->fail((request)->node, (code), __VA_ARGS__))
+#define hr_ctx_fail(ctx, code, ...) ((ctx)->api->fail((ctx), (code), __VA_ARGS__))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,170 @@
+# cython: language_level=3
+"""Steps of programs that need the dynamic executor, in one call (`DynamicStep`) or in several."""
+
+import threading
+import time
+import weakref
+
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.runtime.executor cimport Execution
+from headrace.runtime.executor_plan cimport ExecutorPlan, plan_executor
+from headrace.runtime.native_loop cimport NativeLoop
+from headrace.runtime.passes.segments cimport Segments
+from headrace.runtime.program cimport Program
+from headrace.runtime.segment_runner cimport SegmentRunner
+from headrace.runtime.step cimport SessionOwner
+
+
+cdef ExecutorPlan executor_plan(SessionOwner owner, Program program, Segments segments,
+                                bint native_loops):
+    """The plan with a runner for each segment."""
+    cdef ExecutorPlan plan = plan_executor(program, segments, native_loops)
+    cdef SegmentRunner runner
+    cdef NativeLoop loop
+    cdef size_t i
+    for loop in plan.loops:
+        loop.bind(program, owner.state, owner.team)
+    for i in range(segments.segments.size()):
+        runner = SegmentRunner()
+        runner.program = program
+        runner.segments = segments
+        runner.number = <int>i
+        runner.session = owner.state
+        runner.team = owner.team
+        plan.runners.append(runner)
+        plan.runner_pointers.push_back(<void*>runner)
+    return plan
+
+
+cdef class DynamicStep:
+    """services.Step on the dynamic executor."""
+    cdef SessionOwner owner
+    cdef readonly ExecutorPlan plan
+    cdef object lock
+    cdef int active               # runs under way
+    cdef object executions
+    cdef object __weakref__
+
+    def __init__(self, SessionOwner owner, Program program, Segments segments,
+                 bint native_loops):
+        self.owner = owner
+        self.plan = executor_plan(owner, program, segments, native_loops)
+        self.lock = threading.Lock()
+        self.executions = weakref.WeakSet()
+
+    def __call__(self, values):
+        return self.execute(values, 0.0, None)
+
+    def run(self, values, bytes options):
+        from headrace.runtime.run_options import step_metadata, timeout_s, wants_trace
+        trace = [] if wants_trace(options) else None
+        results = self.execute(values, timeout_s(options), trace)
+        return results, step_metadata(trace)
+
+    def explain(self):
+        from headrace.runtime.explain import explain_dynamic_step
+        return explain_dynamic_step(self)
+
+    @property
+    def program(self):
+        return self.plan.program
+
+    @property
+    def runners(self):
+        return self.plan.runners
+
+    def cancel(self, str reason):
+        for execution in list(self.executions):
+            execution.cancel(reason)
+
+    cdef list execute(self, values, double timeout, list trace):
+        cdef Execution execution
+        cdef SegmentRunner runner
+        cdef vector[int32_t] everything
+        cdef size_t i
+        self.owner.check()
+        if <size_t>len(values) != self.plan.program.feeds.size():
+            raise errors.InvalidArgumentError(
+                None, None,
+                f"the step takes {self.plan.program.feeds.size()} values, got {len(values)}")
+        with self.lock:
+            if self.active == 0:
+                for runner in self.plan.runners:
+                    runner.forget_retired()
+            self.active += 1
+        try:
+            execution = Execution(self.owner, self.plan, trace is not None)
+            self.executions.add(execution)
+            for i in range(self.plan.program.feeds.size()):
+                execution.feed(<int>i, values[i])
+            execution.advance(everything, time.monotonic() + timeout if timeout else 0.0)
+            if trace is not None:
+                trace.extend(execution.trace_records())
+            return [execution.fetch(<int>i) for i in range(self.plan.program.fetches.size())]
+        finally:
+            with self.lock:
+                self.active -= 1
+
+
+cdef class DynamicPartialStep:
+    """services.PartialStep: feeds arrive, and fetches leave, in several calls."""
+    cdef Program program
+    cdef Execution execution
+    cdef dict feeds
+    cdef dict fetches
+    cdef set fed
+    cdef ExecutorPlan plan
+    cdef object __weakref__
+
+    def __init__(self, SessionOwner owner, Program program, Segments segments):
+        owner.check()
+        self.program = program
+        self.plan = executor_plan(owner, program, segments, True)
+        self.execution = Execution(owner, self.plan, False)
+        self.feeds = {name: i for i, name in enumerate(program.feed_names)}
+        self.fetches = {name: i for i, name in enumerate(program.fetch_names)}
+        self.fed = set()
+
+    def __del__(self):
+        self.cancel("the partial run was given up")
+
+    def run(self, feeds, fetches):
+        cdef vector[int32_t] wanted
+        cdef int number
+        for name in feeds:
+            if name not in self.feeds:
+                raise errors.InvalidArgumentError(
+                    None, None, f"'{name}' was not named as a feed when the partial run was set up "
+                    f"(named: {', '.join(self.feeds) or 'none'})")
+            if name in self.fed:
+                raise errors.InvalidArgumentError(
+                    None, None, f"'{name}' was fed before in this partial run")
+        for name in fetches:
+            if name not in self.fetches:
+                raise errors.InvalidArgumentError(
+                    None, None, f"'{name}' was not named as a fetch when the partial run was set "
+                    f"up (named: {', '.join(self.fetches) or 'none'})")
+            wanted.push_back(self.fetches[name])
+        for name, value in feeds.items():
+            self.fed.add(name)
+            self.execution.feed(self.feeds[name], value)
+        self.execution.advance(wanted, 0.0)
+        for name in fetches:
+            number = self.fetches[name]
+            if not self.execution.has_fetch(number):
+                missing = sorted(set(self.feeds) - self.fed)
+                raise errors.InvalidArgumentError(
+                    None, None, f"fetch '{name}' needs a feed that this partial run does not have "
+                    f"yet (not fed: {', '.join(missing) or 'none'})")
+        return [self.execution.fetch(self.fetches[name]) for name in fetches]
+
+    def cancel(self, str reason):
+        cdef vector[int32_t] none
+        self.execution.cancel(reason)
+        try:
+            self.execution.advance(none, 0.0)
+        except errors.OpError:
+            pass  # the cancellation itself

@@ -1,0 +1,44 @@
+"""What a step does, for a person to read: `Step.explain()`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def explain_tape_step(step: Any) -> str:
+    """Program, specialisations, memory and kernels of a step that is one tape."""
+    if step.runner is None:
+        return "program: nothing to run; every fetch is fed"
+    lines = [f"program: {len(step.runner.program.describe()['nodes'])} nodes in one segment, runs on the tape"]
+    lines += explain_specialisations(step.runner)
+    return "\n".join(lines)
+
+
+def explain_dynamic_step(step: Any) -> str:
+    """Program, segments with their specialisations, memory and kernels of a dynamic step."""
+    lines = [
+        f"program: {len(step.program.describe()['nodes'])} nodes, {len(step.runners)} segment(s), "
+        "runs on the dynamic executor"
+    ]
+    for runner in step.runners:
+        lines.append(f"segment {runner.number}:")
+        lines += explain_specialisations(runner)
+    return "\n".join(lines)
+
+
+def explain_specialisations(runner: Any) -> list[str]:
+    """A paragraph for each specialisation of one segment."""
+    lines = []
+    for made in runner.made:
+        tape = made.describe()
+        lines.append(
+            f"specialisation for {tape['entering'] or 'no inputs'}, {made.threads} thread(s): "
+            f"{tape['entries']} kernels, {made.folded} folded; arena {tape['arena_bytes']} bytes "
+            f"for {made.intermediate_bytes} bytes of intermediates; "
+            f"{made.flops:.3g} flops, {made.bytes_moved:.3g} bytes moved"
+        )
+        for kernel, count in sorted(tape["kernels"].items()):
+            lines.append(f"  {count:5d}  {kernel}")
+    if not lines:
+        lines.append("no specialisation yet: it has not run")
+    return lines

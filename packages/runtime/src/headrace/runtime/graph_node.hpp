@@ -1,0 +1,63 @@
+// The nodes of a session's graph: parsed once at extend, shared by all programs.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/kernel.h"
+
+namespace headrace {
+
+// An edge into a node. port -1: a control edge.
+struct Edge {
+  int32_t node;
+  int32_t port;
+};
+
+struct ArgInfo {
+  std::string name;
+  hr_dtype dtype = HR_INVALID;   // or one of the three attributes below
+  std::string type_attr, number_attr, type_list_attr;
+  bool is_ref = false;
+};
+
+// What the catalogue says of an op; made once per op and process, never freed.
+struct OpInfo {
+  std::string name;
+  std::vector<ArgInfo> inputs, outputs;
+  // (name, serialised AttrValue) of attributes that have a default.
+  std::vector<std::pair<std::string, std::string>> defaults;
+  bool stateful = false, commutative = false, aggregate = false, uninitialized_ok = false;
+  bool shape_only = false;  // values depend on input shapes only
+  bool view = false;        // output 0 is input 0 under another shape
+  bool data_shape = false;  // an output shape depends on input values
+};
+
+struct Attributes;  // parsed attribute values; see graph_def.hpp
+
+struct GraphNode {
+  hr_node face;  // what kernels see; first, so that hr_node* and GraphNode* convert
+  std::string name, op, device;  // device: as requested, may be empty or partial
+  const OpInfo* info = nullptr;
+  std::vector<Edge> inputs;
+  std::vector<int32_t> controls;
+  std::vector<hr_dtype> input_dtypes, output_dtypes;
+  std::shared_ptr<Attributes> attributes;
+
+  // The session's: chosen kernel and its state, made at first use under the session's lock.
+  const hr_kernel* kernel = nullptr;
+  void* state = nullptr;
+  bool created = false;
+  void* session = nullptr;  // SessionState*, for kernels of the runtime's own
+  std::string error;        // text of the last face.api->fail during create or prepare
+
+  GraphNode() = default;
+  GraphNode(const GraphNode&) = delete;
+  GraphNode& operator=(const GraphNode&) = delete;
+  ~GraphNode() {
+    if (created && kernel && kernel->destroy) kernel->destroy(state);
+  }
+};
+
+}  // namespace headrace

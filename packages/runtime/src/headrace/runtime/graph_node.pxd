@@ -1,0 +1,50 @@
+"""The C++ side of a session graph's nodes (graph_node.hpp)."""
+
+from libc.stdint cimport int32_t
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.kernel_abi cimport hr_dtype, hr_kernel, hr_node
+
+
+cdef extern from "graph_node.hpp" namespace "headrace" nogil:
+    cdef struct Edge:
+        int32_t node
+        int32_t port
+
+    cdef cppclass ArgInfo:
+        string name
+        hr_dtype dtype
+        string type_attr
+        string number_attr
+        string type_list_attr
+        cbool is_ref
+
+    cdef cppclass OpInfo:
+        string name
+        vector[ArgInfo] inputs
+        vector[ArgInfo] outputs
+        cbool stateful
+        cbool commutative
+        cbool aggregate
+        cbool uninitialized_ok
+        cbool shape_only
+        cbool view
+        cbool data_shape
+
+    cdef cppclass GraphNode:
+        hr_node face
+        string name
+        string op
+        string device
+        const OpInfo* info
+        vector[Edge] inputs
+        vector[int32_t] controls
+        vector[hr_dtype] input_dtypes
+        vector[hr_dtype] output_dtypes
+        const hr_kernel* kernel
+        void* state
+        cbool created
+        void* session
+        string error

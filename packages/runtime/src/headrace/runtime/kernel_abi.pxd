@@ -1,0 +1,141 @@
+"""headrace/kernel.h for Cython."""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+
+cdef extern from "headrace/kernel.h" nogil:
+    const char* HR_KERNEL_TABLE_CAPSULE
+    const char* HR_RENDEZVOUS_CAPSULE
+    const int HR_KERNEL_ABI
+    const int HR_MAX_RANK
+    ctypedef int32_t hr_dtype
+    ctypedef int32_t hr_code
+    enum:
+        HR_INVALID, HR_FLOAT, HR_DOUBLE, HR_INT32, HR_UINT8, HR_INT16, HR_INT8, HR_STRING
+        HR_COMPLEX64, HR_INT64, HR_BOOL, HR_QINT8, HR_QUINT8, HR_QINT32, HR_BFLOAT16
+        HR_QINT16, HR_QUINT16, HR_UINT16, HR_COMPLEX128, HR_HALF, HR_RESOURCE, HR_VARIANT
+        HR_UINT32, HR_UINT64, HR_FLOAT8_E5M2, HR_FLOAT8_E4M3FN, HR_REF
+    enum:
+        HR_OK, HR_CANCELLED, HR_UNKNOWN, HR_INVALID_ARGUMENT, HR_DEADLINE_EXCEEDED
+        HR_NOT_FOUND, HR_ALREADY_EXISTS, HR_PERMISSION_DENIED, HR_RESOURCE_EXHAUSTED
+        HR_FAILED_PRECONDITION, HR_ABORTED, HR_OUT_OF_RANGE, HR_UNIMPLEMENTED, HR_INTERNAL
+        HR_UNAVAILABLE, HR_DATA_LOSS, HR_UNAUTHENTICATED
+
+    ctypedef struct hr_buffer:
+        pass
+
+    ctypedef struct hr_tensor:
+        void* data
+        int64_t bytes
+        hr_dtype dtype
+        int32_t rank
+        int64_t dims[8]
+        int64_t layout
+        hr_buffer* owner
+
+    ctypedef struct hr_string:
+        const char* data
+        size_t size
+        hr_buffer* owner
+
+    ctypedef struct hr_object:
+        uint32_t size
+        int32_t references
+        const char* kind
+        void (*destroy)(hr_object*) noexcept nogil
+
+    ctypedef struct hr_resource:
+        hr_object* object
+
+    ctypedef struct hr_variant_type:
+        uint32_t size
+        const char* name
+        void* (*copy)(const void*) noexcept nogil
+        void (*destroy)(void*) noexcept nogil
+
+    ctypedef struct hr_variant:
+        const hr_variant_type* type
+        void* value
+
+    int64_t hr_elements(const hr_tensor*)
+    int64_t hr_dtype_size(hr_dtype)
+
+    ctypedef struct hr_node_api:
+        uint32_t size
+
+    ctypedef struct hr_node:
+        uint32_t size
+        const hr_node_api* api
+        const char* name
+        const char* op
+        const char* device
+        int32_t n_inputs
+        int32_t n_outputs
+        const hr_dtype* input_dtypes
+        const hr_dtype* output_dtypes
+
+    ctypedef struct hr_ctx
+    ctypedef hr_code (*hr_compute)(hr_ctx*, void*, void*, const hr_tensor* const*,
+                                   hr_tensor* const*, void*) noexcept nogil
+    ctypedef void (*hr_done)(void*, hr_code) noexcept nogil
+
+    ctypedef struct hr_ctx_api:
+        uint32_t size
+
+    ctypedef struct hr_ctx:
+        uint32_t size
+        int32_t threads
+        const hr_ctx_api* api
+        const int32_t* cancelled
+        int64_t step
+        uint64_t frame
+        int64_t iteration
+
+    ctypedef struct hr_request:
+        uint32_t size
+        hr_node* node
+        const hr_tensor* const* inputs
+        int32_t threads
+        uint64_t private_layout
+        hr_tensor* const* outputs
+        void* plan
+        void (*destroy_plan)(void*) noexcept nogil
+        hr_compute compute
+        size_t workspace
+        double flops
+        double bytes_moved
+        int32_t shape_depends_on_data
+
+    enum:
+        HR_KERNEL_VIEW, HR_KERNEL_DATA_SHAPE, HR_KERNEL_PRIVATE_IN, HR_KERNEL_CHEAP
+        HR_KERNEL_UNINITIALIZED
+
+    ctypedef struct hr_kernel:
+        const char* op
+        const char* device_type
+        const char* constraint
+        int32_t priority
+        uint32_t flags
+        uint64_t constant_inputs
+        uint64_t host_inputs
+        uint64_t host_outputs
+        uint64_t reuse_inputs
+        hr_code (*create)(hr_node*, void**) noexcept nogil
+        hr_code (*prepare)(void*, hr_request*) noexcept nogil
+        hr_compute compute
+        void (*compute_async)(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* const*,
+                              void*, hr_done, void*) noexcept nogil
+        void (*destroy)(void*) noexcept nogil
+
+    ctypedef struct hr_kernel_table:
+        uint32_t size
+        uint32_t abi
+        const char* library
+        const char* version
+        uint32_t kernel_size
+        int32_t n_kernels
+        const hr_kernel* kernels
+
+    ctypedef struct hr_rendezvous:
+        uint32_t size
+        void* self

@@ -1,0 +1,116 @@
+# cython: language_level=3
+"""The kernels of all installed libraries, found by op, device type and attributes.
+
+Libraries come through the entry-point group `headrace.kernels`: a callable that returns either a
+PyCapsule with a kernel table (kernel.h) or, for kernels written in Python, a `PythonKernels`.
+"""
+
+import threading
+
+from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer
+from libcpp cimport bool as cbool
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.formats import errors, services
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport (
+    HR_KERNEL_ABI, HR_KERNEL_TABLE_CAPSULE, hr_kernel, hr_kernel_table,
+)
+
+
+cdef extern from "kernel_rows.hpp" namespace "headrace" nogil:
+    cdef cppclass KernelRow:
+        const hr_kernel* kernel
+        string library
+        cbool python
+
+    cdef cppclass KernelRows:
+        void add(const hr_kernel_table* table, cbool python)
+        const KernelRow* find(const GraphNode* node, const char* device_type, cbool allow_python)
+        const vector[KernelRow]* rows(const string& op)
+        const KernelRow* row_of(const hr_kernel* kernel)
+
+
+cdef KernelRows table
+cdef bint loaded = False
+_loading = threading.Lock()
+_kept = []  # capsules and adapters whose memory the rows point into
+
+
+cdef int load_kernels() except -1:
+    global loaded
+    if loaded:
+        return 0
+    with _loading:
+        if loaded:
+            return 0
+        # The rows of the runtime's own register themselves when these modules load.
+        import headrace.runtime.variable_kernels  # noqa: F401
+        for module in ("queue_kernels", "control_flow_kernels", "send_recv_kernels"):
+            try:
+                __import__("headrace.runtime." + module)
+            except ModuleNotFoundError as missing:
+                if missing.name != "headrace.runtime." + module:
+                    raise
+        for name in services.service_names(services.KERNELS):
+            add_library(services.find_service(services.KERNELS, name)())
+        loaded = True
+    return 0
+
+
+def add_library(offer):
+    """Adds a kernel library: a table capsule, or a PythonKernels."""
+    cdef const hr_kernel_table* rows
+    if PyCapsule_CheckExact(offer):
+        rows = <const hr_kernel_table*>PyCapsule_GetPointer(offer, HR_KERNEL_TABLE_CAPSULE)
+        if rows.abi != HR_KERNEL_ABI:
+            raise errors.FailedPreconditionError(
+                None, None,
+                f"kernel library '{rows.library.decode()}' speaks ABI {rows.abi}, this runtime "
+                f"{HR_KERNEL_ABI}: install matching versions")
+        table.add(rows, False)
+    else:
+        from headrace.runtime.python_kernels import make_table
+        capsule = make_table(offer)
+        _kept.append(capsule)
+        table.add(<const hr_kernel_table*>PyCapsule_GetPointer(capsule, HR_KERNEL_TABLE_CAPSULE),
+                  True)
+    _kept.append(offer)
+
+
+cdef void add_own_kernels(const hr_kernel_table* rows) noexcept:
+    table.add(rows, False)
+
+
+cdef const hr_kernel* find_kernel(GraphNode* node, const char* device_type,
+                                  bint allow_reference) noexcept nogil:
+    cdef const KernelRow* row = table.find(node, device_type, allow_reference)
+    return row.kernel if row != NULL else NULL
+
+
+cdef bint is_python_kernel(const hr_kernel* kernel) noexcept nogil:
+    cdef const KernelRow* row = table.row_of(kernel)
+    return row != NULL and row.python
+
+
+cdef const char* library_of(const hr_kernel* kernel) noexcept nogil:
+    cdef const KernelRow* row = table.row_of(kernel)
+    if row == NULL:
+        return NULL
+    return row.library.c_str()
+
+
+cdef object describe_kernels(bytes op):
+    cdef string name = op
+    cdef const vector[KernelRow]* rows = table.rows(name)
+    if rows == NULL or rows.size() == 0:
+        return "no installed library has any"
+    cdef size_t i
+    found = []
+    for i in range(rows.size()):
+        kernel = rows.at(i).kernel
+        constraint = kernel.constraint.decode() if kernel.constraint != NULL else "any dtypes"
+        found.append(f"{rows.at(i).library.decode()} on {kernel.device_type.decode()} "
+                     f"for {constraint}")
+    return "there is: " + "; ".join(found)

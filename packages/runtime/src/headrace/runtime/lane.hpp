@@ -1,0 +1,100 @@
+// The one thread that drives the process's OpenMP team, for work that wants all cores.
+//
+// libgomp keeps a team per driving thread; were every caller to drive its own, teams would
+// outnumber the cores. Whoever finds the lane taken runs on its own thread alone.
+#pragma once
+#include <omp.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace headrace {
+
+// How often this process came out of a fork: state made before the last one is not ours.
+inline int& fork_generation_cell() {
+  static int generation = 0;
+  return generation;
+}
+
+class Lane {
+ public:
+  // Runs work(argument) on the lane's thread with a team of that size and waits, calling poll
+  // every 20 ms. False: the lane is taken, nothing ran.
+  static bool try_run(void (*work)(void*), void* argument, int threads, void (*poll)(void*),
+                      void* poll_argument) {
+    Lane& lane = current();
+    std::unique_lock<std::mutex> turn(lane.turn_, std::try_to_lock);
+    if (!turn.owns_lock()) return false;
+    std::unique_lock<std::mutex> hold(lane.lock_);
+    if (!lane.started_) {
+      std::thread([&lane] { lane.serve(); }).detach();
+      lane.started_ = true;
+    }
+    lane.work_ = work;
+    lane.argument_ = argument;
+    lane.threads_ = threads;
+    lane.done_ = false;
+    lane.wake_.notify_one();
+    while (!lane.done_) {
+      if (lane.finished_.wait_for(hold, std::chrono::milliseconds(20)) ==
+              std::cv_status::timeout && !lane.done_) {
+        hold.unlock();
+        poll(poll_argument);
+        hold.lock();
+      }
+    }
+    return true;
+  }
+
+ private:
+  std::mutex turn_, lock_;
+  std::condition_variable wake_, finished_;
+  bool started_ = false, done_ = true;
+  void (*work_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  int threads_ = 1;
+
+  // A forked child gets a lane of its own: the parent's thread is not in it. Never freed, since
+  // the thread outlives static destructors.
+  static Lane& current() {
+    static Lane* lane = nullptr;
+    static int made_in = -1;
+    static std::mutex making;
+    std::lock_guard<std::mutex> hold(making);
+    if (!lane || made_in != fork_generation_cell()) {
+      lane = new Lane();
+      made_in = fork_generation_cell();
+    }
+    return *lane;
+  }
+
+  void serve() {
+    std::unique_lock<std::mutex> hold(lock_);
+    for (;;) {
+      while (!work_) wake_.wait(hold);
+      void (*work)(void*) = work_;
+      work_ = nullptr;
+      hold.unlock();
+      omp_set_num_threads(threads_);
+      work(argument_);
+      hold.lock();
+      done_ = true;
+      finished_.notify_one();
+    }
+  }
+};
+
+inline int fork_generation() {
+  static bool watching = [] {
+    pthread_atfork(nullptr, nullptr, [] { ++fork_generation_cell(); });
+    return true;
+  }();
+  (void)watching;
+  return fork_generation_cell();
+}
+
+}  // namespace headrace

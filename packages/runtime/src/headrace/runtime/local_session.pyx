@@ -1,0 +1,151 @@
+# cython: language_level=3
+"""The `local` session service: a graph and its state on this machine, in this process."""
+
+import os
+import threading
+import weakref
+
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.formats.proto import device_pb2, run_pb2
+from headrace.runtime.context cimport session_clear
+from headrace.runtime.kernel_table cimport load_kernels
+from headrace.runtime.passes.segments cimport Segments, cut_segments
+from headrace.runtime.program cimport Program, ProgramConfig, build_program
+from headrace.runtime.session_graph cimport SessionGraph
+from headrace.runtime.step cimport SessionOwner
+
+from headrace.runtime.step import TapeStep
+
+# States that several sessions of the process share, by the NAME of local://NAME.
+_shared = {}
+_sharing = threading.Lock()
+
+
+def open_session(target: str, config: bytes) -> LocalSession:
+    """A session on this machine (services.SessionService).
+
+    Args:
+      target: "" for a session with state of its own; "local://NAME" for state that all sessions
+        of this process with that name share.
+      config: a ConfigProto message.
+    """
+    options = run_pb2.ConfigProto.FromString(config)
+    team = options.intra_op_parallelism_threads or os.cpu_count() or 1
+    name = target.removeprefix("local://").removeprefix("local")
+    if not name:
+        return LocalSession(SessionOwner(team), config)
+    with _sharing:
+        owner = _shared.get(name)
+        if owner is None:
+            owner = _shared[name] = SessionOwner(team)
+    session = LocalSession(owner, config)
+    session.shares_state = True
+    return session
+
+
+cdef class LocalSession:
+    """services.SessionService over one SessionGraph."""
+    cdef SessionGraph graph
+    cdef SessionOwner owner
+    cdef object options
+    cdef dict steps
+    cdef object lock
+    cdef bint closed
+    cdef public bint shares_state
+    cdef object running          # dynamic steps in flight, to cancel at close
+    cdef object __weakref__
+
+    def __init__(self, SessionOwner owner, bytes config):
+        load_kernels()
+        self.graph = SessionGraph()
+        self.owner = owner
+        self.options = run_pb2.ConfigProto.FromString(config)
+        self.steps = {}
+        self.lock = threading.Lock()
+        self.running = weakref.WeakSet()
+
+    def extend(self, bytes graph_def):
+        self.check()
+        self.graph.extend(graph_def)
+
+    def prepare(self, feeds, fetches, targets):
+        self.check()
+        signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        step = self.steps.get(signature)
+        if step is None:
+            with self.lock:
+                step = self.steps.get(signature)
+                if step is None:
+                    step = self.steps[signature] = self.make_step(
+                        tuple(feeds), tuple(fetches), tuple(targets))
+        return step
+
+    cdef object make_step(self, tuple feeds, tuple fetches, tuple targets):
+        cdef Program program = build_program(self.graph, list(feeds), list(fetches),
+                                             list(targets), self.program_config(False))
+        cdef Segments segments = cut_segments(program, False)
+        cdef bint dynamic = self.options.experimental.executor_type == "dynamic"
+        if segments.whole and not dynamic:
+            return TapeStep(self.owner, program, segments)
+        from headrace.runtime.dynamic_step import DynamicStep
+        step = DynamicStep(self.owner, program, segments, not dynamic)
+        self.running.add(step)
+        return step
+
+    def partial_run_setup(self, feeds, fetches, targets):
+        self.check()
+        cdef Program program = build_program(self.graph, list(feeds), list(fetches),
+                                             list(targets), self.program_config(True))
+        from headrace.runtime.dynamic_step import DynamicPartialStep
+        step = DynamicPartialStep(self.owner, program, cut_segments(program, True))
+        self.running.add(step)
+        return step
+
+    cdef ProgramConfig program_config(self, bint partial):
+        cdef ProgramConfig config = ProgramConfig()
+        config.devices = self.device_names()
+        config.allow_reference = not self.options.experimental.refuse_reference_kernels
+        config.allow_soft_placement = self.options.allow_soft_placement
+        config.partial_run = partial
+        return config
+
+    cdef list device_names(self):
+        count = dict(self.options.device_count).get("CPU", 0) or 1
+        return [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(count)]
+
+    def list_devices(self):
+        return [
+            device_pb2.DeviceAttributes(
+                name=name, device_type="CPU",
+                memory_limit=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+            ).SerializeToString()
+            for name in self.device_names()
+        ]
+
+    def reset(self, containers):
+        cdef vector[string] names
+        for name in containers:
+            names.push_back(name.encode())
+        session_clear(self.owner.state, names)
+        # Kernels hold what they looked up: steps are made anew, and with them their kernels.
+        with self.lock:
+            self.steps = {}
+            self.graph.forget_kernels()
+
+    def close(self):
+        if self.closed:
+            return
+        self.closed = True
+        if not self.shares_state:
+            self.owner.close()
+        for step in list(self.running):
+            step.cancel("the session was closed")
+        self.steps = {}
+
+    cdef int check(self) except -1:
+        if self.closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        return 0

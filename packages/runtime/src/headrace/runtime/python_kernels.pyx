@@ -1,0 +1,121 @@
+# cython: language_level=3
+"""Kernels written in Python, behind the same table as compiled ones.
+
+The call takes the GIL on whatever thread reaches the node. A kernel that calls `run` again is a
+run inside a run, on that thread's stack, and needs no other thread. (EXECUTION.md proposes a
+service thread; calling in place needs no hand-over, no draining at exit, and cannot deadlock.)
+"""
+
+import numpy as np
+
+from cpython.mem cimport PyMem_Malloc
+from cpython.pycapsule cimport PyCapsule_New
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset, strdup
+
+from headrace.formats import errors
+from headrace.runtime.arrays cimport array_from_tensor, node_attributes, tensor_from_array
+from headrace.runtime.buffer cimport copy_tensor
+from headrace.runtime.context cimport Run, run_fail_text
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport (
+    HR_INTERNAL, HR_INVALID_ARGUMENT, HR_KERNEL_ABI, HR_KERNEL_DATA_SHAPE,
+    HR_KERNEL_TABLE_CAPSULE, HR_OK, HR_UNKNOWN, hr_code, hr_ctx, hr_kernel, hr_kernel_table,
+    hr_node, hr_request, hr_tensor,
+)
+
+_libraries = {}  # op -> PythonKernels: `create` finds its library by op
+
+
+cdef class NodeKernel:
+    """One node's kernel and what its results must be."""
+    cdef object call
+    cdef GraphNode* node
+
+
+cdef hr_code create(hr_node* face, void** state) noexcept nogil:
+    with gil:
+        return create_in_python(<GraphNode*>face, state)
+
+
+cdef hr_code create_in_python(GraphNode* node, void** state) noexcept:
+    cdef NodeKernel kernel
+    try:
+        kernel = NodeKernel()
+        kernel.node = node
+        op = (<bytes>node.op).decode()
+        kernel.call = _libraries[op].create(op, node_attributes(node))
+        Py_INCREF(kernel)
+        state[0] = <void*>kernel
+        return HR_OK
+    except Exception as error:
+        node.error = str(error).encode()
+        return error.code if isinstance(error, errors.OpError) else HR_INVALID_ARGUMENT
+
+
+cdef void destroy(void* state) noexcept nogil:
+    with gil:
+        Py_DECREF(<object>state)
+
+
+cdef hr_code prepare(void* state, hr_request* request) noexcept nogil:
+    request.shape_depends_on_data = 1
+    return HR_OK
+
+
+cdef hr_code compute(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                     hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    with gil:
+        return compute_in_python(<Run*>ctx, <NodeKernel>state, inputs, outputs)
+
+
+cdef hr_code compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const* inputs,
+                               hr_tensor* const* outputs) noexcept:
+    cdef int32_t i
+    try:
+        arrays = [array_from_tensor(inputs[i]) for i in range(kernel.node.face.n_inputs)]
+        results = kernel.call(*arrays)
+        if kernel.node.face.n_outputs == 1:
+            results = (results,)
+        elif kernel.node.face.n_outputs == 0:
+            results = ()
+        if len(results) != kernel.node.face.n_outputs:
+            raise errors.InternalError(
+                None, None, f"the Python kernel returned {len(results)} results, "
+                f"{kernel.node.face.n_outputs} were expected")
+        for i in range(kernel.node.face.n_outputs):
+            tensor_from_array(results[i], kernel.node.face.output_dtypes[i], outputs[i], True)
+        return HR_OK
+    except errors.OpError as error:
+        return run_fail_text(run, error.code, str(error.message).encode())
+    except Exception as error:
+        return run_fail_text(run, HR_UNKNOWN, f"{type(error).__name__}: {error}".encode())
+
+
+def make_table(library):
+    """A table capsule over a PythonKernels; it and its rows live as long as the process."""
+    ops = sorted(library.ops())
+    cdef hr_kernel_table* table = <hr_kernel_table*>PyMem_Malloc(sizeof(hr_kernel_table))
+    cdef hr_kernel* rows = <hr_kernel*>PyMem_Malloc(sizeof(hr_kernel) * (len(ops) + 1))
+    memset(rows, 0, sizeof(hr_kernel) * (len(ops) + 1))
+    cdef int n = 0
+    for op in ops:
+        _libraries[op] = library
+        rows[n].op = strdup(op.encode())
+        rows[n].device_type = strdup(library.device_type.encode())
+        rows[n].priority = library.priority
+        rows[n].flags = HR_KERNEL_DATA_SHAPE
+        rows[n].create = create
+        rows[n].prepare = prepare
+        rows[n].compute = compute
+        rows[n].destroy = destroy
+        n += 1
+    table.size = sizeof(hr_kernel_table)
+    table.abi = HR_KERNEL_ABI
+    table.library = strdup(library.library.encode())
+    table.version = strdup(library.version.encode())
+    table.kernel_size = sizeof(hr_kernel)
+    table.n_kernels = n
+    table.kernels = rows
+    return PyCapsule_New(table, HR_KERNEL_TABLE_CAPSULE, NULL)

@@ -1,0 +1,586 @@
+# cython: language_level=3
+"""Kernels of queues: made by name in a container, used without holding a thread."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+from libcpp cimport bool as cbool
+from libcpp.deque cimport deque
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.buffer cimport (
+    allocate_tensor, buffer_release, buffer_retain, copy_elements, copy_tensor, object_release,
+    object_retain,
+)
+from headrace.runtime.context cimport Run, SessionState, run_fail_text, session_lookup
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport (
+    HR_INVALID_ARGUMENT, HR_INT64, HR_KERNEL_ABI, HR_KERNEL_CHEAP, HR_OK, HR_REF, HR_RESOURCE,
+    HR_RESOURCE_EXHAUSTED, HR_STRING, hr_buffer, hr_code, hr_ctx, hr_done, hr_dtype, hr_dtype_size,
+    hr_kernel, hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_string, hr_tensor,
+)
+from headrace.runtime.kernel_table cimport OWN_MEMORY, SESSION_CONSTANT, add_own_kernels
+
+
+cdef extern from "queue.hpp" namespace "headrace" nogil:
+    ctypedef vector[hr_tensor] Element
+    cdef enum QueueOrder "headrace::QueueOrder":
+        FIRST "headrace::QueueOrder::kFirst"
+        RANDOM "headrace::QueueOrder::kRandom"
+        LEAST "headrace::QueueOrder::kLeast"
+
+    cdef cppclass QueueSpec:
+        QueueOrder order
+        int64_t capacity
+        int64_t min_after_dequeue
+        uint64_t seed
+        cbool padding
+        vector[hr_dtype] types
+        vector[int32_t] ranks
+        vector[vector[int64_t]] dims
+        string name
+
+    cdef cppclass Waiter:
+        Waiter() except +
+        int kind
+        hr_ctx* ctx
+        hr_done done
+        void* argument
+        deque[Element] elements
+        int64_t wanted
+        cbool many
+        cbool up_to
+        hr_tensor* const* outputs
+        int32_t n_outputs
+        uint64_t token
+        Queue* queue
+        string message
+
+    cdef cppclass Queue:
+        Queue() except +
+        hr_object object
+        QueueSpec spec
+        hr_code (*deliver)(Waiter*) noexcept nogil
+        void (*release)(void*) noexcept nogil
+        void add(Waiter* waiter)
+        void close(cbool cancel_pending)
+        void cancel(Waiter* waiter)
+        int64_t size()
+        cbool closed()
+        void free_items()
+
+
+cdef extern from *:
+    """
+    #include "queue.hpp"
+    using headrace::Queue; using headrace::Waiter;
+    static void set_release(Queue* q, void (*release)(hr_buffer*)) { q->release = release; }
+    static void set_kind(Waiter* w, int enqueue) {
+      w->kind = enqueue ? Waiter::kEnqueue : Waiter::kDequeue;
+    }
+    static void destroy_queue(hr_object* o) {
+      Queue* q = reinterpret_cast<Queue*>(o);
+      q->free_items();
+      delete q;
+    }
+    static std::string queue_text(const hr_node* node, const char* key) {
+      const char* data = nullptr;
+      size_t size = 0;
+      if (node->api->attr_string(node, key, &data, &size) != HR_OK) return std::string();
+      return std::string(data, size);
+    }
+    static void queue_components(const hr_node* node, headrace::QueueSpec* spec) {
+      const hr_dtype* types = nullptr;
+      const int32_t* ranks = nullptr;
+      const int64_t* const* dims = nullptr;
+      size_t n = 0;
+      if (node->api->attr_types(node, "component_types", &types, &n) == HR_OK)
+        spec->types.assign(types, types + n);
+      n = 0;
+      if (node->api->attr_shapes(node, "shapes", &ranks, &dims, &n) == HR_OK)
+        for (size_t i = 0; i < n; ++i) {
+          spec->ranks.push_back(ranks[i]);
+          spec->dims.emplace_back(dims[i], dims[i] + (ranks[i] > 0 ? ranks[i] : 0));
+        }
+    }
+    static void cancel_waiter(void* argument) {
+      Waiter* w = static_cast<Waiter*>(argument);
+      w->queue->cancel(w);
+    }
+    static uint64_t watch(hr_ctx* c, Waiter* w) { return c->api->on_cancel(c, cancel_waiter, w); }
+    """
+    void set_release(Queue* q, void (*release)(hr_buffer*) noexcept nogil) nogil
+    void set_kind(Waiter* w, int enqueue) nogil
+    void destroy_queue(hr_object* o) nogil
+    string queue_text(const hr_node* node, const char* key) nogil
+    void queue_components(const hr_node* node, QueueSpec* spec) nogil
+    uint64_t watch(hr_ctx* c, Waiter* w) nogil
+
+
+cdef extern from "headrace/kernel.h" nogil:
+    int64_t hr_attr_int(const hr_node* node, const char* key, int64_t otherwise)
+    int32_t hr_attr_bool(const hr_node* node, const char* key, int32_t otherwise)
+
+
+# ---- making -----------------------------------------------------------------------------------------
+
+cdef hr_object* make_queue(void* argument) noexcept nogil:
+    cdef hr_node* node = <hr_node*>argument
+    cdef Queue* q = new Queue()
+    cdef string op = (<GraphNode*>node).op
+    q.object.size = sizeof(hr_object)
+    q.object.references = 1
+    q.object.kind = "Queue"
+    q.object.destroy = destroy_queue
+    q.deliver = deliver
+    set_release(q, buffer_release)
+    q.spec.name = (<GraphNode*>node).name
+    q.spec.capacity = hr_attr_int(node, "capacity", -1)
+    q.spec.min_after_dequeue = hr_attr_int(node, "min_after_dequeue", 0)
+    q.spec.seed = <uint64_t>(hr_attr_int(node, "seed", 0) * 1000003 + hr_attr_int(node, "seed2", 0))
+    queue_components(node, &q.spec)
+    if op.find(b"RandomShuffle") == 0:
+        q.spec.order = RANDOM
+    elif op.find(b"Priority") == 0:
+        q.spec.order = LEAST
+        q.spec.types.insert(q.spec.types.begin(), <hr_dtype>HR_INT64)
+    elif op.find(b"Padding") == 0:
+        q.spec.padding = True
+    return &q.object
+
+
+cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
+    cdef GraphNode* source = <GraphNode*>node
+    cdef string container = queue_text(node, "container")
+    cdef string shared_name = queue_text(node, "shared_name")
+    cdef hr_object* found = NULL
+    if shared_name.empty():
+        shared_name = source.name
+    cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
+                                       shared_name.c_str(), "Queue", make_queue, node, &found,
+                                       &source.error)
+    if code == HR_OK:
+        state[0] = found
+    return code
+
+
+cdef void destroy_state(void* state) noexcept nogil:
+    object_release(<hr_object*>state)
+
+
+cdef hr_code prepare_handle(void* state, hr_request* request) noexcept nogil:
+    request.outputs[0].rank = 0
+    return HR_OK
+
+
+cdef hr_code give_handle(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                         hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    if outputs[0].dtype >= HR_REF:      # the first version of the op: a reference to a name
+        outputs[0].data = state
+        outputs[0].owner = NULL
+        return HR_OK
+    if allocate_tensor(outputs[0]) != HR_OK:
+        return run_fail_text(<Run*>ctx, HR_RESOURCE_EXHAUSTED, "no memory for a handle")
+    object_retain(<hr_object*>state)
+    (<hr_resource*>outputs[0].data).object = <hr_object*>state
+    return HR_OK
+
+
+cdef Queue* queue_of(const hr_tensor* handle) noexcept nogil:
+    cdef hr_object* found
+    if handle.dtype >= HR_REF:
+        found = <hr_object*>handle.data
+    else:
+        found = (<hr_resource*>handle.data).object
+    if found == NULL or memcmp(found.kind, <const char*>"Queue", 6) != 0:
+        return NULL
+    return <Queue*>found
+
+
+# ---- enqueue and dequeue -----------------------------------------------------------------------------
+
+cdef hr_code prepare_async(void* state, hr_request* request) noexcept nogil:
+    request.shape_depends_on_data = 1
+    return HR_OK
+
+
+cdef hr_code create_node(hr_node* node, void** state) noexcept nogil:
+    state[0] = node
+    return HR_OK
+
+
+cdef Waiter* new_waiter(Queue* q, hr_ctx* ctx, int enqueue, hr_done done, void* argument) noexcept nogil:
+    cdef Waiter* w = new Waiter()
+    set_kind(w, enqueue)
+    w.ctx = ctx
+    w.done = done
+    w.argument = argument
+    w.queue = q
+    object_retain(&q.object)
+    return w
+
+
+cdef void submit(Waiter* w, hr_ctx* ctx) noexcept nogil:
+    """Watches for a cancellation, then queues up; a waiter may be gone when this returns."""
+    cdef Queue* q = w.queue
+    cdef hr_done done = w.done
+    cdef void* argument = w.argument
+    w.token = watch(ctx, w)
+    if w.token == 0:
+        free_elements(w)
+        object_release(&q.object)
+        del w
+        run_fail_text(<Run*>ctx, 1, "the step was cancelled")
+        done(argument, 1)
+        return
+    q.add(w)
+
+
+cdef void free_elements(Waiter* w) noexcept nogil:
+    cdef size_t i, j
+    for i in range(w.elements.size()):
+        for j in range(w.elements[i].size()):
+            buffer_release(w.elements[i][j].owner)
+
+
+cdef bint fits(const hr_tensor* t, QueueSpec* spec, size_t component, int skip) noexcept nogil:
+    """Whether a component (less its first `skip` dimensions) has the declared shape."""
+    cdef int i
+    if component >= spec.ranks.size() or spec.ranks[component] < 0:
+        return True
+    if t.rank - skip != spec.ranks[component]:
+        return False
+    for i in range(t.rank - skip):
+        if spec.dims[component][i] >= 0 and spec.dims[component][i] != t.dims[i + skip]:
+            return False
+    return True
+
+
+cdef hr_code check(hr_ctx* ctx, Queue* q, GraphNode* node, const hr_tensor* const* inputs,
+                   int skip) noexcept nogil:
+    cdef int32_t i, n = node.face.n_inputs - 1
+    cdef string text
+    if q == NULL:
+        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+    if <size_t>n != q.spec.types.size():
+        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
+                             "the queue has another number of components than are enqueued")
+    for i in range(n):
+        if inputs[i + 1].dtype != q.spec.types[i]:
+            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
+                                 "a component has another dtype than the queue's")
+        if inputs[i + 1].rank < skip:
+            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
+                                 "enqueue_many takes components with a first dimension")
+        if not fits(inputs[i + 1], &q.spec, i, skip):
+            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
+                                 "Shape mismatch: a component does not have the shape that the "
+                                 "queue declares")
+        if skip and inputs[i + 1].dims[0] != inputs[1].dims[0]:
+            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
+                                 "the components of enqueue_many have different first dimensions")
+    return HR_OK
+
+
+cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                  hr_tensor* const* outputs, void* workspace, hr_done done,
+                  void* argument) noexcept nogil:
+    cdef GraphNode* node = <GraphNode*>state
+    cdef Queue* q = queue_of(inputs[0])
+    cdef hr_code code = check(ctx, q, node, inputs, 0)
+    cdef Element element
+    cdef hr_tensor kept
+    cdef Waiter* w
+    cdef int32_t i
+    if code != HR_OK:
+        done(argument, code)
+        return
+    for i in range(1, node.face.n_inputs):
+        if inputs[i].owner != NULL:
+            kept = inputs[i][0]
+            buffer_retain(kept.owner)
+        else:
+            copy_tensor(inputs[i], &kept)
+        element.push_back(kept)
+    w = new_waiter(q, ctx, 1, done, argument)
+    w.elements.push_back(element)
+    submit(w, ctx)
+
+
+cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                       hr_tensor* const* outputs, void* workspace, hr_done done,
+                       void* argument) noexcept nogil:
+    cdef GraphNode* node = <GraphNode*>state
+    cdef Queue* q = queue_of(inputs[0])
+    cdef hr_code code = check(ctx, q, node, inputs, 1)
+    cdef Element element
+    cdef hr_tensor slice_
+    cdef hr_tensor kept
+    cdef Waiter* w
+    cdef int32_t i
+    cdef int64_t row
+    if code != HR_OK:
+        done(argument, code)
+        return
+    w = new_waiter(q, ctx, 1, done, argument)
+    for row in range(inputs[1].dims[0]):
+        element.clear()
+        for i in range(1, node.face.n_inputs):
+            slice_of(inputs[i], row, &slice_)
+            copy_tensor(&slice_, &kept)
+            element.push_back(kept)
+        w.elements.push_back(element)
+    submit(w, ctx)
+
+
+cdef void slice_of(const hr_tensor* batch, int64_t row, hr_tensor* out) noexcept nogil:
+    cdef int i
+    out[0] = batch[0]
+    out.owner = NULL
+    out.rank = batch.rank - 1
+    for i in range(out.rank):
+        out.dims[i] = batch.dims[i + 1]
+    out.bytes = batch.bytes // batch.dims[0] if batch.dims[0] else 0
+    out.data = <char*>batch.data + row * out.bytes
+
+
+cdef void dequeue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                  hr_tensor* const* outputs, void* workspace, hr_done done,
+                  void* argument) noexcept nogil:
+    start_dequeue(ctx, <GraphNode*>state, inputs, outputs, done, argument, False, False)
+
+
+cdef void dequeue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                       hr_tensor* const* outputs, void* workspace, hr_done done,
+                       void* argument) noexcept nogil:
+    start_dequeue(ctx, <GraphNode*>state, inputs, outputs, done, argument, True, False)
+
+
+cdef void dequeue_up_to(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, void* workspace, hr_done done,
+                        void* argument) noexcept nogil:
+    start_dequeue(ctx, <GraphNode*>state, inputs, outputs, done, argument, True, True)
+
+
+cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, hr_done done, void* argument, bint many,
+                        bint up_to) noexcept nogil:
+    cdef Queue* q = queue_of(inputs[0])
+    cdef hr_code code = HR_OK
+    cdef Waiter* w
+    cdef int64_t wanted = (<int32_t*>inputs[1].data)[0] if many else 1
+    if q == NULL:
+        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+    elif <size_t>node.face.n_outputs != q.spec.types.size():
+        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
+                             "the queue has another number of components than are dequeued")
+    elif wanted < 0:
+        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "dequeue_many takes 0 or more elements")
+    if code != HR_OK:
+        done(argument, code)
+        return
+    w = new_waiter(q, ctx, 0, done, argument)
+    w.wanted = wanted
+    w.many = many
+    w.up_to = up_to
+    w.outputs = outputs
+    w.n_outputs = node.face.n_outputs
+    submit(w, ctx)
+
+
+cdef hr_code deliver(Waiter* w) noexcept nogil:
+    """Hands the one element on, or puts the elements of a batch together."""
+    cdef int32_t c
+    cdef hr_code code = HR_OK
+    if not w.many:
+        for c in range(w.n_outputs):
+            w.outputs[c][0] = w.elements[0][c]
+        w.elements.clear()
+        return HR_OK
+    for c in range(w.n_outputs):
+        code = batch(w, c)
+        if code != HR_OK:
+            return code
+    free_elements(w)
+    w.elements.clear()
+    return HR_OK
+
+
+cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
+    cdef hr_tensor* out = w.outputs[c]
+    cdef hr_tensor part
+    cdef hr_tensor* one
+    cdef size_t i, n = w.elements.size()
+    cdef int32_t d
+    cdef QueueSpec* spec = &w.queue.spec
+    out.dtype = spec.types[c]
+    if n == 0:
+        if <size_t>c >= spec.ranks.size() or spec.ranks[c] < 0:
+            w.message.assign(b"an empty batch needs declared shapes of the components")
+            return HR_INVALID_ARGUMENT
+        out.rank = spec.ranks[c] + 1
+        for d in range(spec.ranks[c]):
+            out.dims[d + 1] = max(spec.dims[c][d], <int64_t>0)
+    else:
+        out.rank = w.elements[0][c].rank + 1
+        for d in range(out.rank - 1):
+            out.dims[d + 1] = w.elements[0][c].dims[d]
+    for i in range(n):
+        one = &w.elements[i][c]
+        for d in range(one.rank):
+            if one.rank + 1 != out.rank or one.dims[d] != out.dims[d + 1]:
+                if not spec.padding or one.rank + 1 != out.rank:
+                    w.message.assign(b"elements of different shapes do not make a batch; "
+                                     b"PaddingFIFOQueue pads them")
+                    return HR_INVALID_ARGUMENT
+                out.dims[d + 1] = max(out.dims[d + 1], one.dims[d])
+    out.dims[0] = <int64_t>n
+    if allocate_tensor(out) != HR_OK:
+        w.message.assign(b"no memory for the batch")
+        return HR_RESOURCE_EXHAUSTED
+    if spec.padding:
+        memset(out.data, 0, out.bytes)
+    for i in range(n):
+        slice_of(out, <int64_t>i, &part)
+        copy_padded(&w.elements[i][c], &part, 0, 0, 0)
+    return HR_OK
+
+
+cdef void copy_padded(const hr_tensor* src, hr_tensor* dst, int dimension, int64_t from_,
+                      int64_t to) noexcept nogil:
+    """Copies src into the corner of dst; from_ and to count elements."""
+    cdef hr_tensor a
+    cdef hr_tensor b
+    cdef int64_t i, inner_from = 1, inner_to = 1, size
+    cdef int d
+    cdef bint same = True
+    for d in range(dimension, src.rank):
+        same = same and src.dims[d] == dst.dims[d]
+        inner_from *= src.dims[d] if d > dimension else 1
+        inner_to *= dst.dims[d] if d > dimension else 1
+    if same or dimension >= src.rank:
+        size = hr_dtype_size(src.dtype)
+        a = src[0]
+        b = dst[0]
+        a.rank = 1
+        a.dims[0] = 1
+        for d in range(dimension, src.rank):
+            a.dims[0] *= src.dims[d]
+        a.bytes = a.dims[0] * size
+        b.bytes = a.bytes
+        a.data = <char*>src.data + from_ * size
+        b.data = <char*>dst.data + to * size
+        copy_elements(&a, &b)
+        return
+    for i in range(src.dims[dimension]):
+        copy_padded(src, dst, dimension + 1, from_ + i * inner_from, to + i * inner_to)
+
+
+# ---- the rest -----------------------------------------------------------------------------------------
+
+cdef hr_code prepare_scalar(void* state, hr_request* request) noexcept nogil:
+    if request.node.n_outputs:
+        request.outputs[0].rank = 0
+    return HR_OK
+
+
+cdef hr_code size(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                  hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    cdef Queue* q = queue_of(inputs[0])
+    if q == NULL:
+        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+    (<int32_t*>outputs[0].data)[0] = <int32_t>q.size()
+    return HR_OK
+
+
+cdef hr_code is_closed(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                       hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    cdef Queue* q = queue_of(inputs[0])
+    if q == NULL:
+        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+    (<uint8_t*>outputs[0].data)[0] = q.closed()
+    return HR_OK
+
+
+cdef hr_code close(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                   hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    cdef Queue* q = queue_of(inputs[0])
+    if q == NULL:
+        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+    q.close(hr_attr_bool(<hr_node*>state, "cancel_pending_enqueues", 0) != 0)
+    return HR_OK
+
+
+cdef hr_kernel rows[32]
+cdef int n_rows = 0
+
+cdef hr_kernel* add(const char* op) noexcept:
+    global n_rows
+    cdef hr_kernel* row = &rows[n_rows]
+    memset(row, 0, sizeof(hr_kernel))
+    row.op = op
+    row.device_type = "CPU"
+    row.flags = HR_KERNEL_CHEAP
+    row.create = create_node
+    n_rows += 1
+    return row
+
+
+cdef void add_handle(const char* op) noexcept:
+    cdef hr_kernel* row = add(op)
+    row.flags = <int>(HR_KERNEL_CHEAP | SESSION_CONSTANT | OWN_MEMORY)
+    row.create = create_queue
+    row.destroy = destroy_state
+    row.prepare = prepare_handle
+    row.compute = give_handle
+
+
+cdef void add_async(const char* op, void (*compute)(hr_ctx*, void*, void*,
+                    const hr_tensor* const*, hr_tensor* const*, void*, hr_done,
+                    void*) noexcept nogil) noexcept:
+    cdef hr_kernel* row = add(op)
+    row.prepare = prepare_async
+    row.compute_async = compute
+
+
+cdef void add_plain(const char* op, hr_code (*compute)(hr_ctx*, void*, void*,
+                    const hr_tensor* const*, hr_tensor* const*, void*) noexcept nogil) noexcept:
+    cdef hr_kernel* row = add(op)
+    row.prepare = prepare_scalar
+    row.compute = compute
+
+
+add_handle("FIFOQueueV2")
+add_handle("FIFOQueue")
+add_handle("PaddingFIFOQueueV2")
+add_handle("PaddingFIFOQueue")
+add_handle("RandomShuffleQueueV2")
+add_handle("RandomShuffleQueue")
+add_handle("PriorityQueueV2")
+add_handle("PriorityQueue")
+add_async("QueueEnqueueV2", enqueue)
+add_async("QueueEnqueue", enqueue)
+add_async("QueueEnqueueManyV2", enqueue_many)
+add_async("QueueEnqueueMany", enqueue_many)
+add_async("QueueDequeueV2", dequeue)
+add_async("QueueDequeue", dequeue)
+add_async("QueueDequeueManyV2", dequeue_many)
+add_async("QueueDequeueMany", dequeue_many)
+add_async("QueueDequeueUpToV2", dequeue_up_to)
+add_async("QueueDequeueUpTo", dequeue_up_to)
+add_plain("QueueSizeV2", size)
+add_plain("QueueSize", size)
+add_plain("QueueIsClosedV2", is_closed)
+add_plain("QueueIsClosed", is_closed)
+add_plain("QueueCloseV2", close)
+add_plain("QueueClose", close)
+
+cdef hr_kernel_table table
+table.size = sizeof(hr_kernel_table)
+table.abi = HR_KERNEL_ABI
+table.library = "runtime"
+table.version = "0.1.0"
+table.kernel_size = sizeof(hr_kernel)
+table.n_kernels = n_rows
+table.kernels = rows
+add_own_kernels(&table)

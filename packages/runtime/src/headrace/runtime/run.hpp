@@ -1,0 +1,180 @@
+// One execution of a step: what the kernels' context points into.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "buffer.hpp"
+#include "headrace/kernel.h"
+
+namespace headrace {
+
+// What a session's kernels share: resources by container and name.
+struct SessionState {
+  std::mutex lock;
+  std::unordered_map<std::string, hr_object*> objects;  // "container\0name"
+  std::atomic<int64_t> steps{0};
+  std::atomic<int32_t> closed{0};
+
+  ~SessionState() {
+    for (auto& entry : objects) object_release(entry.second);
+  }
+};
+
+inline int64_t next_step(SessionState* session) { return ++session->steps; }
+
+struct Run {
+  hr_ctx ctx;  // first: hr_ctx* and Run* convert
+  volatile int32_t cancelled = 0;
+  SessionState* session = nullptr;
+  SpinLock lock;            // of code and message: the first error wins
+  hr_code code = HR_OK;
+  void* failed = nullptr;   // GraphNode*, set by whoever sees the code
+  char message[1536];
+
+  std::mutex cancel_lock;
+  std::condition_variable cancel_done;
+  uint64_t next_token = 1;
+  uint64_t calling = 0;     // the token whose callback runs now
+  std::thread::id caller;
+  std::map<uint64_t, std::pair<void (*)(void*), void*>> on_cancel;
+  int64_t deadline_ns = 0;  // on the steady clock; 0: none
+};
+
+inline hr_code run_fail_text(Run* run, hr_code code, const char* text) {
+  run->lock.lock();
+  if (run->code == HR_OK) {
+    run->code = code;
+    std::snprintf(run->message, sizeof run->message, "%s", text);
+  }
+  run->lock.unlock();
+  return code;
+}
+
+inline hr_code run_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
+  char text[1536];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return run_fail_text(reinterpret_cast<Run*>(ctx), code, text);
+}
+
+inline uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument) {
+  Run* run = reinterpret_cast<Run*>(ctx);
+  std::lock_guard<std::mutex> hold(run->cancel_lock);
+  if (run->cancelled) return 0;
+  run->on_cancel[run->next_token] = {cancel, argument};
+  return run->next_token++;
+}
+
+// Afterwards the callback neither runs nor will run, so its argument may go.
+inline void run_forget_cancel(hr_ctx* ctx, uint64_t token) {
+  Run* run = reinterpret_cast<Run*>(ctx);
+  std::unique_lock<std::mutex> hold(run->cancel_lock);
+  run->on_cancel.erase(token);
+  if (run->caller != std::this_thread::get_id())
+    run->cancel_done.wait(hold, [&] { return run->calling != token; });
+}
+
+// Marks the run cancelled and calls everybody who asked; later calls do nothing.
+inline void run_cancel(Run* run) {
+  std::unique_lock<std::mutex> hold(run->cancel_lock);
+  if (run->cancelled) return;
+  run->cancelled = 1;
+  run->caller = std::this_thread::get_id();
+  while (!run->on_cancel.empty()) {
+    auto first = run->on_cancel.begin();
+    auto callback = first->second;
+    run->calling = first->first;
+    run->on_cancel.erase(first);
+    hold.unlock();
+    callback.first(callback.second);
+    hold.lock();
+    run->calling = 0;
+    run->cancel_done.notify_all();
+  }
+  run->caller = std::thread::id();
+}
+
+inline void run_parallel_for(hr_ctx* ctx, int64_t total, int64_t grain,
+                             void (*body)(void*, int64_t, int64_t), void* argument) {
+  int64_t pieces = grain > 0 ? (total + grain - 1) / grain : total;
+  if (pieces > ctx->threads) pieces = ctx->threads;
+  if (pieces <= 1) {
+    if (total > 0) body(argument, 0, total);
+    return;
+  }
+#pragma omp parallel for num_threads(static_cast<int>(pieces)) schedule(static, 1)
+  for (int64_t i = 0; i < pieces; ++i)
+    body(argument, total * i / pieces, total * (i + 1) / pieces);
+}
+
+// The object of that name, counted for the caller; made by `make` where there is none.
+inline hr_code session_lookup(SessionState* session, const char* container, const char* name,
+                              const char* kind, hr_object* (*make)(void*), void* argument,
+                              hr_object** object, std::string* error) {
+  std::string key(container);
+  key.push_back('\0');
+  key += name;
+  std::lock_guard<std::mutex> hold(session->lock);
+  auto found = session->objects.find(key);
+  if (found != session->objects.end()) {
+    if (std::string(found->second->kind) != kind) {
+      *error = "resource '" + std::string(name) + "' in container '" + container + "' is a " +
+               found->second->kind + ", not a " + kind;
+      return HR_INVALID_ARGUMENT;
+    }
+  } else {
+    hr_object* made = make ? make(argument) : nullptr;
+    if (!made) {
+      *error = "no " + std::string(kind) + " '" + name + "' in container '" + container + "'";
+      return HR_NOT_FOUND;
+    }
+    found = session->objects.emplace(key, made).first;
+  }
+  object_retain(found->second);
+  *object = found->second;
+  return HR_OK;
+}
+
+// Forgets what the named containers hold (all, where none is named): the next lookup makes anew.
+inline void session_clear(SessionState* session, const std::vector<std::string>& containers) {
+  std::vector<hr_object*> dropped;
+  {
+    std::lock_guard<std::mutex> hold(session->lock);
+    for (auto it = session->objects.begin(); it != session->objects.end();) {
+      const std::string container(it->first.c_str());
+      bool named = containers.empty();
+      for (const auto& c : containers) named = named || c == container;
+      if (named) {
+        dropped.push_back(it->second);
+        it = session->objects.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+  for (hr_object* o : dropped) object_release(o);
+}
+
+// A variable of either kind.
+struct Slot {
+  hr_object object;  // first; kind "Variable"
+  std::mutex lock;
+  hr_tensor value;   // owner counted by the slot
+  bool initialised = false;
+  int64_t version = 0;
+  hr_dtype dtype = HR_INVALID;
+  std::string name;
+};
+
+}  // namespace headrace

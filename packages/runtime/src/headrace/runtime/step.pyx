@@ -1,0 +1,293 @@
+# cython: language_level=3
+"""A program that is one segment: fed, run on its tape, fetched.
+
+Small programs run on the calling thread, since waking another costs more than they do; work
+worth several cores goes to the lane (lane.hpp), prepared for that many threads.
+"""
+
+import time
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.runtime.arrays cimport array_from_tensor, fetched, tensor_from_array
+from headrace.runtime.buffer cimport buffer_release
+from headrace.runtime.context cimport Run, SessionState, run_begin, run_cancel, run_fail_text
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype, hr_tensor
+from headrace.runtime.passes.segments cimport Segments
+from headrace.runtime.program cimport Program
+from headrace.runtime.segment_runner cimport SegmentRunner
+from headrace.runtime.specialisation cimport Leaving, Specialisation
+from headrace.runtime.tape cimport Frame, Tape
+
+
+cdef extern from "lane.hpp" namespace "headrace" nogil:
+    int fork_generation()
+    bint lane_try_run "headrace::Lane::try_run"(
+        void (*work)(void*) noexcept nogil, void* argument, int threads,
+        void (*poll)(void*) noexcept nogil, void* poll_argument)
+
+
+# Work below this does not pay for waking the lane: a hand-over costs 5 to 60 us.
+cdef double LANE_NS = 250e3
+
+
+cdef class SessionOwner:
+    def __cinit__(self, int team):
+        self.state = new SessionState()
+        self.team = team
+        self.generation = fork_generation()
+
+    def __dealloc__(self):
+        del self.state
+
+    def close(self):
+        self.closed = True
+
+    cdef int check(self) except -1:
+        if self.closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if self.generation != fork_generation():
+            raise errors.FailedPreconditionError(
+                None, None, "this session was made before a fork: threads and locks of the parent "
+                "are not in the child; make a new Session in the child")
+        return 0
+
+
+cdef object run_error(Run* run):
+    cdef GraphNode* node = <GraphNode*>run.failed
+    text = (<bytes>run.message).decode(errors="replace")
+    if node == NULL:
+        return errors.from_code(run.code, text)
+    name = (<bytes>node.name).decode()
+    return errors.from_code(run.code, f"{(<bytes>node.op).decode()} '{name}': {text}", name)
+
+
+cdef struct TapeWork:
+    void* tape
+    Frame* frame
+    Run* run
+    int64_t* clock_ns
+    bint interrupted
+    double deadline   # of time.monotonic; 0: none
+
+
+cdef void work_on_tape(void* argument) noexcept nogil:
+    cdef TapeWork* work = <TapeWork*>argument
+    if work.clock_ns != NULL:
+        (<Tape>work.tape).run_traced(work.frame, work.run, work.clock_ns)
+    else:
+        (<Tape>work.tape).run(work.frame, work.run)
+
+
+cdef void poll_signals(void* argument) noexcept nogil:
+    cdef TapeWork* work = <TapeWork*>argument
+    with gil:
+        if work.deadline and time.monotonic() > work.deadline:
+            work.deadline = 0
+            run_fail_text(work.run, 4, "the run took longer than its timeout")
+            run_cancel(work.run)
+        try:
+            PyErr_CheckSignals()
+        except BaseException:
+            work.interrupted = True
+            run_cancel(work.run)
+
+
+cdef class TapeStep:
+    """services.Step over one segment."""
+    cdef SessionOwner owner
+    cdef Program program
+    cdef readonly SegmentRunner runner
+    cdef vector[int32_t] feed_of          # per entering value: the feed that brings it
+    cdef vector[hr_dtype] feed_dtypes
+    cdef vector[int32_t] leaving_of       # per fetch: its leaving value; -1 - feed: a fed value
+    cdef int n_entering
+
+    def __init__(self, SessionOwner owner, Program program, Segments segments):
+        cdef int i
+        cdef int32_t value
+        self.owner = owner
+        self.program = program
+        if segments.segments.size():
+            self.runner = SegmentRunner()
+            self.runner.program = program
+            self.runner.segments = segments
+            self.runner.number = 0
+            self.runner.session = owner.state
+            self.runner.copy_small = True
+            self.runner.team = owner.team
+            self.n_entering = segments.segments[0].n_entering
+        feeds = {program.feeds[i]: i for i in range(program.feeds.size())}
+        for i in range(program.feeds.size()):
+            self.feed_dtypes.push_back(
+                program.values[program.feeds[i]].dtype if program.feeds[i] >= 0 else 0)
+        for i in range(self.n_entering):
+            self.feed_of.push_back(feeds[segments.entering[i]])
+        leaving = {segments.leaving[i]: i for i in range(segments.leaving.size())}
+        for i in range(program.fetches.size()):
+            value = program.fetches[i]
+            self.leaving_of.push_back(-1 - feeds[value] if value in feeds else leaving[value])
+
+    def __call__(self, values):
+        return self.execute(values, 0.0, None)
+
+    def run(self, values, bytes options):
+        from headrace.runtime.run_options import step_metadata, timeout_s, wants_trace
+        trace = [] if wants_trace(options) else None
+        results = self.execute(values, timeout_s(options), trace)
+        return results, step_metadata(trace)
+
+    def explain(self):
+        from headrace.runtime.explain import explain_tape_step
+        return explain_tape_step(self)
+
+    cdef list execute(self, values, double timeout, list trace):
+        cdef hr_tensor few[16]
+        cdef vector[hr_tensor] many
+        cdef hr_tensor* entering = few
+        cdef Run run
+        cdef int i
+        cdef list keep = None
+        self.owner.check()
+        if <size_t>len(values) != self.feed_dtypes.size():
+            raise errors.InvalidArgumentError(
+                None, None, f"the step takes {self.feed_dtypes.size()} values, got {len(values)}")
+        if self.runner is None:
+            return [self.fed(values, i) for i in self.leaving_of]
+        if self.n_entering > 16:
+            many.resize(self.n_entering)
+            entering = many.data()
+        if self.n_entering:
+            keep = []
+            for i in range(self.n_entering):
+                keep.append(tensor_from_array(values[self.feed_of[i]],
+                                              self.feed_dtypes[self.feed_of[i]], &entering[i],
+                                              False))
+        try:
+            return self.run_specialised(entering, values, timeout, trace, &run)
+        finally:
+            for i in range(self.n_entering):
+                if entering[i].owner != NULL:
+                    buffer_release(entering[i].owner)
+
+    cdef fed(self, values, int32_t which):
+        """A fetch of a fed tensor: the caller's own copy of what was fed."""
+        cdef hr_tensor t
+        cdef int feed = -1 - which
+        keep = tensor_from_array(values[feed], self.feed_dtypes[feed], &t, False)
+        try:
+            found = array_from_tensor(&t)
+            return found if t.rank else found[()]
+        finally:
+            buffer_release(t.owner)
+
+    cdef list run_specialised(self, hr_tensor* entering, values, double timeout, list trace,
+                              Run* run):
+        cdef Specialisation chosen = self.runner.find(entering, 1)
+        cdef Specialisation wide
+        cdef TapeWork work
+        cdef bint ran = False
+        memset(&work, 0, sizeof(TapeWork))
+        work.run = run
+        if timeout > 0:
+            work.deadline = time.monotonic() + timeout
+        if self.owner.team > 1 and (
+                chosen.flops * 0.03 + chosen.bytes_moved * 0.1 > LANE_NS or timeout > 0):
+            wide = self.runner.find(entering, self.owner.team)
+            begin(self, wide, entering, &work, trace)
+            run_begin(run, self.owner.state, self.owner.team)
+            with nogil:
+                ran = lane_try_run(work_on_tape, &work, self.owner.team, poll_signals, &work)
+            if ran:
+                chosen = wide
+            else:
+                end(wide, &work)
+        if not ran:
+            begin(self, chosen, entering, &work, trace)
+            run_begin(run, self.owner.state, 1)
+            with nogil:
+                work_on_tape(&work)
+        try:
+            if work.interrupted:
+                raise KeyboardInterrupt()
+            if run.code != HR_OK:
+                raise run_error(run)
+            if trace is not None:
+                record(chosen.tape, work.clock_ns, trace)
+            return self.collect(chosen, work.frame, values)
+        finally:
+            end(chosen, &work)
+
+    cdef list collect(self, Specialisation made, Frame* frame, values):
+        cdef list results = []
+        cdef int32_t which
+        cdef Leaving* leaving
+        cdef hr_tensor view
+        for which in self.leaving_of:
+            if which < 0:
+                results.append(self.fed(values, which))
+                continue
+            leaving = &made.leaving[which]
+            view = frame.tensors[leaving.tensor]
+            view.owner = NULL
+            if leaving.handed_over:
+                view.owner = frame.tensors[leaving.root].owner
+                results.append(fetched(&view))
+                frame.tensors[leaving.root].owner = view.owner
+            elif view.rank == 0:
+                results.append(fetched(&view))
+            else:
+                results.append(array_from_tensor(&view))
+        return results
+
+
+cdef int begin(TapeStep step, Specialisation made, hr_tensor* entering, TapeWork* work,
+               list trace) except -1:
+    cdef int i
+    cdef hr_tensor* t
+    cdef Tape tape = made.tape
+    work.tape = <void*>tape
+    work.frame = tape.take_frame()
+    if work.frame == NULL:
+        raise errors.ResourceExhaustedError(
+            None, None, f"no memory for an arena of {tape.arena_bytes} bytes")
+    for i in range(step.n_entering):
+        t = &work.frame.tensors[made.entering_tensor[i]]
+        t.data = entering[i].data
+        # Strings come on counted memory, which kernels may hold on to.
+        t.owner = entering[i].owner
+    if trace is not None:
+        step_clock(tape, work)
+    return 0
+
+
+cdef int step_clock(Tape tape, TapeWork* work) except -1:
+    work.clock_ns = <int64_t*>malloc(sizeof(int64_t) * (2 * tape.entries.size() + 1))
+    if work.clock_ns == NULL:
+        raise MemoryError()
+    return 0
+
+
+cdef void end(Specialisation made, TapeWork* work) noexcept:
+    free(work.clock_ns)
+    work.clock_ns = NULL
+    if work.frame != NULL:
+        made.tape.release_values(work.frame)
+        made.tape.give_frame(work.frame)
+        work.frame = NULL
+
+
+cdef int record(Tape tape, int64_t* clock_ns, list trace) except -1:
+    """Appends (node, op, start_ns, end_ns) of each entry."""
+    cdef size_t i
+    for i in range(tape.entries.size()):
+        trace.append(((<bytes>tape.entries[i].node.name).decode(),
+                      (<bytes>tape.entries[i].node.op).decode(),
+                      clock_ns[2 * i], clock_ns[2 * i + 1]))
+    return 0
