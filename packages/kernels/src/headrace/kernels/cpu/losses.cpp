@@ -1,0 +1,217 @@
+// Losses: cross entropies of a softmax, half the squared norm, and membership in the top k.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "catalogue_shapes.hpp"
+#include "element_types.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
+#include "shapes.hpp"
+#include "simd.hpp"
+#include "softmax_rows.hpp"
+#include "via_float.hpp"
+
+namespace hr {
+namespace {
+
+template <class T>
+hr_code compute_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
+                              hr_tensor* const* outputs, void*) {
+  const int64_t rows = outputs[1]->dims[0], n = outputs[1]->dims[1];
+  if (rows == 0) return HR_OK;
+  T *loss = write<T>(outputs[0]), *backprop = write<T>(outputs[1]);
+  if (n == 0) {
+    std::fill(loss, loss + rows, T(0));
+    return HR_OK;
+  }
+  const T *x = read<T>(inputs[0]), *labels = read<T>(inputs[1]);
+  const int64_t xs = inputs[0]->dims[0] == 1 ? 0 : n, ls = inputs[1]->dims[0] == 1 ? 0 : n;
+  parallel_ranges(ctx, rows, grain_of(12 * n * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
+    cross_entropy_of_rows(x + i * xs, xs, labels + i * ls, ls, loss + i, backprop + i * n, end - i, n);
+  });
+  return HR_OK;
+}
+
+template <class T, class Index>
+hr_code compute_sparse_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
+                                     hr_tensor* const* outputs, void*) {
+  const int64_t rows = outputs[1]->dims[0], n = outputs[1]->dims[1];
+  const Index* labels = read<Index>(inputs[1]);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (labels[i] < 0 || labels[i] >= n)
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "label %lld at %lld is outside [0, %lld)",
+                         (long long)labels[i], (long long)i, (long long)n);
+  }
+  const T* x = read<T>(inputs[0]);
+  T *loss = write<T>(outputs[0]), *backprop = write<T>(outputs[1]);
+  parallel_ranges(ctx, rows, grain_of(8 * n * int64_t(sizeof(T))), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      // log_softmax first, for the loss; x may be backprop's memory, so it is read before.
+      const T *row = x + i * n;
+      T top = row[0];
+      for (int64_t j = 1; j < n; ++j) top = std::max(top, row[j]);
+      const T at_label = row[labels[i]];
+      softmax_of_rows(row, backprop + i * n, 1, n);
+      const T p = backprop[i * n + labels[i]];
+      if (p > T(1e-3)) {
+        loss[i] = -std::log(p);
+      } else {  // far from the top: from the logits, since p may have underflowed
+        const T top_p = *std::max_element(backprop + i * n, backprop + (i + 1) * n);
+        loss[i] = (top - at_label) - std::log(top_p);
+      }
+      backprop[i * n + labels[i]] -= T(1);
+    }
+  });
+  return HR_OK;
+}
+
+hr_code shape_cross_entropy(hr_request* r) {
+  const hr_tensor *x = r->inputs[0], *l = r->inputs[1];
+  if (x->rank != 2 || l->rank != 2 || x->dims[1] != l->dims[1] ||
+      (x->dims[0] != l->dims[0] && x->dims[0] != 1 && l->dims[0] != 1))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "logits and labels do not fit: logits is %s, labels is %s",
+                           ShapeText(x).text, ShapeText(l).text);
+  const int64_t rows = x->dims[0] == 1 ? l->dims[0] : x->dims[0];
+  set_shape(r->outputs[0], {rows});
+  set_shape(r->outputs[1], {rows, x->dims[1]});
+  return HR_OK;
+}
+
+hr_code shape_sparse_cross_entropy(hr_request* r) {
+  const hr_tensor *x = r->inputs[0], *l = r->inputs[1];
+  if (x->rank != 2 || l->rank != 1 || x->dims[0] != l->dims[0])
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "logits and labels do not fit: logits is %s, labels is %s",
+                           ShapeText(x).text, ShapeText(l).text);
+  set_shape(r->outputs[0], {x->dims[0]});
+  set_shape(r->outputs[1], {x->dims[0], x->dims[1]});
+  return HR_OK;
+}
+
+hr_code prepare_cross_entropy(void*, hr_request* r) {
+  hr_code code = shapes_by_rule(r, "softmax_cross_entropy", shape_cross_entropy);
+  if (code != HR_OK) return code;
+  // Broadcasting of the classes is left to a single class: anything else has equal sizes.
+  if (r->inputs[0]->dims[1] != r->inputs[1]->dims[1])
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "classes do not broadcast: logits is %s, labels is %s",
+                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
+  r->compute = r->inputs[0]->dtype == HR_DOUBLE ? compute_cross_entropy<double>
+                                                : compute_cross_entropy<float>;
+  return HR_OK;
+}
+
+hr_code prepare_sparse_cross_entropy(void*, hr_request* r) {
+  hr_code code = shapes_by_rule(r, "sparse_softmax_cross_entropy", shape_sparse_cross_entropy);
+  if (code != HR_OK) return code;
+  if (r->inputs[0]->dims[1] == 0 && r->inputs[0]->dims[0] > 0)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "there must be a class: logits is %s",
+                           ShapeText(r->inputs[0]).text);
+  const bool wide = r->inputs[1]->dtype == HR_INT64;
+  if (r->inputs[0]->dtype == HR_DOUBLE)
+    r->compute = wide ? compute_sparse_cross_entropy<double, int64_t>
+                      : compute_sparse_cross_entropy<double, int32_t>;
+  else
+    r->compute = wide ? compute_sparse_cross_entropy<float, int64_t>
+                      : compute_sparse_cross_entropy<float, int32_t>;
+  return HR_OK;
+}
+
+// ---- L2Loss ---------------------------------------------------------------------------------
+
+template <class T>
+HR_INLINE double squares(const T* x, int64_t n) {
+  double total = 0;
+  for (int64_t i = 0; i < n;) {
+    Compute<T> parts[16] = {};
+    const int64_t stop = std::min(n, i + 1024);
+    for (; i + 16 <= stop; i += 16) {
+      for (int q = 0; q < 16; ++q) {
+        const Compute<T> v = x[i + q];
+        parts[q] += v * v;
+      }
+    }
+    for (; i < stop; ++i) parts[0] += Compute<T>(x[i]) * Compute<T>(x[i]);
+    for (int q = 0; q < 16; ++q) total += parts[q];
+  }
+  return total;
+}
+HR_CLONES double squares_float(const float* x, int64_t n) { return squares(x, n); }
+
+template <class T>
+hr_code compute_l2_loss(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, void* workspace) {
+  double* parts = static_cast<double*>(workspace);
+  std::fill(parts, parts + most_threads(ctx), 0.0);
+  const T* x = read<T>(inputs[0]);
+  parallel_ranges(ctx, hr_elements(inputs[0]), grain_of(sizeof(T)), [&](int64_t begin, int64_t end) {
+    double& mine = parts[most_threads(ctx) > 1 ? this_thread() : 0];
+    if constexpr (std::is_same_v<T, float>) mine = squares_float(x + begin, end - begin);
+    else mine = squares(x + begin, end - begin);
+  });
+  double sum = 0;
+  for (int64_t t = 0; t < most_threads(ctx); ++t) sum += parts[t];
+  *write<T>(outputs[0]) = T(Compute<T>(sum / 2));
+  return HR_OK;
+}
+
+hr_code shape_scalar(hr_request* r) {
+  set_shape(r->outputs[0], {});
+  return HR_OK;
+}
+
+hr_code prepare_l2_loss(void*, hr_request* r) {
+  hr_code code = shapes_by_rule(r, "l2_loss", shape_scalar);
+  r->workspace = sizeof(double) * size_t(std::max(1, r->threads));
+  r->compute = with_type(r->inputs[0]->dtype, Floats{}, [](auto type) -> hr_compute {
+    return compute_l2_loss<typename decltype(type)::type>;
+  });
+  return code;
+}
+
+// ---- InTopK ---------------------------------------------------------------------------------
+
+template <class Index>
+hr_code compute_in_top_k(hr_ctx*, void*, void* plan, const hr_tensor* const* inputs,
+                         hr_tensor* const* outputs, void*) {
+  const float* x = read<float>(inputs[0]);
+  const Index* targets = read<Index>(inputs[1]);
+  const int64_t k = plan ? *static_cast<int64_t*>(plan) : int64_t(*read<Index>(inputs[2]));
+  const int64_t rows = inputs[0]->dims[0], n = inputs[0]->dims[1];
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t target = targets[i];
+    // Ties count for the target; a value that is not finite makes the row false.
+    bool sane = target >= 0 && target < n && std::isfinite(x[i * n + target]);
+    int64_t above = 0;
+    for (int64_t j = 0; j < n && sane; ++j) {
+      if (!std::isfinite(x[i * n + j])) sane = false;
+      else above += x[i * n + j] > x[i * n + target];
+    }
+    write<bool>(outputs[0])[i] = sane && above < k;
+  }
+  return HR_OK;
+}
+
+hr_code prepare_in_top_k(void*, hr_request* r) {
+  hr_code code = shapes_by_rule(r, "in_top_k", shape_as_input_1);
+  if (code != HR_OK) return code;
+  if (r->inputs[0]->rank != 2 || r->inputs[1]->rank != 1 ||
+      r->inputs[0]->dims[0] != r->inputs[1]->dims[0])
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "predictions and targets do not fit: predictions is %s, targets is %s",
+                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
+  if (r->node->n_inputs == 2) keep_plan(r, new int64_t(hr_attr_int(r->node, "k", 1)));
+  r->compute = r->inputs[1]->dtype == HR_INT64 ? compute_in_top_k<int64_t> : compute_in_top_k<int32_t>;
+  return HR_OK;
+}
+
+}  // namespace
+
+HR_ROWS(losses) = {
+    row("SoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_cross_entropy>),
+    row("SparseSoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_sparse_cross_entropy>),
+    row("L2Loss", "T=" HR_FLOATS, prepare_l2_loss),
+    row("InTopK", nullptr, prepare_in_top_k),
+    row("InTopKV2", nullptr, prepare_in_top_k),
+};
+HR_ROWS_END(losses)
+
+}  // namespace hr
