@@ -305,11 +305,7 @@ class Graph:
                 operations.append(op)
 
         def make(outer: Scope) -> tuple[Scope, Controller]:
-            context = outer.context
-            inputs = operations
-            if context is not None:
-                inputs = [op for op in map(context.control_input, operations) if op is not None]
-            controller = Controller(tuple(inputs))
+            controller = Controller(tuple(operations))
             return outer.changed(controllers=(*outer.controllers, controller)), controller
 
         return Deferred(self, make)
