@@ -84,8 +84,11 @@ def broadcast(a: Shape, b: Shape) -> Shape:
         return a
     if not a:
         return b
-    big, small = (a, b) if len(a) >= len(b) else (b, a)
-    lead = len(big) - len(small)
+    lead = len(a) - len(b)
+    big, small = (a, b) if lead >= 0 else (b, a)
+    lead = abs(lead)
+    if big[lead:] == small:
+        return big
     out = list(big)
     for i, y in enumerate(small, lead):
         x = big[i]

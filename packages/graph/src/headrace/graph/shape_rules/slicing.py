@@ -111,7 +111,8 @@ def _interval(
     if shrink:
         if stride is not None and stride < 0:
             raise ValueError(f"strides[{i}] must be positive, since one element is taken")
-        if begin is not None and d is not None and not from_start and not -d <= begin < d:
+        # begin_mask says nothing where one element is taken.
+        if begin is not None and d is not None and not -d <= begin < d:
             raise ValueError(f"index {begin} of dimension {at} is outside of {show(x)}")
         return 1
     if stride is None:

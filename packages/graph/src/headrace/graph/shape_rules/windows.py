@@ -46,7 +46,7 @@ def four(op: ShapeQuery, name: str, rank: int) -> Sequence[int]:
         raise ValueError(f"{name} must be {rank} numbers, are {show(values)}")
     if min(values) < 1:
         raise ValueError(f"{name} must be positive, are {show(values)}")
-    return values  # type: ignore[no-any-return]
+    return values
 
 
 def _convolution(op: ShapeQuery, space: int, depthwise: bool = False) -> Shapes:
