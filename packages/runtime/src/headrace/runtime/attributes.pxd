@@ -120,7 +120,7 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
         const AttrEntry* find(string_view)
         void add(const string&, string)
 
-    cbool check_tensor(string_view, string&)
+    cbool check_tensor(string_view, hr_dtype, string&)
     Attributes* attributes_of(const GraphNode*)
     Attributes* make_attributes(GraphNode*)
     AttrScalar read_attr(string_view)

@@ -18,17 +18,26 @@ from headrace.runtime.attributes cimport (
     kString, kTensor, kType, make_attributes, op_entry_of, parse_graph_def, parsed_value, read_attr,
 )
 from headrace.runtime.graph_node cimport ArgInfo, Edge, GraphNode, OpInfo
-from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, hr_dtype
+from headrace.runtime.kernel_abi cimport (
+    HR_OK, HR_REF, HR_STRING, hr_code, hr_dtype, hr_elements, hr_node, hr_string, hr_tensor,
+)
 from headrace.runtime.op_table cimport new_entry, op_entry
 from headrace.runtime.node_kind cimport NodeKind
 
 from headrace.formats import op_signature
-from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.formats.errors import InvalidArgumentError, NotFoundError, from_code
+
+cdef extern from "attributes.hpp" namespace "headrace" nogil:
+    cdef struct _NodeApi "hr_node_api":
+        hr_code (*attr_tensor)(const hr_node*, const char*, const hr_tensor**)
+    const _NodeApi headrace_node_api
+
 
 # Newer files that say they need a newer reader are refused; GraphDef producers count from 0.
 _CONSUMER_VERSION = 10_000
 cdef enum:
     _MOST_TENSORS = 1 << 20  # of one argument, so that a hostile N ends in an error
+    _LAST_DTYPE = 32         # DataType's numbers end here; references add HR_REF
 
 
 cdef str text(string_view view):
@@ -169,6 +178,31 @@ cdef class SessionGraph:
         }
 
 
+    def tensor_attribute(self, str name, str key):
+        """A tensor among a node's attributes, as kernels see it.
+
+        Returns: (DataType number, dims, bytes), for strings (7, dims, list of bytes).
+        Raises: the error that a kernel would get.
+        """
+        encoded, encoded_key = name.encode(), key.encode()
+        cdef const hr_tensor* tensor = NULL
+        cdef hr_string* strings
+        cdef int64_t e
+        cdef int32_t number = self.find(string_view(<string>encoded))
+        if number < 0:
+            raise NotFoundError(None, None, f"no node {name!r} in the graph")
+        cdef GraphNode* node = self.nodes[number]
+        code = headrace_node_api.attr_tensor(&node.face, <const char*>encoded_key, &tensor)
+        if code != HR_OK:
+            raise from_code(code, f"{text_of(node.op)} {name!r}: {text_of(node.error)}", name)
+        dims = tuple([tensor.dims[d] for d in range(tensor.rank)])
+        if tensor.dtype != HR_STRING:
+            return tensor.dtype, dims, (<const char*>tensor.data)[:tensor.bytes]
+        strings = <hr_string*>tensor.data
+        return tensor.dtype, dims, [
+            strings[e].data[:strings[e].size] for e in range(hr_elements(tensor))]
+
+
 # ---- the function library -------------------------------------------------------------------------
 
 
@@ -266,8 +300,9 @@ cdef int _check_attrs(GraphNode* node, OpEntry* entry) except -1 nogil:
     cdef Attributes* attributes = attributes_of(node)
     cdef const AttrEntry* attr
     cdef AttrSpec* spec
-    cdef AttrScalar scalar
+    cdef AttrScalar scalar, other
     cdef AttrEntry filled
+    cdef hr_dtype dtype
     cdef string problem
     cdef size_t i
     for i in range(entry.attrs.size()):
@@ -294,7 +329,11 @@ cdef int _check_attrs(GraphNode* node, OpEntry* entry) except -1 nogil:
                     f"takes {text_of(spec.type)}")
         if spec.kind == kTensor:
             problem.clear()
-            if not check_tensor(scalar.bytes, problem):
+            dtype = 0
+            if entry.name == b"Const" and find_scalar(
+                    node, string_view(<const char*>b"dtype"), kType, other) == HR_OK:
+                dtype = <hr_dtype>other.number
+            if not check_tensor(scalar.bytes, dtype, problem):
                 with gil:
                     raise _blame(node, f"attribute '{text_of(spec.name)}': {text_of(problem)}")
         _check_limits(node, spec, scalar)
@@ -390,17 +429,23 @@ cdef int _expand(GraphNode* node, ArgInfo* arg, vector[hr_dtype]& dtypes) except
             with gil:
                 raise _blame(node, f"attribute '{text_of(arg.type_list_attr)}' is malformed")
         for dtype in value.types:
+            if dtype <= 0 or dtype > _LAST_DTYPE:
+                with gil:
+                    raise _no_dtype(node, arg.type_list_attr, dtype)
             dtypes.push_back(dtype + ref)
         return 0
     if not arg.type_attr.empty():
         find_scalar(node, string_view(arg.type_attr), kType, scalar)
         dtype = <hr_dtype>scalar.number
-    if dtype <= 0 or dtype >= HR_REF:
+    if dtype <= 0 or dtype > _LAST_DTYPE:
         with gil:
-            raise _blame(
-                node, f"attribute '{text_of(arg.type_attr)}' is {dtype}, which is no DataType")
+            raise _no_dtype(node, arg.type_attr, dtype)
     dtypes.insert(dtypes.end(), <size_t>count, dtype + ref)
     return 0
+
+
+cdef object _no_dtype(const GraphNode* node, const string& attr, hr_dtype dtype):
+    return _blame(node, f"attribute '{text_of(attr)}' is {dtype}, which is no DataType")
 
 
 # ---- edges ----------------------------------------------------------------------------------------------

@@ -137,10 +137,13 @@ inline bool parse_tensor_header(std::string_view proto, TensorHeader& header) {
   return true;
 }
 
-// Whether the message can be decoded; what is wrong with it, where not.
-inline bool check_tensor(std::string_view proto, std::string& problem) {
+// Whether the message can be decoded, into the dtype where that is not 0; what is wrong, where not.
+inline bool check_tensor(std::string_view proto, hr_dtype dtype, std::string& problem) {
   TensorHeader header;
   bool good = parse_tensor_header(proto, header);
+  if (good && dtype && dtype != header.dtype)
+    good = header.fail(HR_INVALID_ARGUMENT, "its DataType is " + std::to_string(header.dtype) +
+                                                ", the node's is " + std::to_string(dtype));
   if (!good) problem = std::move(header.problem);
   return good;
 }
