@@ -31,6 +31,10 @@ from headrace.formats.errors import InternalError
 cdef class Segments:
     """The cut of one program; segments.pxd says how its arrays hang together."""
 
+    def segment_numbers(self):
+        """The segment of each node, or -1."""
+        return list(self.segment_of)
+
     def describe(self, Program program):
         """One dict a segment, for `explain()` and tests: node names, value and node numbers."""
         cdef Segment segment
