@@ -19,7 +19,7 @@ TOX = "tox>=4.20,<5"
 
 
 def main() -> int:
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 10):  # noqa: UP036 (a bare Python may be older)
         print(f"check: Python is {sys.version.split()[0]}, Headrace needs 3.10 or later")
         return 1
     environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}

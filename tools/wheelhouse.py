@@ -39,12 +39,13 @@ def main() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         needed = list(dict.fromkeys(["formats", *options.packages]))
         wheels = {name: wheel_of(name) for name in needed}
-    print(f"wheelhouse: {len(wheels)} wheels ready in {time.monotonic() - started:.1f} s", flush=True)
+    seconds = time.monotonic() - started
+    print(f"wheelhouse: {len(wheels)} wheels ready in {seconds:.1f} s", flush=True)
     install([wheels[p] for p in options.packages], wheels["formats"], options.lowest)
 
 
 def install(wheels: list[Path], formats: Path, lowest: bool) -> None:
-    """Installs the wheels and what they declare, then our own ones again: same version, new code."""
+    """Installs the wheels and what they declare; ours again: same version, new code."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--find-links", str(WHEELS)]
     bounds = lowest_bounds([formats, *wheels]) if lowest else []
     run([*pip, *bounds, *map(str, wheels)])

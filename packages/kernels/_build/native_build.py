@@ -1,9 +1,9 @@
 """Compile extensions object by object, and only what changed.
 
-setuptools compiles all sources of an extension when one is newer, does not see a changed header and
-does not transpile a .pyx again when a .pxd changed. Here every object has the list of files that the
-compiler read for it, and the command that made it. The same file stands in every compiled package;
-tests/arrows compares them.
+setuptools compiles all sources of an extension when one is newer, does not see a changed header
+and does not transpile a .pyx again when a .pxd changed. Here every object has the list of files
+that the compiler read for it, and the command that made it. The same file stands in every compiled
+package; tests/arrows compares them.
 """
 
 from __future__ import annotations
@@ -122,9 +122,10 @@ class BuildExt(build_ext):
         command = list(linker) + [str(o) for o in objects]
         command += [f"-L{folder}" for folder in extension.library_dirs]
         command += [f"-l{name}" for name in extension.libraries]
-        command += ["-s", *extension.extra_link_args, "-o"]
+        command += ["-s"] if sys.platform == "linux" else []  # no symbols
+        command += [*extension.extra_link_args, "-o"]
         # Linked under a name of its own: an interpreter may have the old file mapped.
-        fresh = self._temp(Path(extension.name)).with_suffix(".so")
+        fresh = self._temp(Path(f"{extension.name}.so"))
         if not _up_to_date(fresh, command, inputs=objects):
             _make(fresh, [*command, str(fresh)], signed=command)
         self.copy_file(str(fresh), str(made))
@@ -156,13 +157,12 @@ def _read_depfile(made: Path) -> list[Path]:
     return []
 
 
-def _make(
-    made: Path, command: list[str], tool: str = "", signed: list[str] | None = None
-) -> None:
+def _make(made: Path, command: list[str], tool: str = "", signed: list[str] | None = None) -> None:
     made.parent.mkdir(parents=True, exist_ok=True)
     Path(f"{made}.made_by").unlink(missing_ok=True)
-    source = next((c for c in command if c.endswith((".pyx", ".cpp"))), "")
-    print(f"{'link' if signed else 'make'} {made if signed else source}", flush=True)
+    source = next((c for c in reversed(command) if c.endswith((".pyx", ".cpp"))), "")
+    what = f"link {made}" if signed else f"make {source}"
+    sys.stdout.write(what + "\n")  # in one piece: several threads do this
     started = _now(made.parent)
     done = subprocess.run(command, capture_output=True, text=True)
     sys.stderr.write(done.stderr)
