@@ -146,6 +146,8 @@ def _surround(node: Operation, scope: Scope) -> None:
             extra["_gradient_op_type"] = scope.overrides[node.type]
         if extra:
             node._attrs = node._attrs.replaced(**extra)
+    if scope.container and node._attrs.values.get("container") == "":
+        node._attrs = node._attrs.replaced(container=scope.container)
     if scope.devices:
         _apply_devices(node, scope.devices)
     elif scope.device:

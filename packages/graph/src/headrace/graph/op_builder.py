@@ -30,6 +30,7 @@ class Recipe:
 
     Attributes:
       simple: every input is one tensor.
+      has_ref: an input is a variable's reference.
       pair: the inputs are two tensors of one type.
       by_types: attribute sets by input DataType numbers, for calls without attributes.
       by_attrs: the same for calls with attributes.
@@ -40,6 +41,7 @@ class Recipe:
         "attrs",
         "by_attrs",
         "by_types",
+        "has_ref",
         "inferred",
         "inputs",
         "n_inputs",
@@ -59,11 +61,12 @@ class Recipe:
         self.attrs = signature.attrs
         self.attr_names = frozenset([a.name for a in signature.attrs])
         self.simple = not any(arg.is_list for arg in signature.inputs)
+        self.has_ref = any(arg.is_ref for arg in signature.inputs)
         self.pair = (
             self.simple
             and self.n_inputs == 2
             and signature.inputs[0].type_attr == signature.inputs[1].type_attr != ""
-            and not any(arg.is_ref for arg in signature.inputs)
+            and not self.has_ref
             and len(signature.outputs) == 1
             and not signature.outputs[0].is_list
         )
@@ -127,7 +130,7 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
                 except TypeError:  # a list among the attributes
                     pass
     scope = graph._local.scope
-    if scope.context is not None:
+    if scope.context is not None or found.has_ref:
         return _build(found, graph, inputs, name, attrs)
     if attr_set is None:
         if not (found.pair and len(inputs) == 2 and not attrs):
@@ -224,7 +227,19 @@ def _build_in(
             flat = scope.context.adapt_inputs(found.name, flat)
     finally:
         local.scope = scope
+    if found.has_ref:
+        scope = _beside_refs(found, tensors, scope)
     return _packed(found, attr_set, add_node(graph, scope, found.name, flat, attr_set, full))
+
+
+def _beside_refs(found: Recipe, tensors: list[Any], scope: Scope) -> Scope:
+    """What acts on a reference must be on the device of what it refers to."""
+    owners: list[Operation] = []
+    for arg, value in zip(found.inputs, tensors):
+        if arg.is_ref:
+            owners.extend([t.op for t in (value if type(value) is list else [value])])
+    new = tuple([o for o in dict.fromkeys(owners) if o not in scope.colocation])
+    return scope.changed(colocation=scope.colocation + new, device="", devices=())
 
 
 def _node_name(graph: Any, name: str) -> str:

@@ -72,4 +72,70 @@ _SESSION = {
     ),
 }
 
-PUBLIC: dict[str, str] = {**_DTYPES, **_GRAPH, **_SESSION}
+_CONTROL_FLOW = {
+    **_all(
+        "ops.control_flow",
+        "no_op identity group tuple cond case switch_case while_loop Assert",
+    ),
+    "debugging.Assert": "ops.control_flow",
+    "is_tensor": "conversion",
+}
+
+_STATE = {
+    **_all(
+        "variables",
+        "Variable VariableSynchronization VariableAggregation global_variables all_variables "
+        "local_variables model_variables trainable_variables moving_average_variables "
+        "variables_initializer initialize_variables global_variables_initializer "
+        "initialize_all_variables local_variables_initializer initialize_local_variables "
+        "is_variable_initialized assert_variables_initialized report_uninitialized_variables",
+    ),
+    **_all(
+        "variable_scope",
+        "VariableScope variable_scope get_variable get_variable_scope get_local_variable "
+        "variable_op_scope variable_creator_scope no_regularizer AUTO_REUSE",
+    ),
+    **_all(
+        "partitioned_variable",
+        "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner "
+        "create_partitioned_variables",
+    ),
+    **_all("template", "make_template"),
+    **_all(
+        "ops.state",
+        "assign assign_add assign_sub count_up_to scatter_update scatter_add scatter_sub "
+        "scatter_mul scatter_div scatter_min scatter_max scatter_nd_update scatter_nd_add "
+        "scatter_nd_sub",
+    ),
+    **_all(
+        "initializers",
+        "zeros_initializer ones_initializer constant_initializer random_uniform_initializer "
+        "random_normal_initializer truncated_normal_initializer uniform_unit_scaling_initializer "
+        "variance_scaling_initializer glorot_uniform_initializer glorot_normal_initializer "
+        "orthogonal_initializer",
+    ),
+    **_all(
+        "initializers",
+        "zeros ones constant random_uniform random_normal truncated_normal uniform_unit_scaling "
+        "variance_scaling glorot_uniform glorot_normal orthogonal identity he_normal he_uniform "
+        "lecun_normal lecun_uniform",
+        space="initializers",
+    ),
+    **_all("placeholders", "placeholder placeholder_with_default sparse_placeholder"),
+}
+
+_QUEUES = {
+    **_all("ops.queues", "QueueBase FIFOQueue PaddingFIFOQueue RandomShuffleQueue PriorityQueue"),
+    **_all("ops.queues", "QueueBase FIFOQueue PaddingFIFOQueue RandomShuffleQueue PriorityQueue",
+           space="queue"),
+    **_all("ops.script", "py_func numpy_function"),
+}
+
+PUBLIC: dict[str, str] = {
+    **_DTYPES,
+    **_GRAPH,
+    **_SESSION,
+    **_CONTROL_FLOW,
+    **_STATE,
+    **_QUEUES,
+}

@@ -38,7 +38,7 @@ class Scope:
       context: control-flow context (cond or while), or None.
       attrs: attributes to add to every node.
       overrides: op type -> gradient name.
-      plain: nothing but name and container is in force.
+      plain: nothing but the name is in force.
     """
 
     __slots__ = (
@@ -81,6 +81,7 @@ class Scope:
             or new.context is not None
             or new.attrs
             or new.overrides
+            or new.container
         )
         return new
 

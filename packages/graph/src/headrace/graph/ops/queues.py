@@ -1,0 +1,357 @@
+"""Queues of tuples of tensors that live in a session: FIFO, padding, shuffling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.graph import get_seed
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import no_gradient
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.scopes import name_scope
+from headrace.graph.tensor_shape import TensorShape, as_shape
+
+
+class QueueBase:
+    """A queue: its elements are tuples of tensors of fixed types, and perhaps shapes.
+
+    Args:
+      dtypes: types of the components.
+      shapes: their shapes (TensorShape or None each).
+      names: names of the components: then elements are dicts.
+      queue_ref: handle of the queue.
+    """
+
+    def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
+        self._dtypes = dtypes
+        self._shapes = shapes
+        self._names = names
+        self._queue_ref = queue_ref
+        self._name = queue_ref.op.name.rpartition("/")[2]
+
+    queue_ref = property(lambda self: self._queue_ref, doc="The handle's tensor.")
+    name = property(lambda self: self._queue_ref.op.name, doc="Name of the queue's operation.")
+    dtypes = property(lambda self: self._dtypes, doc="Types of the components.")
+    shapes = property(lambda self: self._shapes, doc="Shapes of the components.")
+    names = property(lambda self: self._names, doc="Names of the components, or None.")
+
+    # -- adding ----------------------------------------------------------------------------
+
+    def enqueue(self, vals: Any, name: str | None = None) -> Operation:
+        """Adds one element; waits while the queue is full.
+
+        Args:
+          vals: tensor, tuple of tensors, or dict where the components have names.
+        Raises (in a run): CancelledError where the queue is closed.
+        """
+        with name_scope(name, f"{self._name}_enqueue", self._listed(vals)) as scope:
+            tensors = self._tensors(vals)
+            for tensor, shape in zip(tensors, self._shapes):
+                tensor.shape.assert_is_compatible_with(shape)
+            return op("QueueEnqueueV2", self._queue_ref, tensors, name=scope)
+
+    def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
+        """Adds as many elements as the components' first axis is long."""
+        with name_scope(name, f"{self._name}_EnqueueMany", self._listed(vals)) as scope:
+            tensors = self._tensors(vals)
+            batch = tensors[0].shape.with_rank_at_least(1)[0]
+            for tensor, shape in zip(tensors, self._shapes):
+                batch = batch.merge_with(tensor.shape.with_rank_at_least(1)[0])
+                tensor.shape[1:].assert_is_compatible_with(shape)
+            return op("QueueEnqueueManyV2", self._queue_ref, tensors, name=scope)
+
+    def _listed(self, vals: Any) -> list[Any]:
+        if isinstance(vals, dict):
+            if not self._names:
+                raise ValueError("Queue must have names to enqueue a dictionary")
+            if sorted(self._names, key=str) != sorted(vals.keys(), key=str):
+                raise ValueError(
+                    "Keys in dictionary to enqueue do not match names of Queue. "
+                    f"Dictionary: {sorted(vals)}, Queue: {sorted(self._names)}"
+                )
+            return [vals[name] for name in self._names]
+        if self._names:
+            raise ValueError("You must enqueue a dictionary in a Queue with names")
+        return list(vals) if isinstance(vals, (list, tuple)) else [vals]
+
+    def _tensors(self, vals: Any) -> list[Tensor]:
+        values = self._listed(vals)
+        if len(values) != len(self._dtypes):
+            raise ValueError(
+                f"an element of queue {self.name!r} has {len(self._dtypes)} components, "
+                f"got {len(values)}"
+            )
+        return [
+            convert_to_tensor(value, dtype, name=f"component_{i}")
+            for i, (value, dtype) in enumerate(zip(values, self._dtypes))
+        ]
+
+    # -- taking ----------------------------------------------------------------------------
+
+    def dequeue(self, name: str | None = None) -> Any:
+        """Takes one element; waits while the queue is empty.
+
+        Returns: a tensor, a list of tensors, or a dict.
+        Raises (in a run): OutOfRangeError where the queue is closed and empty.
+        """
+        outputs = op(
+            "QueueDequeueV2",
+            self._queue_ref,
+            component_types=self._dtypes,
+            name=f"{self._name}_Dequeue" if name is None else name,
+        )
+        for tensor, shape in zip(outputs, self._shapes):
+            tensor.set_shape(shape)
+        return self._returned(outputs)
+
+    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+        """Takes n elements, joined along a new first axis; waits for all of them."""
+        from headrace.graph.constant_value import constant_value
+
+        outputs = op(
+            "QueueDequeueManyV2",
+            self._queue_ref,
+            n,
+            component_types=self._dtypes,
+            name=f"{self._name}_DequeueMany" if name is None else name,
+        )
+        known = constant_value(outputs[0].op.inputs[1])
+        size = None if known is None else int(known)
+        for tensor, shape in zip(outputs, self._shapes):
+            tensor.set_shape(TensorShape([size]).concatenate(shape))
+        return self._returned(outputs)
+
+    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+        """As dequeue_many; at the end of a closed queue it takes what is left."""
+        outputs = op(
+            "QueueDequeueUpToV2",
+            self._queue_ref,
+            n,
+            component_types=self._dtypes,
+            name=f"{self._name}_DequeueUpTo" if name is None else name,
+        )
+        for tensor, shape in zip(outputs, self._shapes):
+            tensor.set_shape(TensorShape([None]).concatenate(shape))
+        return self._returned(outputs)
+
+    def _returned(self, outputs: list[Tensor]) -> Any:
+        if self._names:
+            return dict(zip(self._names, outputs))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    # -- the whole -------------------------------------------------------------------------
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+        """Takes no more elements; what is in may still be taken out."""
+        return op(
+            "QueueCloseV2",
+            self._queue_ref,
+            cancel_pending_enqueues=cancel_pending_enqueues,
+            name=f"{self._name}_Close" if name is None else name,
+        )
+
+    def is_closed(self, name: str | None = None) -> Tensor:
+        """Whether it is closed."""
+        return op(
+            "QueueIsClosedV2",
+            self._queue_ref,
+            name=f"{self._name}_Is_Closed" if name is None else name,
+        )
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of elements in it."""
+        return op(
+            "QueueSizeV2", self._queue_ref, name=f"{self._name}_Size" if name is None else name
+        )
+
+    @staticmethod
+    def from_list(index: Any, queues: Any) -> QueueBase:
+        """The queue of a list that an int32 tensor names.
+
+        Raises: TypeError where the queues' types differ; ValueError for an empty list.
+        """
+        if not queues or not all(isinstance(q, QueueBase) for q in queues):
+            raise TypeError("A list of queues expected")
+        dtypes = queues[0].dtypes
+        if any(q.dtypes != dtypes for q in queues):
+            raise TypeError("Queues do not have matching component dtypes.")
+        refs = op("Pack", [q.queue_ref for q in queues])
+        shapes = [
+            s[0] if all(x == s[0] for x in s) else TensorShape(None)
+            for s in zip(*[q.shapes for q in queues])
+        ]
+        return QueueBase(dtypes, shapes, queues[0].names, op("GatherV2", refs, index, 0))
+
+
+def _types(dtypes: Any) -> list[Any]:
+    return [as_dtype(d) for d in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])]
+
+
+def _as_shapes(shapes: Any, dtypes: list[Any], partial: bool) -> list[TensorShape]:
+    if shapes is None:
+        return [TensorShape(None)] * len(dtypes)
+    if isinstance(shapes, TensorShape) or (
+        len(dtypes) == 1 and not any(isinstance(s, (list, tuple, TensorShape)) for s in shapes)
+    ):
+        shapes = [shapes]
+    out = [as_shape(s) for s in shapes]
+    if len(out) != len(dtypes):
+        raise ValueError(
+            "Queue shapes must have the same length as dtypes: "
+            f"{len(out)} shapes, {len(dtypes)} dtypes"
+        )
+    if not partial and not all(s.is_fully_defined() for s in out):
+        raise ValueError(f"All shapes must be fully defined: {out}")
+    return out
+
+
+def _as_names(names: Any, dtypes: list[Any]) -> Any:
+    if not names:
+        return None
+    names = [names] if isinstance(names, str) else list(names)
+    if len(names) != len(dtypes):
+        raise ValueError(
+            f"Length of names and dtypes lists must match: {len(names)} names, {len(dtypes)} dtypes"
+        )
+    return names
+
+
+class FIFOQueue(QueueBase):
+    """Elements come out in the order in which they went in.
+
+    Args:
+      capacity: how many elements it holds; below 0 for no limit.
+      dtypes: types of the components.
+      shapes: their shapes, all known; None to allow any (then without the _many methods).
+      names: names of the components.
+      shared_name: name under which sessions share it.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "fifo_queue",
+    ) -> None:
+        dtypes = _types(dtypes)
+        known = _as_shapes(shapes, dtypes, partial=False)
+        ref = op(
+            "FIFOQueueV2",
+            component_types=dtypes,
+            shapes=[] if shapes is None else known,
+            capacity=capacity,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(dtypes, known, _as_names(names, dtypes), ref)
+
+
+class PaddingFIFOQueue(QueueBase):
+    """A FIFO queue that pads: sizes that are None may differ, and dequeue_many fills with zeros.
+
+    Args: as FIFOQueue; shapes must be given, their ranks known.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "padding_fifo_queue",
+    ) -> None:
+        dtypes = _types(dtypes)
+        known = _as_shapes(shapes, dtypes, partial=True)
+        if any(s.ndims is None for s in known):
+            raise ValueError(f"a PaddingFIFOQueue needs shapes of known rank, got {shapes}")
+        ref = op(
+            "PaddingFIFOQueueV2",
+            component_types=dtypes,
+            shapes=known,
+            capacity=capacity,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(dtypes, known, _as_names(names, dtypes), ref)
+
+
+class RandomShuffleQueue(QueueBase):
+    """Elements come out at random, while at least min_after_dequeue stay in.
+
+    Args: as FIFOQueue, and
+      min_after_dequeue: how many stay in, until the queue is closed.
+      seed: of the op.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        min_after_dequeue: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
+        dtypes = _types(dtypes)
+        known = _as_shapes(shapes, dtypes, partial=False)
+        seed1, seed2 = get_seed(seed)
+        ref = op(
+            "RandomShuffleQueueV2",
+            component_types=dtypes,
+            shapes=[] if shapes is None else known,
+            capacity=capacity,
+            min_after_dequeue=min_after_dequeue,
+            seed=seed1 or 0,
+            seed2=seed2 or 0,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        super().__init__(dtypes, known, _as_names(names, dtypes), ref)
+
+
+class PriorityQueue(QueueBase):
+    """Elements come out by their first component, an int64 scalar: the least first.
+
+    Args:
+      capacity: how many elements it holds; below 0 for no limit.
+      types: types of the components after the priority.
+      shapes: their shapes.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        types: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
+        types = _types(types)
+        known = _as_shapes(shapes, types, partial=False)
+        ref = op(
+            "PriorityQueueV2",
+            component_types=types,
+            shapes=known if shapes is not None else [],
+            capacity=capacity,
+            shared_name=shared_name or "",
+            name=name,
+        )
+        dtypes = [as_dtype("int64"), *types]
+        super().__init__(dtypes, [TensorShape([]), *known], _as_names(names, dtypes), ref)
+
+
+for _op_type in (
+    "FIFOQueueV2", "PaddingFIFOQueueV2", "RandomShuffleQueueV2", "PriorityQueueV2",
+    "QueueEnqueueV2", "QueueEnqueueManyV2", "QueueDequeueV2", "QueueDequeueManyV2",
+    "QueueDequeueUpToV2", "QueueCloseV2", "QueueIsClosedV2", "QueueSizeV2",
+):  # fmt: skip
+    no_gradient(_op_type, "values pass through a queue between steps, not within one")

@@ -1,0 +1,978 @@
+"""Variables: values that outlive a run. Reference variables by default, resources on demand."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.graph import import_scope as scope_names
+from headrace.graph import operators
+from headrace.graph.conversion import convert_to_tensor, register_tensor_conversion_function
+from headrace.graph.graph import get_default_graph
+from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.ops import state
+from headrace.graph.scopes import init_scope, name_scope
+from headrace.graph.tensor_shape import TensorShape
+
+
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable are brought together; one copy needs none."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How updates of several copies are put together; one copy needs none."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class _ByKind(type):
+    """Makes `Variable(...)` the kind of variable that its arguments and scope ask for."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is not Variable:
+            return super().__call__(*args, **kwargs)
+        build = _construct
+        for creator in get_default_graph_creators():
+            build = _wrapped(creator, build)
+        names = ("initial_value", "trainable", "collections", "validate_shape")
+        kwargs.update(zip(names, args[: len(names)]))
+        for name, value in zip(_LATER_ARGUMENTS, args[len(names) :]):
+            kwargs[name] = value
+        return build(**kwargs)
+
+
+_LATER_ARGUMENTS = (
+    "caching_device", "name", "variable_def", "dtype", "expected_shape", "import_scope",
+    "constraint", "use_resource", "synchronization", "aggregation", "shape",
+)  # fmt: skip
+
+
+def _construct(**kwargs: Any) -> Any:
+    use_resource = kwargs.pop("use_resource", None)
+    message = kwargs.get("variable_def")
+    if use_resource is None:
+        if message is not None:
+            use_resource = message.is_resource
+        else:
+            from headrace.graph.variable_scope import get_variable_scope
+
+            use_resource = get_variable_scope().use_resource
+    return (ResourceVariable if use_resource else RefVariable)(**kwargs)
+
+
+def _wrapped(creator: Any, following: Any) -> Any:
+    return lambda **kwargs: creator(following, **kwargs)
+
+
+def get_default_graph_creators() -> list[Any]:
+    """The creators that variable_creator_scope has put in force, outermost first."""
+    return getattr(get_default_graph()._local, "variable_creators", [])
+
+
+class Variable(metaclass=_ByKind):
+    """A value that outlives a run, with TF 1.x's arguments.
+
+    Args:
+      initial_value: tensor, or what converts to one, or a function without arguments that
+        returns it; it sets type and shape.
+      trainable: whether optimizers change it by default.
+      collections: of the graph, to be added to; [GraphKeys.GLOBAL_VARIABLES] where None.
+      validate_shape: False lets the shape be unknown and change.
+      caching_device: device on which readers find a copy.
+      name: made unique.
+      variable_def: VariableDef message: take a variable that is in the graph already.
+      dtype: type of the value; initial_value's where None.
+      expected_shape: ignored, as in TF 1.x.
+      import_scope: prefix for the names in variable_def.
+      constraint: projection that optimizers apply after each update.
+      use_resource: make a resource variable; what the variable scope says where None.
+      synchronization, aggregation: kept, for the messages.
+      shape: declared shape, where it is less than initial_value's.
+    Raises: ValueError for no initial value, or one without a shape.
+    """
+
+    _tensor_name: str
+    _shape: TensorShape
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Any = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: Any = None,
+    ) -> None:
+        self._save_slice_info: Any = None
+        self._constraint = constraint
+        self._synchronization = synchronization or VariableSynchronization.AUTO
+        self._aggregation = aggregation or VariableAggregation.NONE
+        self._graph_key = get_default_graph()
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._init_from_proto(variable_def, import_scope)
+            return
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        if constraint is not None and not callable(constraint):
+            raise ValueError("The `constraint` argument must be a callable.")
+        collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else collections
+        if not isinstance(collections, (list, tuple, set)):
+            raise ValueError(
+                "collections argument to Variable constructor must be a list, tuple, or set. "
+                f"Got {collections} of type {type(collections)}"
+            )
+        self._trainable = True if trainable is None else trainable
+        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+            collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
+        if dtype is not None:
+            dtype = as_dtype(dtype).base_dtype
+        with init_scope():
+            values = () if callable(initial_value) else (initial_value,)
+            with name_scope(name, "Variable", values) as scope:
+                self._build(
+                    initial_value, scope, dtype, validate_shape, caching_device, shape
+                )
+        get_default_graph().add_to_collections(collections, self)
+
+    def _build(
+        self,
+        initial_value: Any,
+        scope: str,
+        dtype: DType | None,
+        validate_shape: bool,
+        caching_device: Any,
+        shape: Any,
+    ) -> None:
+        raise NotImplementedError
+
+    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
+        raise NotImplementedError
+
+    def _make_initial_value(self, initial_value: Any, scope: str, dtype: DType | None) -> Tensor:
+        """The initial value's tensor; what a function makes is colocated with the variable."""
+        if not callable(initial_value):
+            return convert_to_tensor(initial_value, dtype, name="initial_value")
+        graph = get_default_graph()
+        with graph._attr_scope({"_class": (f"loc:@{scope[:-1]}",)}):
+            with graph.name_scope("Initializer"), graph.device(None):
+                return convert_to_tensor(initial_value(), dtype, name="initial_value")
+
+    # -- what it is ------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """ "variable:0"."""
+        return self._tensor_name
+
+    @property
+    def op(self) -> Operation:
+        """The Operation that stands for its storage."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the value."""
+        raise NotImplementedError
+
+    @property
+    def graph(self) -> Any:
+        """The graph that it is in."""
+        return self.op.graph
+
+    @property
+    def device(self) -> str:
+        """Its device as far as the program says it."""
+        return self.op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        """Its shape as far as it is known."""
+        raise NotImplementedError
+
+    def get_shape(self) -> TensorShape:
+        """Its shape as far as it is known."""
+        return self.shape
+
+    @property
+    def initializer(self) -> Operation:
+        """The Operation that gives it its initial value."""
+        return self._initializer_op
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor of its initial value; it may change from run to run."""
+        return self._initial_value
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimizers change it by default."""
+        return self._trainable
+
+    @property
+    def constraint(self) -> Any:
+        """The projection that optimizers apply after each update, or None."""
+        return self._constraint
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """As given."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """As given."""
+        return self._aggregation
+
+    # -- its value -------------------------------------------------------------------------
+
+    def value(self) -> Tensor:
+        """A tensor of its value at some moment of the run."""
+        raise NotImplementedError
+
+    def read_value(self) -> Tensor:
+        """A tensor of its value, read after the control dependencies in force."""
+        raise NotImplementedError
+
+    def _as_tensor(self) -> Tensor:
+        return self.value()
+
+    def eval(self, session: Any = None) -> Any:
+        """Its value in a session; the default one where None."""
+        return self._as_graph_element().eval(session=session)
+
+    def _as_graph_element(self) -> Tensor:
+        raise NotImplementedError
+
+    def initialized_value(self) -> Tensor:
+        """Its value where it has one, else its initial value."""
+        from headrace.graph.ops.control_flow import cond
+
+        with init_scope():
+            return cond(
+                state.is_variable_initialized(self), self.read_value, lambda: self.initial_value
+            )
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Sets it at once, in a session; the default one where None.
+
+        Raises: ValueError without a session.
+        """
+        from headrace.graph.session import get_default_session
+
+        session = get_default_session() if session is None else session
+        if session is None:
+            raise ValueError(
+                "Either session argument should be provided or default session should be "
+                "established"
+            )
+        session.run(self.initializer, {self._initializer_input: value})
+
+    @property
+    def _initializer_input(self) -> Tensor:
+        return self.initializer.inputs[1]
+
+    # -- changing it -----------------------------------------------------------------------
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Sets it; returns the new value's tensor, or the Operation where read_value is False."""
+        raise NotImplementedError
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds to it; returns as `assign`."""
+        raise NotImplementedError
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts from it; returns as `assign`."""
+        raise NotImplementedError
+
+    def __iadd__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable += value not supported. Use variable.assign_add(value) to modify the "
+            "variable value and variable = variable + value to get a new Tensor object."
+        )
+
+    def __isub__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable -= value not supported. Use variable.assign_sub(value) to modify the "
+            "variable value and variable = variable - value to get a new Tensor object."
+        )
+
+    def __imul__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable *= value not supported. Use `var.assign(var * value)` to modify the "
+            "variable or `var = var * value` to get a new Tensor object."
+        )
+
+    def __itruediv__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable /= value not supported. Use `var.assign(var / value)` to modify the "
+            "variable or `var = var / value` to get a new Tensor object."
+        )
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds 1 up to a limit; see ops.state.count_up_to."""
+        return state.count_up_to(self, limit)
+
+    def scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Sets the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_update, sparse_delta, use_locking, name)
+
+    def scatter_add(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Adds to the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_add, sparse_delta, use_locking, name)
+
+    def scatter_sub(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Subtracts from the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_sub, sparse_delta, use_locking, name)
+
+    def scatter_mul(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Multiplies the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_mul, sparse_delta, use_locking, name)
+
+    def scatter_div(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Divides the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_div, sparse_delta, use_locking, name)
+
+    def scatter_min(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Takes the minimum with the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_min, sparse_delta, use_locking, name)
+
+    def scatter_max(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Takes the maximum with the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_max, sparse_delta, use_locking, name)
+
+    def _scattered(self, function: Any, delta: Any, use_locking: bool, name: str | None) -> Tensor:
+        from headrace.graph.indexed_slices import IndexedSlices
+
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {delta}")
+        return function(self, delta.indices, delta.values, use_locking=use_locking, name=name)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Sets the slices that index vectors name; returns the new value."""
+        return state.scatter_nd_update(self, indices, updates, name=name)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Adds to the slices that index vectors name; returns the new value."""
+        return state.scatter_nd_add(self, indices, updates, name=name)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Subtracts from the slices that index vectors name; returns the new value."""
+        return state.scatter_nd_sub(self, indices, updates, name=name)
+
+    # -- parts of a partitioned variable -----------------------------------------------------
+
+    def _set_save_slice_info(self, info: Any) -> None:
+        self._save_slice_info = info
+
+    def _get_save_slice_info(self) -> Any:
+        return self._save_slice_info
+
+    # -- messages --------------------------------------------------------------------------
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef message; None where it lies outside of export_scope."""
+        raise NotImplementedError
+
+    def _to_proto(self, snapshot: str, is_resource: bool, export_scope: str | None) -> Any:
+        from headrace.formats.proto.variable_pb2 import VariableDef
+
+        if export_scope is not None and not self._tensor_name.startswith(export_scope):
+            return None
+
+        def stripped(name: str) -> str:
+            return scope_names.strip_name_scope(name, export_scope)
+
+        message = VariableDef(
+            variable_name=stripped(self._tensor_name),
+            initializer_name=stripped(self.initializer.name),
+            snapshot_name=stripped(snapshot),
+            is_resource=is_resource,
+            trainable=self._trainable,
+            synchronization=self._synchronization.value,
+            aggregation=self._aggregation.value,
+        )
+        if self._initial_value is not None:
+            message.initial_value_name = stripped(self._initial_value.name)
+        if self._save_slice_info is not None:
+            message.save_slice_info_def.MergeFrom(self._save_slice_info.to_proto(export_scope))
+        return message
+
+    def _read_proto(self, message: Any, import_scope: str | None) -> tuple[Any, Any]:
+        """Sets what both kinds have; returns (element of variable_name, of snapshot_name)."""
+        graph = get_default_graph()
+
+        def element(name: str) -> Any:
+            return graph.as_graph_element(scope_names.prepend_name_scope(name, import_scope))
+
+        self._trainable = message.trainable or self._listed_as_trainable(message)
+        self._synchronization = VariableSynchronization(message.synchronization)
+        self._aggregation = VariableAggregation(message.aggregation)
+        self._initializer_op = element(message.initializer_name)
+        self._initial_value = (
+            element(message.initial_value_name) if message.initial_value_name else None
+        )
+        if message.HasField("save_slice_info_def"):
+            self._save_slice_info = SaveSliceInfo(
+                save_slice_info_def=message.save_slice_info_def, import_scope=import_scope
+            )
+        return element(message.variable_name), element(message.snapshot_name)
+
+    @staticmethod
+    def _listed_as_trainable(message: Any) -> bool:
+        return False
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
+        """The variable of a VariableDef message, whose nodes are in the default graph."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def __iter__(self) -> Any:
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __repr__(self) -> str:
+        return f"<hr.Variable '{self.name}' shape={self.shape} dtype={self.dtype.base_dtype.name}>"
+
+    __array_priority__ = 100
+
+
+class RefVariable(Variable):
+    """A variable whose readers hold a reference to its storage (VariableV2, Assign, ...)."""
+
+    def _build(
+        self,
+        initial_value: Any,
+        scope: str,
+        dtype: DType | None,
+        validate_shape: bool,
+        caching_device: Any,
+        shape: Any,
+    ) -> None:
+        graph = get_default_graph()
+        initial = self._make_initial_value(initial_value, scope, dtype)
+        if validate_shape and not initial.shape.is_fully_defined():
+            raise ValueError(f"initial_value must have a shape specified: {initial}")
+        declared = TensorShape(initial._shape if validate_shape else None)
+        if shape is not None:
+            declared = TensorShape(shape)
+        self._initial_value = initial
+        extra = {"_class": (f"loc:@{scope[:-1]}",)} if callable(initial_value) else {}
+        with graph._attr_scope(extra):
+            self._variable = state.variable_op_v2(declared, initial.dtype.base_dtype, name=scope)
+        self._tensor_name = self._variable.name
+        value = without_uninitialized(scope[:-1], initial)
+        self._initializer_op = state.assign(
+            self._variable, value, validate_shape=validate_shape
+        ).op
+        if caching_device is not None:
+            with graph.device(caching_device):
+                self._snapshot = op("Identity", self._variable, name="read")
+        else:
+            with graph.colocate_with(self._variable.op):
+                self._snapshot = op("Identity", self._variable, name="read")
+
+    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
+        self._variable, self._snapshot = self._read_proto(message, import_scope)
+        self._tensor_name = self._variable.name
+
+    @property
+    def op(self) -> Operation:
+        """The VariableV2 Operation."""
+        return self._variable.op
+
+    @property
+    def dtype(self) -> DType:
+        """Reference type of the value."""
+        return self._variable.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """Its shape as far as it is known."""
+        return self._variable.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds to what is known of its shape."""
+        self._variable.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    def _ref(self) -> Tensor:
+        return self._variable
+
+    def _as_graph_element(self) -> Tensor:
+        return self._variable
+
+    def value(self) -> Tensor:
+        """A tensor of its value at some moment of the run."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """A tensor of its value, read after the control dependencies in force."""
+        return op("Identity", self._variable, name="read")
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Sets it; returns the new value's reference, or the Operation."""
+        done = state.assign(self._variable, value, use_locking=use_locking, name=name)
+        return done if read_value else done.op
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds to it; returns as `assign`."""
+        done = state.assign_add(self._variable, delta, use_locking=use_locking, name=name)
+        return done if read_value else done.op
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts from it; returns as `assign`."""
+        done = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
+        return done if read_value else done.op
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef message; None where it lies outside of export_scope."""
+        return self._to_proto(self._snapshot.name, False, export_scope)
+
+
+class ResourceVariable(Variable):
+    """A variable that is read and assigned through a handle (VarHandleOp, ReadVariableOp, ...)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.pop("use_resource", None)
+        super().__init__(*args, **kwargs)
+
+    def _build(
+        self,
+        initial_value: Any,
+        scope: str,
+        dtype: DType | None,
+        validate_shape: bool,
+        caching_device: Any,
+        shape: Any,
+    ) -> None:
+        graph = get_default_graph()
+        name = scope[:-1]
+        with graph._attr_scope({"_class": (f"loc:@{name}",)}):
+            if callable(initial_value):
+                initial = self._make_initial_value(initial_value, scope, dtype)
+            else:
+                with graph.name_scope("Initializer"), graph.device(None):
+                    initial = convert_to_tensor(initial_value, dtype, name="initial_value")
+            if validate_shape and not initial.shape.is_fully_defined():
+                raise ValueError(f"initial_value must have a shape specified: {initial}")
+            declared = initial._shape if validate_shape else None
+            if shape is not None:
+                declared = TensorShape(shape)._dims
+            self._dtype = initial.dtype.base_dtype
+            self._handle = op(
+                "VarHandleOp", dtype=self._dtype, shape=declared, shared_name=name, name=scope
+            )
+        self._initial_value = initial
+        self._shape = TensorShape(declared)
+        self._tensor_name = f"{name}:0"
+        with graph.name_scope("IsInitialized"):
+            self._is_initialized = op("VarIsInitializedOp", self._handle)
+        value = without_uninitialized(name, initial)
+        with graph.name_scope("Assign") as at, graph.colocate_with(None, ignore_existing=True):
+            with graph.device(self._handle.device or None):
+                self._initializer_op = op("AssignVariableOp", self._handle, value, name=at)
+        with graph.name_scope("Read"), graph.device(self._handle.device or None):
+            self._graph_element = self._read()
+        self._cached: Tensor | None = None
+        if caching_device is not None:
+            with graph.colocate_with(None, ignore_existing=True), graph.device(caching_device):
+                self._cached = op("Identity", self._graph_element)
+
+    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
+        self._handle, self._graph_element = self._read_proto(message, import_scope)
+        graph = self._handle.graph
+        self._dtype = as_dtype(self._handle.op._attrs.values["dtype"])
+        self._shape = TensorShape(self._handle.op._attrs.values["shape"])
+        self._tensor_name = self._handle.name
+        self._is_initialized = None
+        found = graph._by_name.get(f"{self._handle.op.name}/IsInitialized/VarIsInitializedOp")
+        if found is not None:
+            self._is_initialized = found.outputs[0]
+        self._cached = None
+        if self._graph_element.op.type == "Identity":
+            self._cached = self._graph_element
+
+    def _read(self) -> Tensor:
+        return op("ReadVariableOp", self._handle, dtype=self._dtype)
+
+    @property
+    def handle(self) -> Tensor:
+        """The resource tensor that leads to its storage."""
+        return self._handle
+
+    @property
+    def op(self) -> Operation:
+        """The VarHandleOp Operation."""
+        return self._handle.op
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the value."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """Its shape as far as it is known."""
+        return self._shape
+
+    @property
+    def create(self) -> Operation:
+        """The Operation that gives it its initial value."""
+        return self._initializer_op
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """Whether it has a value."""
+        return op("VarIsInitializedOp", self._handle, name=name)
+
+    def _as_graph_element(self) -> Tensor:
+        return self._graph_element
+
+    def value(self) -> Tensor:
+        """A tensor of its value, read here and now."""
+        if self._cached is not None:
+            return self._cached
+        with get_default_graph().colocate_with(None, ignore_existing=True):
+            with get_default_graph().device(self._handle.device or None):
+                return self._read()
+
+    def read_value(self) -> Tensor:
+        """A tensor of its value, read after the control dependencies in force."""
+        with name_scope("Read"):
+            value = self._read()
+        return op("Identity", value)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows that indices name."""
+        with name_scope("Gather" if name is None else name) as scope:
+            return op("ResourceGather", self._handle, indices, dtype=self._dtype, name=scope)
+
+    def _value_after(self, update: Operation) -> Tensor:
+        with get_default_graph().control_dependencies([update]):
+            return self._read()
+
+    def _changed_by(
+        self, kind: str, value: Any, name: str | None, read_value: bool, check: bool
+    ) -> Any:
+        tensor = convert_to_tensor(value, self._dtype)
+        if check:
+            try:
+                self._shape.assert_is_compatible_with(tensor.shape)
+            except ValueError:
+                raise ValueError(
+                    f"Cannot assign a value of shape {tensor.shape} to variable '{self.name}' of "
+                    f"shape {self._shape}: the shapes must agree"
+                ) from None
+        update = op(kind, self._handle, tensor, name=name)
+        return self._value_after(update) if read_value else update
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Sets it; returns the new value's tensor, or the Operation."""
+        return self._changed_by("AssignVariableOp", value, name, read_value, True)
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds to it; returns as `assign`."""
+        return self._changed_by("AssignAddVariableOp", delta, name, read_value, False)
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts from it; returns as `assign`."""
+        return self._changed_by("AssignSubVariableOp", delta, name, read_value, False)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef message; None where it lies outside of export_scope."""
+        element = self._cached if self._cached is not None else self._graph_element
+        return self._to_proto(element.name, True, export_scope)
+
+
+VariableV1 = Variable
+
+
+class SaveSliceInfo:
+    """Which part of a larger variable a variable is, as checkpoints note it.
+
+    Args:
+      full_name: name of the whole.
+      full_shape: its shape.
+      var_offset: first index of the part, on each axis.
+      var_shape: shape of the part.
+    """
+
+    def __init__(
+        self,
+        full_name: str | None = None,
+        full_shape: Any = None,
+        var_offset: Any = None,
+        var_shape: Any = None,
+        save_slice_info_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
+        if save_slice_info_def is not None:
+            message = save_slice_info_def
+            full_name = scope_names.prepend_name_scope(message.full_name, import_scope)
+            full_shape = list(message.full_shape)
+            var_offset = list(message.var_offset)
+            var_shape = list(message.var_shape)
+        self.full_name = full_name
+        self.full_shape = full_shape
+        self.var_offset = var_offset
+        self.var_shape = var_shape
+
+    @property
+    def spec(self) -> str:
+        """ "full shape offset,length:offset,length" as the save ops take it."""
+        full = " ".join([str(d) for d in self.full_shape]) + " "
+        parts = [f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape)]
+        return full + ":".join(parts)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The SaveSliceInfoDef message; None where it lies outside of export_scope."""
+        from headrace.formats.proto.variable_pb2 import SaveSliceInfoDef
+
+        name = self.full_name or ""
+        if export_scope is not None and not name.startswith(export_scope):
+            return None
+        return SaveSliceInfoDef(
+            full_name=scope_names.strip_name_scope(name, export_scope),
+            full_shape=self.full_shape,
+            var_offset=self.var_offset,
+            var_shape=self.var_shape,
+        )
+
+
+Variable.SaveSliceInfo = SaveSliceInfo  # type: ignore[attr-defined]
+
+
+# ---- an initial value that reads other variables -------------------------------------------------
+
+
+def without_uninitialized(name: str, value: Tensor) -> Tensor:
+    """The same value, computed from the initialised values of the variables that it reads.
+
+    So variables may be initialised in any order, in one run.
+    """
+    return _rewritten(name, value, {}, 0)
+
+
+_STORAGE = ("Variable", "VariableV2", "VarHandleOp")
+
+
+def _rewritten(name: str, tensor: Tensor, done: dict[Operation, Any], depth: int) -> Tensor:
+    source = tensor.op
+    if not source.inputs and source.type not in _STORAGE:
+        return tensor
+    if source in done:
+        new = done[source]
+    else:
+        done[source] = source  # what goes round in a loop is left as it is
+        new = done[source] = _rewritten_op(name, source, done, depth + 1)
+    return tensor if new is source else new.outputs[tensor.value_index]
+
+
+def _rewritten_op(name: str, source: Operation, done: dict[Operation, Any], depth: int) -> Any:
+    if source.type in ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp"):
+        if source.type != "ReadVariableOp":
+            return source
+        found = _variable_of(source.inputs[0].op)
+        return source if found is None else found.initialized_value().op
+    if source.type in _STORAGE:
+        found = _variable_of(source)
+        if found is None or hasattr(found, "handle"):
+            return source
+        return found.initialized_value().op
+    if depth > 500:
+        return source
+    inputs = [_rewritten(name, t, done, depth) for t in source.inputs]
+    if all(a is b for a, b in zip(inputs, source.inputs)):
+        return source
+    graph = source.graph
+    kind = "Switch" if source.type == "RefSwitch" else source.type
+    new_name = f"{source.name}_{name}".replace(":", "_")
+    with graph.name_scope(None):
+        return graph.create_op(kind, inputs, name=new_name, attrs=source.node_def.attr)
+
+
+def _variable_of(storage: Operation) -> Any:
+    graph = storage.graph
+    for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
+        for variable in graph.get_collection(key):
+            if getattr(variable, "op", None) is storage:
+                return variable
+    return None
+
+
+# ---- conversion and operators --------------------------------------------------------------------
+
+
+def _to_tensor(
+    variable: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    if dtype is not None and not as_dtype(dtype).is_compatible_with(variable.dtype.base_dtype):
+        raise ValueError(
+            f"Incompatible type conversion requested to type '{as_dtype(dtype).name}' for "
+            f"variable of type '{variable.dtype.base_dtype.name}'"
+        )
+    if as_ref and isinstance(variable, RefVariable):
+        return variable._ref()
+    return variable.value()
+
+
+register_tensor_conversion_function(Variable, _to_tensor, 90)
+operators.overload(Variable)
+
+
+# ---- collections of variables --------------------------------------------------------------------
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables that are shared and saved."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables() -> list[Any]:
+    """The older name of global_variables."""
+    return global_variables()
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of this process only, which are not saved."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables that a model's inference needs."""
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables that optimizers change by default."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of which moving averages are kept."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Operation:
+    """An operation that initialises variables."""
+    from headrace.graph.ops.control_flow import group
+
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+initialize_variables = variables_initializer
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initialises the global variables."""
+    return variables_initializer(global_variables())
+
+
+initialize_all_variables = global_variables_initializer
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initialises the local variables."""
+    return variables_initializer(local_variables())
+
+
+initialize_local_variables = local_variables_initializer
+
+
+def is_variable_initialized(variable: Any) -> Tensor:
+    """Whether a variable has a value."""
+    return state.is_variable_initialized(variable)
+
+
+def assert_variables_initialized(var_list: Any = None) -> Operation | None:
+    """An operation that fails with FailedPreconditionError unless all variables have values."""
+    from headrace.graph.ops.control_flow import group
+
+    if var_list is None:
+        var_list = global_variables() + local_variables()
+    if not var_list:
+        return None
+    return group(*[v.value() for v in var_list], name="assert_initialized")
+
+
+def report_uninitialized_variables(
+    var_list: Any = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """A string vector: the names of the variables that have no value."""
+    if var_list is None:
+        var_list = global_variables() + local_variables()
+        if not var_list:
+            var_list = [
+                o for o in get_default_graph().get_operations() if o.type in _STORAGE
+            ]
+    graph = get_default_graph()
+    with name_scope(name):
+        if not var_list:
+            return convert_to_tensor([], as_dtype("string"))
+        with graph.device("/cpu:0"):
+            flags = [_flag(v) for v in var_list]
+            missing = op("LogicalNot", op("Pack", flags))
+            names = convert_to_tensor(
+                [v.name.partition(":")[0] for v in var_list], as_dtype("string")
+            )
+            where = op("Reshape", op("Where", missing), [-1])
+            return op("GatherV2", names, where, 0, name="Gather")
+
+
+def _flag(variable: Any) -> Tensor:
+    if isinstance(variable, Operation):
+        kind = "VarIsInitializedOp" if variable.type == "VarHandleOp" else "IsVariableInitialized"
+        return op(kind, variable.outputs[0])
+    return state.is_variable_initialized(variable)
