@@ -1,0 +1,54 @@
+"""Python functions as operations: py_func. They run in the process that built the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.formats import callables
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.graph import get_default_graph
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import no_gradient
+
+
+def py_func(
+    func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None  # noqa: N803
+) -> Any:
+    """An operation that calls a Python function on the values of tensors.
+
+    Args:
+      func: takes one array for each input; returns one array, or a list of them.
+      inp: tensors.
+      Tout: type, or list of types, of what it returns.
+      stateful: whether two calls on equal inputs may differ.
+    Returns: a tensor, or a list of tensors, as Tout is; the Operation for an empty list.
+    """
+    is_list = isinstance(Tout, (list, tuple))
+    types = [as_dtype(t) for t in (Tout if is_list else [Tout])]
+
+    def call(*arrays: Any) -> list[Any]:
+        result = func(*arrays)
+        if result is None:
+            result = []
+        elif not isinstance(result, (list, tuple)) or not is_list:
+            result = [result]
+        return list(result)  # the kernel checks number and types against Tout
+
+    token = callables.register(call)
+    # The graph owns the function: the registry keeps it only as long as the graph does.
+    get_default_graph()._keep_alive.append(call)
+    kind = "PyFunc" if stateful else "PyFuncStateless"
+    outputs = op(kind, list(inp), token=token, Tout=types, name=name)
+    if not types:
+        return outputs[0].op if outputs else get_default_graph()._ops[-1]
+    return outputs if is_list else outputs[0]
+
+
+def numpy_function(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: Any = None) -> Any:  # noqa: N803
+    """The same as py_func."""
+    return py_func(func, inp, Tout, stateful, name)
+
+
+no_gradient("PyFunc", "a Python function has no gradient of its own")
+no_gradient("PyFuncStateless", "a Python function has no gradient of its own")
