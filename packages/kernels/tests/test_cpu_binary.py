@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from headrace.formats.errors import InvalidArgumentError
 from kernel_harness import PreparedKernel, run_kernel
 from kernel_harness.samples import (
     COMPLEXES,
@@ -17,6 +16,8 @@ from kernel_harness.samples import (
     is_float,
     sample,
 )
+
+from headrace.formats.errors import InvalidArgumentError
 
 SHAPES = [
     ((), ()),

@@ -7,8 +7,16 @@ import itertools
 import numpy as np
 import pytest
 from kernel_harness import run_kernel
-from kernel_harness.samples import COMPLEXES, FLOATS, INTEGERS, NUMBERS, REALS, assert_near
-from kernel_harness.samples import is_float, sample
+from kernel_harness.samples import (
+    COMPLEXES,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    REALS,
+    assert_near,
+    is_float,
+    sample,
+)
 
 from headrace.formats.errors import InvalidArgumentError
 

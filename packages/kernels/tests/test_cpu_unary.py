@@ -157,7 +157,8 @@ def test_classification(dtype):
 def test_parts_of_complex_numbers(dtype):
     x = sample((3, 65), dtype)
     real = "float32" if name_of(dtype) == "complex64" else "float64"
-    for op, f in [("Real", np.real), ("Imag", np.imag), ("Angle", np.angle), ("ComplexAbs", np.abs)]:
+    parts = {"Real": np.real, "Imag": np.imag, "Angle": np.angle, "ComplexAbs": np.abs}
+    for op, f in parts.items():
         assert_near(run_kernel(op, x, Tout=real), np.ascontiguousarray(f(x)), scale=2)
 
 

@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from headrace import formats
 from headrace.formats import dtypes, errors, op_catalogue
 
@@ -217,7 +218,7 @@ def live_buffers() -> int:
     return int(_driver.driver_live_buffers())
 
 
-# ---- arrays to tensors and back -----------------------------------------------------------------
+# ---- arrays to tensors and back --------------------------------------------------------------
 
 
 def _dtype_number(array: np.ndarray) -> int:
@@ -306,7 +307,7 @@ class Variable:
         _driver.driver_end_slot(self._slot)
 
 
-# ---- nodes -------------------------------------------------------------------------------------------
+# ---- nodes -----------------------------------------------------------------------------------
 
 
 def _split_inputs(signature: Any, inputs: Sequence[Any]) -> list[tuple[Any, list[Any]]]:
@@ -555,10 +556,9 @@ class PreparedKernel:
             )  # fmt: skip
         results = []
         for output in outputs[: self.n_outputs]:
-            if not code and output.dtype < REF and output.layout == 0 and output.dtype < RESOURCE or not code and output.dtype in (RESOURCE + 2, RESOURCE + 3):
-                results.append(_to_array(output))
-            else:
-                results.append(None)
+            readable = output.dtype < RESOURCE or RESOURCE + 1 < output.dtype < REF
+            whole = not code and output.layout == 0
+            results.append(_to_array(output) if readable and whole else None)
             if output.dtype < REF:
                 _driver.driver_release(output.owner)
         self._check(code, message.value)

@@ -18,14 +18,16 @@
 namespace hr {
 namespace {
 
-constexpr int64_t kBlock = 1024;     // elements folded in lanes of one partial result
+constexpr int64_t kBlock = 1024;     // elements folded into one partial result
 constexpr int64_t kChunk = 64 * 1024;  // elements of a full reduction per piece of work
 constexpr int64_t kColumns = 128;
-constexpr int kLanes = 32;
+
+enum Kind { kAdd, kMultiply, kMax, kMin, kAnd, kOr };
 
 // ---- what is folded --------------------------------------------------------------------------
 
 template <class T> struct SumOf {
+  static constexpr Kind kind = kAdd;
   using Acc = Compute<T>;
   using Total = std::conditional_t<std::is_same_v<Acc, float>, double, Acc>;
   static constexpr Acc start() { return Acc(0); }
@@ -52,6 +54,7 @@ template <class T> struct NormOf : SumOf<T> {
   }
 };
 template <class T> struct ProductOf {
+  static constexpr Kind kind = kMultiply;
   using Acc = Compute<T>;
   using Total = Acc;
   static constexpr Acc start() { return Acc(1); }
@@ -60,6 +63,7 @@ template <class T> struct ProductOf {
   static T finish(Total total, int64_t) { return T(total); }
 };
 template <class T> struct MaxOf {
+  static constexpr Kind kind = kMax;
   using Acc = Compute<T>;
   using Total = Acc;
   static constexpr Acc start() {
@@ -71,6 +75,7 @@ template <class T> struct MaxOf {
   static T finish(Total total, int64_t) { return T(total); }
 };
 template <class T> struct MinOf {
+  static constexpr Kind kind = kMin;
   using Acc = Compute<T>;
   using Total = Acc;
   static constexpr Acc start() {
@@ -82,6 +87,7 @@ template <class T> struct MinOf {
   static T finish(Total total, int64_t) { return T(total); }
 };
 template <class T> struct AllOf {
+  static constexpr Kind kind = kAnd;
   using Acc = uint8_t;
   using Total = uint8_t;
   static constexpr Acc start() { return 1; }
@@ -90,6 +96,7 @@ template <class T> struct AllOf {
   static T finish(Total total, int64_t) { return total != 0; }
 };
 template <class T> struct AnyOf {
+  static constexpr Kind kind = kOr;
   using Acc = uint8_t;
   using Total = uint8_t;
   static constexpr Acc start() { return 0; }
@@ -100,21 +107,65 @@ template <class T> struct AnyOf {
 
 // ---- loops ---------------------------------------------------------------------------------------
 
+// A reduction that may be reassociated: the compiler keeps several partial results in vectors.
 template <class Op, class T> HR_INLINE typename Op::Acc fold_lanes(const T* x, int64_t n) {
   using Acc = typename Op::Acc;
-  Acc result = Op::start();
-  int64_t i = 0;
-  if (n >= kLanes) {
-    Acc lanes[kLanes];
-    for (int l = 0; l < kLanes; ++l) lanes[l] = Op::load(x[l]);
-    for (i = kLanes; i + kLanes <= n; i += kLanes)
-      for (int l = 0; l < kLanes; ++l) lanes[l] = Op::fold(lanes[l], Op::load(x[i + l]));
-    for (int half = kLanes / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) lanes[l] = Op::fold(lanes[l], lanes[l + half]);
-    result = lanes[0];
+  Acc r = Op::start();
+  if constexpr (is_complex<Acc>) {
+    typename Acc::value_type re = r.real(), im = r.imag();
+    if constexpr (Op::kind == kAdd) {
+#pragma omp simd reduction(+ : re, im)
+      for (int64_t i = 0; i < n; ++i) {
+        const Acc v = Op::load(x[i]);
+        re += v.real();
+        im += v.imag();
+      }
+      return Acc(re, im);
+    } else {
+      for (int64_t i = 0; i < n; ++i) r = Op::fold(r, Op::load(x[i]));
+    }
+  } else if constexpr (Op::kind == kAdd) {
+    // Unsigned, so that integers wrap around.
+    using Sum = typename std::conditional_t<std::is_integral_v<Acc>, std::make_unsigned<Acc>,
+                                            Type<Acc>>::type;
+    Sum sum = Sum(r);
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; ++i) sum += Sum(Op::load(x[i]));
+    r = Acc(sum);
+  } else if constexpr (Op::kind == kMultiply) {
+    if constexpr (std::is_floating_point_v<Acc>) {
+#pragma omp simd reduction(* : r)
+      for (int64_t i = 0; i < n; ++i) r *= Op::load(x[i]);
+    } else {
+      for (int64_t i = 0; i < n; ++i) r = Op::fold(r, Op::load(x[i]));
+    }
+  } else if constexpr (Op::kind == kMax || Op::kind == kMin) {
+    // NaN loses every comparison: it is looked for beside, and put in at the end.
+    int32_t nan = 0;
+    if constexpr (Op::kind == kMax) {
+#pragma omp simd reduction(max : r) reduction(| : nan)
+      for (int64_t i = 0; i < n; ++i) {
+        const Acc v = Op::load(x[i]);
+        r = v > r ? v : r;
+        nan |= v != v;
+      }
+    } else {
+#pragma omp simd reduction(min : r) reduction(| : nan)
+      for (int64_t i = 0; i < n; ++i) {
+        const Acc v = Op::load(x[i]);
+        r = v < r ? v : r;
+        nan |= v != v;
+      }
+    }
+    if (nan) r = std::numeric_limits<Acc>::quiet_NaN();
+  } else if constexpr (Op::kind == kAnd) {
+#pragma omp simd reduction(& : r)
+    for (int64_t i = 0; i < n; ++i) r &= Op::load(x[i]);
+  } else {
+#pragma omp simd reduction(| : r)
+    for (int64_t i = 0; i < n; ++i) r |= Op::load(x[i]);
   }
-  for (; i < n; ++i) result = Op::fold(result, Op::load(x[i]));
-  return result;
+  return r;
 }
 
 template <class Op, class T>
