@@ -1,4 +1,4 @@
-"""The peer mark, TensorFlow, and small C programs that use the headers as any package would."""
+"""TensorFlow for the peer tests, and small C programs that use the headers as any package would."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ import pytest
 SOURCES = Path(__file__).parent / "native"
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "peer: needs TensorFlow; run by -m peer")
-
-
-def pytest_collection_modifyitems(config, items):
-    if config.option.markexpr:
-        return
-    peer = [item for item in items if item.get_closest_marker("peer")]
-    if peer:
-        config.hook.pytest_deselected(items=peer)
-        items[:] = [item for item in items if item not in peer]
 
 
 @pytest.fixture

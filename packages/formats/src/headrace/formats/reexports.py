@@ -14,6 +14,7 @@ _HOME = {
     "RecordWriter": "record_file",
     "BundleReader": "checkpoint_bundle",
     "BundleWriter": "checkpoint_bundle",
+    "merge_bundles": "bundle_merge",
     "EventFileReader": "event_file",
     "EventFileWriter": "event_file",
     "find_service": "services",

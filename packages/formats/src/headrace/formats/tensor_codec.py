@@ -13,6 +13,7 @@ from headrace.formats import dtypes
 from headrace.formats.dtypes import DType
 from headrace.formats.errors import InvalidArgumentError, ResourceExhaustedError
 from headrace.formats.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from headrace.formats.proto.types_pb2 import DataType
 
 # What a message that repeats its last value may grow to; protobuf bounds all others.
 MAX_EXPANDED_BYTES = 2**31 - 1
@@ -81,7 +82,8 @@ def make_tensor_proto(
     else:
         dims = tuple(int(d) for d in shape)
         _check_values_fit(array, dims, verify_shape)
-    proto = TensorProto(dtype=found.as_datatype_enum, tensor_shape=make_shape_proto(dims))
+    number: Any = found.as_datatype_enum  # the stubs want the enum's own type
+    proto = TensorProto(dtype=number, tensor_shape=make_shape_proto(dims))
     _encode(proto, array.reshape(-1), found, math.prod(dims))
     return proto
 
@@ -147,7 +149,7 @@ def shape_from_proto(proto: Any) -> tuple[int | None, ...] | None:
     """
     if proto.unknown_rank:
         return None
-    sizes = []
+    sizes: list[int | None] = []
     for d in proto.dim:
         if d.size < -1:
             raise _invalid(f"dimension {len(sizes)} of the shape is {d.size}")
@@ -162,16 +164,26 @@ def _invalid(text: str) -> InvalidArgumentError:
 # Encoding
 
 
+def _scalar_of(number: Any, **values: Any) -> TensorProto:
+    return TensorProto(dtype=number, tensor_shape=TensorShapeProto(), **values)
+
+
 def _scalar_proto(value: Any) -> TensorProto | None:
     kind = type(value)
     if kind is float:
         if abs(value) <= 3.4028235677973366e38 or not math.isfinite(value):
-            return TensorProto(dtype=1, tensor_shape=TensorShapeProto(), float_val=(value,))
+            return TensorProto(
+                dtype=DataType.DT_FLOAT, tensor_shape=TensorShapeProto(), float_val=(value,)
+            )
     elif kind is int:
         if -(2**31) <= value < 2**31:
-            return TensorProto(dtype=3, tensor_shape=TensorShapeProto(), int_val=(value,))
+            return TensorProto(
+                dtype=DataType.DT_INT32, tensor_shape=TensorShapeProto(), int_val=(value,)
+            )
     elif kind is bool:
-        return TensorProto(dtype=10, tensor_shape=TensorShapeProto(), bool_val=(value,))
+        return TensorProto(
+            dtype=DataType.DT_BOOL, tensor_shape=TensorShapeProto(), bool_val=(value,)
+        )
     return None
 
 

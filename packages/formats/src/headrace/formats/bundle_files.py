@@ -1,0 +1,170 @@
+"""Names of a bundle's files, and how they come to bear them all at once."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import socket
+import time
+
+from google.protobuf.message import DecodeError
+
+from headrace.formats.errors import OpError
+from headrace.formats.proto.bundle_pb2 import BundleEntryProto, BundleHeaderProto
+from headrace.formats.sorted_table import TableReader, TableWriter
+
+VERSION = 1
+_STALE_AFTER_S = 600
+_numbers = itertools.count()
+
+
+def index_path(prefix: str | os.PathLike[str]) -> str:
+    """Returns the name of a bundle's index file."""
+    return os.fspath(prefix) + ".index"
+
+
+def shard_path(prefix: str | os.PathLike[str], shard: int, shards: int) -> str:
+    """Returns the name of one of a bundle's data files."""
+    return f"{os.fspath(prefix)}.data-{shard:05d}-of-{shards:05d}"
+
+
+def bundle_exists(prefix: str | os.PathLike[str]) -> bool:
+    """Whether there is a bundle of this prefix."""
+    return os.path.exists(index_path(prefix))
+
+
+def bundle_files(prefix: str | os.PathLike[str]) -> list[str]:
+    """Returns the paths of all files that belong to a prefix, the index first."""
+    prefix = os.fspath(prefix)
+    folder, stem = os.path.split(prefix)
+    pattern = re.compile(re.escape(stem) + r"\.data-\d{5,}-of-\d{5,}\Z")
+    try:
+        names = sorted(n for n in os.listdir(folder or ".") if pattern.match(n))
+    except FileNotFoundError:
+        names = []
+    index = [index_path(prefix)] if bundle_exists(prefix) else []
+    return index + [os.path.join(folder, name) for name in names]
+
+
+def publish(
+    prefix: str,
+    temporary: str,
+    shards: list[str],
+    entries: dict[bytes, BundleEntryProto],
+    sync: bool,
+) -> None:
+    """Names shards and index by the prefix; the index's rename is what makes the bundle.
+
+    Args:
+      prefix: the bundle's.
+      temporary: a name that `temporary_name` gave; the index is written there first.
+      shards: paths of the data files, in order of shard_id.
+      entries: the index's content, but for the header.
+      sync: have the disk confirm each stage before the next.
+    """
+    older = bundle_files(prefix)
+    count = _shard_count(prefix, len(shards))
+    for number in range(len(shards), count):  # none of the tensors is in these
+        shards.append(f"{temporary}.data-{number:05d}")
+        with open(shards[-1], "wb"):
+            pass
+    header = BundleHeaderProto(num_shards=count, endianness=BundleHeaderProto.LITTLE)
+    header.version.producer = VERSION
+    index = temporary + ".index"
+    with open(index, "wb") as file:
+        table = TableWriter(file)
+        table.add(b"", header.SerializeToString(deterministic=True))
+        for key in sorted(entries):
+            table.add(key, entries[key].SerializeToString(deterministic=True))
+        table.finish()
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+    names = [shard_path(prefix, number, count) for number in range(count)]
+    for path, name in zip(shards, names, strict=True):
+        os.replace(path, name)
+    folder = os.path.dirname(prefix) or "."
+    if sync:
+        _sync_folder(folder)
+    os.replace(index, index_path(prefix))
+    if sync:
+        _sync_folder(folder)
+    kept = {index_path(prefix), *names}
+    for path in older:
+        if path not in kept:
+            remove(path)
+
+
+def _shard_count(prefix: str, wanted: int) -> int:
+    """The number of shards to name; never that of the bundle which it replaces, since the two
+    would then share file names before the index says which of them counts."""
+    if not bundle_exists(prefix):
+        return wanted
+    try:
+        header = TableReader.open(index_path(prefix)).get(b"") or b""
+        taken = BundleHeaderProto.FromString(header).num_shards
+    except (OpError, DecodeError):
+        return wanted  # damaged already
+    return wanted + 1 if taken == wanted else wanted
+
+
+def temporary_name(prefix: str) -> str:
+    """Returns a name to write a bundle's files under until they are whole."""
+    return f"{prefix}.tmp-{socket.gethostname()}-{os.getpid()}-{next(_numbers)}"
+
+
+def remove_stale_temporaries(folder: str) -> None:
+    """Removes what writers of this host left that were killed a while ago."""
+    pattern = re.compile(rf"\.tmp-{re.escape(socket.gethostname())}-(\d+)-\d+\.(index|data-\d+)\Z")
+    for name in os.listdir(folder):
+        match = pattern.search(name)
+        if match is None or _is_alive(int(match.group(1))):
+            continue
+        path = os.path.join(folder, name)
+        try:
+            if time.time() - os.stat(path).st_mtime > _STALE_AFTER_S:
+                os.remove(path)
+        except OSError:
+            pass  # somebody else was faster
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def link_or_copy(origin: str, path: str) -> None:
+    """Gives a file a second name, or a second copy where that cannot be."""
+    try:
+        os.link(origin, path)
+    except OSError:  # another file system, or one without hard links
+        import shutil
+
+        shutil.copyfile(origin, path)
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+
+
+def _sync_folder(folder: str) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows has no folders to sync
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: str) -> None:
+    """Removes a file if it is there."""
+    try:
+        os.remove(path)
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,557 @@
+"""Checkpoints: tensors by name, in TensorFlow's V2 bundle format.
+
+A bundle PREFIX is an index file PREFIX.index, a sorted table of BundleEntryProto by tensor name,
+and data shards PREFIX.data-00000-of-00001, … that hold the bytes. A bundle comes into being, or
+takes the place of an older one, by one rename of the index file; `finish` keeps the older one's
+shards until then, so that a writer killed at any moment leaves the older one whole.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from headrace.formats import dtypes
+from headrace.formats.bundle_files import (
+    VERSION,
+    index_path,
+    publish,
+    remove,
+    remove_stale_temporaries,
+    shard_path,
+    temporary_name,
+)
+from headrace.formats.dtypes import DType
+from headrace.formats.errors import (
+    AlreadyExistsError,
+    DataLossError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnimplementedError,
+)
+from headrace.formats.masked_crc import crc32c, mask
+from headrace.formats.ordered_code import encode_slice_key, is_slice_key
+from headrace.formats.proto.bundle_pb2 import BundleEntryProto, BundleHeaderProto
+from headrace.formats.proto.tensor_pb2 import TensorSliceProto
+from headrace.formats.sorted_table import TableReader
+from headrace.formats.string_tensor import decode_strings, encode_strings
+from headrace.formats.tensor_codec import MAX_RANK, make_shape_proto
+from headrace.formats.tensor_slice import extents_of, normal_extents, slice_proto
+
+# Tensors begin at multiples of this, so that a memory map of them is aligned.
+_ALIGNMENT = 64
+
+
+class BundleWriter:
+    """Writes a bundle; nothing of it is seen under its prefix before `finish`.
+
+    Args:
+      prefix: path of the bundle; its folder is made if need be.
+      max_shard_bytes: a further shard is begun where the current one would pass this.
+      sync: have the disk confirm the data before the index names it.
+    """
+
+    def __init__(
+        self,
+        prefix: str | os.PathLike[str],
+        max_shard_bytes: int | None = None,
+        sync: bool = True,
+    ) -> None:
+        self.prefix = os.fspath(prefix)
+        self._folder = os.path.dirname(self.prefix) or "."
+        os.makedirs(self._folder, exist_ok=True)
+        remove_stale_temporaries(self._folder)
+        self._max_shard_bytes = max_shard_bytes
+        self._sync = sync
+        self._temporary = temporary_name(self.prefix)
+        self._entries: dict[bytes, BundleEntryProto] = {}
+        self._shards: list[str] = []
+        self._file: BinaryIO | None = None
+        self._position = 0
+        self._open_shard()
+
+    def add(self, name: str, value: Any) -> None:
+        """Writes a whole tensor.
+
+        Args:
+          name: key to read it by; not empty.
+          value: array, or anything that NumPy makes one of; strings as bytes or str.
+        Raises: AlreadyExistsError for a name given before; InvalidArgumentError for an empty
+          name; UnimplementedError for resources and variants.
+        """
+        array, dtype = _checked_array(name, value)
+        key = name.encode("utf-8")
+        if key in self._entries:
+            raise AlreadyExistsError(None, None, f"{self.prefix}: {name!r} is there already")
+        self._entries[key] = self._write(array, dtype)
+
+    def add_slice(
+        self,
+        name: str,
+        full_shape: Sequence[int],
+        starts: Sequence[int],
+        lengths: Sequence[int],
+        value: Any,
+    ) -> None:
+        """Writes a part of a partitioned tensor; its other parts may come from other writers.
+
+        Args:
+          name: the whole tensor's.
+          full_shape: the whole tensor's.
+          starts: first index of the part in each dimension.
+          lengths: size of the part in each dimension; -1 for all of it.
+          value: [lengths] the part.
+        Raises: InvalidArgumentError where the part does not fit; else as `add`.
+        """
+        array, dtype = _checked_array(name, value)
+        full = tuple(int(d) for d in full_shape)
+        extents = normal_extents(name, full, starts, lengths)
+        sizes = tuple(full[i] if n < 0 else n for i, (_, n) in enumerate(extents))
+        if array.shape != sizes:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{self.prefix}: slice of {name!r} is {list(sizes)}, its value {list(array.shape)}",
+            )
+        key = name.encode("utf-8")
+        whole = self._entries.get(key)
+        if whole is None:
+            whole = BundleEntryProto(dtype=_enum(dtype), shape=make_shape_proto(full))
+        elif not whole.slices or _dims(whole.shape) != full or whole.dtype != int(dtype):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{self.prefix}: slices of {name!r} disagree about its shape or dtype: "
+                f"{_dims(whole.shape)} and {full}",
+            )
+        slice_key = encode_slice_key(name, extents)
+        if slice_key in self._entries:
+            raise AlreadyExistsError(
+                None, None, f"{self.prefix}: slice {extents} of {name!r} is there already"
+            )
+        self._entries[slice_key] = self._write(array, dtype)
+        whole.slices.append(slice_proto(extents))
+        self._entries[key] = whole
+
+    def finish(self) -> None:
+        """Puts the bundle in place of an older one of the prefix, all at once."""
+        self._close_shard()
+        try:
+            publish(self.prefix, self._temporary, self._shards, self._entries, self._sync)
+        except BaseException:
+            self.abort()
+            raise
+        self._shards = []
+
+    def abort(self) -> None:
+        """Drops what was written; an older bundle of the prefix stays as it was."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        for path in [*self._shards, self._temporary + ".index"]:
+            remove(path)
+        self._shards = []
+
+    def __enter__(self) -> BundleWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.abort()
+
+    def _open_shard(self) -> None:
+        path = f"{self._temporary}.data-{len(self._shards):05d}"
+        self._file = open(path, "wb")
+        self._shards.append(path)
+        self._position = 0
+
+    def _close_shard(self) -> None:
+        if self._file is None:
+            raise InvalidArgumentError(None, None, f"{self.prefix}: the writer is finished")
+        self._file.flush()
+        if self._sync:
+            os.fsync(self._file.fileno())
+        self._file.close()
+        self._file = None
+
+    def _write(self, array: np.ndarray, dtype: DType) -> BundleEntryProto:
+        parts: Sequence[Any]
+        if dtype is dtypes.string:
+            parts, crc = encode_strings(array)
+            size = sum(map(len, parts))
+        else:
+            data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            parts, crc, size = [data], crc32c(data), data.nbytes
+        full = self._max_shard_bytes
+        if full is not None and self._position and self._position + size > full:
+            self._close_shard()
+            self._open_shard()
+        if self._file is None:
+            raise InvalidArgumentError(None, None, f"{self.prefix}: the writer is finished")
+        padding = -self._position % _ALIGNMENT if dtype is not dtypes.string else 0
+        if padding and size:
+            self._file.write(bytes(padding))
+            self._position += padding
+        entry = BundleEntryProto(
+            dtype=_enum(dtype),
+            shape=make_shape_proto(array.shape),
+            shard_id=len(self._shards) - 1,
+            offset=self._position,
+            size=size,
+            crc32c=mask(crc),
+        )
+        for part in parts:
+            self._file.write(part)
+        self._position += size
+        return entry
+
+
+class BundleReader:
+    """Reads a bundle; its data is mapped into memory, not copied, until it is asked for.
+
+    Args:
+      prefix: path of the bundle.
+      verify: check the CRC of each tensor that is read.
+    Raises: NotFoundError if there is none; DataLossError, with path and offset, if its index is
+      damaged; InvalidArgumentError if it needs a newer reader.
+    """
+
+    def __init__(self, prefix: str | os.PathLike[str], verify: bool = True) -> None:
+        self.prefix = os.fspath(prefix)
+        self._verify = verify
+        self._index_path = index_path(self.prefix)
+        self._maps: dict[int, Any] = {}
+        self._parsed: dict[bytes, BundleEntryProto] = {}
+        if not os.path.exists(self._index_path):
+            raise NotFoundError(
+                None,
+                None,
+                f"{self.prefix}: no checkpoint of this name; {self._index_path} is missing",
+                path=self._index_path,
+            )
+        self._table = dict(TableReader.open(self._index_path).items())
+        header = self._parse(BundleHeaderProto, self._table.pop(b"", None), "its header")
+        if header.version.min_consumer > VERSION:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{self._index_path}: needs a reader of version {header.version.min_consumer}, "
+                f"this one is {VERSION}",
+                path=self._index_path,
+            )
+        self.num_shards = header.num_shards
+        self._swap = header.endianness == BundleHeaderProto.BIG
+
+    def names(self) -> list[str]:
+        """Returns the names of all tensors, sorted; a partitioned one counts once."""
+        return [self._name(key) for key in self._table if not is_slice_key(key)]
+
+    def __contains__(self, name: str) -> bool:
+        return name.encode("utf-8") in self._table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Returns a tensor's shape, the whole one's if partitioned. Raises: as `read`."""
+        return self._checked_shape(self._entry(name), name)
+
+    def dtype(self, name: str) -> DType:
+        """Returns a tensor's dtype. Raises: as `read`."""
+        return self._checked_dtype(self._entry(name), name)
+
+    def read(self, name: str, copy: bool = True) -> np.ndarray:
+        """Reads a tensor, putting it together if it is partitioned.
+
+        Args:
+          name: as in `names`.
+          copy: False for a read-only view of the file where that is possible.
+        Returns: array of the tensor's shape; strings as an object array of bytes.
+        Raises: NotFoundError for an unknown name; DataLossError, with path and offset, for
+          missing or damaged bytes and for an entry that makes no sense.
+        """
+        entry = self._entry(name)
+        if entry.slices:
+            shape = self._checked_shape(entry, name)
+            return self._assemble(name, entry, [(0, n) for n in shape])
+        return self._read_entry(entry, name, copy)
+
+    def read_slice(self, name: str, starts: Sequence[int], lengths: Sequence[int]) -> np.ndarray:
+        """Reads a part of a tensor, however it is stored.
+
+        Args:
+          name: as in `names`.
+          starts: first index in each dimension.
+          lengths: size in each dimension; -1 for all.
+        Raises: InvalidArgumentError if the part does not fit; else as `read`.
+        """
+        entry = self._entry(name)
+        shape = self._checked_shape(entry, name)
+        extents = normal_extents(name, shape, starts, lengths)
+        region = [(s, shape[i] if n < 0 else n) for i, (s, n) in enumerate(extents)]
+        if entry.slices:
+            return self._assemble(name, entry, region)
+        whole = self._read_entry(entry, name, copy=False)
+        return whole[tuple(slice(s, s + n) for s, n in region)].copy()
+
+    def slices(self, name: str) -> list[list[tuple[int, int]]]:
+        """Returns (start, length) per dimension of each stored part; none for a whole tensor."""
+        entry = self._entry(name)
+        return [extents_of(s, self._checked_shape(entry, name)) for s in entry.slices]
+
+    def close(self) -> None:
+        """Lets go of the files; views that `read` gave stay good."""
+        self._maps.clear()
+
+    def __enter__(self) -> BundleReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def entries(self) -> Iterator[tuple[bytes, BundleEntryProto]]:
+        """Yields all entries with their keys, slices too, as they are stored."""
+        for key in self._table:
+            yield key, self._entry_at(key, self._name(key))
+
+    def _entry(self, name: str) -> BundleEntryProto:
+        key = name.encode("utf-8")
+        if key not in self._table:
+            raise NotFoundError(
+                None,
+                None,
+                f"{self.prefix}: no tensor {name!r} in this checkpoint; it has {len(self._table)}",
+                path=self._index_path,
+            )
+        return self._entry_at(key, name)
+
+    def _entry_at(self, key: bytes, name: str) -> BundleEntryProto:
+        found = self._parsed.get(key)
+        if found is None:
+            found = self._parse(BundleEntryProto, self._table.get(key), f"the entry of {name!r}")
+            self._parsed[key] = found
+        return found
+
+    def _parse(self, message: Any, data: bytes | None, what: str) -> Any:
+        if data is None:
+            raise self._lost(self._index_path, 0, f"{what} is missing")
+        try:
+            return message.FromString(data)
+        except DecodeError:
+            raise self._lost(self._index_path, 0, f"{what} is damaged") from None
+
+    def _name(self, key: bytes) -> str:
+        try:
+            return key.decode("utf-8")
+        except UnicodeDecodeError:
+            if is_slice_key(key):
+                return repr(key)
+            raise self._lost(self._index_path, 0, f"the name {key!r} is damaged") from None
+
+    def _checked_dtype(self, entry: BundleEntryProto, name: str) -> DType:
+        try:
+            return dtypes.as_dtype(entry.dtype).base_dtype
+        except TypeError:
+            raise self._lost(
+                self._index_path, 0, f"the entry of {name!r} has unknown dtype {entry.dtype}"
+            ) from None
+
+    def _checked_shape(self, entry: BundleEntryProto, name: str) -> tuple[int, ...]:
+        dims = _dims(entry.shape)
+        if (
+            entry.shape.unknown_rank
+            or len(dims) > MAX_RANK
+            or any(d < 0 for d in dims)
+            or math.prod(max(d, 1) for d in dims) >= 2**59
+        ):
+            raise self._lost(
+                self._index_path, 0, f"the entry of {name!r} has impossible shape {list(dims)}"
+            )
+        return dims
+
+    def _read_entry(self, entry: BundleEntryProto, name: str, copy: bool) -> np.ndarray:
+        dims = self._checked_shape(entry, name)
+        dtype = self._checked_dtype(entry, name)
+        if dtype.size == 0 and dtype is not dtypes.string:
+            raise UnimplementedError(
+                None, None, f"{self.prefix}: {name!r} is a {dtype.name}, which cannot be read"
+            )
+        count = math.prod(dims)
+        path, data = self._bytes(entry, name)
+        if dtype is dtypes.string:
+            try:
+                strings, crc = decode_strings(data, count)
+            except ValueError as error:
+                raise self._lost(path, entry.offset, f"strings of {name!r}: {error}") from None
+            self._check_crc(path, entry, name, crc)
+            return strings.reshape(dims)
+        if entry.size != count * dtype.size:
+            raise self._lost(
+                path,
+                entry.offset,
+                f"{name!r} has {entry.size} bytes but {dtype.name} {list(dims)} takes "
+                f"{count * dtype.size}",
+            )
+        if self._verify:
+            self._check_crc(path, entry, name, crc32c(data))
+        array = np.frombuffer(data, np.dtype(dtype.as_numpy_dtype), count) if count else None
+        if array is None:
+            return np.empty(dims, dtype.as_numpy_dtype)
+        if self._swap:
+            array, copy = array.byteswap(), False
+        return (array.copy() if copy else array).reshape(dims)
+
+    def _check_crc(self, path: str, entry: BundleEntryProto, name: str, crc: int) -> None:
+        if self._verify and mask(crc) != entry.crc32c:
+            raise self._lost(
+                path,
+                entry.offset,
+                f"{name!r} has CRC {mask(crc):#010x} but {entry.crc32c:#010x} is stored",
+            )
+
+    def _bytes(self, entry: BundleEntryProto, name: str) -> tuple[str, memoryview]:
+        path = shard_path(self.prefix, entry.shard_id, self.num_shards)
+        if not 0 <= entry.shard_id < self.num_shards:
+            raise self._lost(
+                self._index_path, 0, f"{name!r} is in shard {entry.shard_id} of {self.num_shards}"
+            )
+        mapped = self._maps.get(entry.shard_id)
+        if mapped is None:
+            try:
+                with open(path, "rb") as file:
+                    size = os.fstat(file.fileno()).st_size
+                    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+            except FileNotFoundError:
+                raise self._lost(path, 0, f"the shard that holds {name!r} is missing") from None
+            self._maps[entry.shard_id] = mapped
+        end = entry.offset + entry.size
+        if entry.offset < 0 or entry.size < 0 or end > len(mapped):
+            raise self._lost(
+                path,
+                entry.offset,
+                f"{name!r} should lie in bytes {entry.offset} to {end} of {len(mapped)}; "
+                "the file is cut off",
+            )
+        return path, memoryview(mapped)[entry.offset : end]
+
+    def _assemble(
+        self, name: str, entry: BundleEntryProto, region: list[tuple[int, int]]
+    ) -> np.ndarray:
+        """Copies what overlaps the region out of each stored slice."""
+        dims = self._checked_shape(entry, name)
+        dtype = self._checked_dtype(entry, name)
+        # First find out whether the slices are really there, so that a hostile shape takes no
+        # memory.
+        wanted = math.prod(n for _, n in region)
+        if not wanted:
+            return np.empty([n for _, n in region], dtype.as_numpy_dtype)
+        covered = 0
+        overlaps = []
+        for proto in entry.slices:
+            extents = extents_of(proto, dims)
+            if len(extents) != len(dims) or any(
+                s < 0 or n < 0 or s + n > d for (s, n), d in zip(extents, dims, strict=True)
+            ):
+                raise self._lost(
+                    self._index_path, 0, f"slice {extents} of {name!r} does not fit {list(dims)}"
+                )
+            part = [
+                (max(s, rs), min(s + n, rs + rn))
+                for (s, n), (rs, rn) in zip(extents, region, strict=True)
+            ]
+            if any(low >= high for low, high in part):
+                continue
+            stored = self._read_slice_entry(name, proto, extents, dims)
+            covered += math.prod(high - low for low, high in part)
+            overlaps.append((extents, part, stored))
+        if covered != wanted:
+            raise self._lost(
+                self._index_path,
+                0,
+                f"slices of {name!r} hold {covered} of the {wanted} elements asked for",
+            )
+        out = np.empty([n for _, n in region], dtype.as_numpy_dtype)
+        for extents, part, stored in overlaps:
+            to = tuple(
+                slice(low - rs, high - rs)
+                for (low, high), (rs, _) in zip(part, region, strict=True)
+            )
+            source = tuple(
+                slice(low - s, high - s) for (low, high), (s, _) in zip(part, extents, strict=True)
+            )
+            out[to] = stored[source]
+        return out
+
+    def _read_slice_entry(
+        self,
+        name: str,
+        proto: TensorSliceProto,
+        extents: list[tuple[int, int]],
+        dims: tuple[int, ...],
+    ) -> np.ndarray:
+        raw = [(e.start, e.length if e.HasField("length") else -1) for e in proto.extent]
+        stored = self._entry_at(encode_slice_key(name, raw), f"{name} {raw}")
+        expected = tuple(n for _, n in extents)
+        if self._checked_shape(stored, name) != expected:
+            raise self._lost(
+                self._index_path,
+                0,
+                f"slice {raw} of {name!r} has shape {list(_dims(stored.shape))}, "
+                f"not {list(expected)}",
+            )
+        return self._read_entry(stored, name, copy=False)
+
+    def _lost(self, path: str, offset: int, what: str) -> DataLossError:
+        return DataLossError(
+            None, None, f"{path}: at byte {offset}: {what}", path=path, offset=offset
+        )
+
+
+def _enum(dtype: DType) -> Any:
+    return dtype.as_datatype_enum  # the stubs want the enum's own type
+
+
+def _within(part: list[tuple[int, int]], origin: list[tuple[int, int]]) -> tuple[slice, ...]:
+    """The part, from low to high in each dimension, as seen from where origin starts."""
+    return tuple(
+        slice(low - start, high - start)
+        for (low, high), (start, _) in zip(part, origin, strict=True)
+    )
+
+
+def _checked_array(name: str, value: Any) -> tuple[np.ndarray, DType]:
+    if not name or name[0] == "\0":
+        raise InvalidArgumentError(
+            None, None, f"a tensor in a checkpoint needs a name, not {name!r}"
+        )
+    array = np.asarray(value)
+    if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
+        array = np.array(value, dtype=object)
+    dtype = dtypes.as_dtype(array.dtype)
+    if dtype is dtypes.string:
+        return array, dtype
+    native = np.dtype(dtype.as_numpy_dtype)
+    return array if array.dtype == native else array.astype(native), dtype
+
+
+def _dims(shape: Any) -> tuple[int, ...]:
+    return tuple(d.size for d in shape.dim)

@@ -1,0 +1,55 @@
+"""Byte strings that sort as the numbers and strings they hold: checkpoint keys of slices.
+
+Source: the OrderedCode library, as TensorFlow's checkpoints use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def encode_slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
+    """Returns the key under which a checkpoint has one slice of a tensor.
+
+    Args:
+      name: the tensor's.
+      extents: (start, length) per dimension; (0, -1) for a full one.
+    """
+    parts = [_unsigned(0), _string(name.encode("utf-8")), _unsigned(len(extents))]
+    for start, length in extents:
+        parts += (_signed(start), _signed(length))
+    return b"".join(parts)
+
+
+def is_slice_key(key: bytes) -> bool:
+    """Whether a checkpoint's key is a slice's; a tensor's name has no leading zero byte."""
+    return key[:1] == b"\0"
+
+
+def _unsigned(value: int) -> bytes:
+    size = (value.bit_length() + 7) // 8
+    return bytes((size,)) + value.to_bytes(size, "big")
+
+
+def _string(value: bytes) -> bytes:
+    # One pass, since the two escapes produce each other's bytes.
+    out = bytearray()
+    for byte in value:
+        out.append(byte)
+        if byte == 0:
+            out.append(0xFF)
+        elif byte == 0xFF:
+            out.append(0)
+    return bytes(out) + b"\0\1"
+
+
+def _signed(value: int) -> bytes:
+    magnitude = ~value if value < 0 else value
+    size = magnitude.bit_length() // 7 + 1
+    raw = bytearray(value.to_bytes(size + 1, "big", signed=True)[-size:])
+    # As many leading ones as there are bytes, turned over for negative numbers.
+    header = ((1 << size) - 1) << (16 - size)
+    raw[0] ^= header >> 8
+    if size > 1:
+        raw[1] ^= header & 0xFF
+    return bytes(raw)

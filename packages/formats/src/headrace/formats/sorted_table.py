@@ -1,0 +1,333 @@
+"""Sorted tables of keys and values, in LevelDB's format: the index file of a checkpoint.
+
+Entries lie in blocks, each key without the prefix that it shares with the one before; at restart
+points a key is whole. A block ends in the offsets of its restart points, and is followed by a byte
+that names its compression and a masked CRC. An index block names each data block by a
+key at or behind its last, and a footer of 48 bytes names the index block.
+
+Source: LevelDB, doc/table_format.md.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from headrace.formats.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnimplementedError,
+)
+from headrace.formats.masked_crc import crc32c, mask
+
+MAGIC = 0xDB4775248B80FB57
+FOOTER_BYTES = 48
+MAX_KEY_BYTES = 1 << 16
+# Keys may be this many times larger than the block they are unpacked from, and no more.
+_MAX_EXPANSION = 64
+_TRAILER_BYTES = 5
+_UNCOMPRESSED, _SNAPPY = 0, 1
+_U32 = struct.Struct("<I")
+
+
+class TableWriter:
+    """Writes a table; keys must come in increasing order.
+
+    Args:
+      file: where to write, at its start.
+      block_bytes: a block is closed when it has grown to this.
+      restart_interval: every so many keys one is stored whole.
+    """
+
+    def __init__(
+        self, file: BinaryIO, block_bytes: int = 1 << 18, restart_interval: int = 16
+    ) -> None:
+        self._file = file
+        self._block_bytes = block_bytes
+        self._block = _BlockBuilder(restart_interval)
+        self._index = _BlockBuilder(1)
+        self._offset = 0
+        self._last_key: bytes | None = None
+        # The handle of a closed block, until the next key shows how short its key may be.
+        self._pending = b""
+
+    def add(self, key: bytes, value: bytes) -> None:
+        """Appends an entry. Raises: InvalidArgumentError for a key out of order or too long."""
+        if self._last_key is not None and key <= self._last_key:
+            raise InvalidArgumentError(
+                None, None, f"table: key {key!r} does not follow {self._last_key!r}"
+            )
+        if len(key) > MAX_KEY_BYTES:
+            raise InvalidArgumentError(
+                None, None, f"table: a key of {len(key)} bytes is above {MAX_KEY_BYTES}"
+            )
+        if self._pending:
+            assert self._last_key is not None
+            self._index.add(_separator(self._last_key, key), self._pending)
+            self._pending = b""
+        self._block.add(key, value)
+        self._last_key = key
+        if self._block.size >= self._block_bytes:
+            self._close_block()
+
+    def finish(self) -> None:
+        """Writes what is left, the index and the footer; does not close the file."""
+        if self._block.size:
+            self._close_block()
+        if self._pending:
+            assert self._last_key is not None
+            self._index.add(_successor(self._last_key), self._pending)
+        meta = self._write(_BlockBuilder(1).finish())
+        index = self._write(self._index.finish())
+        handles = meta + index
+        self._file.write(handles.ljust(FOOTER_BYTES - 8, b"\0") + struct.pack("<Q", MAGIC))
+
+    def _close_block(self) -> None:
+        self._pending = self._write(self._block.finish())
+
+    def _write(self, block: bytes) -> bytes:
+        kind = bytes((_UNCOMPRESSED,))
+        crc = mask(crc32c(kind, crc32c(block)))
+        self._file.write(block + kind + _U32.pack(crc))
+        handle = encode_varint(self._offset) + encode_varint(len(block))
+        self._offset += len(block) + _TRAILER_BYTES
+        return handle
+
+
+class _BlockBuilder:
+    """The entries of one block."""
+
+    def __init__(self, restart_interval: int) -> None:
+        self._interval = restart_interval
+        self._reset()
+
+    def _reset(self) -> None:
+        self._parts: list[bytes] = []
+        self._restarts = [0]
+        self._since_restart = 0
+        self._last_key = b""
+        self.size = 0
+
+    def add(self, key: bytes, value: bytes) -> None:
+        shared = 0
+        if self._since_restart == self._interval:
+            self._restarts.append(self.size)
+            self._since_restart = 0
+        else:
+            shared = len(os.path.commonprefix((self._last_key, key)))
+        entry = b"".join(
+            (
+                encode_varint(shared),
+                encode_varint(len(key) - shared),
+                encode_varint(len(value)),
+                key[shared:],
+                value,
+            )
+        )
+        self._parts.append(entry)
+        self.size += len(entry)
+        self._since_restart += 1
+        self._last_key = key
+
+    def finish(self) -> bytes:
+        restarts = struct.pack(f"<{len(self._restarts) + 1}I", *self._restarts, len(self._restarts))
+        block = b"".join(self._parts) + restarts
+        self._reset()
+        return block
+
+
+class TableReader:
+    """Reads a table from a buffer.
+
+    Args:
+      data: the whole file, as bytes or a memory map.
+      path: its name, for errors.
+    Raises: DataLossError, with path and offset, if it is no table or its index is damaged.
+    """
+
+    def __init__(self, data: Any, path: str = "<table>") -> None:
+        self._data = data
+        self.path = path
+        size = len(data)
+        if size < FOOTER_BYTES:
+            raise self._lost(0, f"{size} bytes are too few for a table; it may be cut off")
+        footer_offset = size - FOOTER_BYTES
+        footer = bytes(data[footer_offset:])
+        (magic,) = struct.unpack("<Q", footer[40:])
+        if magic != MAGIC:
+            raise self._lost(
+                footer_offset, f"ends in {magic:#018x}, a table in {MAGIC:#018x}; it may be cut off"
+            )
+        try:
+            _, position = _decode_handle(footer, 0)
+            handle, _ = _decode_handle(footer, position)
+        except ValueError as error:
+            raise self._lost(footer_offset, f"the footer is damaged: {error}") from None
+        self._index = list(self._entries(handle, footer_offset))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> TableReader:
+        """Reads a file. Raises: NotFoundError; else as the class."""
+        name = os.fspath(path)
+        try:
+            with open(name, "rb") as file:
+                return cls(file.read(), name)
+        except FileNotFoundError:
+            raise NotFoundError(None, None, f"{name}: no such file", path=name) from None
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yields all entries in order. Raises: DataLossError at the first damaged block."""
+        last: bytes | None = None
+        for last_of_block, handle_bytes in self._index:
+            handle = self._handle(handle_bytes)
+            for key, value in self._entries(handle, handle[0]):
+                if last is not None and key <= last:
+                    raise self._lost(handle[0], f"key {key!r} does not follow {last!r}")
+                last = key
+                yield key, value
+            if last is None or last > last_of_block:
+                raise self._lost(handle[0], f"the block ends in {last!r}, not {last_of_block!r}")
+
+    def get(self, key: bytes) -> bytes | None:
+        """Returns the value of a key, or None. Raises: DataLossError if its block is damaged."""
+        for last_of_block, handle_bytes in self._index:
+            if key <= last_of_block:
+                handle = self._handle(handle_bytes)
+                for found, value in self._entries(handle, handle[0]):
+                    if found == key:
+                        return value
+                return None
+        return None
+
+    def _handle(self, encoded: bytes) -> tuple[int, int]:
+        try:
+            handle, _ = _decode_handle(encoded, 0)
+        except ValueError as error:
+            raise self._lost(0, f"the index is damaged: {error}") from None
+        return handle
+
+    def _entries(self, handle: tuple[int, int], named_at: int) -> Iterator[tuple[bytes, bytes]]:
+        offset, size = handle
+        limit = len(self._data) - FOOTER_BYTES
+        if offset + size + _TRAILER_BYTES > limit:
+            raise self._lost(
+                named_at, f"a block of {size} bytes at {offset} does not fit the {limit} there are"
+            )
+        block = bytes(self._data[offset : offset + size])
+        trailer = bytes(self._data[offset + size : offset + size + _TRAILER_BYTES])
+        (stored,) = _U32.unpack(trailer[1:])
+        actual = mask(crc32c(trailer[:1], crc32c(block)))
+        if stored != actual:
+            raise self._lost(
+                offset, f"the block has CRC {actual:#010x} but {stored:#010x} is stored"
+            )
+        if trailer[0] == _SNAPPY:
+            raise UnimplementedError(
+                None,
+                None,
+                f"{self.path}: the block at byte {offset} is compressed with Snappy, which "
+                "Headrace cannot read: write the table without compression",
+                path=self.path,
+                offset=offset,
+            )
+        if trailer[0] != _UNCOMPRESSED:
+            raise self._lost(offset, f"the block has unknown compression {trailer[0]}")
+        try:
+            yield from _block_entries(block)
+        except (ValueError, IndexError) as error:
+            raise self._lost(offset, f"the block is damaged: {error}") from None
+
+    def _lost(self, offset: int, what: str) -> DataLossError:
+        return DataLossError(
+            None, None, f"{self.path}: at byte {offset}: {what}", path=self.path, offset=offset
+        )
+
+
+def _separator(low: bytes, high: bytes) -> bytes:
+    """A short key that is at least low and below high."""
+    same = len(os.path.commonprefix((low, high)))
+    if same < len(low) and low[same] + 1 < high[same]:
+        return low[:same] + bytes((low[same] + 1,))
+    return low
+
+
+def _successor(key: bytes) -> bytes:
+    """A short key that is at least `key`."""
+    for i, byte in enumerate(key):
+        if byte != 0xFF:
+            return key[:i] + bytes((byte + 1,))
+    return key
+
+
+def _block_entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yields a block's entries. Raises: ValueError or IndexError where they make no sense."""
+    if len(block) < 4:
+        raise ValueError("it is too small for its restart points")
+    (restarts,) = _U32.unpack_from(block, len(block) - 4)
+    end = len(block) - 4 * (restarts + 1)
+    if end < 0:
+        raise ValueError(f"{restarts} restart points do not fit its {len(block)} bytes")
+    budget = _MAX_EXPANSION * len(block) + MAX_KEY_BYTES
+    position = 0
+    key = b""
+    while position < end:
+        shared = block[position]
+        unshared = block[position + 1]
+        length = block[position + 2]
+        if (shared | unshared | length) < 128:
+            position += 3
+        else:
+            shared, position = decode_varint(block, position)
+            unshared, position = decode_varint(block, position)
+            length, position = decode_varint(block, position)
+        if shared > len(key) or position + unshared + length > end:
+            raise ValueError(f"an entry at {position} passes the end")
+        if shared + unshared > MAX_KEY_BYTES:
+            raise ValueError(f"a key of {shared + unshared} bytes is above {MAX_KEY_BYTES}")
+        budget -= shared + unshared
+        if budget < 0:
+            raise ValueError("its keys unpack to many times its size")
+        key = key[:shared] + block[position : position + unshared]
+        position += unshared
+        yield key, block[position : position + length]
+        position += length
+
+
+def _decode_handle(data: bytes, position: int) -> tuple[tuple[int, int], int]:
+    offset, position = decode_varint(data, position)
+    size, position = decode_varint(data, position)
+    return (offset, size), position
+
+
+def encode_varint(value: int) -> bytes:
+    """Returns a number in groups of seven bits, least first."""
+    if value < 128:
+        return bytes((value,))
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def decode_varint(data: Any, position: int) -> tuple[int, int]:
+    """Returns a number and the position behind it.
+
+    Raises: ValueError if it does not end, or passes 64 bits.
+    """
+    value = 0
+    for shift in range(0, 70, 7):
+        if position >= len(data):
+            raise ValueError("a number is cut off")
+        byte = data[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            if value >= 1 << 64:
+                break
+            return value, position
+    raise ValueError("a number passes 64 bits")

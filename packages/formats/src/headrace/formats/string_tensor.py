@@ -1,0 +1,70 @@
+"""How a checkpoint holds a tensor of strings.
+
+All lengths as variable-length numbers, the masked CRC of the lengths (4 bytes), all bytes. The CRC
+of lengths counts each as a plain 32-bit number, or a 64-bit one where it does not fit; the CRC of
+the whole goes on from there over the CRC and the bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.masked_crc import crc32c, mask
+from headrace.formats.sorted_table import decode_varint, encode_varint
+
+
+def encode_strings(array: np.ndarray) -> tuple[list[bytes], int]:
+    """Returns the parts to write one after the other, and their CRC, not masked.
+
+    Raises: TypeError for elements that are neither bytes nor str.
+    """
+    strings = [_as_bytes(v) for v in array.reshape(-1).tolist()]
+    crc = crc32c(b"".join(_fixed(len(s)) for s in strings))
+    checksum = struct.pack("<I", mask(crc))
+    body = b"".join(strings)
+    crc = crc32c(body, crc32c(checksum, crc))
+    return [b"".join(encode_varint(len(s)) for s in strings), checksum, body], crc
+
+
+def decode_strings(data: Any, count: int) -> tuple[np.ndarray, int]:
+    """Returns an object array [count] of bytes, and the CRC of the whole, not masked.
+
+    Raises: ValueError where the data is damaged or has no room for so many.
+    """
+    if count > len(data):
+        raise ValueError(f"{len(data)} bytes cannot hold {count} strings")
+    lengths = []
+    position = 0
+    for _ in range(count):
+        length, position = decode_varint(data, position)
+        lengths.append(length)
+    crc = crc32c(b"".join(map(_fixed, lengths)))
+    checksum = bytes(data[position : position + 4])
+    if checksum != struct.pack("<I", mask(crc)):
+        raise ValueError("the CRC of the lengths is wrong")
+    position += 4
+    if sum(lengths) != len(data) - position:
+        raise ValueError(
+            f"lengths add up to {sum(lengths)} bytes, {len(data) - position} are there"
+        )
+    crc = crc32c(data[position:], crc32c(checksum, crc))
+    out = np.empty(count, object)
+    for i, length in enumerate(lengths):
+        out[i] = bytes(data[position : position + length])
+        position += length
+    return out, crc
+
+
+def _fixed(length: int) -> bytes:
+    return struct.pack("<I" if length < 1 << 32 else "<Q", length)
+
+
+def _as_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8")
+    raise TypeError(f"expected bytes, got {value!r} of type {type(value).__name__!r}")
