@@ -16,7 +16,7 @@ from headrace.runtime.session_graph cimport SessionGraph
 
 cdef struct ProgramNode:
     GraphNode* source        # name, attributes, state; synthetic ones are owned by the program
-    const hr_kernel* kernel  # the chosen row; null unless kind is KERNEL
+    const hr_kernel* kernel  # the chosen row; null unless KERNEL or READ_SLOT
     NodeKind kind
     int32_t device           # index into Program.devices
     int32_t first_input, n_inputs

@@ -9,7 +9,6 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.algorithm cimport sort
 from libcpp.string_view cimport string_view
-from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport AttrEntry, Attributes, attributes_of
@@ -45,19 +44,24 @@ cdef int merge_common(Draft draft) except -1:
 
 
 cdef void _merge(Draft draft, vector[int32_t]& order) noexcept nogil:
-    cdef unordered_map[uint64_t, vector[int32_t]] seen
-    cdef vector[int32_t] stands_for
+    # A hash table with open addressing: slots hold nodes, `hashes` is by node.
+    cdef vector[int32_t] slots, stands_for
+    cdef vector[uint64_t] hashes
     cdef int32_t i, k
     cdef size_t e
     cdef DraftNode* node
     cdef uint64_t hashed
+    cdef uint64_t mask = 1
+    cdef uint64_t slot
     cdef cbool merged_any = False
-    cdef cbool merged
-    cdef vector[int32_t]* alike
     stands_for.resize(draft.nodes.size())
     for i in range(<int32_t>draft.nodes.size()):
         stands_for[i] = i
-    seen.reserve(order.size())
+    while mask < 2 * order.size():
+        mask *= 2
+    slots.assign(mask, -1)
+    hashes.assign(draft.nodes.size(), 0)
+    mask -= 1
     for i in order:
         node = &draft.nodes[i]
         if merged_any:
@@ -65,17 +69,18 @@ cdef void _merge(Draft draft, vector[int32_t]& order) noexcept nogil:
         if not _may_merge(node):
             continue
         hashed = _hash(draft, node)
-        alike = &seen[hashed]
-        merged = False
-        for e in range(alike.size()):
-            k = alike[0][e]
-            if _same(draft, &draft.nodes[k], node):
+        hashes[i] = hashed
+        slot = (hashed ^ hashed >> 32) & mask
+        while slots[slot] >= 0:
+            k = slots[slot]
+            if hashes[k] == hashed and _same(draft, &draft.nodes[k], node):
                 node.removed = True
                 stands_for[i] = k
-                merged = merged_any = True
+                merged_any = True
                 break
-        if not merged:
-            alike.push_back(i)
+            slot = (slot + 1) & mask
+        if not node.removed:
+            slots[slot] = i
     if not merged_any:
         return
     for i in order:  # again: edges that close loops point at nodes that come later

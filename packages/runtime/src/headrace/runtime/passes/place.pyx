@@ -45,7 +45,8 @@ cdef int place(Draft draft, bint allow_soft_placement, bint allow_reference) exc
             if type_names[t] == <string>encoded:
                 type_masks[t] |= <uint64_t>1 << i
                 type_of.push_back(<int32_t>t)
-    _place(draft, allow_soft_placement, allow_reference, type_names, type_masks, type_of)
+    with nogil:
+        _place(draft, allow_soft_placement, allow_reference, type_names, type_masks, type_of)
     return 0
 
 
@@ -71,13 +72,15 @@ cdef int _place(Draft draft, bint soft, bint allow_reference, vector[string]& ty
         node = &draft.nodes[i]
         if node.removed:
             continue
-        if node.kind == NodeKind.KERNEL:
+        if node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT:
             feasible = 0
             for t in range(n_types):
                 kernel = find_kernel(node.source, type_names[t].c_str(), allow_reference)
                 kernels[i * n_types + t] = kernel
                 if kernel != NULL:
                     feasible |= type_masks[t]
+            if feasible == 0 and node.kind == NodeKind.READ_SLOT:
+                feasible = all_devices  # it goes where its variable is
             if feasible == 0:
                 with gil:
                     raise _no_kernel(draft, node)
@@ -257,7 +260,7 @@ cdef int _choose(Draft draft, bint soft, vector[int32_t]& group, vector[uint64_t
             with gil:
                 raise _no_common_device(draft, group, root, wanted, possible)
         node.device = _lowest(mask)
-        if node.kind == NodeKind.KERNEL:
+        if node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT:
             node.kernel = kernels[i * n_types + type_of[node.device]]
     return 0
 
