@@ -117,7 +117,10 @@ def total(*sizes: int | None) -> int | None:
 def ints(op: ShapeQuery, i: int) -> list[int] | None:
     """The value of input i as a flat list of ints, where it is known."""
     value = op.value(i)
-    return None if value is None else value.ravel().tolist()
+    if value is None:
+        shape = op.inputs[i]
+        return [] if shape is not None and 0 in shape else None
+    return value.ravel().tolist()
 
 
 def int_of(op: ShapeQuery, i: int, what: str) -> int | None:

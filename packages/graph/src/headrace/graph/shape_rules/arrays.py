@@ -201,6 +201,8 @@ def _multiples(op: ShapeQuery) -> tuple[Shape, Shape]:
 @shape_rule("transpose")
 def transpose(op: ShapeQuery) -> Shapes:
     x, given, order = op.inputs[0], op.inputs[1], ints(op, 1)
+    if given is not None and len(given) != 1:
+        raise ValueError(f"permutation must be a vector, is of shape {show(given)}")
     if order is None:
         if x is not None and len(x) < 2:
             return [x]

@@ -193,7 +193,7 @@ def _fft(op: ShapeQuery, half: bool) -> Shapes:
     if x is None:
         return [None]
     inner: list[int | None] = [None] * rank
-    if length is not None:
+    if length:
         inner = list(length)
         if min(length) < 0:
             raise ValueError(f"fft_length must not be negative, is {show(length)}")

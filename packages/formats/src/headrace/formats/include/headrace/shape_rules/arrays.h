@@ -192,6 +192,8 @@ static inline hr_code hr_shape_transpose(hr_request* r) {
   hr_text s, t;
   const hr_tensor* x = r->inputs[0];
   hr_shape order, out;
+  if (r->inputs[1]->rank != 1)
+    HR_BAD(r, "permutation must be a vector, is of shape %s", hr_show(r->inputs[1], &s));
   if (!hr_known(r, 1)) return x->rank < 2 ? hr_set_like(r, 0, x) : hr_depends(r);
   HR_TRY(hr_read_ints(r, 1, &order));
   int seen[HR_MAX_RANK] = {0};
