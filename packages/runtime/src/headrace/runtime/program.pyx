@@ -11,6 +11,7 @@ from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.kernel_table cimport library_of, load_kernels
+from headrace.runtime.node_text cimport dtype_text, text_of
 from headrace.runtime.passes.common_subexpressions cimport merge_common
 from headrace.runtime.passes.draft cimport Draft, DraftNode
 from headrace.runtime.passes.order_writes cimport order_writes
@@ -18,9 +19,7 @@ from headrace.runtime.passes.partition cimport partition
 from headrace.runtime.passes.place cimport place
 from headrace.runtime.passes.prune cimport prune
 from headrace.runtime.passes.read_slots cimport read_slots
-from headrace.runtime.session_graph cimport (
-    SessionGraph, dtype_text, find_tensor, text, text_of,
-)
+from headrace.runtime.session_graph cimport SessionGraph, find_tensor
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
 from headrace.runtime.passes.place import parse_device

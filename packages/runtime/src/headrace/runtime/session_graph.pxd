@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport OpEntry
 from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport hr_dtype, hr_kernel
+from headrace.runtime.kernel_abi cimport hr_kernel
 
 
 cdef struct RetiredState:
@@ -32,6 +32,3 @@ cdef class SessionGraph:
 
 # "name", "name:port" to node and port; node -1: no such node, port -1: out of any range.
 cdef Edge find_tensor(SessionGraph graph, string_view written) noexcept nogil
-cdef str text(string_view view)
-cdef str text_of(const string& value)
-cdef str dtype_text(hr_dtype dtype)

@@ -13,16 +13,17 @@ from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport (
-    AttrEntry, AttrKind, AttrScalar, AttrSpec, Attributes, OpEntry, ParsedGraph, ParsedNode,
-    ParsedValue, attributes_of, check_tensor, find_scalar, finish_face, kInt, kList, kNoKind,
-    kString, kTensor, kType, make_attributes, op_entry_of, parse_graph_def, parsed_value, read_attr,
+    AttrEntry, Attributes, OpEntry, ParsedGraph, ParsedNode, attributes_of, make_attributes,
+    op_entry_of, parse_graph_def,
 )
-from headrace.runtime.graph_node cimport ArgInfo, Edge, GraphNode, OpInfo
+from headrace.runtime.graph_node cimport Edge, GraphNode, OpInfo
 from headrace.runtime.kernel_abi cimport (
     HR_OK, HR_REF, HR_STRING, hr_code, hr_dtype, hr_elements, hr_node, hr_string, hr_tensor,
 )
-from headrace.runtime.op_table cimport new_entry, op_entry
+from headrace.runtime.node_checks cimport check_node
 from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.node_text cimport blame, dtype_text, text, text_of
+from headrace.runtime.op_table cimport new_entry, op_entry
 
 from headrace.formats import op_signature
 from headrace.formats.errors import InvalidArgumentError, NotFoundError, from_code
@@ -35,22 +36,6 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
 
 # Newer files that say they need a newer reader are refused; GraphDef producers count from 0.
 _CONSUMER_VERSION = 10_000
-cdef enum:
-    _MOST_TENSORS = 1 << 20  # of one argument, so that a hostile N ends in an error
-    _LAST_DTYPE = 32         # DataType's numbers end here; references add HR_REF
-
-
-cdef str text(string_view view):
-    return view.data()[:view.size()].decode("utf-8", "replace") if view.size() else ""
-
-
-cdef str text_of(const string& value):
-    return text(string_view(value))
-
-
-cdef str dtype_text(hr_dtype dtype):
-    base = op_signature.TYPE_NAMES.get(dtype % HR_REF, f"DataType {dtype % HR_REF}")
-    return f"{base}_ref" if dtype >= HR_REF else base
 
 
 cdef class SessionGraph:
@@ -284,168 +269,9 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
         if not graph.index.insert(pair[string_view, int32_t](
                 string_view(node.name), <int32_t>(graph.nodes.size() - 1))).second:
             with gil:
-                raise _blame(node, "the name is taken by another node of the graph")
-        _check_attrs(node, entry)
-        _find_dtypes(node, entry)
+                raise blame(node, "the name is taken by another node of the graph")
+        check_node(node, entry)
     return 0
-
-
-cdef object _blame(const GraphNode* node, str problem):
-    return InvalidArgumentError(
-        None, None, f"{text_of(node.op)} '{text_of(node.name)}': {problem}",
-        node_name=text_of(node.name))
-
-
-cdef int _check_attrs(GraphNode* node, OpEntry* entry) except -1 nogil:
-    cdef Attributes* attributes = attributes_of(node)
-    cdef const AttrEntry* attr
-    cdef AttrSpec* spec
-    cdef AttrScalar scalar, other
-    cdef AttrEntry filled
-    cdef hr_dtype dtype
-    cdef string problem
-    cdef size_t i
-    for i in range(entry.attrs.size()):
-        spec = &entry.attrs[i]
-        attr = attributes.find(string_view(spec.name))
-        if attr == NULL:
-            if not spec.has_default:
-                with gil:
-                    raise _blame(
-                        node, f"attribute '{text_of(spec.name)}' ({text_of(spec.type)}) is missing")
-            filled.key = string_view(spec.name)
-            filled.value = string_view(spec.default_value)
-            attributes.entries.push_back(filled)
-            continue
-        scalar = read_attr(attr.value)
-        if scalar.problem != NULL:
-            with gil:
-                raise _blame(
-                    node, f"attribute '{text_of(spec.name)}' has {scalar.problem.decode()}")
-        if scalar.kind != spec.kind and spec.kind != kNoKind:
-            with gil:
-                raise _blame(
-                    node, f"attribute '{text_of(spec.name)}' is {_kind_text(scalar.kind)}, the op "
-                    f"takes {text_of(spec.type)}")
-        if spec.kind == kTensor:
-            problem.clear()
-            dtype = 0
-            if entry.name == b"Const" and find_scalar(
-                    node, string_view(<const char*>b"dtype"), kType, other) == HR_OK:
-                dtype = <hr_dtype>other.number
-            if not check_tensor(scalar.bytes, dtype, problem):
-                with gil:
-                    raise _blame(node, f"attribute '{text_of(spec.name)}': {text_of(problem)}")
-        _check_limits(node, spec, scalar)
-    return 0
-
-
-cdef int _check_limits(GraphNode* node, AttrSpec* spec, AttrScalar& scalar) except -1 nogil:
-    cdef ParsedValue* value
-    cdef int64_t count
-    cdef size_t i
-    cdef cbool found
-    if spec.kind == kType and not spec.allowed_types.empty():
-        _check_type(node, spec, <hr_dtype>scalar.number)
-    elif spec.kind == kString and not spec.allowed_strings.empty():
-        found = False
-        for i in range(spec.allowed_strings.size()):
-            found = found or string_view(spec.allowed_strings[i]) == scalar.bytes
-        if not found:
-            with gil:
-                allowed = ", ".join([repr(text_of(s)) for s in spec.allowed_strings])
-                raise _blame(
-                    node, f"attribute '{text_of(spec.name)}' is {text(scalar.bytes)!r}, the op "
-                    f"takes {allowed}")
-    elif spec.kind == kInt and spec.has_minimum and <int64_t>scalar.number < spec.minimum:
-        with gil:
-            raise _blame(
-                node, f"attribute '{text_of(spec.name)}' is {<int64_t>scalar.number}, the op takes "
-                f"{spec.minimum} or more")
-    elif spec.kind == kList and (spec.has_minimum or not spec.allowed_types.empty()):
-        value = parsed_value(node, string_view(spec.name))
-        count = max(
-            max(<int64_t>value.ints.size(), <int64_t>value.floats.size()),
-            max(max(<int64_t>value.types.size(), <int64_t>value.strings.size()),
-                <int64_t>value.ranks.size()))
-        # Of functions only the file knows how many there are.
-        if spec.has_minimum and count < spec.minimum and spec.element != kNoKind:
-            with gil:
-                if text_of(spec.type) != "list(func)" and text_of(spec.type) != "list(tensor)":
-                    raise _blame(
-                        node, f"attribute '{text_of(spec.name)}' has {count} elements, the op "
-                        f"takes {spec.minimum} or more")
-        if not spec.allowed_types.empty():
-            for i in range(value.types.size()):
-                _check_type(node, spec, value.types[i])
-    return 0
-
-
-cdef int _check_type(GraphNode* node, AttrSpec* spec, hr_dtype dtype) except -1 nogil:
-    cdef size_t i
-    for i in range(spec.allowed_types.size()):
-        if spec.allowed_types[i] == dtype:
-            return 0
-    with gil:
-        allowed = ", ".join([dtype_text(t) for t in spec.allowed_types])
-        raise _blame(
-            node, f"attribute '{text_of(spec.name)}' is {dtype_text(dtype)}, the op takes {allowed}")
-
-
-cdef str _kind_text(AttrKind kind):
-    return {0: "empty", 1: "a list", 2: "a string", 3: "an int", 4: "a float", 5: "a bool",
-            6: "a type", 7: "a shape", 8: "a tensor", 9: "a function's placeholder",
-            10: "a function"}[<int32_t>kind]
-
-
-cdef int _find_dtypes(GraphNode* node, OpEntry* entry) except -1 nogil:
-    cdef size_t i
-    node.input_dtypes.reserve(entry.inputs.size())
-    node.output_dtypes.reserve(entry.outputs.size())
-    for i in range(entry.inputs.size()):
-        _expand(node, &entry.inputs[i], node.input_dtypes)
-    for i in range(entry.outputs.size()):
-        _expand(node, &entry.outputs[i], node.output_dtypes)
-    finish_face(node)
-    return 0
-
-
-cdef int _expand(GraphNode* node, ArgInfo* arg, vector[hr_dtype]& dtypes) except -1 nogil:
-    cdef AttrScalar scalar
-    cdef hr_dtype dtype = arg.dtype
-    cdef int64_t count = 1
-    cdef ParsedValue* value
-    cdef hr_dtype ref = HR_REF if arg.is_ref else 0
-    if not arg.number_attr.empty():
-        find_scalar(node, string_view(arg.number_attr), kInt, scalar)
-        count = <int64_t>scalar.number
-        if count < 0 or count > _MOST_TENSORS:
-            with gil:
-                raise _blame(
-                    node, f"attribute '{text_of(arg.number_attr)}' is {count}, no number of tensors")
-    if not arg.type_list_attr.empty():
-        value = parsed_value(node, string_view(arg.type_list_attr))
-        if value == NULL or value.code != HR_OK:
-            with gil:
-                raise _blame(node, f"attribute '{text_of(arg.type_list_attr)}' is malformed")
-        for dtype in value.types:
-            if dtype <= 0 or dtype > _LAST_DTYPE:
-                with gil:
-                    raise _no_dtype(node, arg.type_list_attr, dtype)
-            dtypes.push_back(dtype + ref)
-        return 0
-    if not arg.type_attr.empty():
-        find_scalar(node, string_view(arg.type_attr), kType, scalar)
-        dtype = <hr_dtype>scalar.number
-    if dtype <= 0 or dtype > _LAST_DTYPE:
-        with gil:
-            raise _no_dtype(node, arg.type_attr, dtype)
-    dtypes.insert(dtypes.end(), <size_t>count, dtype + ref)
-    return 0
-
-
-cdef object _no_dtype(const GraphNode* node, const string& attr, hr_dtype dtype):
-    return _blame(node, f"attribute '{text_of(attr)}' is {dtype}, which is no DataType")
 
 
 # ---- edges ----------------------------------------------------------------------------------------------
@@ -470,17 +296,17 @@ cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) excep
                 edge.node = graph.find(string_view(written.data() + 1, written.size() - 1))
                 if edge.node < 0:
                     with gil:
-                        raise _blame(node, f"input '{text(written)}' names no node of the graph")
+                        raise blame(node, f"input '{text(written)}' names no node of the graph")
                 node.controls.push_back(edge.node)
                 continue
             edge = find_tensor(graph, written)
             if edge.node < 0:
                 with gil:
-                    raise _blame(node, f"input '{text(written)}' names no node of the graph")
+                    raise blame(node, f"input '{text(written)}' names no node of the graph")
             producer = graph.nodes[edge.node]
             if edge.port < 0 or edge.port >= <int32_t>producer.output_dtypes.size():
                 with gil:
-                    raise _blame(
+                    raise blame(
                         node, f"input '{text(written)}': {text_of(producer.op)} "
                         f"'{text_of(producer.name)}' has {producer.output_dtypes.size()} outputs")
             if node.inputs.size() >= node.input_dtypes.size():
@@ -490,7 +316,7 @@ cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) excep
             given = producer.output_dtypes[edge.port]
             if wanted != given and (wanted >= HR_REF or given != wanted + HR_REF):
                 with gil:
-                    raise _blame(
+                    raise blame(
                         node, f"input {node.inputs.size()} is {dtype_text(wanted)}, but "
                         f"'{text_of(producer.name)}:{edge.port}' is {dtype_text(given)}")
             node.inputs.push_back(edge)
@@ -505,7 +331,7 @@ cdef object _wrong_arity(const GraphNode* node, const ParsedNode* from_file, Par
     n = 0
     for k in range(from_file.first_input, from_file.first_input + from_file.n_inputs):
         n += not text(parsed.inputs[k]).startswith("^")
-    return _blame(node, f"the op takes {node.input_dtypes.size()} inputs, {n} are given")
+    return blame(node, f"the op takes {node.input_dtypes.size()} inputs, {n} are given")
 
 
 cdef Edge find_tensor(SessionGraph graph, string_view written) noexcept nogil:

@@ -17,7 +17,7 @@ from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, HR_RESOURCE, hr_dtype, h
 from headrace.runtime.kernel_table cimport describe_kernels, find_kernel
 from headrace.runtime.passes.draft cimport Draft, DraftNode
 from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.session_graph cimport dtype_text, text_of
+from headrace.runtime.node_text cimport dtype_text, text_of
 
 import re
 

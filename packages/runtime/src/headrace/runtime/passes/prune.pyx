@@ -10,7 +10,8 @@ from headrace.runtime.attributes cimport ParsedValue, op_entry_of, parsed_value
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.passes.draft cimport Draft, DraftNode
 from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.session_graph cimport SessionGraph, dtype_text, text_of
+from headrace.runtime.node_text cimport dtype_text, text_of
+from headrace.runtime.session_graph cimport SessionGraph
 
 from headrace.formats.errors import InvalidArgumentError
 

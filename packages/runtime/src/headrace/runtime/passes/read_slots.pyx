@@ -15,7 +15,7 @@ from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
 from headrace.runtime.passes.draft cimport Draft, DraftNode
 from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.session_graph cimport text_of
+from headrace.runtime.node_text cimport text_of
 
 from headrace.formats.errors import InvalidArgumentError
 

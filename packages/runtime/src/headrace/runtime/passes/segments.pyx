@@ -23,7 +23,7 @@ from headrace.runtime.kernel_table cimport is_python_kernel
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.passes.token_sets cimport TokenSets
 from headrace.runtime.program cimport Program, ProgramNode
-from headrace.runtime.session_graph cimport text_of
+from headrace.runtime.node_text cimport text_of
 
 from headrace.formats.errors import InternalError
 
