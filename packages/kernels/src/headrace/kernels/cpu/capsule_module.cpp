@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "fused.hpp"
 #include "table.hpp"
 
 static PyObject* capsule(PyObject*, PyObject*) {
@@ -9,8 +10,21 @@ static PyObject* capsule(PyObject*, PyObject*) {
                        HR_KERNEL_TABLE_CAPSULE, nullptr);
 }
 
+static PyObject* fused_instructions(PyObject*, PyObject*) {
+  PyObject* result = PyDict_New();
+  for (int i = 0; result && i < hr::fused_instruction_count; ++i) {
+    PyObject* operands = PyLong_FromLong(hr::fused_instructions[i].operands);
+    if (!operands || PyDict_SetItemString(result, hr::fused_instructions[i].name, operands) < 0)
+      Py_CLEAR(result);
+    Py_XDECREF(operands);
+  }
+  return result;
+}
+
 static PyMethodDef methods[] = {
     {"capsule", capsule, METH_NOARGS, "The kernel table of the CPU library, as a PyCapsule."},
+    {"fused_instructions", fused_instructions, METH_NOARGS,
+     "The instructions of _FusedElementwise: op name to number of operands."},
     {nullptr, nullptr, 0, nullptr}};
 
 static PyModuleDef module = {
