@@ -1,0 +1,388 @@
+// Convolutions in two and three dimensions, grouped and depthwise, and their gradients.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "attributes.hpp"
+#include "catalogue_shapes.hpp"
+#include "convolution_loops.hpp"
+#include "element_types.hpp"
+#include "epilogue.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
+#include "shapes.hpp"
+#include "simd.hpp"
+#include "via_float.hpp"
+#if HR_WITH_ONEDNN
+#include "onednn.hpp"
+#endif
+
+namespace hr {
+namespace {
+
+enum class Direction { forward, to_input, to_filter };
+
+struct Plan {
+  Convolution c;
+  Direction direction;
+  Epilogue epilogue;
+  int x, filter, y;  // which of inputs..., output they are; -1: the output
+  bool epilogue_apart = false;  // not inside the convolution: a pass of its own
+#if HR_WITH_ONEDNN
+  std::unique_ptr<onednn::Program> program;
+#endif
+};
+
+struct Ends {
+  void *x, *filter, *y;
+};
+Ends ends(const Plan& p, const hr_tensor* const* inputs, hr_tensor* const* outputs) {
+  auto at = [&](int i) { return i < 0 ? outputs[0]->data : inputs[i]->data; };
+  return {at(p.x), at(p.filter), at(p.y)};
+}
+
+// y = y * scale + offset by channel: batch normalisation with known statistics.
+template <class T>
+void scale_and_shift(T* y, const T* scale, const T* shift, const Window& w, int64_t channels,
+                     int64_t begin, int64_t end) {
+  const int64_t positions = w.out_positions();
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t p = 0; p < positions; ++p) {
+      for (int64_t c = 0; c < channels; ++c) {
+        T& v = y[w.channels_first ? (i * channels + c) * positions + p
+                                  : (i * positions + p) * channels + c];
+        v = v * scale[c] + shift[c];
+      }
+    }
+  }
+}
+
+template <class T>
+void finish(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs, T* y) {
+  const Epilogue& e = p.epilogue;
+  const int64_t channels = p.c.out_channels;
+  if (e.bias || e.batch_norm) {
+    std::vector<T> scale(channels, T(1)), shift(channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      if (e.bias) {
+        shift[c] = read<T>(inputs[2])[c];
+      } else {
+        scale[c] = read<T>(inputs[2])[c] / std::sqrt(read<T>(inputs[5])[c] + T(e.epsilon));
+        shift[c] = read<T>(inputs[3])[c] - read<T>(inputs[4])[c] * scale[c];
+      }
+    }
+    parallel_ranges(ctx, p.c.w.batch, 1, [&](int64_t begin, int64_t end) {
+      scale_and_shift(y, scale.data(), shift.data(), p.c.w, channels, begin, end);
+    });
+  }
+  const int64_t total = p.c.w.batch * p.c.w.out_positions() * channels;
+  parallel_ranges(ctx, total, 16384, [&](int64_t begin, int64_t end) {
+    apply_epilogue(e, y + begin, 1, end - begin, static_cast<const T*>(nullptr));
+  });
+}
+
+template <class T>
+hr_code compute_loops(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                      hr_tensor* const* outputs, void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  Ends e = ends(p, inputs, outputs);
+  T *x = static_cast<T*>(e.x), *filter = static_cast<T*>(e.filter), *y = static_cast<T*>(e.y);
+  switch (p.direction) {
+    case Direction::forward:
+      convolve<T>(ctx, p.c, x, filter, y);
+      if constexpr (std::is_floating_point_v<T>) {
+        if (p.epilogue_apart) finish<T>(ctx, p, inputs, y);
+      }
+      break;
+    case Direction::to_input: convolve_to_input<T>(ctx, p.c, x, filter, y); break;
+    case Direction::to_filter: convolve_to_filter<T>(ctx, p.c, x, filter, y); break;
+  }
+  return HR_OK;
+}
+
+#if HR_WITH_ONEDNN
+hr_code compute_onednn(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                       hr_tensor* const* outputs, void* workspace) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  Ends e = ends(p, inputs, outputs);
+  const bool bias = p.epilogue.bias && !p.epilogue_apart;
+  void* external[4] = {e.x, e.filter, e.y, bias ? inputs[2]->data : nullptr};
+  hr_code code = p.program->run(ctx, external, workspace);
+  if (code == HR_OK && p.epilogue_apart)
+    finish<float>(ctx, p, inputs, static_cast<float*>(outputs[0]->data));
+  return code;
+}
+
+using dnnl::memory;
+
+memory::desc activations(const Window& w, const int64_t* extent, int64_t channels) {
+  memory::dims dims = {w.batch, channels};
+  for (int32_t i = 0; i < w.nd; ++i) dims.push_back(extent[i]);
+  using tag = memory::format_tag;
+  const tag last = w.nd == 2 ? tag::nhwc : tag::ndhwc, first = w.nd == 2 ? tag::nchw : tag::ncdhw;
+  return {dims, memory::data_type::f32, w.channels_first ? first : last};
+}
+
+memory::desc free_layout(const memory::desc& d) {
+  return {d.get_dims(), d.get_data_type(), memory::format_tag::any};
+}
+
+memory::desc filter_desc(const Convolution& c) {
+  memory::dims dims, strides;
+  if (c.groups > 1) {
+    dims.push_back(c.groups);
+    strides.push_back(c.filter_group);
+  }
+  dims.insert(dims.end(), {c.out_group, c.in_group});
+  strides.insert(strides.end(), {1, c.filter_in});
+  for (int32_t i = 0; i < c.w.nd; ++i) {
+    dims.push_back(c.w.size[i]);
+    int64_t step = c.filter_position;
+    for (int32_t j = i + 1; j < c.w.nd; ++j) step *= c.w.size[j];
+    strides.push_back(step);
+  }
+  return {dims, memory::data_type::f32, strides};
+}
+
+void append_activation(const Epilogue& e, dnnl::primitive_attr& attr) {
+  using alg = dnnl::algorithm;
+  dnnl::post_ops ops;
+  switch (e.activation) {
+    case Activation::none: return;
+    case Activation::relu: ops.append_eltwise(alg::eltwise_relu, 0, 0); break;
+    case Activation::relu6: ops.append_eltwise(alg::eltwise_clip_v2, 0, 6); break;
+    case Activation::elu: ops.append_eltwise(alg::eltwise_elu, 1, 0); break;
+    case Activation::tanh: ops.append_eltwise(alg::eltwise_tanh, 0, 0); break;
+    case Activation::sigmoid: ops.append_eltwise(alg::eltwise_logistic, 0, 0); break;
+    case Activation::leaky_relu: ops.append_eltwise(alg::eltwise_relu, e.leaky_alpha, 0); break;
+  }
+  attr.set_post_ops(ops);
+}
+
+void build_onednn(hr_request* r, Plan* p) {
+  const Window& w = p->c.w;
+  onednn::TeamSize team(r->threads);
+  auto program = std::make_unique<onednn::Program>(r->threads);
+  const memory::desc x = activations(w, w.in, w.channels), y = activations(w, w.out, p->c.out_channels);
+  const memory::desc filter = filter_desc(p->c);
+  // NHWC is fast as it stands; from NCHW a blocked layout is worth the reorder.
+  const memory::desc xw = w.channels_first ? free_layout(x) : x;
+  const memory::desc yw = w.channels_first ? free_layout(y) : y;
+  memory::dims stride(w.stride, w.stride + w.nd), low(w.low, w.low + w.nd), high(w.high, w.high + w.nd);
+  memory::dims dilation(w.dilation, w.dilation + w.nd);
+  for (auto& d : dilation) --d;
+  const auto direct = dnnl::algorithm::convolution_direct;
+  const bool bias = p->epilogue.bias && !p->epilogue_apart;
+  const memory::desc bias_desc = bias ? memory::desc({p->c.out_channels}, memory::data_type::f32,
+                                                     memory::format_tag::a)
+                                      : memory::desc();
+  dnnl::primitive_attr attr = onednn::attributes();
+  if (!p->epilogue_apart) append_activation(p->epilogue, attr);
+  const auto kind = p->direction == Direction::forward ? dnnl::prop_kind::forward_inference
+                                                       : dnnl::prop_kind::forward_training;
+  dnnl::convolution_forward::primitive_desc fwd(onednn::engine(), kind, direct, xw,
+                                                free_layout(filter), bias_desc, yw, stride,
+                                                dilation, low, high, attr);
+  const int xe = program->external(0, x), fe = program->external(1, filter), ye = program->external(2, y);
+  auto result = [&](int to, const memory::desc& made) {
+    return program->at(to) == made ? to : program->scratch(made);
+  };
+  if (p->direction == Direction::forward) {
+    const int out = result(ye, fwd.dst_desc());
+    std::vector<std::pair<int, int>> args = {
+        {DNNL_ARG_SRC, program->reordered(xe, fwd.src_desc())},
+        {DNNL_ARG_WEIGHTS, program->reordered(fe, fwd.weights_desc())},
+        {DNNL_ARG_DST, out}};
+    if (bias) args.push_back({DNNL_ARG_BIAS, program->external(3, bias_desc)});
+    program->add<dnnl::convolution_forward>(fwd, args);
+    if (out != ye) program->copy(out, ye);
+  } else if (p->direction == Direction::to_input) {
+    dnnl::convolution_backward_data::primitive_desc pd(onednn::engine(), direct, xw, free_layout(filter),
+                                                       yw, stride, dilation, low, high, fwd,
+                                                       onednn::attributes());
+    const int out = result(xe, pd.diff_src_desc());
+    program->add<dnnl::convolution_backward_data>(
+        pd, {{DNNL_ARG_DIFF_DST, program->reordered(ye, pd.diff_dst_desc())},
+             {DNNL_ARG_WEIGHTS, program->reordered(fe, pd.weights_desc())},
+             {DNNL_ARG_DIFF_SRC, out}});
+    if (out != xe) program->copy(out, xe);
+  } else {
+    dnnl::convolution_backward_weights::primitive_desc pd(onednn::engine(), direct, xw,
+                                                          free_layout(filter), yw, stride, dilation,
+                                                          low, high, fwd, onednn::attributes());
+    const int out = result(fe, pd.diff_weights_desc());
+    program->add<dnnl::convolution_backward_weights>(
+        pd, {{DNNL_ARG_SRC, program->reordered(xe, pd.src_desc())},
+             {DNNL_ARG_DIFF_DST, program->reordered(ye, pd.diff_dst_desc())},
+             {DNNL_ARG_DIFF_WEIGHTS, out}});
+    if (out != fe) program->copy(out, fe);
+  }
+  r->workspace = program->workspace();
+  p->program = std::move(program);
+  r->compute = compute_onednn;
+}
+#endif
+
+hr_code compute_zero(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                     hr_tensor* const* outputs, void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  hr_tensor* out = outputs[0];
+  const size_t bytes = size_t(hr_elements(out) * hr_dtype_size(out->dtype));
+  if (bytes) std::memset(out->data, 0, bytes);
+  if (bytes && p.direction == Direction::forward && (p.epilogue.bias || p.epilogue.batch_norm)) {
+    if (out->dtype == HR_DOUBLE) finish<double>(ctx, p, inputs, write<double>(out));
+    else finish<float>(ctx, p, inputs, write<float>(out));
+  }
+  return HR_OK;
+}
+
+// x_shape and filter_shape are complete; the filter is [size..., in, out], depthwise or not.
+hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* filter, bool depthwise,
+                         Convolution* c) {
+  if (filter->rank != x->rank)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "ranks differ: input is %s, filter is %s",
+                           ShapeText(x).text, ShapeText(filter).text);
+  const int32_t nd = x->rank - 2;
+  hr_code code = read_window(r, x->rank, x->dims, filter->dims, dimension_list(r->node, "strides"),
+                             dimension_list(r->node, "dilations"), &c->w);
+  if (code != HR_OK) return code;
+  const int64_t a = filter->dims[nd], b = filter->dims[nd + 1];
+  if (depthwise) {
+    if (a != c->w.channels)
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "channels differ: input is %s, filter is %s",
+                             ShapeText(x).text, ShapeText(filter).text);
+    c->groups = a;
+    c->in_group = 1;
+    c->out_group = b;
+    c->out_channels = a * b;
+    c->filter_in = b;
+    c->filter_group = b;
+  } else {
+    c->groups = a ? c->w.channels / a : 1;
+    if (a == 0 ? c->w.channels != 0 : (c->w.channels % a || (c->groups && b % c->groups)))
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "channels do not fit: input is %s, filter is %s",
+                             ShapeText(x).text, ShapeText(filter).text);
+    c->in_group = a;
+    c->out_group = c->groups ? b / c->groups : b;
+    c->out_channels = b;
+    c->filter_in = b;
+    c->filter_group = c->out_group;
+  }
+  c->filter_position = a * b;
+  return HR_OK;
+}
+
+template <Direction direction, bool depthwise>
+hr_code prepare(void*, hr_request* r) {
+  auto plan = std::make_unique<Plan>();
+  plan->direction = direction;
+  hr_tensor x = *r->inputs[0], filter = *r->inputs[1];
+  hr_tensor* out = r->outputs[0];
+  hr_code code = HR_OK;
+  // Sizes come as a constant vector, or as a tensor whose shape alone counts.
+  auto sizes = [&](int input, hr_tensor* shape) {
+    if (r->inputs[input]->dtype != r->inputs[2]->dtype) {
+      code = shape_of_value(r, input, 0);
+      if (code == HR_OK) copy_shape(out, shape);
+    }
+  };
+  if (direction == Direction::to_input) sizes(0, &x);
+  if (direction == Direction::to_filter) sizes(1, &filter);
+  if (code != HR_OK) return code;
+  if (direction == Direction::forward) {
+    const char* rule = depthwise ? "depthwise_conv2d" : x.rank == 5 ? "conv3d" : "conv2d";
+    code = shapes_by_rule(r, rule, [](hr_request*) -> hr_code { return HR_OK; });
+    if (code != HR_OK) return code;
+  }
+  code = read_convolution(r, &x, &filter, depthwise, &plan->c);
+  if (code != HR_OK) return code;
+  Convolution& c = plan->c;
+  hr_tensor y{};
+  set_window_shape(c.w, c.out_channels, &y);
+  if (direction == Direction::forward) {
+    copy_shape(&y, out);
+    plan->x = 0, plan->filter = 1, plan->y = -1;
+    if (r->node->n_inputs > 2 || !attr_strings(r->node, "fused_ops").empty()) {
+      code = read_epilogue(r, &plan->epilogue);
+      const int needed = 2 + (plan->epilogue.bias ? 1 : plan->epilogue.batch_norm ? 4 : 0);
+      for (int i = 2; i < needed && code == HR_OK; ++i) {
+        if (i >= r->node->n_inputs || hr_elements(r->inputs[i]) != c.out_channels)
+          code = hr_request_fail(r, HR_INVALID_ARGUMENT, "fused arguments need %lld values each",
+                                 (long long)c.out_channels);
+      }
+      if (code != HR_OK) return code;
+      plan->epilogue_apart = plan->epilogue.batch_norm || r->inputs[0]->dtype == HR_DOUBLE;
+#if !HR_WITH_ONEDNN
+      plan->epilogue_apart = true;
+#endif
+    }
+  } else {
+    if (!same_shape(&y, r->inputs[2]))
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "out_backprop is %s, but input %s and filter %s make %s",
+                             ShapeText(r->inputs[2]).text, ShapeText(&x).text,
+                             ShapeText(&filter).text, ShapeText(&y).text);
+    copy_shape(direction == Direction::to_input ? &x : &filter, out);
+    plan->y = 2;
+    plan->x = direction == Direction::to_input ? -1 : 0;
+    plan->filter = direction == Direction::to_input ? 1 : -1;
+  }
+  const int64_t work = hr_elements(&x) * hr_elements(&y) * hr_elements(&filter);
+  r->flops = 2.0 * double(hr_elements(&y)) * double(c.w.window_positions()) * double(c.in_group);
+  auto p = plan.get();
+  if (work == 0) {
+    p->epilogue_apart = true;
+    r->compute = compute_zero;
+  } else if (r->outputs[0]->dtype == HR_DOUBLE) {
+    r->compute = compute_loops<double>;
+  } else if (r->outputs[0]->dtype == HR_INT32) {
+    r->compute = compute_loops<int32_t>;
+  } else {
+#if HR_WITH_ONEDNN
+    try {
+      build_onednn(r, p);
+    } catch (const dnnl::error&) {
+      // What oneDNN has no kernel for (padding beyond the window, say) the loops can do.
+      r->compute = compute_loops<float>;
+      r->workspace = 0;
+      if (p->direction == Direction::forward && (p->epilogue.bias || p->epilogue.activation != Activation::none))
+        p->epilogue_apart = true;
+    }
+#else
+    r->compute = compute_loops<float>;
+#endif
+  }
+  keep_plan(r, plan.release());
+  return HR_OK;
+}
+
+constexpr auto forward = widened<prepare<Direction::forward, false>>;
+constexpr auto to_input = widened<prepare<Direction::to_input, false>>;
+constexpr auto to_filter = widened<prepare<Direction::to_filter, false>>;
+constexpr auto depthwise_forward = widened<prepare<Direction::forward, true>>;
+constexpr auto depthwise_to_input = widened<prepare<Direction::to_input, true>>;
+constexpr auto depthwise_to_filter = widened<prepare<Direction::to_filter, true>>;
+
+}  // namespace
+
+HR_ROWS(convolution) = {
+    row("Conv2D", "T=" HR_FLOATS "|int32", forward),
+    row("_FusedConv2D", "T=half|float|double", forward),
+    row("Conv2DBackpropInput", "T=" HR_FLOATS, to_input).constant(0),
+    row("Conv2DBackpropInputV2", "T=" HR_FLOATS, to_input),
+    row("Conv2DBackpropFilter", "T=" HR_FLOATS, to_filter).constant(1),
+    row("Conv2DBackpropFilterV2", "T=" HR_FLOATS, to_filter),
+    row("DepthwiseConv2dNative", "T=" HR_FLOATS, depthwise_forward),
+    row("DepthwiseConv2dNativeBackpropInput", "T=" HR_FLOATS, depthwise_to_input).constant(0),
+    row("DepthwiseConv2dNativeBackpropFilter", "T=" HR_FLOATS, depthwise_to_filter).constant(1),
+    row("Conv3D", "T=" HR_FLOATS, forward),
+    row("Conv3DBackpropInput", "T=half|float|double", to_input),
+    row("Conv3DBackpropFilter", "T=half|float|double", to_filter),
+    row("Conv3DBackpropInputV2", "T=" HR_FLOATS, to_input).constant(0),
+    row("Conv3DBackpropFilterV2", "T=" HR_FLOATS, to_filter).constant(1),
+};
+HR_ROWS_END(convolution)
+
+}  // namespace hr

@@ -1,0 +1,366 @@
+// Maximum and average over windows in two and three dimensions, and their gradients.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "attributes.hpp"
+#include "catalogue_shapes.hpp"
+#include "parallel.hpp"
+#include "pooling_loops.hpp"
+#include "rows.hpp"
+#include "shapes.hpp"
+#include "via_float.hpp"
+
+namespace hr {
+namespace {
+
+using pooling::kChunk;
+
+struct Plan {
+  pooling::Shape s;
+  bool include_batch = false;
+  int32_t x = 0, dy = 0;  // inputs by number
+};
+
+// As many output positions as are worth a thread.
+int64_t grain(const pooling::Shape& s, int64_t size) {
+  return grain_of(s.channels * s.size[0] * s.size[1] * s.size[2] * size);
+}
+
+HR_CLONES void maxima_float(const pooling::Shape& s, const float* x, float* y, int64_t b, int64_t e) {
+  pooling::maxima(s, x, y, b, e);
+}
+HR_CLONES void averages_float(const pooling::Shape& s, const float* x, float* y, int64_t b, int64_t e) {
+  pooling::averages(s, x, y, b, e);
+}
+HR_CLONES void average_gradient_float(const pooling::Shape& s, float* dx, const float* dy) {
+  pooling::average_gradient<float>(s, dx, dy);
+}
+
+template <class T, class Body>
+void by_image(hr_ctx* ctx, const pooling::Shape& s, const T* x, Body&& body) {
+  const int64_t outs = s.out_positions();
+  parallel_ranges(ctx, s.images * outs, grain(s, sizeof(T)), [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t image = begin / outs, o = begin % outs;
+      const int64_t stop = std::min(outs, o + end - begin);
+      body(image, x + image * s.in_positions() * s.channels, o, stop);
+      begin += stop - o;
+    }
+  });
+}
+
+template <class T>
+hr_code compute_max(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                    hr_tensor* const* outputs, void*) {
+  const pooling::Shape& s = static_cast<Plan*>(plan)->s;
+  T* y = write<T>(outputs[0]);
+  by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
+    T* to = y + image * s.out_positions() * s.channels;
+    if constexpr (std::is_same_v<T, float>) maxima_float(s, x, to, b, e);
+    else pooling::maxima(s, x, to, b, e);
+  });
+  return HR_OK;
+}
+
+template <class T>
+hr_code compute_average(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, void*) {
+  const pooling::Shape& s = static_cast<Plan*>(plan)->s;
+  T* y = write<T>(outputs[0]);
+  by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
+    T* to = y + image * s.out_positions() * s.channels;
+    if constexpr (std::is_same_v<T, float>) averages_float(s, x, to, b, e);
+    else pooling::averages(s, x, to, b, e);
+  });
+  return HR_OK;
+}
+
+template <class T>
+hr_code compute_average_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                                 hr_tensor* const* outputs, void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  const pooling::Shape& s = p.s;
+  const T* dy = read<T>(inputs[p.dy]);
+  T* dx = write<T>(outputs[0]);
+  const int64_t image = s.in_positions() * s.channels, out = s.out_positions() * s.channels;
+  parallel_ranges(ctx, s.images, grain_of(image * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      std::fill(dx + i * image, dx + (i + 1) * image, T(0));
+      if constexpr (std::is_same_v<T, float>) average_gradient_float(s, dx + i * image, dy + i * out);
+      else pooling::average_gradient<T>(s, dx + i * image, dy + i * out);
+    }
+  });
+  return HR_OK;
+}
+
+// f(first flat element of the image, chunk's first channel, width, o, best, at) for every
+// window and chunk of channels of the images in [begin, end).
+template <class T, class F>
+HR_INLINE void over_maxima(const pooling::Shape& s, const T* x, int64_t begin, int64_t end, F&& f) {
+  const int64_t image = s.in_positions() * s.channels;
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t o = 0; o < s.out_positions(); ++o) {
+      for (int64_t c = 0; c < s.channels; c += kChunk) {
+        const int64_t width = std::min(kChunk, s.channels - c);
+        Compute<T> best[kChunk];
+        int32_t at[kChunk];
+        pooling::window_maxima(s, x + i * image, o, c, width, best, at);
+        f(i, o, c, width, at);
+      }
+    }
+  }
+}
+
+template <class T>
+HR_INLINE void max_gradient(const pooling::Shape& s, const T* x, T* dx, const T* dy, int64_t begin,
+                            int64_t end) {
+  const int64_t image = s.in_positions() * s.channels;
+  std::fill(dx + begin * image, dx + end * image, T(0));
+  over_maxima(s, x, begin, end, [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
+    T* to = dx + i * image + c;
+    const T* from = dy + (i * s.out_positions() + o) * s.channels + c;
+    for (int64_t j = 0; j < width; ++j) {
+      T& v = to[at[j] * s.channels + j];
+      v = T(v + from[j]);
+    }
+  });
+}
+HR_CLONES void max_gradient_float(const pooling::Shape& s, const float* x, float* dx,
+                                  const float* dy, int64_t b, int64_t e) {
+  max_gradient(s, x, dx, dy, b, e);
+}
+
+template <class T>
+hr_code compute_max_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                             hr_tensor* const* outputs, void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  const int64_t image = p.s.in_positions() * p.s.channels;
+  parallel_ranges(ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
+    if constexpr (std::is_same_v<T, float>)
+      max_gradient_float(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]), b, e);
+    else
+      max_gradient(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]), b, e);
+  });
+  return HR_OK;
+}
+
+// The gradient of the gradient: what arrived at each window's maximum.
+template <class T>
+hr_code compute_max_gradient_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                                      hr_tensor* const* outputs, void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  const pooling::Shape& s = p.s;
+  const int64_t image = s.in_positions() * s.channels;
+  const T* grad = read<T>(inputs[p.dy]);
+  T* out = write<T>(outputs[0]);
+  parallel_ranges(ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
+    over_maxima(s, read<T>(inputs[0]), b, e,
+                [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
+      for (int64_t j = 0; j < width; ++j)
+        out[(i * s.out_positions() + o) * s.channels + c + j] =
+            grad[i * image + at[j] * s.channels + c + j];
+    });
+  });
+  return HR_OK;
+}
+
+template <class T, class Index>
+hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                                hr_tensor* const* outputs, void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  const pooling::Shape& s = p.s;
+  const int64_t image = s.in_positions() * s.channels;
+  const T* x = read<T>(inputs[0]);
+  T* y = write<T>(outputs[0]);
+  Index* where = write<Index>(outputs[1]);
+  parallel_ranges(ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
+    over_maxima(s, x, b, e, [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
+      for (int64_t j = 0; j < width; ++j) {
+        const int64_t to = (i * s.out_positions() + o) * s.channels + c + j;
+        const int64_t from = at[j] * s.channels + c + j;
+        y[to] = x[i * image + from];
+        where[to] = Index(from + (p.include_batch ? i * image : 0));
+      }
+    });
+  });
+  return HR_OK;
+}
+
+// to_input: output[argmax] += grad; else output = grad[argmax].
+template <class T, class Index, bool to_input>
+hr_code compute_by_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                          hr_tensor* const* outputs, void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  const int64_t images = p.s.images, image = p.s.in_positions() * p.s.channels;
+  const int64_t out = p.s.out_positions() * p.s.channels;
+  const T* grad = read<T>(inputs[1]);
+  const Index* where = read<Index>(inputs[2]);
+  T* to = write<T>(outputs[0]);
+  if (to_input) std::fill(to, to + images * image, T(0));
+  for (int64_t i = 0; i < images; ++i) {
+    for (int64_t o = i * out; o < (i + 1) * out; ++o) {
+      const int64_t at = int64_t(where[o]) + (p.include_batch ? 0 : i * image);
+      if (at < i * image || at >= (i + 1) * image)
+        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "argmax %lld at %lld is outside its image of %lld elements",
+                           (long long)where[o], (long long)o, (long long)image);
+      if (to_input) to[at] = T(to[at] + grad[o]);
+      else to[o] = grad[at];
+    }
+  }
+  return HR_OK;
+}
+
+// ---- prepare --------------------------------------------------------------------------------
+
+hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDimension& ksize,
+                  const PerDimension& strides, Window* w, pooling::Shape* s) {
+  if (ksize.n != rank || strides.n != rank)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "ksize and strides need %d values: %d and %d given",
+                           rank, ksize.n, strides.n);
+  const auto format = attr_text(r->node, "data_format", "NHWC");
+  const bool first = format == "NCHW" || format == "NCDHW";
+  const int32_t channel_axis = first ? 1 : rank - 1;
+  if (ksize.value[0] != 1 || ksize.value[channel_axis] != 1 || strides.value[0] != 1 ||
+      strides.value[channel_axis] != 1)
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "pooling goes over space only: ksize and strides of batch and channels must be 1");
+  int64_t sizes[3] = {1, 1, 1};
+  for (int32_t i = 0; i < rank - 2; ++i) {
+    sizes[i] = ksize.value[i + (first ? 2 : 1)];
+    if (sizes[i] < 1)
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "window size %lld must be positive", (long long)sizes[i]);
+  }
+  hr_code code = read_window(r, rank, dims, sizes, strides, PerDimension{}, w);
+  if (code != HR_OK) return code;
+  s->images = first ? w->batch * w->channels : w->batch;
+  s->channels = first ? 1 : w->channels;
+  const int32_t shift = 3 - w->nd;
+  for (int32_t i = 0; i < shift; ++i) s->in[i] = s->out[i] = s->size[i] = s->stride[i] = 1, s->low[i] = 0;
+  for (int32_t i = 0; i < w->nd; ++i) {
+    s->in[i + shift] = w->in[i];
+    s->out[i + shift] = w->out[i];
+    s->size[i + shift] = w->size[i];
+    s->stride[i + shift] = w->stride[i];
+    s->low[i + shift] = w->low[i];
+  }
+  return HR_OK;
+}
+
+enum class Kind { max, average, max_gradient, average_gradient, max_gradient_gradient, argmax,
+                  argmax_to_input, argmax_from_input };
+
+template <Kind kind, int first_vector = 0>
+hr_code prepare(void*, hr_request* r) {
+  auto plan = std::make_unique<Plan>();
+  Window w;
+  // ksize and strides are attributes, or (V2) constant inputs from first_vector on.
+  const PerDimension ksize = first_vector ? dimension_list(r->inputs[first_vector])
+                                          : dimension_list(r->node, "ksize");
+  const PerDimension strides = first_vector ? dimension_list(r->inputs[first_vector + 1])
+                                            : dimension_list(r->node, "strides");
+  hr_tensor x = *r->inputs[0];
+  if (kind == Kind::max || kind == Kind::average || kind == Kind::argmax) {
+    const char* rule = first_vector ? "pool2d_v2" : x.rank == 5 ? "pool3d" : "pool2d";
+    hr_code code = shapes_by_rule(r, rule, [](hr_request*) -> hr_code { return HR_OK; });
+    if (code != HR_OK) return code;
+  }
+  if (kind == Kind::average_gradient) {
+    hr_code code = shape_of_value(r, 0, 0);
+    if (code != HR_OK) return code;
+    copy_shape(r->outputs[0], &x);
+  }
+  hr_code code = read_pool(r, x.rank, x.dims, ksize, strides, &w, &plan->s);
+  if (code != HR_OK) return code;
+  hr_tensor y{};
+  set_window_shape(w, w.channels, &y);
+  plan->include_batch = hr_attr_bool(r->node, "include_batch_in_index", 0);
+  const hr_tensor* grad = nullptr;  // must have y's shape
+  switch (kind) {
+    case Kind::max:
+    case Kind::average:
+      copy_shape(&y, r->outputs[0]);
+      break;
+    case Kind::argmax:
+      copy_shape(&y, r->outputs[0]);
+      copy_shape(&y, r->outputs[1]);
+      break;
+    case Kind::max_gradient:
+      plan->dy = 2;
+      grad = r->inputs[2];
+      copy_shape(&x, r->outputs[0]);
+      break;
+    case Kind::average_gradient:
+      plan->dy = 1;
+      grad = r->inputs[1];
+      break;
+    case Kind::max_gradient_gradient:
+      plan->dy = 2;
+      grad = r->inputs[1];
+      copy_shape(&y, r->outputs[0]);
+      if (!same_shape(r->inputs[2], &x))
+        return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but orig_input is %s",
+                               ShapeText(r->inputs[2]).text, ShapeText(&x).text);
+      break;
+    case Kind::argmax_to_input:
+    case Kind::argmax_from_input:
+      grad = r->inputs[kind == Kind::argmax_to_input ? 1 : 2];
+      if (kind == Kind::argmax_from_input && !same_shape(r->inputs[1], &x))
+        return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but input is %s",
+                               ShapeText(r->inputs[1]).text, ShapeText(&x).text);
+      if (kind == Kind::argmax_to_input && !same_shape(r->inputs[2], &y))
+        return hr_request_fail(r, HR_INVALID_ARGUMENT, "argmax is %s, but the pooled input %s",
+                               ShapeText(r->inputs[2]).text, ShapeText(&y).text);
+      copy_shape(kind == Kind::argmax_to_input ? &x : &y, r->outputs[0]);
+      break;
+  }
+  if (grad && !same_shape(grad, &y))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but the pooled input %s",
+                           ShapeText(grad).text, ShapeText(&y).text);
+  const bool wide = r->node->n_outputs > 1 ? r->outputs[1]->dtype == HR_INT64
+                                           : r->inputs[r->node->n_inputs - 1]->dtype == HR_INT64;
+  r->compute = with_type(r->outputs[0]->dtype, Reals{}, [&](auto type) -> hr_compute {
+    using T = typename decltype(type)::type;
+    if constexpr (kind == Kind::max) return compute_max<T>;
+    if constexpr (kind == Kind::max_gradient) return compute_max_gradient<T>;
+    if constexpr (kind == Kind::max_gradient_gradient) return compute_max_gradient_gradient<T>;
+    if constexpr (kind == Kind::argmax)
+      return wide ? compute_max_with_argmax<T, int64_t> : compute_max_with_argmax<T, int32_t>;
+    if constexpr (kind == Kind::argmax_to_input)
+      return wide ? compute_by_argmax<T, int64_t, true> : compute_by_argmax<T, int32_t, true>;
+    if constexpr (kind == Kind::argmax_from_input)
+      return wide ? compute_by_argmax<T, int64_t, false> : compute_by_argmax<T, int32_t, false>;
+    if constexpr (std::is_floating_point_v<T>) {
+      if constexpr (kind == Kind::average) return compute_average<T>;
+      if constexpr (kind == Kind::average_gradient) return compute_average_gradient<T>;
+    }
+    return nullptr;
+  });
+  if (!r->compute)
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "no pooling of dtype %d", r->outputs[0]->dtype);
+  keep_plan(r, plan.release());
+  return HR_OK;
+}
+
+}  // namespace
+
+HR_ROWS(pooling) = {
+    row("MaxPool", "T=" HR_REALS, prepare<Kind::max>),
+    row("MaxPoolV2", "T=" HR_REALS, prepare<Kind::max, 1>).constant(1, 2),
+    row("MaxPoolGrad", "T=" HR_REALS, widened<prepare<Kind::max_gradient>>),
+    row("MaxPoolGradV2", "T=" HR_REALS, widened<prepare<Kind::max_gradient, 3>>).constant(3, 4),
+    row("MaxPoolGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
+    row("MaxPoolGradGradV2", "T=" HR_REALS, prepare<Kind::max_gradient_gradient, 3>).constant(3, 4),
+    row("MaxPoolWithArgmax", "T=" HR_REALS, prepare<Kind::argmax>),
+    row("MaxPoolGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_to_input>),
+    row("MaxPoolGradGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_from_input>),
+    row("MaxPool3D", "T=" HR_REALS, prepare<Kind::max>),
+    row("MaxPool3DGrad", "T=half|bfloat16|float;TInput=half|bfloat16|float", widened<prepare<Kind::max_gradient>>),
+    row("MaxPool3DGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
+    row("AvgPool", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
+    row("AvgPoolGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),
+    row("AvgPool3D", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
+    row("AvgPool3DGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),
+};
+HR_ROWS_END(pooling)
+
+}  // namespace hr

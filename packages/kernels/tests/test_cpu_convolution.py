@@ -1,0 +1,183 @@
+"""Convolutions of the cpu table against sums over windows in NumPy."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+import windows
+from headrace.formats.errors import InvalidArgumentError
+from kernel_harness import run_kernel
+
+FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
+TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "float16": 4e-3, "bfloat16": 3e-2}
+
+# input, filter, strides, padding, dilations
+CASES = {
+    "plain": ((2, 7, 9, 3), (3, 3, 3, 5), (1, 1), "SAME", (1, 1)),
+    "strided": ((1, 13, 8, 4), (3, 2, 4, 7), (2, 3), "SAME", (1, 1)),
+    "valid": ((3, 10, 11, 5), (4, 3, 5, 2), (2, 1), "VALID", (1, 1)),
+    "dilated": ((2, 12, 11, 3), (3, 3, 3, 4), (1, 1), "SAME", (2, 3)),
+    "explicit": ((2, 8, 8, 3), (3, 3, 3, 4), (2, 2), ((1, 2), (0, 3)), (1, 1)),
+    "one by one": ((2, 6, 5, 16), (1, 1, 16, 33), (1, 1), "VALID", (1, 1)),
+    "stride beyond window": ((2, 9, 9, 3), (1, 1, 3, 4), (3, 3), "SAME", (1, 1)),
+    "grouped": ((2, 6, 6, 6), (3, 3, 2, 9), (1, 1), "SAME", (1, 1)),
+    "blocked": ((4, 17, 15, 32), (3, 3, 32, 64), (1, 1), "SAME", (1, 1)),
+    "one channel": ((5, 8, 8, 1), (3, 3, 1, 16), (1, 1), "SAME", (1, 1)),
+    "space": ((2, 5, 6, 7, 3), (3, 2, 3, 3, 4), (1, 2, 1), "SAME", (1, 1, 1)),
+    "space valid": ((1, 6, 6, 5, 4), (2, 3, 3, 4, 8), (2, 1, 2), "VALID", (1, 1, 1)),
+}
+DEPTHWISE = {
+    "plain": ((2, 7, 9, 3), (3, 3, 3, 1), (1, 1), "SAME", (1, 1)),
+    "multiplied": ((2, 9, 8, 5), (3, 2, 5, 3), (2, 2), "SAME", (1, 1)),
+    "wide": ((2, 9, 8, 33), (3, 3, 33, 1), (1, 1), "VALID", (1, 1)),
+    "dilated": ((1, 9, 9, 4), (3, 3, 4, 2), (1, 1), "SAME", (2, 2)),
+}
+
+
+class Case:
+    def __init__(self, case, dtype, first=False, depthwise=False):
+        x, f, strides, padding, dilations = case
+        nd = len(strides)
+        rng = np.random.default_rng(0)
+        pads = padding if isinstance(padding, tuple) else (padding,) * nd
+        parts = zip(x[1:-1], f, strides, dilations, pads, strict=False)
+        self.axes = [windows.axis(*part) for part in parts]
+        self.groups = x[-1] if depthwise else x[-1] // f[-2]
+        out = f[-1] * f[-2] if depthwise else f[-1]
+        self.x = rng.standard_normal(x).astype(dtype)
+        self.f = rng.standard_normal(f).astype(dtype)
+        self.dy = rng.standard_normal((x[0], *(a.out for a in self.axes), out)).astype(dtype)
+        self.first, self.depthwise, self.dtype = first, depthwise, np.dtype(dtype)
+        order = (lambda v: [1, 1, *v]) if first else (lambda v: [1, *v, 1])
+        self.attrs = {"strides": order(strides), "dilations": order(dilations)}
+        if nd == 2 or first:
+            self.attrs["data_format"] = ("NCDHW" if first else "NDHWC") if nd == 3 else (
+                "NCHW" if first else "NHWC")  # fmt: skip
+        self.attrs["padding"] = padding if isinstance(padding, str) else "EXPLICIT"
+        if self.attrs["padding"] == "EXPLICIT":
+            flat = [p for pair in padding for p in pair]
+            self.attrs["explicit_paddings"] = (
+                [0, 0, 0, 0, *flat] if first else [0, 0, *flat, 0, 0]
+            )
+
+    def wide(self, a):
+        return a.astype(np.float64)
+
+    @property
+    def filter(self):
+        f = self.wide(self.f)
+        return windows.as_grouped(f) if self.depthwise else f
+
+    def forward(self):
+        return windows.convolve(self.wide(self.x), self.filter, self.axes, self.groups)
+
+    def to_input(self):
+        dy = self.wide(self.dy)
+        return windows.convolve_to_input(self.x.shape, self.filter, dy, self.axes, self.groups)
+
+    def to_filter(self):
+        x, dy = self.wide(self.x), self.wide(self.dy)
+        shape = self.filter.shape
+        return windows.convolve_to_filter(x, shape, dy, self.axes, self.groups).reshape(self.f.shape)
+
+    def placed(self, a):
+        return windows.channels_first(a) if self.first else a
+
+    def near(self, got, want):
+        assert got.dtype == self.dtype
+        assert got.shape == want.shape
+        tolerance = TOLERANCE[self.dtype.name]
+        scale = np.abs(want).max() if want.size else 1
+        np.testing.assert_allclose(self.wide(got), want, rtol=tolerance, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("first", [False, True])
+def test_convolution_and_gradients(name, dtype, first):
+    case = Case(CASES[name], dtype, first)
+    op, attrs, two = ("Conv2D", case.attrs, True) if case.x.ndim == 4 else ("Conv3D", case.attrs, False)
+    got = run_kernel(op, case.placed(case.x), case.f, threads=2, **attrs)
+    case.near(got, case.placed(case.forward()))
+    x, dy = case.placed(case.x), case.placed(case.dy)
+    v2 = "" if two else "V2"
+    sizes = np.array(x.shape, np.int32)
+    got = run_kernel(f"{op}BackpropInput{v2}", sizes, case.f, dy, threads=2, **attrs)
+    case.near(got, case.placed(case.to_input()))
+    sizes = np.array(case.f.shape, np.int32)
+    got = run_kernel(f"{op}BackpropFilter{v2}", x, sizes, dy, threads=2, **attrs)
+    case.near(got, case.to_filter())
+
+
+@pytest.mark.parametrize("name", DEPTHWISE)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("first", [False, True])
+def test_depthwise_convolution_and_gradients(name, dtype, first):
+    case = Case(DEPTHWISE[name], dtype, first, depthwise=True)
+    op, attrs = "DepthwiseConv2dNative", case.attrs
+    x, dy = case.placed(case.x), case.placed(case.dy)
+    case.near(run_kernel(op, x, case.f, threads=2, **attrs), case.placed(case.forward()))
+    sizes = np.array(x.shape, np.int32)
+    case.near(run_kernel(f"{op}BackpropInput", sizes, case.f, dy, **attrs), case.placed(case.to_input()))
+    sizes = np.array(case.f.shape, np.int32)
+    case.near(run_kernel(f"{op}BackpropFilter", x, sizes, dy, **attrs), case.to_filter())
+
+
+@pytest.mark.parametrize("activation", ["Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("first", [False, True])
+def test_fused_convolution_adds_bias_and_activates(activation, dtype, first):
+    case = Case(CASES["plain"], dtype, first)
+    bias = np.random.default_rng(1).standard_normal(5).astype(dtype)
+    y = case.forward() + bias.astype(np.float64)
+    want = {
+        "Relu": np.maximum(y, 0),
+        "Relu6": np.clip(y, 0, 6),
+        "Elu": np.where(y < 0, np.expm1(y), y),
+        "Tanh": np.tanh(y),
+        "Sigmoid": 1 / (1 + np.exp(-y)),
+        "LeakyRelu": np.where(y < 0, np.float32(0.2) * y, y),
+    }[activation]
+    fused = ["BiasAdd", activation]
+    got = run_kernel("_FusedConv2D", case.placed(case.x), case.f, [bias], [], fused_ops=fused,
+                     TArgs=[bias.dtype], num_args=1, threads=2, **case.attrs)  # fmt: skip
+    case.near(got, case.placed(want))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fused_convolution_normalises_by_known_statistics(dtype):
+    case = Case(CASES["valid"], dtype)
+    rng = np.random.default_rng(2)
+    scale, offset, mean = (rng.standard_normal(2).astype(dtype) for _ in range(3))
+    variance = rng.random(2).astype(dtype)
+    want = (case.forward() - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset
+    got = run_kernel("_FusedConv2D", case.x, case.f, [scale, offset, mean, variance], [],
+                     fused_ops=["FusedBatchNorm", "Relu"], epsilon=1e-3, TArgs=[case.dtype] * 4, num_args=4,
+                     **case.attrs)  # fmt: skip
+    case.near(got, np.maximum(want, 0))
+
+
+def test_integers_convolve_exactly():
+    case = Case(CASES["strided"], np.float64)
+    x, f = (np.round(a * 9).astype(np.int32) for a in (case.x, case.f))
+    got = run_kernel("Conv2D", x, f, **case.attrs)
+    want = windows.convolve(x.astype(np.float64), f.astype(np.float64), case.axes)
+    np.testing.assert_array_equal(got, want.astype(np.int32))
+
+
+@pytest.mark.parametrize("x", [(0, 5, 5, 3), (2, 0, 5, 3)])
+def test_empty_tensors_give_zeros(x):
+    f, attrs = (3, 3, x[-1], 4), {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    y = (x[0], x[1], x[2], 4)
+    got = run_kernel("Conv2D", np.ones(x, np.float32), np.ones(f, np.float32), **attrs)
+    np.testing.assert_array_equal(got, np.zeros(y))
+    got = run_kernel("Conv2DBackpropFilter", np.ones(x, np.float32), np.array(f, np.int32),
+                     np.ones(y, np.float32), **attrs)  # fmt: skip
+    np.testing.assert_array_equal(got, np.zeros(f))
+
+
+def test_channels_that_do_not_fit_are_named():
+    x, f = np.ones((1, 5, 5, 3), np.float32), np.ones((3, 3, 4, 2), np.float32)
+    with pytest.raises(InvalidArgumentError, match=r"\[1, 5, 5, 3\].*\[3, 3, 4, 2\]"):
+        run_kernel("Conv2D", x, f, strides=[1, 1, 1, 1], padding="SAME")

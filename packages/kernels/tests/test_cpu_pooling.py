@@ -1,0 +1,164 @@
+"""Pooling of the cpu table against windows in NumPy."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+import windows
+from headrace.formats.errors import InvalidArgumentError
+from kernel_harness import run_kernel
+
+FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
+TOLERANCE = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 1.6e-2}
+
+# input, window, strides, padding
+CASES = {
+    "halved": ((2, 8, 6, 3), (2, 2), (2, 2), "VALID"),
+    "overlapping": ((2, 9, 7, 5), (3, 2), (2, 1), "SAME"),
+    "wide": ((1, 7, 9, 130), (3, 3), (1, 1), "SAME"),
+    "one": ((3, 5, 5, 65), (1, 1), (2, 2), "SAME"),
+    "whole": ((2, 5, 6, 4), (5, 6), (1, 1), "VALID"),
+    "space": ((2, 5, 6, 7, 3), (2, 3, 2), (2, 2, 1), "SAME"),
+    "empty": ((0, 5, 5, 3), (2, 2), (2, 2), "SAME"),
+}
+
+
+class Case:
+    def __init__(self, name, dtype, first=False):
+        x, window, strides, padding = CASES[name]
+        self.axes = [windows.axis(*p, 1, padding) for p in zip(x[1:-1], window, strides, strict=True)]
+        rng = np.random.default_rng(0)
+        # Few distinct values, so that maxima tie.
+        self.x = rng.integers(0, 5, x).astype(dtype)
+        self.dy = rng.integers(-4, 5, (x[0], *(a.out for a in self.axes), x[-1])).astype(dtype)
+        self.first, self.dtype, self.space = first, np.dtype(dtype), len(x) == 5
+        order = (lambda v: [1, 1, *v]) if first else (lambda v: [1, *v, 1])
+        self.attrs = {"ksize": order(window), "strides": order(strides), "padding": padding}
+        if first:
+            self.attrs["data_format"] = "NCDHW" if self.space else "NCHW"
+        self.three = "3D" if self.space else ""
+
+    def maxima(self, x=None):
+        """Values and the flat position in space of the first of each."""
+        x = (self.x if x is None else x).astype(np.float64)
+        best = np.full(self.dy.shape, -np.inf)
+        at = np.zeros(self.dy.shape, np.int64)
+        sizes = [a.size for a in self.axes]
+        for _, o, i in windows.meetings(self.axes):
+            flat = np.ravel_multi_index(np.broadcast_arrays(*i), sizes)[None, ..., None]
+            part, before = x[(slice(None), *i)], best[(slice(None), *o)]
+            better = part > before
+            best[(slice(None), *o)] = np.where(better, part, before)
+            at[(slice(None), *o)] = np.where(better, flat, at[(slice(None), *o)])
+        return best, at
+
+    def counts(self):
+        counts = np.zeros([a.out for a in self.axes])
+        for _, o, _ in windows.meetings(self.axes):
+            counts[o] += 1
+        return counts[..., None]
+
+    def averages(self):
+        total = np.zeros(self.dy.shape)
+        for _, o, i in windows.meetings(self.axes):
+            total[(slice(None), *o)] += self.x.astype(np.float64)[(slice(None), *i)]
+        return total / self.counts()
+
+    def average_gradient(self):
+        dx, dy = np.zeros(self.x.shape), self.dy.astype(np.float64) / self.counts()
+        for _, o, i in windows.meetings(self.axes):
+            dx[(slice(None), *i)] += dy[(slice(None), *o)]
+        return dx
+
+    def scattered(self, at):
+        n, c = self.x.shape[0], self.x.shape[-1]
+        dx = np.zeros((n, int(np.prod(self.x.shape[1:-1])), c))
+        flat = at.reshape(n, int(np.prod(at.shape[1:-1])), c)
+        images, channels = np.arange(n)[:, None, None], np.arange(c)[None, None]
+        np.add.at(dx, (images, flat, channels), self.dy.astype(np.float64).reshape(flat.shape))
+        return dx.reshape(self.x.shape)
+
+    def placed(self, a):
+        return windows.channels_first(a) if self.first else a
+
+    def near(self, got, want):
+        assert got.dtype == self.dtype
+        assert got.shape == want.shape
+        tolerance = TOLERANCE.get(self.dtype.name, 0)
+        np.testing.assert_allclose(got.astype(np.float64), want, rtol=tolerance, atol=tolerance * 8)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int32, np.uint8])
+@pytest.mark.parametrize("first", [False, True])
+def test_max_pool_and_gradients(name, dtype, first):
+    case = Case(name, dtype, first)
+    if case.space and dtype in (np.float64, np.int32, np.uint8):
+        dtype = np.float32
+        case = Case(name, dtype, first)
+    best, at = case.maxima()
+    op = f"MaxPool{case.three}"
+    x, dy = case.placed(case.x), case.placed(case.dy)
+    got = run_kernel(op, x, threads=2, **case.attrs)
+    case.near(got, case.placed(best))
+    if dtype is np.uint8:  # the sums of the gradient wrap around
+        return
+    case.near(run_kernel(f"{op}Grad", x, got, dy, threads=2, **case.attrs), case.placed(case.scattered(at)))
+    case.near(run_kernel(f"{op}GradGrad", x, got, x, **case.attrs), case.placed(best))
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("first", [False, True])
+def test_average_pool_counts_only_what_the_window_covers(name, dtype, first):
+    case = Case(name, dtype, first)
+    op = f"AvgPool{case.three}"
+    x, dy = case.placed(case.x), case.placed(case.dy)
+    case.near(run_kernel(op, x, threads=2, **case.attrs), case.placed(case.averages()))
+    sizes = np.array(x.shape, np.int32)
+    case.near(run_kernel(f"{op}Grad", sizes, dy, threads=2, **case.attrs), case.placed(case.average_gradient()))
+
+
+@pytest.mark.parametrize("name", ["halved", "overlapping", "wide"])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("include_batch", [False, True])
+def test_argmax_is_the_flat_index_of_the_first_maximum(name, index, include_batch):
+    case = Case(name, np.float32)
+    best, at = case.maxima()
+    n, _, _, c = case.x.shape
+    want = at * c + np.arange(c)
+    if include_batch:
+        want = want + (np.arange(n) * case.x[0].size)[:, None, None, None]
+    attrs = {**case.attrs, "Targmax": index, "include_batch_in_index": include_batch}
+    got, where = run_kernel("MaxPoolWithArgmax", case.x, **attrs)
+    case.near(got, best)
+    np.testing.assert_array_equal(where, want.astype(index))
+    case.near(run_kernel("MaxPoolGradWithArgmax", case.x, case.dy, where, **attrs), case.scattered(at))
+    case.near(run_kernel("MaxPoolGradGradWithArgmax", case.x, case.x, where, **attrs), best)
+
+
+def test_v2_takes_window_and_strides_as_inputs():
+    case = Case("overlapping", np.float32)
+    best, at = case.maxima()
+    ksize, strides = (np.array(case.attrs[k], np.int32) for k in ("ksize", "strides"))
+    got = run_kernel("MaxPoolV2", case.x, ksize, strides, padding="SAME")
+    case.near(got, best)
+    got = run_kernel("MaxPoolGradV2", case.x, got, case.dy, ksize, strides, padding="SAME")
+    case.near(got, case.scattered(at))
+
+
+def test_nan_is_the_maximum_of_its_windows():
+    x = np.zeros((1, 4, 4, 3), np.float32)
+    x[0, 1, 1, 2] = np.nan
+    x[0, 0, 0, 2] = np.inf
+    got = run_kernel("MaxPool", x, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+    assert np.isnan(got[0, 0, 0, 2])
+    assert np.isfinite(np.delete(got.ravel(), 2)).all()
+
+
+def test_an_argmax_outside_its_image_is_named():
+    x, where = np.zeros((2, 2, 2, 1), np.float32), np.array([0, 4], np.int64).reshape(2, 1, 1, 1)
+    with pytest.raises(InvalidArgumentError, match="argmax 4 at 1"):
+        run_kernel("MaxPoolGradWithArgmax", x, np.ones((2, 1, 1, 1), np.float32), where,
+                   ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")  # fmt: skip
