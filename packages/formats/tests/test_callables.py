@@ -1,25 +1,31 @@
-"""The registry of functions that nodes call by token."""
-
-from __future__ import annotations
-
 import gc
+import weakref
 
-from headrace.formats import callables
+import pytest
+
+from headrace.formats import callables, errors
 
 
-def test_a_function_is_found_by_its_token_as_long_as_its_owner_keeps_it():
-    def double(x):
-        return 2 * x
+def test_a_function_is_found_by_its_token():
+    kept = callables.register(len)
+    assert callables.find(kept.token) is len
+    assert callables.find(kept.token.encode()) is len
+    assert callables.register(len).token != kept.token
 
-    token = callables.register(double)
-    assert callables.find(token) is double
-    del double
+
+def test_a_function_goes_with_its_graph_even_if_it_refers_to_it():
+    class Graph:
+        def __init__(self):
+            self.functions = [callables.register(lambda: self)]
+
+    graph = Graph()
+    token = graph.functions[0].token
+    assert callables.find(token)() is graph
+    gone = weakref.ref(graph)
+    del graph
     gc.collect()
-    assert callables.find(token) is None
-
-
-def test_every_registration_has_a_token_of_its_own():
-    def f():
-        return None
-
-    assert callables.register(f) != callables.register(f)
+    assert gone() is None
+    with pytest.raises(
+        errors.FailedPreconditionError, match=f"py_func {token!r}: no such function"
+    ):
+        callables.find(token)

@@ -315,11 +315,7 @@ def rewrite(prefix, header=None, **entries):
         table[b""] = header
     for name, entry in entries.items():
         table[name.encode()] = entry
-    with open(prefix + ".index", "wb") as file:
-        writer = TableWriter(file)
-        for key in sorted(table):
-            writer.add(key, table[key])
-        writer.finish()
+    _write_index(prefix, table)
 
 
 def entry(dims=(4,), dtype=9, offset=0, size=32, shard_id=0, crc32c=0):
@@ -377,6 +373,22 @@ def test_hostile_slices_are_refused(tmp_path):
         reader.read("a")
 
 
+def test_overlapping_slices_are_refused(native, tmp_path):
+    prefix = slices_of(tmp_path / "p", [((0, 0), (5, 3)), ((0, 3), (5, 3))])
+    whole = BundleEntryProto.FromString(TableReader.open(prefix + ".index").get(b"v"))
+    whole.shape.dim[1].size = 6
+    whole.slices[1].CopyFrom(whole.slices[0])
+    rewrite(prefix, v=whole.SerializeToString())
+    with BundleReader(prefix) as reader:
+        with pytest.raises(errors.DataLossError, match="slices of 'v' overlap"):
+            reader.read("v")
+        with pytest.raises(errors.DataLossError, match="slices of 'v' hold 6 of the 3 elements"):
+            reader.read_slice("v", (2, 0), (1, 3))
+    scan = native("bundle_scan.c", sanitize=True)
+    for arguments in ((), (2, 1, 0, 3)):
+        assert scan(prefix, "v", *arguments) == [f"15 0 {prefix}.index"]
+
+
 def test_headers_are_checked(tmp_path):
     prefix = write(tmp_path / "p", {"a": np.arange(4)})
     newer = BundleHeaderProto(num_shards=1)
@@ -402,3 +414,102 @@ def test_verification_can_be_left_out(tmp_path):
     rewrite(prefix, a=entry())
     with BundleReader(prefix, verify=False) as reader:
         assert reader.read("a").tolist() == [0, 1, 2, 3]
+
+
+def _c_sum(data):
+    total = 0
+    for byte in data:
+        total = (total * 31 + byte) % 1000000007
+    return total
+
+
+def _c_line(array):
+    number = dtypes.as_dtype(array.dtype).as_datatype_enum
+    if array.dtype != object:
+        return f"ok {number} {array.ndim} {_c_sum(array.tobytes())}"
+    total = 0
+    for i, value in enumerate(array.reshape(-1)):
+        total = (total * 31 + i + len(value) + _c_sum(value)) % 1000000007
+    return f"ok {number} {array.ndim} {total}"
+
+
+@pytest.mark.parametrize("sanitize", [False, True])
+def test_the_c_reader_reads_what_python_reads(native, tmp_path, sanitize):
+    scan = native("bundle_scan.c", sanitize=sanitize)
+    prefix = write(tmp_path / "p", max_shard_bytes=200)
+    with BundleReader(prefix) as reader:
+        for name in reader:
+            assert scan(prefix, name) == [_c_line(reader.read(name))], name
+    parts = slices_of(tmp_path / "parts", QUARTERS)
+    assert scan(parts, "v") == [_c_line(FULL)]
+    for starts, sizes in [((1, 2), (3, 4)), ((4, 6), (1, 1)), ((1, 1), (0, 2)), ((0, 0), (5, 7))]:
+        arguments = [n for pair in zip(starts, sizes, strict=True) for n in pair]
+        assert scan(parts, "v", *arguments) == [_c_line(part_of(FULL, starts, sizes))]
+    assert scan(parts, "v", 3, 3)[0].startswith("3 ")
+    assert scan(parts, "w") == [f"5 0 {parts}.index"]
+    assert scan(tmp_path / "none", "w") == [f"5 0 {tmp_path}/none.index"]
+    assert scan(slices_of(tmp_path / "few", QUARTERS[:3]), "v") == [f"15 0 {tmp_path}/few.index"]
+
+
+def test_the_c_reader_finds_the_key_of_any_slice(native, tmp_path):
+    scan = native("bundle_scan.c", sanitize=True)
+    for size in (1, 63, 64, 8191, 8192, 2**20, 2**40, 2**57):
+        with BundleWriter(tmp_path / "p", sync=False) as writer:
+            writer.add_slice("\u00ff/v", [size + 1], [size], [1], np.ones(1, np.float32))
+        expected = [_c_line(np.ones(1, np.float32))]
+        assert scan(tmp_path / "p", "\u00ff/v", size, 1) == expected
+
+
+def test_the_c_reader_survives_damaged_bundles_under_sanitizers(native, tmp_path):
+    """Each mutant of index and data, CRCs mended, reads the same in both languages or fails."""
+    scan = native("bundle_scan.c", sanitize=True)
+    prefix = write(tmp_path / "p", {"a": np.arange(4), "s": np.array([b"ab", b"c"], object)})
+    with BundleWriter(prefix) as writer:
+        writer.add("a", np.arange(4))
+        writer.add("s", np.array([b"ab", b"c"], object))
+        writer.add_slice("p", [4], [0], [2], [1.0, 2.0])
+        writer.add_slice("p", [4], [2], [2], [1.0, 2.0])
+    table = dict(TableReader.open(prefix + ".index").items())
+    rng = random.Random(5)
+    for _ in range(120):
+        key = rng.choice(sorted(table))
+        bad = bytearray(table[key])
+        for _ in range(rng.choice([1, 1, 1, 4])):
+            bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
+        _write_index(prefix, {**table, key: bytes(bad)})
+        lines = scan(prefix, "all")
+        try:
+            reader = BundleReader(prefix)
+        except errors.OpError as error:
+            assert lines == [f"{error.code} {error.offset or 0} {error.path}"]
+            continue
+        for line in lines:
+            name, *rest = line.split(" ")
+            try:
+                expected = _c_line(reader.read(name)).split(" ")
+            except errors.OpError as error:
+                assert rest[0] != "ok", (line, error)
+                continue
+            assert rest == expected, bytes(bad)
+
+
+def _write_index(prefix, table):
+    with open(prefix + ".index", "wb") as file:
+        writer = TableWriter(file)
+        for key in sorted(table):
+            writer.add(key, table[key])
+        writer.finish()
+
+
+def test_cut_files_are_data_loss_in_c_too(native, tmp_path):
+    scan = native("bundle_scan.c", sanitize=True)
+    prefix = write(tmp_path / "p", {"a": np.arange(4)})
+    shard = bundle_files(prefix)[1]
+    for cut in (31, 1, 0):
+        os.truncate(shard, cut)
+        assert scan(prefix, "a") == [f"15 0 {shard}"]
+    size = os.path.getsize(prefix + ".index")
+    for cut in (size - 1, size // 2, 10, 0):
+        os.truncate(prefix + ".index", cut)
+        (line,) = scan(prefix, "a")
+        assert line.startswith("15 ") and line.endswith("p.index")

@@ -18,7 +18,9 @@ def test_importing_the_package_alone_loads_nothing_heavy():
 
 def test_include_dir_has_the_headers():
     names = os.listdir(os.path.join(headrace.formats.include_dir(), "headrace"))
-    assert {"kernel.h", "crc32c.h", "record_reader.h"} <= set(names)
+    assert {"kernel.h", "crc32c.h", "record_reader.h", "table_reader.h", "bundle_reader.h"} <= set(
+        names
+    )
 
 
 def test_common_names_are_offered_lazily():

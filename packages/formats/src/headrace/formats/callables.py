@@ -1,33 +1,57 @@
-"""Python functions that nodes call by token, within one process (`py_func`).
+"""Python functions that a graph calls, by token: where builder and kernel of py_func meet.
 
-The registry holds them weakly: whoever registers one (a graph) keeps it alive.
+The graph keeps the RegisteredCallable; this registry refers to it weakly, so that a function goes
+with its graph, also where the function itself refers to the graph. A token means nothing in
+another process.
 """
 
 from __future__ import annotations
 
 import itertools
-import threading
+import os
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-_functions: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+from headrace.formats.errors import FailedPreconditionError
+
 _numbers = itertools.count()
-_lock = threading.Lock()
+_registered: weakref.WeakValueDictionary[str, RegisteredCallable] = weakref.WeakValueDictionary()
 
 
-def register(function: Callable[..., Any]) -> str:
-    """Gives a function a token that is new in this process.
+class RegisteredCallable:
+    """A function that can be found by its token as long as this object lives.
 
-    Args:
-      function: a function object of its own (a bound method would be gone at once).
+    Attributes:
+      function: what to call.
+      token: the name to find it by; goes into the node's `token` attribute.
     """
-    with _lock:
-        token = f"pyfunc_{next(_numbers)}"
-        _functions[token] = function
-    return token
+
+    __slots__ = ("__weakref__", "function", "token")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.token = f"pyfunc_{os.getpid()}_{next(_numbers)}"
+        _registered[self.token] = self
 
 
-def find(token: str) -> Callable[..., Any] | None:
-    """The function of a token; None where it is not in this process, or gone with its graph."""
-    return _functions.get(token)
+def register(function: Callable[..., Any]) -> RegisteredCallable:
+    """Makes a function findable by token; the graph that calls it must keep what this returns."""
+    return RegisteredCallable(function)
+
+
+def find(token: str | bytes) -> Callable[..., Any]:
+    """Returns the function of a token.
+
+    Raises: FailedPreconditionError if its graph is gone, or belongs to another process.
+    """
+    name = token.decode() if isinstance(token, bytes) else token
+    found = _registered.get(name)
+    if found is None:
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"py_func {name!r}: no such function in process {os.getpid()}: its graph is gone or "
+            "was made in another process; build the graph where it runs",
+        )
+    return found.function

@@ -480,8 +480,10 @@ class BundleReader:
             ]
             if any(low >= high for low, high in part):
                 continue
-            stored = self._read_slice_entry(name, proto, extents, dims)
             covered += math.prod(high - low for low, high in part)
+            if covered > wanted:
+                break
+            stored = self._read_slice_entry(name, proto, extents, dims)
             overlaps.append((extents, part, stored))
         if covered != wanted:
             raise self._lost(
@@ -490,15 +492,12 @@ class BundleReader:
                 f"slices of {name!r} hold {covered} of the {wanted} elements asked for",
             )
         out = np.empty([n for _, n in region], dtype.as_numpy_dtype)
+        filled = np.zeros(out.shape, bool)  # or overlapping slices would leave holes
         for extents, part, stored in overlaps:
-            to = tuple(
-                slice(low - rs, high - rs)
-                for (low, high), (rs, _) in zip(part, region, strict=True)
-            )
-            source = tuple(
-                slice(low - s, high - s) for (low, high), (s, _) in zip(part, extents, strict=True)
-            )
-            out[to] = stored[source]
+            out[_within(part, region)] = stored[_within(part, extents)]
+            filled[_within(part, region)] = True
+        if not filled.all():
+            raise self._lost(self._index_path, 0, f"slices of {name!r} overlap")
         return out
 
     def _read_slice_entry(
