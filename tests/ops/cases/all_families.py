@@ -10,10 +10,13 @@ from cases import (
     ctc,
     elementwise,
     gather,
+    image,
     linalg,
+    logging,
     losses,
     matmul,
     normalization,
+    parsing,
     pooling,
     random,
     recurrent,
@@ -22,6 +25,8 @@ from cases import (
     segment,
     slicing,
     sparse,
+    strings,
+    summary,
 )
 
 FAMILIES = (
@@ -32,10 +37,13 @@ FAMILIES = (
     ctc,
     elementwise,
     gather,
+    image,
     linalg,
+    logging,
     losses,
     matmul,
     normalization,
+    parsing,
     pooling,
     random,
     recurrent,
@@ -44,5 +52,7 @@ FAMILIES = (
     segment,
     slicing,
     sparse,
+    strings,
+    summary,
 )
 ALL = [case for family in FAMILIES for case in family.CASES]

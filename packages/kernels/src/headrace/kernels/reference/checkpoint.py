@@ -1,0 +1,132 @@
+"""Checkpoints and whole files."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from headrace.formats.bundle_merge import merge_bundles
+from headrace.formats.checkpoint_bundle import BundleReader, BundleWriter
+from headrace.formats.dtypes import as_dtype
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.kernels.reference.registry import Attrs, kernel
+
+
+def parsed_slice(text: bytes, name: bytes) -> tuple[list[int], list[int], list[int]]:
+    """The whole shape, the starts and the lengths (-1: all) that "4 5 0,2:-" says."""
+    try:
+        *shape, spec = text.decode().split(" ")
+        parts = [(0, -1) if p == "-" else tuple(map(int, p.split(","))) for p in spec.split(":")]
+        starts, lengths = zip(*parts, strict=True)
+        if len(parts) != len(shape):
+            raise ValueError
+        return [int(n) for n in shape], list(starts), list(lengths)
+    except ValueError:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{name.decode()}: expected a shape and a slice such as '4 5 0,2:-', not "
+            f"{text.decode(errors='replace')!r}",
+        ) from None
+
+
+@kernel("SaveV2")
+def save_v2(
+    attrs: Attrs, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray, *tensors: np.ndarray
+) -> list[np.ndarray]:
+    with BundleWriter(prefix.item().decode()) as writer:
+        for name, spec, value in zip(names.tolist(), slices.tolist(), tensors, strict=True):
+            if spec:
+                writer.add_slice(name.decode(), *parsed_slice(spec, name), value)
+            else:
+                writer.add(name.decode(), value)
+    return []
+
+
+@kernel("RestoreV2")
+def restore_v2(
+    attrs: Attrs, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray
+) -> list[np.ndarray]:
+    restored = []
+    with BundleReader(prefix.item().decode()) as reader:
+        rows = zip(names.tolist(), slices.tolist(), attrs["dtypes"], strict=True)
+        for name, spec, number in rows:
+            key = name.decode()
+            found = reader.dtype(key)
+            if int(found) != number:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"tensor_name = {key}; expected dtype {as_dtype(number).name} does not equal "
+                    f"restored dtype {found.name}",
+                )
+            if spec:
+                shape, starts, lengths = parsed_slice(spec, name)
+                if tuple(shape) != tuple(reader.shape(key)):
+                    raise InvalidArgumentError(
+                        None,
+                        None,
+                        f"tensor_name = {key}; shape in shape_and_slice spec {shape} does not "
+                        f"match the shape in the save file: {list(reader.shape(key))}",
+                    )
+                restored.append(reader.read_slice(key, starts, lengths))
+            else:
+                restored.append(reader.read(key))
+    return restored
+
+
+@kernel("MergeV2Checkpoints")
+def merge_v2_checkpoints(
+    attrs: Attrs, prefixes: np.ndarray, destination: np.ndarray
+) -> list[np.ndarray]:
+    sources = [prefix.decode() for prefix in prefixes.ravel().tolist()]
+    if attrs["allow_missing_files"]:
+        sources = [prefix for prefix in sources if os.path.exists(prefix + ".index")]
+    merge_bundles(sources, destination.item().decode(), delete_old=attrs["delete_old_dirs"])
+    return []
+
+
+@kernel("ShardedFilename")
+def sharded_filename(
+    attrs: Attrs, base: np.ndarray, shard: np.ndarray, count: np.ndarray
+) -> np.ndarray:
+    return np.array(b"%s-%05d-of-%05d" % (base.item(), int(shard), int(count)), object)
+
+
+@kernel("ShardedFilespec")
+def sharded_filespec(attrs: Attrs, base: np.ndarray, count: np.ndarray) -> np.ndarray:
+    return np.array(b"%s-?????-of-%05d" % (base.item(), int(count)), object)
+
+
+# ---- whole files ----
+
+
+@kernel("ReadFile")
+def read_file(attrs: Attrs, name: np.ndarray) -> np.ndarray:
+    path = os.fsdecode(name.item())
+    try:
+        with open(path, "rb") as stream:
+            return np.array(stream.read(), object)
+    except FileNotFoundError:
+        raise NotFoundError(None, None, f"{path}; No such file or directory", path=path) from None
+
+
+@kernel("WriteFile")
+def write_file(attrs: Attrs, name: np.ndarray, contents: np.ndarray) -> list[np.ndarray]:
+    path = os.fsdecode(name.item())
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "wb") as stream:
+        stream.write(contents.item())
+    return []
+
+
+@kernel("MatchingFiles")
+def matching_files(attrs: Attrs, patterns: np.ndarray) -> np.ndarray:
+    import glob
+
+    found = {name for p in patterns.ravel().tolist() for name in glob.glob(os.fsdecode(p))}
+    names = [os.fsencode(name) for name in sorted(found)]
+    result = np.empty(len(names), object)
+    result[:] = names
+    return result

@@ -1,0 +1,417 @@
+"""Records of bytes into tensors."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import as_dtype
+from headrace.formats.errors import DataLossError, InvalidArgumentError
+from headrace.formats.proto.tensor_pb2 import TensorProto
+from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
+from headrace.kernels.reference.precision import numpy_type
+from headrace.kernels.reference.registry import Attrs, kernel
+from headrace.kernels.reference.strings import parsed_number
+
+
+def _refuse(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, text)
+
+
+def _held(values: Iterable[Any], dtype: np.dtype) -> np.ndarray:
+    listed = list(values)
+    result = np.empty(len(listed), dtype)
+    result[:] = listed
+    return result
+
+
+# ---- raw bytes ----
+
+
+@kernel("DecodeRaw")
+def decode_raw(attrs: Attrs, x: np.ndarray) -> np.ndarray:
+    dtype = numpy_type(attrs["out_type"])
+    lengths = {len(text) for text in x.ravel().tolist()}
+    if len(lengths) > 1:
+        raise _refuse(
+            f"DecodeRaw requires input strings to all be the same size: {sorted(lengths)}"
+        )
+    size = lengths.pop() if lengths else 0
+    if size % dtype.itemsize:
+        raise _refuse(
+            f"Input to DecodeRaw has length {size} that is not a multiple of {dtype.itemsize}, the "
+            f"size of {as_dtype(dtype).name}"
+        )
+    return _from_bytes(attrs, b"".join(x.ravel().tolist()), dtype).reshape(
+        x.shape + (size // dtype.itemsize,)
+    )
+
+
+@kernel("DecodePaddedRaw")
+def decode_padded_raw(attrs: Attrs, x: np.ndarray, length: np.ndarray) -> np.ndarray:
+    dtype, size = numpy_type(attrs["out_type"]), int(length)
+    if size <= 0 or size % dtype.itemsize:
+        raise _refuse(f"fixed_length ({size}) must be a multiple of the size of {dtype}")
+    padded = b"".join(text[:size].ljust(size, b"\0") for text in x.ravel().tolist())
+    return _from_bytes(attrs, padded, dtype).reshape(x.shape + (size // dtype.itemsize,))
+
+
+def _from_bytes(attrs: Attrs, data: bytes, dtype: np.dtype) -> np.ndarray:
+    values = np.frombuffer(data, dtype)
+    return values.copy() if attrs["little_endian"] else values.byteswap()
+
+
+@kernel("DecodeCompressed")
+def decode_compressed(attrs: Attrs, x: np.ndarray) -> np.ndarray:
+    kinds = {b"": lambda text: text, b"ZLIB": zlib.decompress, b"GZIP": gzip.decompress}
+    if attrs["compression_type"] not in kinds:
+        raise _refuse(f"compression {attrs['compression_type'].decode()!r} is not ZLIB or GZIP")
+    try:
+        texts = [kinds[attrs["compression_type"]](text) for text in x.ravel().tolist()]
+    except (zlib.error, EOFError, OSError) as error:
+        raise DataLossError(None, None, f"DecodeCompressed: {error}") from error
+    return _held(texts, np.dtype(object)).reshape(x.shape)
+
+
+# ---- tensors ----
+
+
+@kernel("ParseTensor")
+def parse_tensor(attrs: Attrs, text: np.ndarray) -> np.ndarray:
+    try:
+        message = TensorProto.FromString(text.item())
+    except Exception as error:  # protobuf's DecodeError has no home that all versions share
+        raise _refuse(f"Could not parse `serialized` as TensorProto: {error}") from error
+    if message.dtype != attrs["out_type"]:
+        raise _refuse(
+            f"Type mismatch between parsed tensor ({as_dtype(message.dtype).name}) and dtype "
+            f"({as_dtype(attrs['out_type']).name})"
+        )
+    return make_ndarray(message)
+
+
+@kernel("SerializeTensor")
+def serialize_tensor(attrs: Attrs, x: np.ndarray) -> np.ndarray:
+    return np.array(make_tensor_proto(x, as_dtype(attrs["T"])).SerializeToString(), object)
+
+
+@kernel("DecodeJSONExample")
+def decode_json_example(attrs: Attrs, x: np.ndarray) -> np.ndarray:
+    from google.protobuf import json_format
+
+    from headrace.formats.proto.example_pb2 import Example
+
+    def decoded(text: bytes) -> bytes:
+        try:
+            return json_format.Parse(text, Example()).SerializeToString()
+        except json_format.ParseError as error:
+            raise _refuse(f"Error while parsing JSON: {error}") from error
+
+    return _held(map(decoded, x.ravel().tolist()), np.dtype(object)).reshape(x.shape)
+
+
+# ---- comma-separated values ----
+
+
+@kernel("DecodeCSV")
+def decode_csv(attrs: Attrs, records: np.ndarray, *defaults: np.ndarray) -> list[np.ndarray]:
+    dtypes = [numpy_type(number) for number in attrs["OUT_TYPE"]]
+    columns: list[list[Any]] = [[] for _ in dtypes]
+    chosen = attrs["select_cols"]
+    for number, record in enumerate(records.ravel().tolist()):
+        fields = _fields(attrs, record)
+        if chosen:
+            fields = [fields[c] for c in chosen if c < len(fields)]
+        if len(fields) != len(dtypes):
+            raise _refuse(f"Expect {len(dtypes)} fields but have {len(fields)} in record {number}")
+        for place, (field, dtype, default) in enumerate(zip(fields, dtypes, defaults, strict=True)):
+            if field == b"" or field == attrs["na_value"]:
+                if default.size == 0:
+                    raise _refuse(f"Field {place} is required but missing in record {number}!")
+                columns[place].append(default.ravel()[0])
+            elif dtype.kind == "O":
+                columns[place].append(field)
+            else:
+                try:
+                    columns[place].append(parsed_number(field, dtype))
+                except InvalidArgumentError:
+                    raise _refuse(
+                        f"Field {place} in record {number} is not a valid {as_dtype(dtype).name}: "
+                        f"{field.decode(errors='replace')}"
+                    ) from None
+    return [
+        _held(column, dtype).reshape(records.shape)
+        for column, dtype in zip(columns, dtypes, strict=True)
+    ]
+
+
+def _fields(attrs: Attrs, record: bytes) -> list[bytes]:
+    text = record.rstrip(b"\r\n").decode("latin-1")
+    quoting = csv.QUOTE_MINIMAL if attrs["use_quote_delim"] else csv.QUOTE_NONE
+    delimiter = attrs["field_delim"].decode("latin-1")
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting))
+    return [field.encode("latin-1") for field in (rows[0] if rows else [""])]
+
+
+# ---- Example and SequenceExample ----
+
+_FIELD = {"f": "float_list", "i": "int64_list", "O": "bytes_list"}
+
+
+def _values(feature: Any, dtype: np.dtype, key: str, name: str) -> list[Any] | None:
+    """What a Feature holds; None where it holds nothing.
+
+    Raises: InvalidArgumentError for a feature of another type.
+    """
+    held = feature.WhichOneof("kind") if feature is not None else None
+    if held is None:
+        return None
+    if held != _FIELD[dtype.kind]:
+        raise _refuse(
+            f"Name: {name}, Key: {key}: Data types don't match. Expected type: "
+            f"{as_dtype(dtype).name}, the feature has a {held}"
+        )
+    return list(getattr(feature, held).value)
+
+
+def _parsed(message_type: Any, text: bytes, name: str) -> Any:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return message_type.FromString(text)
+    except DecodeError as error:
+        raise _refuse(f"{name}: could not parse example input: {error}") from error
+
+
+class _Columns:
+    """Collects the features of a batch of examples."""
+
+    def __init__(self, features: Sequence[Any], names: Sequence[str]) -> None:
+        self.features, self.names = features, names  # a map from key to Feature for each example
+
+    def rows(self, key: str, dtype: np.dtype) -> list[list[Any] | None]:
+        found = []
+        for features, name in zip(self.features, self.names, strict=True):
+            feature = features[key] if key in features else None
+            found.append(_values(feature, dtype, key, name))
+        return found
+
+    def sparse(self, key: str, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rows = [row or [] for row in self.rows(key, dtype)]
+        indices = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+        shape = [len(rows), max((len(row) for row in rows), default=0)]
+        return (
+            np.array(indices, np.int64).reshape(-1, 2),
+            _held((v for row in rows for v in row), dtype),
+            np.array(shape, np.int64),
+        )
+
+    def ragged(self, key: str, dtype: np.dtype, splits: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        rows = [row or [] for row in self.rows(key, dtype)]
+        ends = np.cumsum([0, *[len(row) for row in rows]]).astype(splits)
+        return _held((v for row in rows for v in row), dtype), ends
+
+    def dense(self, key: str, default: np.ndarray, shape: Any, dtype: np.dtype) -> np.ndarray:
+        rows = self.rows(key, dtype)
+        variable = bool(shape) and shape[0] in (None, -1)
+        inner = [int(n) for n in (shape[1:] if variable else shape)]
+        size = int(np.prod(inner, dtype=np.int64))
+        filled = []
+        for row, name in zip(rows, self.names, strict=True):
+            if row is None and not variable:
+                if default.size == 0 and size:
+                    raise _refuse(
+                        f"Name: {name}, Feature: {key} (data type: {as_dtype(dtype).name}) is "
+                        "required but could not be found."
+                    )
+                row = np.broadcast_to(default, inner).ravel().tolist()
+            row = row or []
+            if len(row) % max(size, 1) if variable else len(row) != size:
+                raise _refuse(
+                    f"Name: {name}, Key: {key}. Number of values does not match the shape: "
+                    f"{len(row)} values, shape {list(shape)}"
+                )
+            filled.append(row)
+        if not variable:
+            return _held((v for row in filled for v in row), dtype).reshape([len(rows), *inner])
+        longest = max((len(row) // max(size, 1) for row in filled), default=0)
+        padding = default.ravel()[0] if default.size else (b"" if dtype.kind == "O" else 0)
+        result = np.full((len(rows), longest * size), padding, dtype)
+        for target, row in zip(result, filled, strict=True):
+            target[: len(row)] = _held(row, dtype)
+        return result.reshape([len(rows), longest, *inner])
+
+
+def _keys(strings: Iterable[bytes]) -> list[str]:
+    return [key.decode() for key in strings]
+
+
+def _names(names: np.ndarray, count: int) -> list[str]:
+    return _keys(names.ravel().tolist()) if names.size else ["<unknown>"] * count
+
+
+def _example_columns(serialized: np.ndarray, names: np.ndarray) -> _Columns:
+    from headrace.formats.proto.example_pb2 import Example
+
+    texts = serialized.ravel().tolist()
+    called = _names(names, len(texts))
+    examples = [_parsed(Example, text, name) for text, name in zip(texts, called, strict=True)]
+    return _Columns([example.features.feature for example in examples], called)
+
+
+def _dense_of(
+    attrs: Attrs, columns: _Columns, keys: list[str], defaults: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    return [
+        columns.dense(key, default, shape, numpy_type(number))
+        for key, default, shape, number in zip(
+            keys, defaults, attrs["dense_shapes"], attrs["Tdense"], strict=True
+        )
+    ]
+
+
+def _sparse_of(columns: _Columns, keys: list[str], numbers: Sequence[int]) -> list[np.ndarray]:
+    found = [columns.sparse(k, numpy_type(n)) for k, n in zip(keys, numbers, strict=True)]
+    return [part[which] for which in range(3) for part in found]
+
+
+_NO_NAMES = np.empty(0, object)
+
+
+@kernel("ParseExample")
+def parse_example(attrs: Attrs, serialized: np.ndarray, names: np.ndarray, *rest: np.ndarray):  # type: ignore
+    sparse, dense = attrs["Nsparse"], attrs["Ndense"]
+    sparse_keys = _keys(key.item() for key in rest[:sparse])
+    dense_keys = _keys(key.item() for key in rest[sparse : sparse + dense])
+    columns = _example_columns(serialized, names)
+    found = _sparse_of(columns, sparse_keys, attrs["sparse_types"])
+    return found + _dense_of(attrs, columns, dense_keys, rest[sparse + dense :])
+
+
+@kernel("ParseExampleV2")
+def parse_example_v2(
+    attrs: Attrs,
+    serialized: np.ndarray,
+    names: np.ndarray,
+    sparse_keys: np.ndarray,
+    dense_keys: np.ndarray,
+    ragged_keys: np.ndarray,
+    *defaults: np.ndarray,
+) -> list[np.ndarray]:
+    columns = _example_columns(serialized, names)
+    found = _sparse_of(columns, _keys(sparse_keys.tolist()), attrs["sparse_types"])
+    found += _dense_of(attrs, columns, _keys(dense_keys.tolist()), defaults)
+    ragged = [
+        columns.ragged(key, numpy_type(value), numpy_type(split))
+        for key, value, split in zip(
+            _keys(ragged_keys.tolist()),
+            attrs["ragged_value_types"],
+            attrs["ragged_split_types"],
+            strict=True,
+        )
+    ]
+    found += [values for values, _ in ragged] + [splits for _, splits in ragged]
+    if serialized.ndim == 0:  # one example, without a batch
+        sparse, dense = attrs["num_sparse"], len(defaults)
+        found[:sparse] = [indices[:, 1:] for indices in found[:sparse]]
+        found[2 * sparse : 3 * sparse] = [shape[1:] for shape in found[2 * sparse : 3 * sparse]]
+        found[3 * sparse : 3 * sparse + dense] = [
+            np.asarray(values[0], values.dtype) for values in found[3 * sparse : 3 * sparse + dense]
+        ]
+    return found
+
+
+@kernel("ParseSingleExample")
+def parse_single_example(
+    attrs: Attrs, serialized: np.ndarray, *defaults: np.ndarray
+) -> list[np.ndarray]:
+    columns = _example_columns(serialized, _NO_NAMES)
+    found = _sparse_of(columns, _keys(attrs["sparse_keys"]), attrs["sparse_types"])
+    count = attrs["num_sparse"]
+    found[:count] = [indices[:, 1:] for indices in found[:count]]
+    found[2 * count :] = [shape[1:] for shape in found[2 * count :]]
+    dense = _dense_of(attrs, columns, _keys(attrs["dense_keys"]), defaults)
+    return found + [np.asarray(values[0], values.dtype) for values in dense]
+
+
+@kernel("ParseSingleSequenceExample")
+def parse_single_sequence_example(
+    attrs: Attrs, serialized: np.ndarray, missing_is_empty: np.ndarray, *rest: np.ndarray
+) -> list[np.ndarray]:
+    from headrace.formats.proto.example_pb2 import SequenceExample
+
+    left = list(rest)
+
+    def keys(count: int) -> list[str]:
+        return _keys(left.pop(0).item() for _ in range(count))
+
+    context_sparse = keys(attrs["Ncontext_sparse"])
+    context_dense = keys(attrs["Ncontext_dense"])
+    list_sparse = keys(attrs["Nfeature_list_sparse"])
+    list_dense = keys(attrs["Nfeature_list_dense"])
+    *defaults, debug_name = left
+    name = debug_name.item().decode() if debug_name.size else "<unknown>"
+    example = _parsed(SequenceExample, serialized.item(), name)
+    columns = _Columns([example.context.feature], [name])
+    found = _sparse_of(columns, context_sparse, attrs["context_sparse_types"])
+    count = len(context_sparse)
+    found[:count] = [indices[:, 1:] for indices in found[:count]]
+    found[2 * count :] = [shape[1:] for shape in found[2 * count :]]
+    for key, default, shape, number in zip(
+        context_dense,
+        defaults,
+        attrs["context_dense_shapes"],
+        attrs["Tcontext_dense"],
+        strict=True,
+    ):
+        values = columns.dense(key, default, shape, numpy_type(number))
+        found.append(np.asarray(values[0], values.dtype))
+    lists = example.feature_lists.feature_list
+
+    def steps(key: str, dtype: np.dtype) -> list[list[Any]]:
+        features = lists[key].feature if key in lists else []
+        return [_values(feature, dtype, key, name) or [] for feature in features]
+
+    sparse = []
+    for key, number in zip(list_sparse, attrs["feature_list_sparse_types"], strict=True):
+        rows = steps(key, numpy_type(number))
+        indices = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+        shape = [len(rows), max((len(row) for row in rows), default=0)]
+        sparse.append(
+            (
+                np.array(indices, np.int64).reshape(-1, 2),
+                _held((v for row in rows for v in row), numpy_type(number)),
+                np.array(shape, np.int64),
+            )
+        )
+    found += [part[which] for which in range(3) for part in sparse]
+    may_miss = set(_keys(missing_is_empty.ravel().tolist()))
+    for key, shape, number in zip(
+        list_dense,
+        attrs["feature_list_dense_shapes"],
+        attrs["feature_list_dense_types"],
+        strict=True,
+    ):
+        if key not in lists and key not in may_miss:
+            raise _refuse(
+                f"Name: {name}, Feature list '{key}' is required but could not be found. Did you "
+                "mean to include it in feature_list_dense_missing_assumed_empty or "
+                "feature_list_dense_defaults?"
+            )
+        rows = steps(key, numpy_type(number))
+        inner = [int(n) for n in shape]
+        size = int(np.prod(inner, dtype=np.int64))
+        if any(len(row) != size for row in rows):
+            raise _refuse(
+                f"Name: {name}, Key: {key}: number of values does not match the shape {inner}: "
+                f"{[len(row) for row in rows]}"
+            )
+        flat = _held((v for row in rows for v in row), numpy_type(number))
+        found.append(flat.reshape([len(rows), *inner]))
+    return found

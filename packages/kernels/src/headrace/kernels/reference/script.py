@@ -1,0 +1,68 @@
+"""Functions of the user's Python program as ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import as_dtype
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.kernels.reference.precision import numpy_type
+from headrace.kernels.reference.registry import Attrs, stateful_kernel
+
+
+@stateful_kernel("PyFunc", "PyFuncStateless", "EagerPyFunc")
+def py_func(attrs: Attrs) -> Callable[..., list[np.ndarray]]:
+    """Calls what the program registered under the node's token in this process."""
+    from headrace.formats import callables
+
+    token = attrs["token"].decode()
+    function = callables.find(token)
+    if function is None:
+        raise NotFoundError(
+            None,
+            None,
+            f"no function under the token {token!r} is in this process: py_func works only where "
+            "its graph was built",
+        )
+    wanted = [numpy_type(number) for number in attrs["Tout"]]
+
+    def compute(*inputs: np.ndarray) -> list[np.ndarray]:
+        results = function(*inputs)
+        if results is None:
+            results = []
+        elif not isinstance(results, (list, tuple)):
+            results = [results]
+        if len(results) != len(wanted):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{token} returns {len(results)} values, but expects to see {len(wanted)} values.",
+            )
+        return [
+            _of_type(token, i, r, t) for i, (r, t) in enumerate(zip(results, wanted, strict=True))
+        ]
+
+    return compute
+
+
+def _of_type(token: str, place: int, value: Any, wanted: np.dtype) -> np.ndarray:
+    if wanted.kind == "O":
+        array = np.asarray(value, object)
+        flat = [v.encode() if isinstance(v, str) else v for v in array.ravel().tolist()]
+        result = np.empty(len(flat), object)
+        result[:] = flat
+        return result.reshape(array.shape)
+    array = np.asarray(value)
+    if array.dtype == wanted:
+        return array.copy()
+    if isinstance(value, (bool, int, float, complex, list, tuple)):  # Python's types have no width
+        return array.astype(wanted)
+    raise InvalidArgumentError(
+        None,
+        None,
+        f"{place}-th value returned by {token} is {as_dtype(array.dtype).name}, but expects "
+        f"{as_dtype(wanted).name}",
+    )
