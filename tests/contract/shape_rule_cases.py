@@ -395,7 +395,7 @@ def transpose(m: Maker, name: str) -> None:
 @rule("space_to_batch", "batch_to_space")
 def blocks_v1(m: Maker, name: str) -> None:
     m.input(m.near((4 * m.draw(sizes), m.draw(sizes), 2 * m.draw(sizes), 3)))
-    m.value(m.ints(4, 0, 1) if not m.rarely() else m.ints(2), None)
+    m.value([m.draw(st.integers(-1 if m.rarely() else 0, 1)) for _ in range(4)], (2, 2))
     m.attr(block_size=m.draw(st.sampled_from([1, 2, 2, 0])))
 
 
@@ -404,7 +404,8 @@ def blocks_nd(m: Maker, name: str) -> None:
     n = m.draw(st.integers(0, 2))
     m.input(m.near((m.draw(st.sampled_from([0, 2, 4, 6])), *[2 * m.draw(sizes) for _ in range(n)])))
     m.value(m.ints(n, 1, 2))
-    m.value(m.ints(2 * n, 0, 1))
+    low = -1 if m.rarely() else 0
+    m.value([m.draw(st.integers(low, 1)) for _ in range(2 * n)], (n, 2))
 
 
 @rule("space_to_depth", "depth_to_space")

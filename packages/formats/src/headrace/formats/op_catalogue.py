@@ -121,6 +121,7 @@ def register(op_list: bytes) -> list[str]:
       is taken by another signature. Nothing is added then.
     """
     from google.protobuf.message import DecodeError
+
     from headrace.formats.errors import AlreadyExistsError, InvalidArgumentError
     from headrace.formats.proto.op_pb2 import OpList
 

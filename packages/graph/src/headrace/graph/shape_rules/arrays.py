@@ -14,6 +14,7 @@ from headrace.graph.shape_rules.algebra import (
     attr,
     axis_of,
     broadcast,
+    compatible,
     count,
     int_of,
     ints,
@@ -223,45 +224,51 @@ def transpose(op: ShapeQuery) -> Shapes:
 @shape_rule("space_to_batch")
 def space_to_batch(op: ShapeQuery) -> Shapes:
     block = op.attrs["block_size"]
-    return [_space_to_batch(op.inputs[0], [block, block], ints(op, 1))]
+    return [_space_to_batch(op.inputs[0], [block, block], _amounts(op, 1, 2, "paddings"))]
 
 
 @shape_rule("space_to_batch_nd")
 def space_to_batch_nd(op: ShapeQuery) -> Shapes:
-    return [_space_to_batch(op.inputs[0], _blocks(op), ints(op, 2))]
+    n, blocks = _blocks(op)
+    return [_space_to_batch(op.inputs[0], blocks, _amounts(op, 2, n, "paddings"))]
 
 
 @shape_rule("batch_to_space")
 def batch_to_space(op: ShapeQuery) -> Shapes:
     block = op.attrs["block_size"]
-    return [_batch_to_space(op.inputs[0], [block, block], ints(op, 1))]
+    return [_batch_to_space(op.inputs[0], [block, block], _amounts(op, 1, 2, "crops"))]
 
 
 @shape_rule("batch_to_space_nd")
 def batch_to_space_nd(op: ShapeQuery) -> Shapes:
-    return [_batch_to_space(op.inputs[0], _blocks(op), ints(op, 2))]
+    n, blocks = _blocks(op)
+    return [_batch_to_space(op.inputs[0], blocks, _amounts(op, 2, n, "crops"))]
 
 
-def _blocks(op: ShapeQuery) -> list[int] | None:
-    with_rank(op.inputs[1], 1, "block_shape")
-    return ints(op, 1)
+def _blocks(op: ShapeQuery) -> tuple[int | None, list[int] | None]:
+    return with_rank(op.inputs[1], 1, "block_shape")[0], ints(op, 1)
 
 
-def _checked_blocks(x: Shape, blocks: list[int], amounts: list[int] | None, what: str) -> None:
+def _amounts(op: ShapeQuery, i: int, n: int | None, what: str) -> list[int] | None:
+    given = op.inputs[i]
+    if given is not None and n is not None and not compatible(given, (n, 2)):
+        raise ValueError(f"{what} must have shape [{n}, 2], have {show(given)}")
+    known = ints(op, i)
+    if known and min(known) < 0:
+        raise ValueError(f"{what} must not be negative, are {show(known)}")
+    return known
+
+
+def _check_blocks(x: Shape, blocks: list[int]) -> None:
     if blocks and min(blocks) < 1:
         raise ValueError(f"blocks must be at least 1, are {show(blocks)}")
     at_least(x, len(blocks) + 1, "input")
-    if amounts is not None:
-        if len(amounts) != 2 * len(blocks):
-            raise ValueError(f"{what} {show(amounts)} do not fit blocks {show(blocks)}")
-        if amounts and min(amounts) < 0:
-            raise ValueError(f"{what} must not be negative, are {show(amounts)}")
 
 
 def _space_to_batch(x: Shape, blocks: list[int] | None, pads: list[int] | None) -> Shape:
     if blocks is None:
         return None if x is None else (None,) * len(x)
-    _checked_blocks(x, blocks, pads, "paddings")
+    _check_blocks(x, blocks)
     if x is None:
         return None
     out = list(x)
@@ -280,7 +287,7 @@ def _space_to_batch(x: Shape, blocks: list[int] | None, pads: list[int] | None) 
 def _batch_to_space(x: Shape, blocks: list[int] | None, crops: list[int] | None) -> Shape:
     if blocks is None:
         return None if x is None else (None,) * len(x)
-    _checked_blocks(x, blocks, crops, "crops")
+    _check_blocks(x, blocks)
     if x is None:
         return None
     out = list(x)

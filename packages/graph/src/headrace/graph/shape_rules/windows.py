@@ -33,10 +33,10 @@ def window_count(
     if size is None:
         return None
     reach = (size - 1) * rate + 1
-    room = n + before_after - reach + stride
-    if room <= -stride:
-        raise ValueError(f"window of {reach} with stride {stride} does not fit a size of {n}")
-    return max(room, 0) // stride
+    room = n + before_after - reach
+    if room < 0:
+        raise ValueError(f"window of {reach} does not fit a size of {n + before_after}")
+    return room // stride + 1
 
 
 def four(op: ShapeQuery, name: str, rank: int) -> Sequence[int]:

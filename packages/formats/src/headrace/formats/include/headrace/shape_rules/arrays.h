@@ -215,35 +215,34 @@ static inline hr_code hr_shape_transpose(hr_request* r) {
 
 /* ---- blocks of space in the batch, or in the depth ---------------------------------------- */
 
-static inline hr_code hr_read_blocks(hr_request* r, int nd, hr_shape* blocks, int* known) {
-  *known = 1;
+/* Block sizes, and what is added or cut off at each end of the dimensions in blocks. */
+static inline hr_code hr_read_blocks(hr_request* r, int nd, const char* what, hr_shape* blocks,
+                                     hr_shape* amounts, int* blocks_known, int* amounts_known) {
+  hr_text s;
+  const int32_t at = nd ? 2 : 1;
+  const hr_tensor* given = r->inputs[at];
+  blocks->rank = 2;
+  blocks->dims[0] = blocks->dims[1] = nd ? 1 : hr_attr_int(r->node, "block_size", 0);
+  *blocks_known = 1;
   if (nd) {
     HR_TRY(hr_with_rank(r, 1, 1, "block_shape"));
-    *known = hr_known(r, 1);
-    return *known ? hr_read_ints(r, 1, blocks) : HR_OK;
+    *blocks_known = hr_known(r, 1);
+    if (*blocks_known) HR_TRY(hr_read_ints(r, 1, blocks));
   }
-  blocks->rank = 2;
-  blocks->dims[0] = blocks->dims[1] = hr_attr_int(r->node, "block_size", 0);
-  return HR_OK;
-}
-
-static inline hr_code hr_check_blocks(hr_request* r, const hr_shape* blocks, int32_t amounts_at,
-                                      hr_shape* amounts, int* known, const char* what) {
-  hr_text s, t;
-  for (int32_t i = 0; i < blocks->rank; ++i)
-    if (blocks->dims[i] < 1)
-      HR_BAD(r, "blocks must be at least 1, are %s", hr_show_shape(blocks, &s));
-  HR_TRY(hr_at_least(r, 0, blocks->rank + 1, "input"));
-  *known = hr_known(r, amounts_at);
-  if (!*known) return HR_OK;
-  HR_TRY(hr_read_ints(r, amounts_at, amounts));
-  if (amounts->rank != 2 * blocks->rank)
-    HR_BAD(r, "%s %s do not fit blocks %s", what, hr_show_shape(amounts, &s),
-           hr_show_shape(blocks, &t));
+  int64_t n = nd ? r->inputs[1]->dims[0] : 2;
+  if (given->rank != 2 || given->dims[0] != n || given->dims[1] != 2)
+    HR_BAD(r, "%s must have shape [%" PRId64 ", 2], have %s", what, n, hr_show(given, &s));
+  amounts->rank = 0;
+  *amounts_known = hr_known(r, at);
+  if (*amounts_known) HR_TRY(hr_read_ints(r, at, amounts));
   for (int32_t i = 0; i < amounts->rank; ++i)
     if (amounts->dims[i] < 0)
       HR_BAD(r, "%s must not be negative, are %s", what, hr_show_shape(amounts, &s));
-  return HR_OK;
+  if (!*blocks_known) return HR_OK;
+  for (int32_t i = 0; i < blocks->rank; ++i)
+    if (blocks->dims[i] < 1)
+      HR_BAD(r, "blocks must be at least 1, are %s", hr_show_shape(blocks, &s));
+  return hr_at_least(r, 0, blocks->rank + 1, "input");
 }
 
 static inline hr_code hr_space_to_batch(hr_request* r, int nd) {
@@ -251,10 +250,8 @@ static inline hr_code hr_space_to_batch(hr_request* r, int nd) {
   hr_shape blocks, pads, out;
   int known, pads_known;
   const hr_tensor* x = r->inputs[0];
-  HR_TRY(hr_read_blocks(r, nd, &blocks, &known));
-  if (!known) return hr_depends(r);
-  HR_TRY(hr_check_blocks(r, &blocks, nd ? 2 : 1, &pads, &pads_known, "paddings"));
-  if (!pads_known) return hr_depends(r);
+  HR_TRY(hr_read_blocks(r, nd, "paddings", &blocks, &pads, &known, &pads_known));
+  if (!known || !pads_known) return hr_depends(r);
   out = hr_shape_of(x);
   for (int32_t i = 0; i < blocks.rank; ++i) {
     int64_t block = blocks.dims[i];
@@ -274,9 +271,8 @@ static inline hr_code hr_batch_to_space(hr_request* r, int nd) {
   int known, crops_known;
   int64_t many = 1;
   const hr_tensor* x = r->inputs[0];
-  HR_TRY(hr_read_blocks(r, nd, &blocks, &known));
+  HR_TRY(hr_read_blocks(r, nd, "crops", &blocks, &crops, &known, &crops_known));
   if (!known) return hr_depends(r);
-  HR_TRY(hr_check_blocks(r, &blocks, nd ? 2 : 1, &crops, &crops_known, "crops"));
   for (int32_t i = 0; i < blocks.rank; ++i) many = hr_times(many, blocks.dims[i]);
   if (many < 1 || x->dims[0] % many)
     HR_BAD(r, "batch of %s is no multiple of %" PRId64 ", the size of a block", hr_show(x, &s),

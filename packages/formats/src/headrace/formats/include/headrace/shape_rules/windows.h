@@ -23,11 +23,10 @@ static inline hr_code hr_window_count(hr_request* r, int64_t n, int64_t size, in
     return HR_OK;
   }
   int64_t reach = (size - 1) * rate + 1;
-  int64_t room = n + before_after - reach + stride;
-  if (room <= -stride)
-    HR_BAD(r, "window of %" PRId64 " with stride %" PRId64 " does not fit a size of %" PRId64,
-           reach, stride, n);
-  *places = room > 0 ? room / stride : 0;
+  int64_t room = n + before_after - reach;
+  if (room < 0)
+    HR_BAD(r, "window of %" PRId64 " does not fit a size of %" PRId64, reach, n + before_after);
+  *places = room / stride + 1;
   return HR_OK;
 }
 
