@@ -142,7 +142,7 @@ def _range(op: Any, depth: int) -> Any:
         return None
     if abs((float(values[1]) - float(values[0])) / float(values[2])) > _MAX_ELEMENTS:
         return None
-    return np.arange(*values)
+    return np.arange(values[0], values[1], values[2])  # type: ignore[call-overload]
 
 
 def _strided_slice(op: Any, depth: int) -> Any:
@@ -169,7 +169,7 @@ def _slice_of_shape(op: Any, depth: int) -> Any:
 
 def slice_key(op: Any, depth: int = 0) -> tuple[Any, ...] | None:
     """The Python index that a StridedSlice node stands for, where it is known."""
-    parts = [_value(t, depth) for t in op.inputs[1:4]]
+    parts: list[Any] = [_value(t, depth) for t in op.inputs[1:4]]
     if parts[0] is None or parts[2] is None:
         return None
     values = op._attrs.values
@@ -283,9 +283,7 @@ def _slice(op: Any, depth: int) -> Any:
     if values is None:
         return None
     data, begin, size = values
-    key = tuple(
-        [slice(int(b), None if s < 0 else int(b) + int(s)) for b, s in zip(begin, size)]
-    )
+    key = tuple([slice(int(b), None if s < 0 else int(b) + int(s)) for b, s in zip(begin, size)])
     return data[key]
 
 

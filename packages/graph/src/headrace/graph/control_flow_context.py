@@ -94,9 +94,7 @@ class ControlFlowContext:
         """What a node that is about to be made inside reads in the place of its inputs."""
         return tuple(
             [
-                t
-                if op_type == "Merge" and t.op.type == "NextIteration"
-                else self.add_value(t)
+                t if op_type == "Merge" and t.op.type == "NextIteration" else self.add_value(t)
                 for t in inputs
             ]
         )
@@ -311,8 +309,7 @@ class WhileContext(ControlFlowContext):
         super().__init__()
         if not isinstance(parallel_iterations, int) or parallel_iterations <= 0:
             raise ValueError(
-                "`parallel_iterations` must be a positive integer: "
-                f"{parallel_iterations!r}"
+                f"`parallel_iterations` must be a positive integer: {parallel_iterations!r}"
             )
         self.name = self.graph.unique_name(name)
         self.maximum_iterations = maximum_iterations

@@ -128,7 +128,7 @@ def convert_n_to_tensor(
 
 
 def convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
     """Converts a value, but leaves IndexedSlices and SparseTensors as they are."""
     from headrace.graph.indexed_slices import IndexedSlices, SparseTensor
@@ -140,7 +140,7 @@ def convert_to_tensor_or_indexed_slices(
                 f"{value.dtype.name}"
             )
         return value
-    return convert_to_tensor(value, dtype, name)
+    return convert_to_tensor(value, dtype, name, as_ref=as_ref)
 
 
 internal_convert_to_tensor = convert_to_tensor
@@ -153,7 +153,7 @@ def constant(
     value: Any,
     dtype: Any = None,
     shape: Any = None,
-    name: str = "Const",
+    name: str | None = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
     """A tensor whose value is in the graph.
@@ -171,6 +171,7 @@ def constant(
         attrs = scalar_attrs(value, dtype)
     else:
         attrs = _const_attrs(*make_array(value, dtype, shape, verify_shape))
+    name = name or "Const"
     if name[-1:] == "/":
         full = name[:-1]
     else:
@@ -406,9 +407,7 @@ def _refused(value: Any, wanted: DType | None) -> TypeError:
             f"Failed to convert object of type {type(value)} to Tensor. Contents: {shown}. "
             "Consider casting elements to a supported type."
         )
-    return TypeError(
-        f"Expected {wanted.name}, but got {shown} of type '{type(value).__name__}'."
-    )
+    return TypeError(f"Expected {wanted.name}, but got {shown} of type '{type(value).__name__}'.")
 
 
 def _filled(array: np.ndarray, dims: Any, verify: bool) -> np.ndarray:
@@ -445,9 +444,7 @@ def _convert_shape(
         wide = number > 2**31 - 1
     else:
         if not value.is_fully_defined():
-            raise ValueError(
-                f"Cannot convert a partially known TensorShape to a Tensor: {value}"
-            )
+            raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
         number = value.as_list()
         wide = any(d > 2**31 - 1 for d in number)
     if dtype is not None and as_dtype(dtype).as_datatype_enum not in (3, 9):

@@ -82,9 +82,7 @@ class DeviceSpec:
 
     def make_merged_spec(self, other: DeviceSpec) -> DeviceSpec:
         """A new spec: this one's parts, replaced by those that `other` has."""
-        new = DeviceSpec(
-            self.job, self.replica, self.task, self.device_type, self.device_index
-        )
+        new = DeviceSpec(self.job, self.replica, self.task, self.device_type, self.device_index)
         new.merge_from(other)
         return new
 

@@ -19,9 +19,7 @@ def resolve(graph: Any, feed_dict: Any) -> list[tuple[Tensor, Any]]:
     Raises: TypeError for a key that is no tensor; ValueError for one that may not be fed.
     """
     if not hasattr(feed_dict, "items"):
-        raise TypeError(
-            f"The `feed_dict` must be a dict from tensors to values, not {feed_dict!r}"
-        )
+        raise TypeError(f"The `feed_dict` must be a dict from tensors to values, not {feed_dict!r}")
     pairs: list[tuple[Tensor, Any]] = []
     for key, value in flatten_dict_items(feed_dict).items():
         for element, part in _expanded(key, value):

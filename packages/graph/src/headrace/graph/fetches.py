@@ -129,8 +129,7 @@ class FetchPlan:
             ) from None
         except KeyError as error:
             raise ValueError(
-                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. "
-                f"({error.args[0]})"
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error.args[0]})"
             ) from None
         if not graph.is_fetchable(found):
             raise ValueError(f"Operation {found!r} has been marked as not fetchable.")

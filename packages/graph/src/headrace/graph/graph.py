@@ -109,9 +109,7 @@ class Graph:
     def _element_by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
         if ":" in name:
             if not allow_tensor:
-                raise ValueError(
-                    f"Name {name!r} appears to refer to a Tensor, not an Operation."
-                )
+                raise ValueError(f"Name {name!r} appears to refer to a Tensor, not an Operation.")
             op_name, _, number = name.rpartition(":")
             if not op_name or not number.isdigit() or ":" in op_name:
                 raise ValueError(
@@ -141,9 +139,7 @@ class Graph:
             )
         op = self._by_name.get(name)
         if op is None:
-            raise KeyError(
-                f"The name {name!r} refers to an Operation not in the graph."
-            )
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         return op
 
     def create_op(
@@ -338,7 +334,9 @@ class Graph:
 
     def container(self, container_name: str) -> Any:
         """Context manager: new variables, queues, ... live in this container."""
-        return Deferred(self, lambda outer: (outer.changed(container=container_name), container_name))
+        return Deferred(
+            self, lambda outer: (outer.changed(container=container_name), container_name)
+        )
 
     @property
     def _container(self) -> str:

@@ -107,13 +107,14 @@ def as_graph_def(graph: Any, from_version: int = 0, add_shapes: bool = False) ->
     message = GraphDef.FromString(graph_wire(graph, from_version))
     if add_shapes:
         for node, op in zip(message.node, graph._ops[from_version:]):
+            node.attr["_output_shapes"].Clear()
             shapes = node.attr["_output_shapes"].list
             for t in op.outputs:
                 shapes.shape.add().MergeFromString(encode_shape(t._shape))
     return message
 
 
-# ---- making one node from messages -----------------------------------------------------------------
+# ---- making one node from messages ---------------------------------------------------------------
 
 
 def create_from_messages(
@@ -193,4 +194,3 @@ def input_problem(signature: Any, attrs: AttrSet, dtypes: list[Any]) -> str | No
             wanted = as_dtype(number + 100 if is_ref else number).name
             return f"input {i} ({arg}) must be {wanted}, got {dtype.name}"
     return None
-

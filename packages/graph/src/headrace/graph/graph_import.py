@@ -201,8 +201,7 @@ class _Import:
             raise InvalidGraphError(
                 None,
                 None,
-                "Attempted to map inputs that were not found in graph_def: "
-                f"[{', '.join(shown)}]",
+                f"Attempted to map inputs that were not found in graph_def: [{', '.join(shown)}]",
             )
 
     # -- nodes ---------------------------------------------------------------------------------
@@ -296,7 +295,9 @@ class _Import:
                 continue
             if controls:
                 raise InvalidGraphError(
-                    node, None, f"{node.op} '{node.name}': input {text!r} stands after a control input"
+                    node,
+                    None,
+                    f"{node.op} '{node.name}': input {text!r} stands after a control input",
                 )
             source = _node_of(text)
             if source in self._index and source not in self._made and not self._mapped(text):

@@ -1,10 +1,9 @@
-"""Tensors told in parts: slices of a large one (IndexedSlices), non-zero elements (SparseTensor)."""
+"""Tensors told in parts: rows of a large one (IndexedSlices), non-zero elements (SparseTensor)."""
 
 from __future__ import annotations
 
 from collections import namedtuple
 from typing import Any
-
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.conversion import convert_to_tensor, register_tensor_conversion_function
@@ -112,7 +111,7 @@ class SparseTensor:
         """A SparseTensor from a SparseTensorValue or itself. Raises: TypeError for others."""
         if isinstance(value, cls):
             return value
-        if not (isinstance(value, tuple) and hasattr(value, "dense_shape")):
+        if not hasattr(value, "dense_shape"):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {value}.")
         return cls(value.indices, value.values, value.dense_shape)
 

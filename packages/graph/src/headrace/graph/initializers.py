@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
@@ -118,8 +119,7 @@ class _Random(_Typed):
 
 
 def _random(kind: str, shape: Any, a: Any, b: Any, dtype: Any, seed: Any) -> Any:
-    from headrace.graph.ops import random
-
+    random = importlib.import_module("headrace.graph.ops.random")
     return getattr(random, kind)(shape, a, b, dtype, seed=seed)
 
 
@@ -332,7 +332,7 @@ class Identity(_Typed):
         if len(full) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
         dtype = self._type(dtype)
-        matrix = np.eye(*[int(d) for d in full]) * self.gain
+        matrix = np.eye(int(full[0]), int(full[1])) * self.gain
         if partition_info is not None:
             at, size = partition_info.var_offset, shape
             matrix = matrix[at[0] : at[0] + size[0], at[1] : at[1] + size[1]]

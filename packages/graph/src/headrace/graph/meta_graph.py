@@ -377,7 +377,9 @@ def import_scoped_meta_graph(
 def _bound(unbound: Any, input_map: Any) -> dict[str, Any]:
     wanted = [v.decode() for v in unbound.bytes_list.value]
     input_map = dict(input_map or {})
-    missing = [name for name in wanted if name not in input_map and _UNBOUND + name not in input_map]
+    missing = [
+        name for name in wanted if name not in input_map and _UNBOUND + name not in input_map
+    ]
     if missing:
         raise ValueError(
             f"Graph contains unbound inputs: {', '.join(missing)}. Must provide these inputs "

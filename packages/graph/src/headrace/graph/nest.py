@@ -29,7 +29,9 @@ def _sorted_keys(mapping: Any) -> list[Any]:
     try:
         return sorted(mapping)
     except TypeError:
-        raise TypeError(f"nest only supports dicts with sortable keys, got {list(mapping)}") from None
+        raise TypeError(
+            f"nest only supports dicts with sortable keys, got {list(mapping)}"
+        ) from None
 
 
 def flatten(structure: Any) -> list[Any]:
@@ -53,9 +55,10 @@ def _like(structure: Any, items: list[Any]) -> Any:
     if isinstance(structure, Mapping):
         by_key = dict(zip(_sorted_keys(structure), items))
         ordered = [(key, by_key[key]) for key in structure]
+        make: Any = type(structure)
         if hasattr(structure, "default_factory"):
-            return type(structure)(structure.default_factory, ordered)
-        return type(structure)(ordered)  # type: ignore[call-arg]
+            return make(structure.default_factory, ordered)
+        return make(ordered)
     if hasattr(structure, "_fields"):
         return type(structure)(*items)
     return type(structure)(items)
@@ -165,9 +168,7 @@ def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
     return flat
 
 
-def assert_shallow_structure(
-    shallow_tree: Any, input_tree: Any, check_types: bool = True
-) -> None:
+def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
     """Raises: TypeError or ValueError unless input_tree goes on where shallow_tree ends."""
     if not is_nested(shallow_tree):
         return

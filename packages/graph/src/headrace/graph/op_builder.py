@@ -70,7 +70,7 @@ class Recipe:
             and len(signature.outputs) == 1
             and not signature.outputs[0].is_list
         )
-        inferred = set()
+        inferred: set[str] = set()
         for arg in signature.inputs:
             inferred.update((arg.type_attr, arg.number_attr, arg.type_list_attr))
         inferred.discard("")
@@ -126,7 +126,9 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
                 attr_set = found.by_types.get(tuple(types))
             elif not found.needs_repr:
                 try:
-                    attr_set = found.by_attrs.get((*types, *attrs.items(), *map(type, attrs.values())))
+                    attr_set = found.by_attrs.get(
+                        (*types, *attrs.items(), *map(type, attrs.values()))
+                    )
                 except TypeError:  # a list among the attributes
                     pass
     scope = graph._local.scope
@@ -140,7 +142,9 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
     if name is None:
         name = op_type
     elif name[-1:] == "/":
-        return _packed(found, attr_set, add_node(graph, scope, op_type, inputs, attr_set, name[:-1]))
+        return _packed(
+            found, attr_set, add_node(graph, scope, op_type, inputs, attr_set, name[:-1])
+        )
     else:
         check_op_name(name)
     prefix = scope.name
@@ -302,8 +306,8 @@ def _look_ahead(found: Recipe, inputs: tuple[Any, ...], known: dict[str, Any]) -
             continue  # it decides by itself, in its turn
         for other, later in zip(found.inputs, inputs):
             if other.type_attr == attr:
-                candidates = later if other.number_attr and isinstance(later, (list, tuple)) else (
-                    later,
+                candidates = (
+                    later if other.number_attr and isinstance(later, (list, tuple)) else (later,)
                 )
                 for candidate in candidates:
                     dtype = _declared_type(candidate)
@@ -440,9 +444,7 @@ def _convert_list(
     return tensors
 
 
-def _convert_type_list(
-    found: Recipe, arg: Arg, values: Any, known: dict[str, Any]
-) -> list[Tensor]:
+def _convert_type_list(found: Recipe, arg: Arg, values: Any, known: dict[str, Any]) -> list[Tensor]:
     from headrace.graph.conversion import convert_to_tensor
 
     values = _as_list(found, arg, values)
@@ -603,7 +605,7 @@ def _result_shape(signature: Signature) -> Callable[..., Any] | None:
     if len(signature.outputs) < 2:
         return list if signature.outputs and signature.outputs[0].is_list else None
     names = [arg.name for arg in signature.outputs]
-    return namedtuple(signature.name.lstrip("_"), names, rename=True)  # type: ignore[misc]
+    return namedtuple(signature.name.lstrip("_"), names, rename=True)
 
 
 def _packed(found: Recipe, attr_set: AttrSet, node: Operation) -> Any:

@@ -1,12 +1,12 @@
 """What hangs on an op by name: its shape function and its gradient, found when first asked for.
 
-    @gradient("MatMul")
-    def matmul_gradient(op, grad): ...
+@gradient("MatMul")
+def matmul_gradient(op, grad): ...
 
-    no_gradient("ArgMax", "its output is an index")
+no_gradient("ArgMax", "its output is an index")
 
-    @shape_rule("matmul")
-    def matmul(query): ...
+@shape_rule("matmul")
+def matmul(query): ...
 """
 
 from __future__ import annotations

@@ -102,7 +102,9 @@ def _xor(x: Any, y: Any) -> Any:
         y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
         either = op("LogicalOr", x, y, name="LogicalOr")
         both = op("LogicalAnd", x, y, name="LogicalAnd")
-        return op("LogicalAnd", either, op("LogicalNot", both, name="LogicalNot"), name="LogicalAnd_1")
+        return op(
+            "LogicalAnd", either, op("LogicalNot", both, name="LogicalNot"), name="LogicalAnd_1"
+        )
 
 
 def _invert(x: Any) -> Any:

@@ -81,8 +81,10 @@ class PartitionedVariable:
     def _as_tensor(self) -> Tensor:
         return self.as_tensor()
 
-    def assign(self, value: Any, use_locking: bool = False, name: Any = None, read_value: bool = True) -> Any:
-        """Sets all parts from a value of the whole's shape; returns what each part's assign does."""
+    def assign(
+        self, value: Any, use_locking: bool = False, name: Any = None, read_value: bool = True
+    ) -> Any:
+        """Sets all parts from a value of the whole's shape; returns each part's assign."""
         axis = self._partition_axes()[0]
         sizes = [v.shape.as_list()[axis] for v in self._variable_list]
         parts = [value]
@@ -173,13 +175,13 @@ def variable_axis_size_partitioner(
             raise ValueError(f"shape is not fully defined: {shape}")
         dtype = as_dtype(dtype).base_dtype
         size = dtype.size or bytes_per_string_element
-        parts = [1] * shape.ndims  # type: ignore[operator]
+        parts = [1] * shape.ndims
         rows = shape.as_list()[axis]
         per_row = size * (shape.num_elements() or 0) // max(rows or 1, 1)
         if per_row == 0:
             return parts
         rows_per_part = max(1, max_shard_bytes // per_row)
-        parts[axis] = min(rows, math.ceil(rows / rows_per_part))  # type: ignore[type-var, operator]
+        parts[axis] = min(rows, math.ceil(rows / rows_per_part))
         if max_shards is not None:
             parts[axis] = min(max_shards, parts[axis])
         return parts
@@ -202,8 +204,8 @@ def min_max_variable_partitioner(
         size = as_dtype(dtype).base_dtype.size or bytes_per_string_element
         total = size * (shape.num_elements() or 0)
         count = max(1, math.ceil(total / min_slice_size))
-        parts = [1] * shape.ndims  # type: ignore[operator]
-        parts[axis] = max(1, min(shape.as_list()[axis], max_partitions, count))  # type: ignore[type-var]
+        parts = [1] * shape.ndims
+        parts[axis] = max(1, min(shape.as_list()[axis], max_partitions, count))
         return parts
 
     return partitioner

@@ -19,9 +19,7 @@ def _make(op_type: str) -> Callable[..., Any]:
     def raw_op(*, name: str | None = None, **arguments: Any) -> Any:
         missing = [i for i in inputs if i not in arguments]
         if missing:
-            raise TypeError(
-                f"{op_type} misses inputs {', '.join(missing)}: give them by keyword"
-            )
+            raise TypeError(f"{op_type} misses inputs {', '.join(missing)}: give them by keyword")
         values = [arguments.pop(i) for i in inputs]
         return op(op_type, *values, name=name, **arguments)
 

@@ -27,9 +27,9 @@ def slice_tensor(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
     """
     mask = _as_mask(slice_spec)
     if mask is not None:
-        from headrace.graph.ops.slicing import boolean_mask
+        from headrace.graph.namespace import find
 
-        return boolean_mask(tensor, mask)
+        return find("boolean_mask")(tensor, mask)
     specs = slice_spec if isinstance(slice_spec, (tuple, list)) else (slice_spec,)
     begin: list[Any] = []
     end: list[Any] = []

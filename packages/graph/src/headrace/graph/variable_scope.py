@@ -125,9 +125,7 @@ class _VariableStore:
         variable = Variable(initial_value=initial, name=name, dtype=variable_dtype, **making)
         self.vars[name] = variable
         if regularizer:
-            with get_default_graph().colocate_with(variable.op), name_scope(
-                name + "/Regularizer/"
-            ):
+            with get_default_graph().colocate_with(variable.op), name_scope(name + "/Regularizer/"):
                 loss = regularizer(variable)
             if loss is not None:
                 get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
@@ -633,7 +631,9 @@ def _composed(custom_getter: Any, inherited: Any) -> Any:
     return both
 
 
-def variable_op_scope(values: Any, name_or_scope: Any, default_name: Any = None, **kwargs: Any) -> Any:
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: Any = None, **kwargs: Any
+) -> Any:
     """TF 1.x's older spelling of variable_scope."""
     return variable_scope(name_or_scope, default_name=default_name, values=values, **kwargs)
 

@@ -104,6 +104,8 @@ class Variable(metaclass=_ByKind):
 
     _tensor_name: str
     _shape: TensorShape
+    _initializer_op: Operation
+    _initial_value: Any
 
     def __init__(
         self,
@@ -150,9 +152,7 @@ class Variable(metaclass=_ByKind):
         with init_scope():
             values = () if callable(initial_value) else (initial_value,)
             with name_scope(name, "Variable", values) as scope:
-                self._build(
-                    initial_value, scope, dtype, validate_shape, caching_device, shape
-                )
+                self._build(initial_value, scope, dtype, validate_shape, caching_device, shape)
         get_default_graph().add_to_collections(collections, self)
 
     def _build(
@@ -295,19 +295,31 @@ class Variable(metaclass=_ByKind):
     # -- changing it -----------------------------------------------------------------------
 
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Sets it; returns the new value's tensor, or the Operation where read_value is False."""
         raise NotImplementedError
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Adds to it; returns as `assign`."""
         raise NotImplementedError
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Subtracts from it; returns as `assign`."""
         raise NotImplementedError
@@ -430,8 +442,8 @@ class Variable(metaclass=_ByKind):
             snapshot_name=stripped(snapshot),
             is_resource=is_resource,
             trainable=self._trainable,
-            synchronization=self._synchronization.value,
-            aggregation=self._aggregation.value,
+            synchronization=f"VARIABLE_SYNCHRONIZATION_{self._synchronization.name}",
+            aggregation=f"VARIABLE_AGGREGATION_{self._aggregation.name}",
         )
         if self._initial_value is not None:
             message.initial_value_name = stripped(self._initial_value.name)
@@ -502,9 +514,7 @@ class RefVariable(Variable):
             self._variable = state.variable_op_v2(declared, initial.dtype.base_dtype, name=scope)
         self._tensor_name = self._variable.name
         value = without_uninitialized(scope[:-1], initial)
-        self._initializer_op = state.assign(
-            self._variable, value, validate_shape=validate_shape
-        ).op
+        self._initializer_op = state.assign(self._variable, value, validate_shape=validate_shape).op
         if caching_device is not None:
             with graph.device(caching_device):
                 self._snapshot = op("Identity", self._variable, name="read")
@@ -551,21 +561,33 @@ class RefVariable(Variable):
         return op("Identity", self._variable, name="read")
 
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Sets it; returns the new value's reference, or the Operation."""
         done = state.assign(self._variable, value, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Adds to it; returns as `assign`."""
         done = state.assign_add(self._variable, delta, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Subtracts from it; returns as `assign`."""
         done = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
@@ -713,19 +735,31 @@ class ResourceVariable(Variable):
         return self._value_after(update) if read_value else update
 
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Sets it; returns the new value's tensor, or the Operation."""
         return self._changed_by("AssignVariableOp", value, name, read_value, True)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Adds to it; returns as `assign`."""
         return self._changed_by("AssignAddVariableOp", delta, name, read_value, False)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Subtracts from it; returns as `assign`."""
         return self._changed_by("AssignSubVariableOp", delta, name, read_value, False)
@@ -954,9 +988,7 @@ def report_uninitialized_variables(
     if var_list is None:
         var_list = global_variables() + local_variables()
         if not var_list:
-            var_list = [
-                o for o in get_default_graph().get_operations() if o.type in _STORAGE
-            ]
+            var_list = [o for o in get_default_graph().get_operations() if o.type in _STORAGE]
     graph = get_default_graph()
     with name_scope(name):
         if not var_list:

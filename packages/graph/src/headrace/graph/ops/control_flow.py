@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.graph import nest
-from headrace.graph.constant_value import constant_value
 from headrace.graph.control_flow_context import (
     CondContext,
     WhileContext,
@@ -87,9 +86,7 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
         by_device: dict[str, list[Operation]] = {}
         for item in flat:
             if not hasattr(item, "device") and not hasattr(item, "op"):
-                raise TypeError(
-                    f"Expected hr.group() expected Tensor objects not None or {item!r}"
-                )
+                raise TypeError(f"Expected hr.group() expected Tensor objects not None or {item!r}")
             element = item.op if isinstance(item, (IndexedSlices, SparseTensor)) else item
             element = graph.as_graph_element(element)
             operation = element.op if isinstance(element, Tensor) else element
@@ -133,7 +130,7 @@ def tuple(  # noqa: A001 - TF's name
             gating.append(c)
         gating = sorted(set(gating), key=lambda o: o._id)
         if not gating:
-            raise ValueError("Must have at least one Tensor: %s" % tensors)
+            raise ValueError(f"Must have at least one Tensor: {tensors}")
         with graph.control_dependencies(gating):
             gate = no_op(name="group_deps")
         out: list[Any] = []
@@ -182,9 +179,6 @@ def Assert(  # noqa: N802 - TF's name
       summarize: how many elements of each to show; 3 where None.
     """
     condition = convert_to_tensor(condition, name="condition")
-    known = constant_value(condition)
-    if known is not None and not known.all() and get_default_graph()._local.scope.context is None:
-        pass  # it fails in the run, which says what the data were
     with name_scope(name, "Assert", [condition, *data]):
         xs = [convert_to_tensor(x) for x in data]
         shown = 3 if summarize is None else summarize
@@ -192,7 +186,9 @@ def Assert(  # noqa: N802 - TF's name
             return op("Assert", condition, xs, summarize=shown, name="Assert")
         # The data may be on a device: they are brought here only if the condition fails.
         guarded = cond(
-            condition, no_op, lambda: op("Assert", condition, xs, summarize=shown, name="Assert"),
+            condition,
+            no_op,
+            lambda: op("Assert", condition, xs, summarize=shown, name="Assert"),
             name="AssertGuard",
         )
         return guarded.op
@@ -268,7 +264,7 @@ def cond(
     return result
 
 
-builtin_tuple = ().__class__
+builtin_tuple: Any = ().__class__
 
 
 def _branch(
@@ -389,13 +385,16 @@ def _assert_last(preds: Any, function: Callable[[], Any], name: str) -> Callable
     return last
 
 
-builtin_list = [].__class__
+builtin_list: Any = [].__class__
 
 
 def _assert_exclusive(preds: Any, name: str) -> Operation:
     packed = op("Pack", builtin_list(preds), name="preds_c")
     count = op("Sum", op("Cast", packed, DstT=3), [0], name="num_true_conds")
-    message = f"More than one condition evaluated as True but exclusive=True. Conditions: ({_names(preds)}), Values:"
+    message = (
+        "More than one condition evaluated as True but exclusive=True. "
+        f"Conditions: ({_names(preds)}), Values:"
+    )
     return Assert(count < 2, [message, packed], summarize=len(preds), name="assert_exclusive")
 
 
@@ -430,9 +429,7 @@ def switch_case(
         index = convert_to_tensor(branch_index, name="branch_index")
         build = last
         for number, function in reversed(branches):
-            build = functools.partial(
-                _when_equal, index, number, function, build
-            )
+            build = functools.partial(_when_equal, index, number, function, build)
         return build()
 
 
@@ -488,15 +485,12 @@ def while_loop(
             maximum_iterations = convert_to_tensor(maximum_iterations, name="maximum_iterations")
             if maximum_iterations._shape not in (None, ()):
                 raise ValueError(
-                    "maximum_iterations must be a scalar, saw shape: "
-                    f"{maximum_iterations.shape}"
+                    f"maximum_iterations must be a scalar, saw shape: {maximum_iterations.shape}"
                 )
             cond, body, loop_vars, shape_invariants = _counted(
                 cond, body, loop_vars, shape_invariants, maximum_iterations
             )
-        context = WhileContext(
-            maximum_iterations, parallel_iterations, back_prop, swap_memory
-        )
+        context = WhileContext(maximum_iterations, parallel_iterations, back_prop, swap_memory)
         if context.outer_context is None:
             get_default_graph().add_to_collection(GraphKeys.WHILE_CONTEXT, context)
         result = _build_loop(context, cond, body, loop_vars, shape_invariants)
@@ -523,9 +517,11 @@ def _counted(cond: Any, body: Any, loop_vars: Any, invariants: Any, limit: Tenso
 def _as_sequence(result: Any, like: Any) -> Any:
     if not nest.is_nested(result):
         result = [result]
-    return nest.pack_sequence_as(like, nest.flatten(result)) if type(result) is not type(
-        like
-    ) and len(nest.flatten(result)) == len(nest.flatten(like)) else result
+    return (
+        nest.pack_sequence_as(like, nest.flatten(result))
+        if type(result) is not type(like) and len(nest.flatten(result)) == len(nest.flatten(like))
+        else result
+    )
 
 
 def _build_loop(

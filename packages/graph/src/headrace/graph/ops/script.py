@@ -13,7 +13,11 @@ from headrace.graph.op_registry import no_gradient
 
 
 def py_func(
-    func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None  # noqa: N803
+    func: Callable[..., Any],
+    inp: Any,
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,  # noqa: N803
 ) -> Any:
     """An operation that calls a Python function on the values of tensors.
 

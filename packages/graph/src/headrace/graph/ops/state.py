@@ -97,9 +97,7 @@ def _scatter(kind: str, default_locking: bool, what: str) -> Any:
         name: str | None = None,
     ) -> Tensor:
         if not _is_resource(ref):
-            return op(
-                f"Scatter{kind}", ref, indices, updates, use_locking=use_locking, name=name
-            )
+            return op(f"Scatter{kind}", ref, indices, updates, use_locking=use_locking, name=name)
         values = convert_to_tensor(updates, ref.dtype)
         update = op(
             f"ResourceScatter{kind}", ref.handle, indices, values, dtype=ref.dtype, name=name
@@ -135,9 +133,7 @@ def _scatter_nd(kind: str, default_locking: bool, what: str) -> Any:
         name: str | None = None,
     ) -> Tensor:
         if not _is_resource(ref):
-            return op(
-                f"ScatterNd{kind}", ref, indices, updates, use_locking=use_locking, name=name
-            )
+            return op(f"ScatterNd{kind}", ref, indices, updates, use_locking=use_locking, name=name)
         values = convert_to_tensor(updates, ref.dtype)
         update = op(
             f"ResourceScatterNd{kind}",
@@ -168,8 +164,9 @@ scatter_nd_sub = _scatter_nd("Sub", False, "Subtracts from")
 
 def init_variable(v: Any, init: Any, name: str = "init") -> Operation:
     """An operation that sets a variable to what an initializer (function or value) says."""
-    with get_default_graph().name_scope(f"{v.op.name}/{name}/"), get_default_graph().colocate_with(
-        v.op
+    with (
+        get_default_graph().name_scope(f"{v.op.name}/{name}/"),
+        get_default_graph().colocate_with(v.op),
     ):
         if callable(init):
             return assign(v, init(v.get_shape().as_list(), v.dtype.base_dtype)).op
