@@ -63,7 +63,12 @@ class _Space(ModuleType):
         try:
             value = find(f"{self._space}.{name}")
         except AttributeError:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
+            # A module of the package may bear the space's name: its other names are there, too.
+            value = getattr(sys.modules.get(self.__name__), name, None)
+            if value is None:
+                raise AttributeError(
+                    f"module {self.__name__!r} has no attribute {name!r}"
+                ) from None
         setattr(self, name, value)
         return value
 

@@ -256,12 +256,12 @@ class _PartitionInfo:
 
 
 def _default_initializer(name: str, dtype: Any) -> Any:
-    from headrace.graph import initializers
+    from headrace.graph.initializers import GlorotUniform, Zeros
 
     if dtype.is_floating:
-        return initializers.glorot_uniform_initializer()
+        return GlorotUniform()
     if dtype.is_integer or dtype.is_bool or dtype.base_dtype.name == "string":
-        return initializers.zeros_initializer()
+        return Zeros()
     raise ValueError(f"An initializer for variable {name} of {dtype.base_dtype} is required")
 
 

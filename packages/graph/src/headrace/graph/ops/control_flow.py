@@ -421,7 +421,7 @@ def switch_case(
         branch_fns = list(enumerate(branch_fns))
     if not all(isinstance(i, int) and callable(f) for i, f in branch_fns):
         raise TypeError("branch_fns must be functions, or pairs of an int and a function")
-    branches = sorted(branch_fns)
+    branches = sorted(branch_fns, key=lambda pair: pair[0])
     if len({i for i, _ in branches}) != len(branches):
         raise ValueError(f"branch indices must be distinct, got {[i for i, _ in branches]}")
     last = branches.pop()[1] if default is None else default

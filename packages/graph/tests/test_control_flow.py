@@ -1,0 +1,207 @@
+"""The graphs of cond and while_loop, node by node as TensorFlow 2.21 makes them (compat.v1)."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace.graph as hr
+
+
+def listed(graph):
+    return {
+        o.name: (o.type, *[t.name for t in o.inputs], *["^" + c.name for c in o.control_inputs])
+        for o in graph.get_operations()
+    }
+
+
+def test_a_cond_switches_what_enters_and_merges_what_leaves(graph):
+    x = hr.placeholder(hr.float32, [], name="x")
+    y = hr.constant(2.0, name="y")
+    result = hr.cond(x < y, lambda: x + y, lambda: y * 3.0)
+    assert result.name == "cond/Merge:0" and result.shape == []
+    assert listed(graph) == {
+        "x": ("Placeholder",),
+        "y": ("Const",),
+        "Less": ("Less", "x:0", "y:0"),
+        "cond/Switch": ("Switch", "Less:0", "Less:0"),
+        "cond/switch_t": ("Identity", "cond/Switch:1"),
+        "cond/switch_f": ("Identity", "cond/Switch:0"),
+        "cond/pred_id": ("Identity", "Less:0"),
+        "cond/add/Switch": ("Switch", "x:0", "cond/pred_id:0"),
+        "cond/add/Switch_1": ("Switch", "y:0", "cond/pred_id:0"),
+        "cond/add": ("AddV2", "cond/add/Switch:1", "cond/add/Switch_1:1"),
+        "cond/mul/Switch": ("Switch", "y:0", "cond/pred_id:0"),
+        "cond/mul/y": ("Const", "^cond/switch_f"),
+        "cond/mul": ("Mul", "cond/mul/Switch:0", "cond/mul/y:0"),
+        "cond/Merge": ("Merge", "cond/mul:0", "cond/add:0"),
+    }
+
+
+def test_a_loop_is_made_of_the_five_primitives(graph):
+    x = hr.placeholder(hr.float32, [], name="x")
+    i, a = hr.while_loop(lambda i, a: i < 10, lambda i, a: (i + 1, a * x), [0, 1.0])
+    nodes = listed(graph)
+    assert (i.name, a.name) == ("while/Exit:0", "while/Exit_1:0")
+    assert nodes["while/Merge"] == ("Merge", "while/Enter:0", "while/NextIteration:0")
+    assert nodes["while/Less/y"] == ("Const", "^while/Merge")
+    assert nodes["while/Switch"] == ("Switch", "while/Merge:0", "while/LoopCond:0")
+    assert nodes["while/Identity"] == ("Identity", "while/Switch:1")
+    assert nodes["while/add/y"] == ("Const", "^while/Identity")
+    assert nodes["while/mul"] == ("Mul", "while/Identity_1:0", "while/mul/Enter:0")
+    assert nodes["while/mul/Enter"] == ("Enter", "x:0")
+    assert nodes["while/NextIteration"] == ("NextIteration", "while/add:0")
+    assert nodes["while/Exit"] == ("Exit", "while/Switch:0")
+    enter = graph.get_operation_by_name("while/mul/Enter")
+    assert enter.get_attr("is_constant") is True
+    assert enter.get_attr("frame_name") == b"while/while_context"
+    assert graph.get_operation_by_name("while/Enter").get_attr("is_constant") is False
+
+
+def test_an_invariant_enters_every_loop_that_it_crosses(graph):
+    x = hr.placeholder(hr.float32, [], name="x")
+
+    def inner(a):
+        return hr.while_loop(lambda b: b < 10.0, lambda b: b + x, [a])
+
+    hr.while_loop(lambda a: a < 100.0, inner, [1.0])
+    nodes = listed(graph)
+    assert nodes["while/while/add/Enter"] == ("Enter", "x:0")
+    assert nodes["while/while/add/Enter_1"] == ("Enter", "while/while/add/Enter:0")
+    assert nodes["while/while/add"] == (
+        "AddV2", "while/while/Identity:0", "while/while/add/Enter_1:0",
+    )  # fmt: skip
+    assert nodes["while/NextIteration"] == ("NextIteration", "while/while/Exit:0")
+
+
+def test_control_inputs_from_outside_enter_a_loop_as_values(graph):
+    gate = hr.constant(1.0, name="gate")
+
+    def body(i):
+        with hr.control_dependencies([gate]):
+            return i + 1
+
+    hr.while_loop(lambda i: i < 3, body, [0])
+    add = graph.get_operation_by_name("while/add")
+    assert all(c._context is add._context for c in add.control_inputs)
+    with hr.control_dependencies([gate]):
+        hr.while_loop(lambda i: i < 3, lambda i: i + 1, [hr.constant(0)], name="gated")
+    assert listed(graph)["gated/Enter"][-1:] in [("Const_1:0",), ("^gate",), ("Const:0",)]
+
+
+def test_what_a_branch_or_loop_holds_is_neither_fed_nor_fetched(graph):
+    hr.cond(hr.placeholder(hr.bool, []), lambda: hr.constant(1.0, name="in"), lambda: 2.0)
+    inside = graph.get_tensor_by_name("cond/in:0")
+    assert not graph.is_fetchable(inside) and not graph.is_feedable(inside)
+    result = hr.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+    assert graph.is_fetchable(result)
+
+
+def test_structures_go_through_branches_and_loops():
+    p = hr.placeholder(hr.bool, [])
+    x = hr.constant(1.0)
+    got = hr.cond(p, lambda: {"a": x, "b": [x, x + 1]}, lambda: {"a": 2.0, "b": [x, x]})
+    assert got["a"].dtype is hr.float32 and len(got["b"]) == 2
+    out = hr.while_loop(
+        lambda i, s: i < 3, lambda i, s: (i + 1, {"n": (s["n"][0] + 1.0,)}), (0, {"n": (x,)})
+    )
+    assert out[1]["n"][0].op.type == "Exit"
+    assert isinstance(hr.cond(p, hr.no_op, lambda: hr.group(x)), hr.Tensor)
+    assert isinstance(hr.cond(p, lambda: [x], lambda: [x], strict=True), list)
+
+
+def test_a_reference_variable_is_switched_by_reference(graph):
+    v = hr.Variable(1.0, name="v")
+    hr.cond(hr.placeholder(hr.bool, []), lambda: hr.assign_add(v, 1.0), lambda: v.read_value())
+    switch = graph.get_operation_by_name("cond/AssignAdd/Switch")
+    assert switch.type == "RefSwitch" and switch.inputs[0] is v._ref()
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "build"),
+    [
+        (TypeError, "must not be a Python bool", lambda: hr.cond(True, lambda: 1, lambda: 2)),
+        (TypeError, "true_fn must be callable", lambda: hr.cond(hr.constant(True), 1, 2)),
+        (ValueError, "must have a return value",
+         lambda: hr.cond(hr.constant(True), lambda: None, lambda: 2)),
+        (TypeError, "must have the same type.s.. Received int32 from true_fn and float32",
+         lambda: hr.cond(hr.constant(True), lambda: 1, lambda: 2.0)),
+        (ValueError, "Incompatible return types",
+         lambda: hr.cond(hr.constant(True), lambda: [1, 2], lambda: [1])),
+        (ValueError, "No loop variables", lambda: hr.while_loop(lambda: True, lambda: 1, [])),
+        (ValueError, r"enters the loop with shape \[2\], but has shape \[4\] after one iteration",
+         lambda: hr.while_loop(lambda x: True, double, [hr.zeros([2])])),
+        (TypeError, "enters the loop with type int32, but has type float32",
+         lambda: hr.while_loop(lambda x: True, lambda x: 1.0, [0])),
+        (ValueError, "same nested structure",
+         lambda: hr.while_loop(lambda x: True, lambda x: [x, x], [0])),
+    ],
+)  # fmt: skip
+def test_branches_and_loops_that_do_not_fit_are_refused(error, text, build):
+    with pytest.raises(error, match=text):
+        build()
+
+
+def double(x):
+    return hr.concat([x, x], 0)
+
+
+def test_shape_invariants_let_shapes_grow():
+    out = hr.while_loop(
+        lambda x: True, double, [hr.zeros([2])], shape_invariants=[hr.TensorShape([None])]
+    )
+    assert out.shape.as_list() == [None]
+    with pytest.raises(ValueError, match="not compatible with the initial shape"):
+        hr.while_loop(lambda x: True, double, [hr.zeros([2])], shape_invariants=[[3]])
+
+
+def test_a_maximum_of_iterations_adds_a_counter(graph):
+    out = hr.while_loop(lambda a: True, lambda a: a + 1.0, [0.0], maximum_iterations=5)
+    assert out.dtype is hr.float32
+    assert graph.get_operation_by_name("while/LogicalAnd") is not None
+
+
+def test_case_nests_conds_and_the_first_wins(graph):
+    x = hr.placeholder(hr.float32, [])
+    out = hr.case([(x < 1.0, lambda: 1.0), (x < 2.0, lambda: 2.0)], default=lambda: 3.0)
+    assert out.op.type == "Merge"
+    assert [o.type for o in graph.get_operations()].count("Merge") == 2
+    hr.case([(x < 1.0, lambda: 1.0), (x < 2.0, lambda: 2.0)], exclusive=True)
+    assert "Assert" in [o.type for o in graph.get_operations()]
+    with pytest.raises(TypeError, match="2-tuple"):
+        hr.case([x < 1.0])
+
+
+def test_switch_case_takes_numbers():
+    i = hr.placeholder(hr.int32, [])
+    assert hr.switch_case(i, [lambda: 1.0, lambda: 2.0, lambda: 3.0]).dtype is hr.float32
+    with pytest.raises(ValueError, match="distinct"):
+        hr.switch_case(i, [(0, lambda: 1.0), (0, lambda: 2.0)])
+
+
+def test_a_group_waits_device_by_device(graph):
+    with hr.device("/cpu:0"):
+        a = hr.constant(1.0, name="a")
+    with hr.device("/cpu:1"):
+        b = hr.constant(2.0, name="b")
+    done = hr.group(a, [b], name="done")
+    nodes = listed(graph)
+    assert nodes["done"] == ("NoOp", "^done/NoOp", "^done/NoOp_1")
+    assert nodes["done/NoOp"] == ("NoOp", "^a")
+    assert graph.get_operation_by_name("done/NoOp_1").device == "/device:CPU:1"
+    assert done.type == "NoOp"
+
+
+def test_a_tuple_gates_each_on_all(graph):
+    a, b = hr.constant(1.0, name="a"), hr.constant(2.0, name="b")
+    gated = hr.tuple([a, None, b], name="t")
+    assert gated[1] is None
+    assert [c.name for c in gated[0].op.control_inputs] == ["t/group_deps"]
+    assert listed(graph)["t/group_deps"] == ("NoOp", "^a", "^b")
+
+
+def test_gradients_of_loops_are_refused_with_a_way_out():
+    from headrace.graph.op_registry import gradient_function
+
+    out = hr.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+    with pytest.raises(LookupError, match="Exit 'while/Exit': gradients through hr.while_loop"):
+        gradient_function("Exit")(out.op, out)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.graph import initializers
+from headrace.graph.constant_value import constant_value
+
+
+def test_constants_fill_their_shape():
+    assert constant_value(hr.zeros_initializer()([2, 2])).tolist() == [[0, 0], [0, 0]]
+    assert constant_value(hr.ones_initializer(hr.int32)([2])).dtype == np.int32
+    assert constant_value(hr.constant_initializer([1, 2])([3])).tolist() == [1, 2, 2]
+    assert constant_value(initializers.identity(2.0)([2, 3])).tolist() == [[2, 0, 0], [0, 2, 0]]
+    with pytest.raises(TypeError):
+        hr.constant_initializer([1, 2], verify_shape=True)([3])
+    with pytest.raises(TypeError, match="Invalid type for initial value"):
+        hr.constant_initializer(object())
+
+
+def test_large_fills_are_computed_and_not_stored():
+    assert hr.zeros_initializer()([100, 100]).op.type == "Fill"
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [([], (1, 1)), ([3], (3, 3)), ([3, 4], (3, 4)), ([5, 5, 3, 8], (75, 200))],
+)
+def test_fans_count_inputs_and_outputs(shape, expected):
+    assert initializers.fans(shape) == expected
+
+
+@pytest.mark.parametrize("wrong", [{"scale": 0}, {"mode": "fan"}, {"distribution": "flat"}])
+def test_variance_scaling_refuses_what_it_does_not_know(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        hr.variance_scaling_initializer(**wrong)
+
+
+def test_configurations_make_equal_ones():
+    made = [
+        hr.zeros_initializer(hr.int32), hr.constant_initializer(3), hr.glorot_normal_initializer(7),
+        hr.random_uniform_initializer(1, 2, 3), hr.truncated_normal_initializer(1.0, 2.0, 3),
+        hr.variance_scaling_initializer(2.0, "fan_out", "uniform", 5), hr.orthogonal_initializer(2),
+        initializers.he_normal(3), hr.uniform_unit_scaling_initializer(2.0),
+    ]  # fmt: skip
+    for initializer in made:
+        again = type(initializer).from_config(initializer.get_config())
+        assert again.get_config() == initializer.get_config()

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+
+import headrace.graph as hr
+from headrace.graph.variables import RefVariable, ResourceVariable
+
+
+def listed(graph):
+    return {
+        o.name: (o.type, *[t.name for t in o.inputs], *["^" + c.name for c in o.control_inputs])
+        for o in graph.get_operations()
+    }
+
+
+def test_a_reference_variable_has_the_nodes_of_tensorflow(graph):
+    v = hr.Variable([1.0, 2.0], name="v")
+    assert listed(graph) == {
+        "v/initial_value": ("Const",),
+        "v": ("VariableV2",),
+        "v/Assign": ("Assign", "v:0", "v/initial_value:0"),
+        "v/read": ("Identity", "v:0"),
+    }
+    assert graph.get_operation_by_name("v/Assign").get_attr("_class") == [b"loc:@v"]
+    assert isinstance(v, hr.Variable) and isinstance(v, RefVariable)
+    assert v.dtype is hr.as_dtype("float32_ref") and v.shape == [2] and v.name == "v:0"
+
+
+def test_a_resource_variable_has_the_nodes_of_tensorflow(graph):
+    v = hr.Variable([1.0, 2.0], name="v", use_resource=True)
+    assert isinstance(v, ResourceVariable) and v.dtype is hr.float32
+    y = v + 1.0
+    assert listed(graph) == {
+        "v/Initializer/initial_value": ("Const",),
+        "v": ("VarHandleOp",),
+        "v/IsInitialized/VarIsInitializedOp": ("VarIsInitializedOp", "v:0"),
+        "v/Assign": ("AssignVariableOp", "v:0", "v/Initializer/initial_value:0"),
+        "v/Read/ReadVariableOp": ("ReadVariableOp", "v:0"),
+        "add/y": ("Const",),
+        "ReadVariableOp": ("ReadVariableOp", "v:0"),
+        "add": ("AddV2", "ReadVariableOp:0", "add/y:0"),
+    }
+    assert y.shape == [2]
+    assert v.op.get_attr("shared_name") == b"v"
+
+
+def test_what_a_function_makes_is_colocated_under_initializer(graph):
+    hr.Variable(lambda: hr.constant(1.0) + 1.0, name="v")
+    assert graph.get_operation_by_name("v/Initializer/add").get_attr("_class") == [b"loc:@v"]
+
+
+def test_an_initial_value_may_read_other_variables(graph):
+    v = hr.Variable(1.0, name="v")
+    hr.Variable(v * 2.0, name="w")
+    source = graph.get_operation_by_name("w/Assign").inputs[1].op
+    assert source.name == "mul_w"
+    assert source.inputs[0].op.inputs[0].op.type == "Merge"  # initialized_value's cond
+
+
+def test_collections_follow_trainable():
+    a = hr.Variable(1.0)
+    b = hr.Variable(1.0, trainable=False, collections=["mine"])
+    assert hr.global_variables() == [a] == hr.trainable_variables()
+    assert hr.get_collection("mine") == [b]
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_messages_bring_a_variable_back(use_resource, graph):
+    v = hr.Variable([1.0], name="v", use_resource=use_resource, trainable=False)
+    message = v.to_proto()
+    assert message.is_resource is use_resource and message.initializer_name == "v/Assign"
+    w = hr.Variable.from_proto(message)
+    assert type(w) is type(v) and w.op is v.op and w.initializer is v.initializer
+    assert w.initial_value is v.initial_value and not w.trainable
+    assert v.to_proto(export_scope="other") is None
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_a_variable_lives_in_a_session(use_resource, service):
+    v = hr.Variable(3.0, use_resource=use_resource)
+    set_to_5 = v.assign(5.0)
+    with hr.Session() as sess:
+        with pytest.raises(hr.errors.FailedPreconditionError, match=r"test_variables.py:\d+"):
+            sess.run(v)
+        sess.run(hr.global_variables_initializer())
+        assert sess.run(v) == 3.0 and sess.run(v + 1.0) == 4.0
+        assert sess.run(set_to_5) == 5.0 and sess.run(v) == 5.0
+
+
+def test_assignments_of_other_types_and_shapes_are_refused():
+    v = hr.Variable([1.0, 2.0], name="v")
+    with pytest.raises(TypeError, match="must be of type float32"):
+        v.assign(["a", "b"])
+    with pytest.raises(ValueError, match="Assign"):
+        v.assign([1.0, 2.0, 3.0])
+    r = hr.Variable([1.0, 2.0], name="r", use_resource=True)
+    with pytest.raises(ValueError, match=r"shape \(3,\) to variable 'r:0' of shape \(2,\)"):
+        r.assign([1.0, 2.0, 3.0])
+
+
+def test_updates_in_place_by_python_are_refused():
+    v = hr.Variable(1.0)
+    with pytest.raises(RuntimeError, match="assign_add"):
+        v += 1.0
+
+
+def test_an_initial_value_needs_a_shape():
+    with pytest.raises(ValueError, match="must have a shape specified"):
+        hr.Variable(hr.placeholder(hr.float32))
+    assert hr.Variable(hr.placeholder(hr.float32), validate_shape=False).shape.ndims is None
+    with pytest.raises(ValueError, match="initial_value must be specified"):
+        hr.Variable()
+
+
+def test_scatters_take_both_kinds():
+    for use_resource in (False, True):
+        v = hr.Variable([[1.0], [2.0]], use_resource=use_resource)
+        done = hr.scatter_add(v, [0], [[5.0]])
+        assert done.shape == [2, 1]
+        slices = hr.IndexedSlices(hr.constant([[1.0]]), hr.constant([1]))
+        assert v.scatter_sub(slices).dtype.base_dtype is hr.float32
+
+
+def test_uninitialised_variables_are_reported_by_name(graph):
+    hr.Variable(1.0, name="a")
+    hr.Variable(1.0, name="b", use_resource=True)
+    report = hr.report_uninitialized_variables()
+    assert report.dtype is hr.string
+    names = graph.get_operation_by_name("report_uninitialized_variables/Const")
+    assert names._attrs.values["value"].tolist() == [b"a", b"b"]
+
+
+def test_a_variable_made_in_a_branch_is_lifted_out(graph):
+    made = []
+
+    def branch():
+        made.append(hr.Variable(1.0, name="v"))
+        return made[0].read_value()
+
+    hr.cond(hr.placeholder(hr.bool, []), branch, lambda: 2.0)
+    assert made[0].op._context is None and made[0].initializer._context is None
