@@ -84,10 +84,7 @@ cdef int _check_limits(GraphNode* node, AttrSpec* spec, AttrScalar& scalar) exce
             found = found or string_view(spec.allowed_strings[i]) == scalar.bytes
         if not found:
             with gil:
-                allowed = ", ".join([repr(text_of(s)) for s in spec.allowed_strings])
-                raise blame(
-                    node, f"attribute '{text_of(spec.name)}' is {text(scalar.bytes)!r}, the op "
-                    f"takes {allowed}")
+                raise _not_allowed(node, spec, repr(text(scalar.bytes)))
     elif spec.kind == kInt and spec.has_minimum and <int64_t>scalar.number < spec.minimum:
         with gil:
             raise blame(
@@ -118,9 +115,16 @@ cdef int _check_type(GraphNode* node, AttrSpec* spec, hr_dtype dtype) except -1 
         if spec.allowed_types[i] == dtype:
             return 0
     with gil:
-        allowed = ", ".join([dtype_text(t) for t in spec.allowed_types])
-        raise blame(
-            node, f"attribute '{text_of(spec.name)}' is {dtype_text(dtype)}, the op takes {allowed}")
+        raise _not_allowed(node, spec, dtype_text(dtype))
+
+
+# Here and below, texts are made in functions of their own: a nogil function with a Python
+# variable would take the GIL each time that it returns.
+cdef object _not_allowed(const GraphNode* node, AttrSpec* spec, str given):
+    allowed = [dtype_text(t) for t in spec.allowed_types]
+    allowed += [repr(text_of(s)) for s in spec.allowed_strings]
+    return blame(
+        node, f"attribute '{text_of(spec.name)}' is {given}, the op takes {', '.join(allowed)}")
 
 
 cdef str _kind_text(AttrKind kind):

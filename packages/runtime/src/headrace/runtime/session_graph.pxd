@@ -9,6 +9,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.attributes cimport OpEntry
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport hr_kernel
+from headrace.runtime.name_index cimport NameIndex
 
 
 cdef struct RetiredState:
@@ -18,7 +19,7 @@ cdef struct RetiredState:
 
 cdef class SessionGraph:
     cdef vector[GraphNode*] nodes        # never moved or removed; owned
-    cdef unordered_map[string_view, int32_t] index
+    cdef NameIndex index
     cdef unordered_map[string, OpEntry*] functions  # ops of the graph's own library; owned
     cdef readonly list graph_defs        # the bytes that the nodes' attributes point into
     cdef readonly dict library           # FunctionDef messages by name
@@ -28,6 +29,8 @@ cdef class SessionGraph:
 
     cpdef extend(self, bytes graph_def)
     cdef int32_t find(self, string_view name) noexcept nogil
+    cdef GraphNode* node_named(self, str name) except NULL
+    cdef dict _describe(self, GraphNode* node)
 
 
 # "name", "name:port" to node and port; node -1: no such node, port -1: out of any range.

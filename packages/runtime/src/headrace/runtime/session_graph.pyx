@@ -9,7 +9,6 @@ from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
 from libcpp.unordered_map cimport unordered_map
-from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport (
@@ -20,6 +19,7 @@ from headrace.runtime.graph_node cimport Edge, GraphNode, OpInfo
 from headrace.runtime.kernel_abi cimport (
     HR_OK, HR_REF, HR_STRING, hr_code, hr_dtype, hr_elements, hr_node, hr_string, hr_tensor,
 )
+from headrace.runtime.name_index cimport NameIndex
 from headrace.runtime.node_checks cimport check_node
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.node_text cimport blame, dtype_text, text, text_of
@@ -43,6 +43,7 @@ cdef class SessionGraph:
 
     def __cinit__(self):
         self.graph_defs = []
+        self.index = NameIndex()
         self.library = {}
         self.lock = threading.RLock()
         self.version = 0
@@ -61,8 +62,7 @@ cdef class SessionGraph:
         return self.nodes.size()
 
     cdef int32_t find(self, string_view name) noexcept nogil:
-        found = self.index.find(name)
-        return -1 if found == self.index.end() else dereference(found).second
+        return self.index.find(self.nodes, name)
 
     cpdef extend(self, bytes graph_def):
         """Adds the nodes of a GraphDef message.
@@ -100,12 +100,9 @@ cdef class SessionGraph:
                     _refuse_cycle(self, <int32_t>before)
             except BaseException:
                 for i in range(before, self.nodes.size()):
-                    node = self.nodes[i]
-                    found = self.index.find(string_view(node.name))
-                    if found != self.index.end() and dereference(found).second == <int32_t>i:
-                        self.index.erase(found)
-                    del node
+                    del self.nodes[i]
                 self.nodes.resize(before)
+                self.index.reset(self.nodes)
                 for name in functions:
                     self.library.pop(name, None)
                     taken = self.functions.find(<string>name.encode())
@@ -137,22 +134,31 @@ cdef class SessionGraph:
     def node_names(self):
         """The names of all nodes, in the order in which they came."""
         cdef size_t i
-        return [text_of(self.nodes[i].name) for i in range(self.nodes.size())]
+        with self.lock:
+            return [text_of(self.nodes[i].name) for i in range(self.nodes.size())]
+
+    cdef GraphNode* node_named(self, str name) except NULL:
+        cdef bytes encoded = name.encode()
+        cdef int32_t number
+        with self.lock:
+            number = self.find(string_view(<const char*>encoded, len(encoded)))
+            if number < 0:
+                raise NotFoundError(None, None, f"no node {name!r} in the graph")
+            return self.nodes[number]
 
     def describe(self, str name):
         """What is known about one node, for a person: op, device, inputs, dtypes, attributes."""
-        encoded = name.encode()
-        cdef int32_t number = self.find(string_view(<string>encoded))
-        if number < 0:
-            raise NotFoundError(None, None, f"no node {name!r} in the graph")
-        cdef GraphNode* node = self.nodes[number]
+        with self.lock:
+            return self._describe(self.node_named(name))
+
+    cdef dict _describe(self, GraphNode* node):
         cdef Attributes* attributes = attributes_of(node)
         cdef Edge edge
         inputs = []
         for edge in node.inputs:
             inputs.append(f"{text_of(self.nodes[edge.node].name)}:{edge.port}")
         return {
-            "name": name,
+            "name": text_of(node.name),
             "op": text_of(node.op),
             "device": text_of(node.device),
             "inputs": inputs,
@@ -162,21 +168,17 @@ cdef class SessionGraph:
             "attrs": {text(a.key): a.value.data()[:a.value.size()] for a in attributes.entries},
         }
 
-
     def tensor_attribute(self, str name, str key):
         """A tensor among a node's attributes, as kernels see it.
 
         Returns: (DataType number, dims, bytes), for strings (7, dims, list of bytes).
         Raises: the error that a kernel would get.
         """
-        encoded, encoded_key = name.encode(), key.encode()
+        encoded_key = key.encode()
         cdef const hr_tensor* tensor = NULL
         cdef hr_string* strings
         cdef int64_t e
-        cdef int32_t number = self.find(string_view(<string>encoded))
-        if number < 0:
-            raise NotFoundError(None, None, f"no node {name!r} in the graph")
-        cdef GraphNode* node = self.nodes[number]
+        cdef GraphNode* node = self.node_named(name)
         code = headrace_node_api.attr_tensor(&node.face, <const char*>encoded_key, &tensor)
         if code != HR_OK:
             raise from_code(code, f"{text_of(node.op)} {name!r}: {text_of(node.error)}", name)
@@ -240,7 +242,7 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
     cdef size_t i
     cdef uint32_t a
     graph.nodes.reserve(graph.nodes.size() + parsed.nodes.size())
-    graph.index.reserve(graph.nodes.size() + parsed.nodes.size())
+    graph.index.reserve(graph.nodes, graph.nodes.size() + parsed.nodes.size())
     for i in range(parsed.nodes.size()):
         from_file = &parsed.nodes[i]
         known = ops.find(from_file.op)
@@ -266,8 +268,7 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
             with gil:
                 raise InvalidArgumentError(
                     None, None, f"node {i} of the GraphDef ({text_of(node.op)}) has no name")
-        if not graph.index.insert(pair[string_view, int32_t](
-                string_view(node.name), <int32_t>(graph.nodes.size() - 1))).second:
+        if not graph.index.add(graph.nodes, <int32_t>(graph.nodes.size() - 1)):
             with gil:
                 raise blame(node, "the name is taken by another node of the graph")
         check_node(node, entry)
