@@ -39,11 +39,11 @@ def py_func(
             result = [result]
         return list(result)  # the kernel checks number and types against Tout
 
-    token = callables.register(call)
     # The graph owns the function: the registry keeps it only as long as the graph does.
-    get_default_graph()._keep_alive.append(call)
+    registered = callables.register(call)
+    get_default_graph()._keep_alive.append(registered)
     kind = "PyFunc" if stateful else "PyFuncStateless"
-    outputs = op(kind, list(inp), token=token, Tout=types, name=name)
+    outputs = op(kind, list(inp), token=registered.token, Tout=types, name=name)
     if not types:
         return outputs[0].op if outputs else get_default_graph()._ops[-1]
     return outputs if is_list else outputs[0]
