@@ -241,7 +241,9 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
     cdef AttrEntry attr
     cdef size_t i
     cdef uint32_t a
-    graph.nodes.reserve(graph.nodes.size() + parsed.nodes.size())
+    if graph.nodes.capacity() < graph.nodes.size() + parsed.nodes.size():
+        graph.nodes.reserve(max(
+            graph.nodes.size() + parsed.nodes.size(), 2 * graph.nodes.capacity()))
     graph.index.reserve(graph.nodes, graph.nodes.size() + parsed.nodes.size())
     for i in range(parsed.nodes.size()):
         from_file = &parsed.nodes[i]

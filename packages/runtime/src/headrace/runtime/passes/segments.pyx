@@ -139,11 +139,19 @@ cdef class _Cutter:
             if node.kind == NodeKind.MERGE and self.has_back_edge[i]:
                 return self.token(_MERGES, self.frame[i], 0)
             if node.kind == NodeKind.SWITCH and port >= 0:
-                return self.token(
-                    _SWITCHES, self.program.inputs[node.first_input + 1], port)
+                return self.token(_SWITCHES, self.predicate(node), port)
             if node.kind == NodeKind.EXIT:
                 return self.token(_EXITS, self.frame[node_of(self.program, node.first_input)], 0)
         return self.token(_NODE, i, port if node.kind == NodeKind.SWITCH else 0)
+
+    cdef int32_t predicate(self, ProgramNode* node) noexcept nogil:
+        """The value that decides a Switch, seen through Identities (a condition has a few)."""
+        cdef int32_t value = self.program.inputs[node.first_input + 1]
+        cdef ProgramNode* maker = &self.program.nodes[self.program.values[value].node]
+        while maker.kind == NodeKind.KERNEL and maker.source.op == b"Identity":
+            value = self.program.inputs[maker.first_input]
+            maker = &self.program.nodes[self.program.values[value].node]
+        return value
 
     cdef int32_t find_frame(self, int32_t i) noexcept nogil:
         cdef ProgramNode* node = &self.program.nodes[i]
