@@ -259,7 +259,7 @@ def einsum(m: Maker, name: str) -> None:
     m.attr(equation=equation)
 
 
-@rule("reduce", "reduce_join")
+@rule("reduce")
 def reduce(m: Maker, name: str) -> None:
     x = m.input(m.some())
     n = m.draw(st.integers(0, len(x)))

@@ -22,14 +22,6 @@ def reduce(op: ShapeQuery) -> Shapes:
     return [_reduced(op.inputs[0], ints(op, 1), op.attrs["keep_dims"])]
 
 
-@shape_rule("reduce_join")
-def reduce_join(op: ShapeQuery) -> Shapes:
-    x, axes = op.inputs[0], ints(op, 1)
-    if axes == [] and x is not None:  # no axes means all, for this op only
-        axes = list(range(len(x)))
-    return [_reduced(x, axes, op.attrs["keep_dims"])]
-
-
 def _reduced(x: Shape, axes: list[int] | None, keep: bool) -> Shape:
     if x is None:
         return None

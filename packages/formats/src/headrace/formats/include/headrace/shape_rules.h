@@ -134,7 +134,6 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
       {"read_variable", hr_shape_unknown},
       {"read_variables", hr_shape_unknown},
       {"reduce", hr_shape_reduce},
-      {"reduce_join", hr_shape_reduce_join},
       {"ref_handle", hr_shape_ref_handle},
       {"ref_select", hr_shape_unknown},
       {"reshape", hr_shape_reshape},

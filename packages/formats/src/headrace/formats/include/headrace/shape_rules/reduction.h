@@ -4,7 +4,7 @@
 
 #include "algebra.h"
 
-static inline hr_code hr_reduce(hr_request* r, int empty_means_all) {
+static inline hr_code hr_shape_reduce(hr_request* r) {
   if (!hr_known(r, 1)) {
     if (r->inputs[0]->rank == 0) return hr_set_like(r, 0, r->inputs[0]);
     return hr_depends(r);
@@ -20,8 +20,6 @@ static inline hr_code hr_reduce(hr_request* r, int empty_means_all) {
     if (gone[at]) HR_BAD(r, "axis %" PRId64 " is given twice", axes.dims[i]);
     gone[at] = 1;
   }
-  if (empty_means_all && axes.rank == 0)
-    for (int32_t i = 0; i < x->rank; ++i) gone[i] = 1;
   out.rank = 0;
   for (int32_t i = 0; i < x->rank; ++i) {
     if (!gone[i])
@@ -31,9 +29,6 @@ static inline hr_code hr_reduce(hr_request* r, int empty_means_all) {
   }
   return hr_set(r, 0, &out);
 }
-
-static inline hr_code hr_shape_reduce(hr_request* r) { return hr_reduce(r, 0); }
-static inline hr_code hr_shape_reduce_join(hr_request* r) { return hr_reduce(r, 1); }
 
 static inline hr_code hr_shape_arg_reduce(hr_request* r) {
   int64_t axis, at;
