@@ -122,6 +122,5 @@ setup(
         "numpy>=2.1; python_version >= '3.13'",
         "protobuf>=5.29.1,<8",
         "ml_dtypes>=0.5",
-        "pillow>=10.4",
     ],
 )

@@ -11,7 +11,7 @@ PACKAGES = sorted(p.parent.name for p in (ROOT / "packages").glob("*/pyproject.t
 # The one rule: every package may use formats and nothing else of Headrace.
 SHARED = "formats"
 # What a distribution that we require is called when it is imported.
-IMPORTED_AS = {"google-crc32c": "google_crc32c", "protobuf": "google"}
+IMPORTED_AS = {"google-crc32c": "google_crc32c", "protobuf": "google", "pillow": "PIL"}
 GENERATED = re.compile(r"_pb2\.pyi?$")
 
 
@@ -39,4 +39,6 @@ def declared(package: str) -> set[str]:
         listed = re.search(r"install_requires=\[(.*?)\]", script, re.DOTALL)
     assert listed is not None
     names = re.findall(r'^\s*"([A-Za-z0-9_-]+)', listed[1], re.MULTILINE)
+    extras = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    names += re.findall(r'\["([A-Za-z0-9_-]+)', extras)
     return {IMPORTED_AS.get(name, name) for name in names}
