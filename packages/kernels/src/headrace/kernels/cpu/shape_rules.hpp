@@ -5,7 +5,9 @@
 #include "headrace/shape_rules.h"
 
 // Applies a rule: the outputs have their shapes, or prepare ends with the rule's error.
-#define HR_APPLY_RULE(name, request) \
-  if (hr_code rule_code = hr_shape_##name(request)) return rule_code
+#define HR_APPLY_RULE(name, request)                                         \
+  do {                                                                       \
+    if (hr_code rule_code = hr_shape_##name(request)) return rule_code;      \
+  } while (0)
 
 #endif
