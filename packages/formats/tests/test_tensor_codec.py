@@ -67,6 +67,11 @@ def test_strings_round_trip(strings):
     assert back.tolist() == strings and back.dtype == object
 
 
+def test_str_and_bytes_mix():
+    assert make_ndarray(make_tensor_proto(["é", b"\xff"])).tolist() == ["é".encode(), b"\xff"]
+    assert make_ndarray(make_tensor_proto(["a", b"b\0"], "string")).tolist() == [b"a", b"b\0"]
+
+
 def test_special_floats_keep_their_bits():
     array = np.array([np.nan, -0.0, 0.0, np.inf, -np.inf] * 20, np.float32)
     assert bits(make_ndarray(make_tensor_proto(array))) == bits(array)
@@ -96,8 +101,11 @@ def test_special_floats_keep_their_bits():
         (["a", b"b"], "string"),
         (np.float64(1), "float64"),
         (np.arange(3), "int64"),
-        ([np.int64(1), np.int64(2)], "int64"),
-        ([np.float64(1)], "float64"),
+        ([np.int64(1), np.int64(2)], "int32"),
+        ([np.float64(1)], "float32"),
+        ([np.int8(1)], "int8"),
+        ([True, 1], "int32"),
+        ([np.zeros(2)], "float64"),
         (np.array(["x", "yy"]), "string"),
     ],
 )

@@ -50,7 +50,10 @@ def both():
     import tensorflow  # noqa: F401  (registers all of its files)
 
     ours = _collect(f"headrace.formats.proto.{name}_pb2" for name in OURS)
-    theirs = _collect(f"tensorflow.core.{name}_pb2" for name in THEIRS)
+    theirs = _collect(
+        [f"tensorflow.core.{name}_pb2" for name in THEIRS]
+        + ["tensorflow.python.training.checkpoint_state_pb2"]
+    )
     return ours, theirs
 
 

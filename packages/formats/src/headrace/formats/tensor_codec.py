@@ -63,8 +63,8 @@ def make_tensor_proto(
     """Encodes an array or a nested list.
 
     Args:
-      values: array, scalar or nested list. Without dtype, Python's ints become int32 (int64
-        where they do not fit) and its floats float32; arrays keep their type.
+      values: array, scalar or nested list. Without dtype, ints in Python or in lists become int32
+        (int64 where they do not fit) and floats float32; arrays keep their type.
       dtype: type of the elements; arrays are cast, Python values must fit it.
       shape: shape of the tensor; fewer values than it holds repeat the last one.
       verify_shape: refuse values of any other shape than `shape`.
@@ -208,7 +208,7 @@ def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
         found = _inferred(array)
         if found in (dtypes.string, dtypes.resource, dtypes.variant):
             return array, found
-        if array.dtype.kind in "iuf" and not _holds_numpy_scalars(values):
+        if array.dtype.kind in "iuf" and not _holds_arrays(values):
             return array.astype(found.as_numpy_dtype), found
         found = dtypes.as_dtype(array.dtype)
         return array, found
@@ -218,6 +218,8 @@ def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
 def _plain_array(values: Any) -> np.ndarray:
     try:
         array = np.asarray(values)
+    except UnicodeDecodeError:  # str beside bytes
+        return np.array(values, dtype=object)
     except ValueError as error:
         raise ValueError(f"values do not form a rectangle: {error}") from error
     if array.dtype.kind in "US":
@@ -236,7 +238,7 @@ def _inferred(array: np.ndarray) -> DType:
         if name in ("ResourceHandleProto", "VariantTensorDataProto"):
             return dtypes.resource if name[0] == "R" else dtypes.variant
         raise TypeError(f"no dtype holds values of type {name!r}: give numbers, bools or strings")
-    if kind == "i":
+    if kind == "i" and array.dtype.itemsize == 8:
         fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
         return dtypes.int32 if fits else dtypes.int64
     if kind == "f" and array.dtype == np.float64:
@@ -244,12 +246,13 @@ def _inferred(array: np.ndarray) -> DType:
     return dtypes.as_dtype(array.dtype)
 
 
-def _holds_numpy_scalars(values: Any) -> bool:
+def _holds_arrays(values: Any) -> bool:
+    """Whether a nested list has arrays in it, whose type counts; NumPy's scalars do not."""
     while isinstance(values, (list, tuple)):
         if not values:
             return False
         values = values[0]
-    return isinstance(values, (np.generic, np.ndarray)) or hasattr(values, "__array__")
+    return not isinstance(values, np.generic) and hasattr(values, "__array__")
 
 
 def _python_values_to_array(values: Any, dtype: DType) -> np.ndarray:
