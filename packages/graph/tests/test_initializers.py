@@ -47,3 +47,24 @@ def test_configurations_make_equal_ones():
     for initializer in made:
         again = type(initializer).from_config(initializer.get_config())
         assert again.get_config() == initializer.get_config()
+
+
+def test_random_ones_have_the_nodes_and_seeds_of_tensorflow(graph):
+    hr.set_random_seed(3)
+    hr.get_variable("v", [4, 2])
+    hr.get_variable("w", [4, 2], initializer=hr.truncated_normal_initializer(stddev=0.5, seed=9))
+    names = [o.name for o in graph.get_operations() if "Initializer" in o.name]
+    assert names == [
+        "v/Initializer/random_uniform/shape", "v/Initializer/random_uniform/min",
+        "v/Initializer/random_uniform/max", "v/Initializer/random_uniform/RandomUniform",
+        "v/Initializer/random_uniform/sub", "v/Initializer/random_uniform/mul",
+        "v/Initializer/random_uniform",
+        "w/Initializer/truncated_normal/shape", "w/Initializer/truncated_normal/mean",
+        "w/Initializer/truncated_normal/stddev",
+        "w/Initializer/truncated_normal/TruncatedNormal", "w/Initializer/truncated_normal/mul",
+        "w/Initializer/truncated_normal",
+    ]  # fmt: skip
+    made = graph.get_operation_by_name("w/Initializer/truncated_normal/TruncatedNormal")
+    assert (made.get_attr("seed"), made.get_attr("seed2")) == (3, 9)
+    bound = graph.get_operation_by_name("v/Initializer/random_uniform/max")
+    assert float(bound._attrs.values["value"]) == pytest.approx(1.0)  # sqrt(6 / (4 + 2))

@@ -14,7 +14,7 @@ from headrace.graph.operation import Tensor as Tensor  # noqa: E402
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith("__") and name != "__version__":
         raise AttributeError(name)
     value = globals()[name] = find(name)
     return value

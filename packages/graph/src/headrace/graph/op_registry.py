@@ -12,7 +12,6 @@ def matmul(query): ...
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -115,20 +114,27 @@ def _read_family(op_type: str) -> None:
     if family == "foreign":
         _read_foreign()
     elif family not in _families_read:
-        module = f"headrace.graph.ops.{family}"
-        if importlib.util.find_spec(module) is not None:
-            importlib.import_module(module)
+        _import_if_there(f"headrace.graph.ops.{family}")
         _families_read.add(family)
+
+
+def _import_if_there(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return None
 
 
 def _read_shape_rules() -> None:
     global _shape_rules_read
     with _lock:
         if not _shape_rules_read:
-            if importlib.util.find_spec("headrace.graph.shape_rules") is not None:
+            package = _import_if_there("headrace.graph.shape_rules")
+            if package is not None:
                 import pkgutil
 
-                package = importlib.import_module("headrace.graph.shape_rules")
                 for module in pkgutil.iter_modules(package.__path__):
                     importlib.import_module(f"headrace.graph.shape_rules.{module.name}")
             _shape_rules_read = True

@@ -51,6 +51,11 @@ def identity(input: Any, name: str | None = None) -> Any:  # noqa: A002 - TF's n
     return op("Identity", input, name=name)
 
 
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:  # noqa: A002 - TF's name
+    """Tensors of the same values, all there only when all of the inputs are."""
+    return op("IdentityN", input, name=name)
+
+
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Any:
     """A tensor of the same value, there only after the dependencies have run."""
     with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
