@@ -55,9 +55,9 @@ OPS = {
 # Here our rule refuses what TensorFlow refuses in its kernel: an index out of range, a stride of 0.
 TOLD_EARLIER = {
     "arg_reduce", "broadcast_to", "conv2d", "conv3d", "depthwise_conv2d", "dilation2d",
-    "extract_image_patches", "gather_v2", "pool2d", "pool3d", "random_gamma", "range", "reduce", "reshape",
-    "segment", "shape_from_input_0", "split", "strided_slice", "tensor_scatter", "transpose",
-    "unique",
+    "extract_image_patches", "gather_v2", "pool2d", "pool3d", "random_gamma", "range", "reduce",
+    "reshape", "segment", "shape_from_input_0", "split", "strided_slice", "tensor_scatter",
+    "transpose", "unique",
 }  # fmt: skip
 
 

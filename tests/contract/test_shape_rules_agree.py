@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shape_rule_cases import RULES, Case, cases
 
-import headrace.formats
-from headrace.formats import op_catalogue
+from headrace.formats import include_dir, op_catalogue
 from headrace.graph.op_registry import shape_function
 
 # What only a resource, a value or the kernel tells: nothing to compare with C.
@@ -80,12 +79,11 @@ class ProbeAttr(ctypes.Structure):
 def probe(tmp_path_factory):
     """The C rules, compiled for the test."""
     library = tmp_path_factory.mktemp("probe") / "probe.so"
-    include = Path(headrace.formats.__path__[0]) / "include"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     source = Path(__file__).with_name("shape_rules_probe.c")
     subprocess.run(
         [compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared",
-         f"-I{include}", str(source), "-o", str(library), "-lm"],
+         f"-I{include_dir()}", str(source), "-o", str(library), "-lm"],
         check=True,
     )  # fmt: skip
     return ctypes.CDLL(str(library)).probe
