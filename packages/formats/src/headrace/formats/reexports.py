@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+
+TYPE_CHECKING = False  # typing's own constant would cost the import of typing: 5 ms
+if TYPE_CHECKING:
+    from typing import Any
 
 _HOME = {
     "DType": "dtypes",
