@@ -190,7 +190,8 @@ inline void parse_tensor(std::string_view proto, ParsedValue& value) {
                                    std::align_val_t(64), std::nothrow);
     tensor.data = value.storage;
     if (!value.storage)
-      header.fail(HR_RESOURCE_EXHAUSTED, "no memory for its " + std::to_string(header.bytes) + " bytes");
+      header.fail(HR_RESOURCE_EXHAUSTED,
+                  "no memory for its " + std::to_string(header.bytes) + " bytes");
     else if (decode_tensor_values(proto, header, value.storage))
       return;
   }
@@ -225,7 +226,9 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
         break;
       }
       case 3: case 5:
-        numbers(reader, [&](WireReader& r) { value.ints.push_back(static_cast<int64_t>(r.varint())); });
+        numbers(reader, [&](WireReader& r) {
+          value.ints.push_back(static_cast<int64_t>(r.varint()));
+        });
         break;
       case 4:
         numbers(reader, [&](WireReader& r) {
@@ -236,7 +239,9 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
         });
         break;
       case 6:
-        numbers(reader, [&](WireReader& r) { value.types.push_back(static_cast<hr_dtype>(r.varint())); });
+        numbers(reader, [&](WireReader& r) {
+          value.types.push_back(static_cast<hr_dtype>(r.varint()));
+        });
         break;
       case 7: add_shape(reader.as_bytes(), value); break;
       default: reader.skip();
@@ -366,7 +371,8 @@ inline hr_code get_tensor(const hr_node* node, const char* key, const hr_tensor*
   if (code == HR_OK) *tensor = &value->tensor;
   return code;
 }
-inline hr_code get_shape(const hr_node* node, const char* key, int32_t* rank, const int64_t** dims) {
+inline hr_code get_shape(const hr_node* node, const char* key, int32_t* rank,
+                         const int64_t** dims) {
   const ParsedValue* value;
   hr_code code = find_parsed(node, key, kShape, &value);
   if (code == HR_OK) {
@@ -395,7 +401,8 @@ inline hr_code get_floats(const hr_node* node, const char* key, const float** va
 inline hr_code get_types(const hr_node* node, const char* key, const hr_dtype** values, size_t* n) {
   return get_list(node, key, &ParsedValue::types, values, n);
 }
-inline hr_code get_strings(const hr_node* node, const char* key, const hr_string** values, size_t* n) {
+inline hr_code get_strings(const hr_node* node, const char* key, const hr_string** values,
+                           size_t* n) {
   return get_list(node, key, &ParsedValue::strings, values, n);
 }
 inline hr_code get_shapes(const hr_node* node, const char* key, const int32_t** ranks,

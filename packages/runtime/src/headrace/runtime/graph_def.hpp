@@ -98,9 +98,11 @@ inline void parse_graph_def(std::string_view bytes, ParsedGraph& graph) {
       case 4: {
         WireReader versions(reader.as_bytes(), origin);
         while (versions.next()) {
-          if (versions.field() == 1) graph.producer = static_cast<int32_t>(versions.as_varint());
-          else if (versions.field() == 2) graph.min_consumer = static_cast<int32_t>(versions.as_varint());
-          else versions.skip();
+          switch (versions.field()) {
+            case 1: graph.producer = static_cast<int32_t>(versions.as_varint()); break;
+            case 2: graph.min_consumer = static_cast<int32_t>(versions.as_varint()); break;
+            default: versions.skip();
+          }
         }
         take_problem(versions, graph);
         break;

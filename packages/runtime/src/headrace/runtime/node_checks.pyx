@@ -157,7 +157,8 @@ cdef int _expand(GraphNode* node, ArgInfo* arg, vector[hr_dtype]& dtypes) except
         if count < 0 or count > _MOST_TENSORS:
             with gil:
                 raise blame(
-                    node, f"attribute '{text_of(arg.number_attr)}' is {count}, no number of tensors")
+                    node,
+                    f"attribute '{text_of(arg.number_attr)}' is {count}, no number of tensors")
     if not arg.type_list_attr.empty():
         value = parsed_value(node, string_view(arg.type_list_attr))
         if value == NULL or value.code != HR_OK:

@@ -128,7 +128,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     return program
 
 
-# ---- names -----------------------------------------------------------------------------------------
+# ---- names -------------------------------------------------------------------------------------
 
 
 cdef Edge _tensor(SessionGraph graph, str role, name) except *:
@@ -166,7 +166,7 @@ cdef object _unknown(SessionGraph graph, str role, str name):
     return NotFoundError(None, None, f"{role} {name!r}: no node {node!r} in the graph; {remedy}")
 
 
-# ---- from draft to program ----------------------------------------------------------------------------
+# ---- from draft to program ---------------------------------------------------------------------
 
 
 cdef Program _finish(Draft draft):

@@ -190,7 +190,7 @@ cdef class SessionGraph:
             strings[e].data[:strings[e].size] for e in range(hr_elements(tensor))]
 
 
-# ---- the function library -------------------------------------------------------------------------
+# ---- the function library ----------------------------------------------------------------------
 
 
 cdef dict _read_functions(ParsedGraph& parsed, dict library):
@@ -217,7 +217,7 @@ cdef dict _read_functions(ParsedGraph& parsed, dict library):
     return functions
 
 
-# ---- nodes, without their edges ---------------------------------------------------------------------
+# ---- nodes, without their edges ----------------------------------------------------------------
 
 
 cdef OpEntry* _find_op(SessionGraph graph, string_view name, string_view node) except NULL:
@@ -277,7 +277,7 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
     return 0
 
 
-# ---- edges ----------------------------------------------------------------------------------------------
+# ---- edges -------------------------------------------------------------------------------------
 
 
 cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) except -1 nogil:

@@ -126,8 +126,8 @@ inline bool parse_tensor_header(std::string_view proto, TensorHeader& header) {
       return header.fail(HR_INVALID_ARGUMENT, "its content holds fewer strings than its shape");
   } else if (header.has_content && static_cast<int64_t>(header.content.size()) != header.bytes) {
     return header.fail(HR_INVALID_ARGUMENT,
-                       "its shape takes " + std::to_string(header.bytes) + " bytes, its content has " +
-                           std::to_string(header.content.size()));
+                       "its shape takes " + std::to_string(header.bytes) +
+                           " bytes, its content has " + std::to_string(header.content.size()));
   }
   if ((header.dtype == HR_STRING || !header.has_content) && header.bytes > kLargestExpandedTensor)
     return header.fail(HR_INVALID_ARGUMENT,

@@ -14,8 +14,15 @@ from headrace.runtime.node_kind cimport NodeKind
 from headrace.formats.errors import InternalError
 
 
-cdef extern from "<queue>" namespace "std" nogil:
-    cdef cppclass min_heap "std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>":
+cdef extern from *:
+    """
+    #include <cstdint>
+    #include <functional>
+    #include <queue>
+    #include <vector>
+    using min_heap = std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>;
+    """
+    cdef cppclass min_heap nogil:
         void push(int64_t)
         int64_t top()
         void pop()

@@ -126,7 +126,8 @@ cdef int32_t _send_and_receive(Draft draft, Edge edge, int32_t consumer, int32_t
     draft.nodes[receive].rank = rank
     draft.nodes[receive].n_outputs = 1
     draft.nodes[receive].source.output_dtypes.push_back(dtype)
-    _describe_edge(draft, receive, <string>b"tensor_type", dtype, tensor_name, source_device, device)
+    _describe_edge(
+        draft, receive, <string>b"tensor_type", dtype, tensor_name, source_device, device)
     return receive
 
 

@@ -161,8 +161,8 @@ cdef uint64_t _devices_that_match(Draft draft, GraphNode* source) except? 0:
     except ValueError:
         raise InvalidArgumentError(
             None, None,
-            f"{text_of(source.op)} '{text_of(source.name)}': {text_of(source.device)!r} is no device; "
-            f"write it as {draft.devices[0]!r}, or a part of that",
+            f"{text_of(source.op)} '{text_of(source.name)}': {text_of(source.device)!r} is no "
+            f"device; write it as {draft.devices[0]!r}, or a part of that",
             node_name=text_of(source.name)) from None
     for i, device in enumerate(draft.devices):
         has = parse_device(device)
@@ -171,7 +171,7 @@ cdef uint64_t _devices_that_match(Draft draft, GraphNode* source) except? 0:
     return mask
 
 
-# ---- what must stand together -------------------------------------------------------------------
+# ---- what must stand together ------------------------------------------------------------------
 
 
 cdef inline int32_t _root(vector[int32_t]& group, int32_t i) noexcept nogil:
@@ -222,7 +222,8 @@ cdef int _colocate(Draft draft, vector[int32_t]& group) except -1 nogil:
             continue
         for c in range(classes.strings.size()):
             name = string_view(classes.strings[c].data, classes.strings[c].size)
-            if name.size() > 5 and string_view(name.data(), 5) == string_view(<const char*>b"loc:@"):
+            if name.size() > 5 and (
+                    string_view(name.data(), 5) == string_view(<const char*>b"loc:@")):
                 name = string_view(name.data() + 5, name.size() - 5)
                 # A node that was pruned still names the group.
                 found = by_name.find(name)
@@ -272,7 +273,7 @@ cdef inline int32_t _lowest(uint64_t mask) noexcept nogil:
     return i
 
 
-# ---- errors ------------------------------------------------------------------------------------------
+# ---- errors ------------------------------------------------------------------------------------
 
 
 cdef object _no_kernel(Draft draft, DraftNode* node):
@@ -297,8 +298,9 @@ cdef object _no_kernel(Draft draft, DraftNode* node):
     with_text = f" with {', '.join(dtypes)}" if dtypes else ""
     return NotFoundError(
         None, None,
-        f"{text_of(source.op)} '{text_of(source.name)}': no {' or '.join(dict.fromkeys(kinds))} kernel "
-        f"for {text_of(source.op)}{with_text}; {describe_kernels(source.op)}",
+        f"{text_of(source.op)} '{text_of(source.name)}': no "
+        f"{' or '.join(dict.fromkeys(kinds))} kernel for "
+        f"{text_of(source.op)}{with_text}; {describe_kernels(source.op)}",
         node_name=text_of(source.name))
 
 
@@ -315,5 +317,5 @@ cdef object _no_common_device(Draft draft, vector[int32_t]& group, int32_t root,
                 members.append(f"'{name}' ({', '.join(on)})")
     return InvalidArgumentError(
         None, None,
-        f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; ask for one device, or set "
-        f"allow_soft_placement", node_name=text_of(draft.nodes[root].source.name))
+        f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; ask for one "
+        f"device, or set allow_soft_placement", node_name=text_of(draft.nodes[root].source.name))

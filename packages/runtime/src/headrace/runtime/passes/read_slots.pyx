@@ -104,4 +104,5 @@ cdef object _fed_reference(GraphNode* node, int32_t k, GraphNode* fed):
     return InvalidArgumentError(
         None, None,
         f"{text_of(node.op)} '{text_of(node.name)}': input {k} must be a variable, but "
-        f"'{text_of(fed.name)}' is fed: a fed value cannot be written", node_name=text_of(node.name))
+        f"'{text_of(fed.name)}' is fed: a fed value cannot be written",
+        node_name=text_of(node.name))
