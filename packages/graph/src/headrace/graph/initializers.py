@@ -330,10 +330,10 @@ class Orthogonal(_Random):
         a = _random("random_normal", flat, 0.0, 1.0, self._type(dtype), self.seed)
         q, r = op("Qr", a, full_matrices=False)
         # The signs of r's diagonal make the distribution uniform.
-        q = op("Mul", q, op("Sign", op("MatrixDiagPart", r)))
+        q = op("Mul", q, op("Sign", op("DiagPart", r)), name="mul")
         if rows < columns:
             q = op("Transpose", q, [1, 0])
-        return op("Mul", self.gain, op("Reshape", q, dims))
+        return op("Mul", self.gain, op("Reshape", q, dims), name="mul")
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal one."""

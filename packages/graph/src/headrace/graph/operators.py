@@ -97,14 +97,12 @@ def logical(op_for_bool: str, op_for_bits: str, name: str) -> Any:
 def _xor(x: Any, y: Any) -> Any:
     if x.dtype.is_integer:
         return binary("BitwiseXor", "bitwise_xor")[0](x, y)
-    with x.graph.as_default(), x.graph.name_scope("LogicalXor"):
+    with x.graph.as_default(), x.graph.name_scope("xor") as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
         either = op("LogicalOr", x, y, name="LogicalOr")
         both = op("LogicalAnd", x, y, name="LogicalAnd")
-        return op(
-            "LogicalAnd", either, op("LogicalNot", both, name="LogicalNot"), name="LogicalAnd_1"
-        )
+        return op("LogicalAnd", either, op("LogicalNot", both, name="LogicalNot"), name=scope)
 
 
 def _invert(x: Any) -> Any:

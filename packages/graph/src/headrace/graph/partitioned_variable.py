@@ -73,10 +73,11 @@ class PartitionedVariable:
     def as_tensor(self) -> Tensor:
         """The parts put together."""
         values = [v.value() for v in self._variable_list]
-        with name_scope(self._name + "/ConcatPartitions/"):
-            if len(values) == 1:
-                return op("Identity", values[0], name=self._name.rpartition("/")[2])
-            return op("ConcatV2", values, self._partition_axes()[0], name="concat")
+        if len(values) > 1:
+            with name_scope(self._name + "/ConcatPartitions/"):
+                values = [op("ConcatV2", values, self._partition_axes()[0], name="concat")]
+        with name_scope(None):
+            return op("Identity", values[0], name=self._name)
 
     def _as_tensor(self) -> Tensor:
         return self.as_tensor()

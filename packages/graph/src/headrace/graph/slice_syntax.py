@@ -62,10 +62,9 @@ def slice_tensor(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
             begin.append(start)
             strides.append(1)
             masks["shrink_axis_mask"] |= bit
-            end.append(start + 1 if not isinstance(start, Tensor) else (start, 1))
+            end.append(start + 1)
     graph = tensor.graph
     with graph.as_default(), graph.name_scope("strided_slice") as scope:
-        end = [_after(e) if isinstance(e, tuple) else e for e in end]
         tensors = [v for v in (*begin, *end, *strides) if isinstance(v, Tensor)]
         dtype = _index_type(tensors, (*begin, *end, *strides))
         packed = [
@@ -73,10 +72,6 @@ def slice_tensor(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
             for values, name in ((begin, "stack"), (end, "stack_1"), (strides, "stack_2"))
         ]
         return op("StridedSlice", tensor, *packed, name=scope, **masks)
-
-
-def _after(pair: tuple[Tensor, int]) -> Tensor:
-    return op("AddV2", pair[0], pair[1], name="add")
 
 
 def _position(value: Any, default: int) -> Any:
