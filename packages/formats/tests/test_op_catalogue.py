@@ -111,6 +111,7 @@ def test_flags_say_which_outputs_are_shapes_views_or_of_data_dependent_shape():
     assert op_catalogue.signature("Reshape").view
     assert op_catalogue.signature("Where").data_shape
     assert not op_catalogue.signature("MatMul").view
+    assert not op_catalogue.signature("VariableShape").shape_only  # its input is a handle
     for name in op_catalogue._index():
         signature = op_catalogue.signature(name)
         if signature.view:
