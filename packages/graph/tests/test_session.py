@@ -269,3 +269,20 @@ def test_a_target_names_its_service(service, monkeypatch):
     Session.reset("local://shared", ["a"])
     assert service[-1].was_reset == ["a"] and service[-1].closed
     assert Session().list_devices()[0].device_type == "CPU"
+
+
+def test_a_structure_is_prepared_once_however_it_nests(service):
+    a, b = hr.constant(1.0), hr.constant(2.0)
+    x = hr.placeholder(hr.float32, [])
+    sparse = hr.sparse_placeholder(hr.float32, [3])
+    v = hr.Variable(1.0)
+    with Session() as sess:
+        sess.run(v.initializer)
+        for _ in range(3):
+            assert sess.run({"p": [a, (b, v)], "q": Pair(x, b)}, {x: 4.0})["q"].first == 4.0
+            value = hr.SparseTensorValue([[0]], [2.0], [3])
+            assert sess.run([sparse, {"a": a}], {sparse: value})[1] == {"a": 1.0}
+            assert sess.run({}) == {} and sess.run([]) == []
+            assert sess.run({"a": a, "b": b}) == {"a": 1.0, "b": 2.0}
+            assert sess.run({"b": a, "a": b}) == {"b": 1.0, "a": 2.0}
+    assert len(service[0].prepared) == 1 + 2 + 1 + 1 + 2

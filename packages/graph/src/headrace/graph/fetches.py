@@ -46,6 +46,23 @@ def registered_feed(key: Any) -> Any:
     return None
 
 
+def structure_key(fetches: Any) -> Any:
+    """What stands for a structure of fetches in a table: equal for equal structures of the same
+    leaves, and for nothing else. None where there is nothing to fetch."""
+    kind = type(fetches)
+    if kind is Tensor or kind is Operation or kind is str:
+        return fetches
+    if isinstance(fetches, (list, tuple)):
+        parts = [f if type(f) is Tensor else structure_key(f) for f in fetches]
+        return None if None in parts else (kind, *parts)
+    if isinstance(fetches, Mapping):
+        parts = [structure_key(f) for f in fetches.values()]
+        return None if None in parts else (kind, *fetches, *parts)
+    if kind in (SparseTensor, IndexedSlices) or hasattr(kind, "_as_graph_element"):
+        return fetches
+    return None
+
+
 class FetchPlan:
     """A structure of fetches, resolved in a graph.
 

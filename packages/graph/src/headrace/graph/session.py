@@ -12,7 +12,7 @@ import numpy as np
 from headrace.formats import services
 from headrace.formats.errors import OpError
 from headrace.graph.feeds import as_feed, feed_tensor, resolve
-from headrace.graph.fetches import FetchPlan
+from headrace.graph.fetches import FetchPlan, structure_key
 from headrace.graph.graph import Graph, get_default_graph
 from headrace.graph.graph_codec import graph_wire
 from headrace.graph.operation import Operation, Tensor
@@ -141,20 +141,17 @@ class BaseSession:
         Raises: OpError where the run fails; RuntimeError for a closed session; TypeError or
           ValueError for fetches and feeds that the graph has not or does not allow.
         """
-        # Most calls: look up by what was passed (leaf tensors live as long as the graph; never
-        # by a list or dict, whose identity Python reuses), convert, call.
+        # Most calls: look up by what was passed (its structure and its leaves, which live as long
+        # as the graph; never by a list or dict, whose identity Python reuses), convert, call.
         kind = type(fetches)
-        key: Any = fetches if kind is Tensor or kind is Operation else None
-        if key is None:
-            key = _lookup_key(kind, fetches)
-        if feed_dict:
-            key = (key, *feed_dict) if key is not None else None
+        key = fetches if kind is Tensor or kind is Operation else structure_key(fetches)
+        lookup: Any = (key, *feed_dict) if feed_dict else key
         found = None
         if key is not None and len(self._graph._ops) == self._extended:
             try:
-                found = self._runs.get(key)
+                found = self._runs.get(lookup)
             except TypeError:  # something in it is not hashable
-                key = None
+                pass
         if found is None or self._closed:
             return self._run_any(key, fetches, feed_dict, options, run_metadata)
         if feed_dict:
@@ -180,17 +177,18 @@ class BaseSession:
     def _run_any(
         self, key: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
     ) -> Any:
-        """The general way: any structure; extends the service; keeps what can be looked up."""
+        """The general way: resolves feeds, extends the service, and keeps what it has prepared."""
         self._check_usable()
-        plan = FetchPlan(self._graph, fetches)
-        pairs = [] if feed_dict is None else resolve(self._graph, feed_dict)
+        pairs = [] if not feed_dict else resolve(self._graph, feed_dict)
         feeds = [tensor for tensor, _ in pairs]
         self.extend()
-        run = self._prepared(plan, feeds)
-        if key is not None and _is_plain(fetches, feed_dict):
-            if len(self._runs) > _MAX_PLANS_KEPT:
-                self._runs.clear()
-            self._runs[key] = run
+        run = self._kept((key, *feeds) if feeds else key) if key is not None else None
+        if run is None:
+            run = self._prepared(FetchPlan(self._graph, fetches), feeds)
+            if key is not None:
+                self._keep((key, *feeds) if feeds else key, run)
+        if key is not None and feeds and all(type(k) in (Tensor, str) for k in feed_dict):
+            self._keep((key, *feed_dict), run)
         arrays = [as_feed(tensor, value) for tensor, value in pairs]
         if options is not None or run_metadata is not None:
             return run.result(self._traced(run, arrays, options, run_metadata), arrays)
@@ -200,6 +198,20 @@ class BaseSession:
             self._locate(error)
             raise
         return run.result(values, arrays)
+
+    def _kept(self, lookup: Any) -> _Run | None:
+        try:
+            return self._runs.get(lookup)
+        except TypeError:  # something in it is not hashable
+            return None
+
+    def _keep(self, lookup: Any, run: _Run) -> None:
+        if len(self._runs) > _MAX_PLANS_KEPT:
+            self._runs.clear()
+        try:
+            self._runs[lookup] = run
+        except TypeError:
+            pass
 
     def _prepared(self, plan: FetchPlan, feeds: list[Tensor]) -> _Run:
         names = tuple([t.name for t in feeds])
@@ -496,28 +508,6 @@ def _session_for(graph: Any, session: Any, what: str, method: str) -> Any:
 
 
 # ---- small things ------------------------------------------------------------------------------
-
-
-def _lookup_key(kind: type, fetches: Any) -> Any:
-    """What stands for a structure of fetches in the table of runs; None for what never does."""
-    if kind is list or kind is tuple:
-        return (kind, *fetches)
-    if kind is dict:
-        return (kind, *fetches.items())
-    return fetches if kind is str or hasattr(kind, "_as_graph_element") else None
-
-
-def _is_plain(fetches: Any, feed_dict: Any) -> bool:
-    """Whether a signature can be looked up by its leaves: nothing nested stands between."""
-    kind = type(fetches)
-    leaves = fetches if kind in (list, tuple) else fetches.values() if kind is dict else (fetches,)
-    if not all(_is_leaf(f) for f in leaves):
-        return False
-    return not feed_dict or all(type(k) in (Tensor, str) for k in feed_dict)
-
-
-def _is_leaf(fetch: Any) -> bool:
-    return type(fetch) in (Tensor, Operation, str) or hasattr(fetch, "_as_graph_element")
 
 
 def _flat_feeds(feeds: Any) -> list[Any]:
