@@ -67,6 +67,20 @@ def test_strings_round_trip(strings):
     assert back.tolist() == strings and back.dtype == object
 
 
+def test_scalars_take_the_same_form_as_arrays():
+    for value in (0, 1, -1, 1.5, -0.0, float("nan"), float("inf"), 3.4e38, 1e-50, True, 2**24 + 1):
+        for dtype in ("float32", "float64", "int32", "int64", "bool", "half", "complex64"):
+            try:
+                proto = make_tensor_proto(value, dtype)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    make_tensor_proto([value], dtype)
+                continue
+            assert bits(make_ndarray(proto)) == bits(
+                make_ndarray(make_tensor_proto([value], dtype))[0:1].reshape(())
+            )
+
+
 def test_str_and_bytes_mix():
     assert make_ndarray(make_tensor_proto(["é", b"\xff"])).tolist() == ["é".encode(), b"\xff"]
     assert make_ndarray(make_tensor_proto(["a", b"b\0"], "string")).tolist() == [b"a", b"b\0"]

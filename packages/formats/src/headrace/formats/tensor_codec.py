@@ -71,11 +71,11 @@ def make_tensor_proto(
     Raises: TypeError for values that are not of dtype; ValueError for None, ragged lists, values
       out of range or more values than shape holds.
     """
-    if shape is None and dtype is None:
-        quick = _scalar_proto(values)
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    if shape is None:
+        quick = _scalar_proto(values, wanted)
         if quick is not None:
             return quick
-    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     array, found = _as_array(values, wanted)
     if shape is None:
         dims: tuple[int, ...] = array.shape
@@ -164,27 +164,30 @@ def _invalid(text: str) -> InvalidArgumentError:
 # Encoding
 
 
-def _scalar_of(number: Any, **values: Any) -> TensorProto:
-    return TensorProto(dtype=number, tensor_shape=TensorShapeProto(), **values)
-
-
-def _scalar_proto(value: Any) -> TensorProto | None:
+def _scalar_proto(value: Any, wanted: DType | None) -> TensorProto | None:
+    """The encoding of Python's commonest scalars, without NumPy; None for all others."""
     kind = type(value)
     if kind is float:
-        if abs(value) <= 3.4028235677973366e38 or not math.isfinite(value):
-            return TensorProto(
-                dtype=DataType.DT_FLOAT, tensor_shape=TensorShapeProto(), float_val=(value,)
-            )
+        if wanted is None or wanted is dtypes.float32:
+            if abs(value) <= 3.4028235677973366e38 or not math.isfinite(value):
+                return _scalar_of(DataType.DT_FLOAT, float_val=(value,))
+        elif wanted is dtypes.float64:
+            return _scalar_of(DataType.DT_DOUBLE, double_val=(value,))
     elif kind is int:
-        if -(2**31) <= value < 2**31:
-            return TensorProto(
-                dtype=DataType.DT_INT32, tensor_shape=TensorShapeProto(), int_val=(value,)
-            )
-    elif kind is bool:
-        return TensorProto(
-            dtype=DataType.DT_BOOL, tensor_shape=TensorShapeProto(), bool_val=(value,)
-        )
+        if wanted is None or wanted is dtypes.int32:
+            if -(2**31) <= value < 2**31:
+                return _scalar_of(DataType.DT_INT32, int_val=(value,))
+        elif wanted is dtypes.float32 and -(2**24) <= value <= 2**24:
+            return _scalar_of(DataType.DT_FLOAT, float_val=(value,))
+        elif wanted is dtypes.int64 and -(2**63) <= value < 2**63:
+            return _scalar_of(DataType.DT_INT64, int64_val=(value,))
+    elif kind is bool and (wanted is None or wanted is dtypes.bool):
+        return _scalar_of(DataType.DT_BOOL, bool_val=(value,))
     return None
+
+
+def _scalar_of(number: Any, **values: Any) -> TensorProto:
+    return TensorProto(dtype=number, tensor_shape=TensorShapeProto(), **values)
 
 
 def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
@@ -269,14 +272,20 @@ def _python_values_to_array(values: Any, dtype: DType) -> np.ndarray:
         plain = _plain_array(values)
         if plain.size and not _kind_fits(plain, dtype):
             _refuse_kind(plain, dtype)
-    try:
-        if target.kind == "V" or target.kind not in "biufc":  # ml_dtypes goes by way of float
-            return np.asarray(values, dtype=np.float64 if dtype.is_floating else None).astype(
-                target
-            )
+        if plain.size and dtype.is_integer:
+            _refuse_overflow(plain, dtype)  # NumPy 1 would only warn and wrap around
+    if target.kind not in "biufc":  # ml_dtypes goes by way of float
+        plain = np.asarray(values, dtype=np.float64 if dtype.is_floating else None)
+        return plain.astype(target)
+    with np.errstate(over="ignore"):  # what is too large for a float is infinite
         return np.asarray(values, dtype=target)
-    except OverflowError as error:
-        raise ValueError(f"a value is out of range for {dtype.name}: {error}") from error
+
+
+def _refuse_overflow(array: np.ndarray, dtype: DType) -> None:
+    low, high = int(dtype.min), int(dtype.max)
+    for value in (array.min(), array.max()):
+        if not low <= int(value) <= high:
+            raise ValueError(f"{value} is out of range for {dtype.name}, {low} to {high}")
 
 
 def _kind_fits(array: np.ndarray, dtype: DType) -> bool:
