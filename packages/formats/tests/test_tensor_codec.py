@@ -76,9 +76,8 @@ def test_scalars_take_the_same_form_as_arrays():
                 with pytest.raises(TypeError):
                     make_tensor_proto([value], dtype)
                 continue
-            assert bits(make_ndarray(proto)) == bits(
-                make_ndarray(make_tensor_proto([value], dtype))[0:1].reshape(())
-            )
+            (same,) = make_ndarray(make_tensor_proto([value], dtype)).reshape(1, 1)
+            assert bits(make_ndarray(proto)) == bits(same.reshape(()))
 
 
 def test_str_and_bytes_mix():

@@ -268,7 +268,7 @@ def _python_values_to_array(values: Any, dtype: DType) -> np.ndarray:
     target = np.dtype(dtype.as_numpy_dtype)
     if dtype.is_quantized:
         target = target[0]
-    if type(values) not in (int, float, bool) or dtype.is_bool or not dtype.is_floating:
+    if type(values) not in (int, float) or not dtype.is_floating:
         plain = _plain_array(values)
         if plain.size and not _kind_fits(plain, dtype):
             _refuse_kind(plain, dtype)
