@@ -51,3 +51,10 @@ def test_a_long_chain_is_left_alone_in_time():
     for _ in range(2000):
         x = x + x
     assert constant_value(x) is None
+
+
+def test_a_chain_that_doubles_is_walked_once():
+    x = hr.constant(1)
+    for _ in range(30):
+        x = x + x
+    assert int(constant_value(x)) == 2**30

@@ -47,7 +47,16 @@ class AttrSet:
       shapes: output shapes already inferred, by input shapes, where nothing else decides them.
     """
 
-    __slots__ = ("_wire", "n_outputs", "op_type", "out_types", "shapes", "signature", "values")
+    __slots__ = (
+        "_wire",
+        "checked_inputs",
+        "n_outputs",
+        "op_type",
+        "out_types",
+        "shapes",
+        "signature",
+        "values",
+    )
 
     def __init__(
         self,
@@ -62,6 +71,7 @@ class AttrSet:
         self.out_types = out_types
         self.n_outputs = len(out_types)
         self.shapes: dict[Any, tuple[Shape, ...]] = {}
+        self.checked_inputs: tuple[int, ...] | None = None  # types found right on import
         self._wire: bytes | None = None
 
     def replaced(self, **changes: Any) -> AttrSet:

@@ -34,9 +34,9 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
         tensor = getattr(tensor, "_as_tensor", lambda: None)()
         if tensor is None:
             return None
-    value = _value(tensor, 0)
+    value = _value(tensor, _Walk())
     if value is None and partial and tensor.op.type == "Pack":
-        parts = [_value(t, 0) for t in tensor.op.inputs]
+        parts = [_value(t, _Walk()) for t in tensor.op.inputs]
         if all(p is None for p in parts):
             return None
         return np.array([None if p is None else p.item() for p in parts], object)
@@ -46,39 +46,57 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 get_static_value = constant_value
 
 
-def _value(tensor: Tensor, depth: int) -> np.ndarray | None:
+class _Walk:
+    """One walk back through a graph: how deep it is, and what it has found already."""
+
+    __slots__ = ("depth", "found")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.found: dict[Tensor, np.ndarray | None] = {}
+
+
+def _value(tensor: Tensor, walk: _Walk) -> np.ndarray | None:
     op = tensor.op
     if op.type == "Const":
         value = op._attrs.values["value"]
         return value if isinstance(value, np.ndarray) else None
-    if depth >= _MAX_DEPTH:
-        return None
     rule = _RULES.get(op.type)
     if rule is None:
         return None
-    value = rule(op, depth + 1)
-    if value is None:
+    if tensor in walk.found:
+        return walk.found[tensor]
+    if walk.depth >= _MAX_DEPTH:
         return None
-    wanted = tensor.dtype.base_dtype.as_numpy_dtype
-    return np.asarray(value, wanted)
+    walk.depth += 1
+    try:
+        value = rule(op, walk)
+        if value is not None:
+            value = np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        value = None  # the run says what is wrong with it
+    finally:
+        walk.depth -= 1
+    walk.found[tensor] = value
+    return value
 
 
-def _inputs(op: Any, depth: int) -> list[np.ndarray] | None:
+def _inputs(op: Any, walk: _Walk) -> list[np.ndarray] | None:
     values = []
     for t in op.inputs:
-        value = _value(t, depth)
+        value = _value(t, walk)
         if value is None:
             return None
         values.append(value)
     return values
 
 
-def _shape(op: Any, depth: int) -> Any:
+def _shape(op: Any, walk: _Walk) -> Any:
     dims = op.inputs[0]._shape
     return None if dims is None or None in dims else list(dims)
 
 
-def _size(op: Any, depth: int) -> Any:
+def _size(op: Any, walk: _Walk) -> Any:
     dims = op.inputs[0]._shape
     if dims is None or None in dims:
         return None
@@ -88,31 +106,31 @@ def _size(op: Any, depth: int) -> Any:
     return size
 
 
-def _rank(op: Any, depth: int) -> Any:
+def _rank(op: Any, walk: _Walk) -> Any:
     dims = op.inputs[0]._shape
     return None if dims is None else len(dims)
 
 
-def _identity(op: Any, depth: int) -> Any:
-    return _value(op.inputs[0], depth)
+def _identity(op: Any, walk: _Walk) -> Any:
+    return _value(op.inputs[0], walk)
 
 
-def _cast(op: Any, depth: int) -> Any:
-    value = _value(op.inputs[0], depth)
+def _cast(op: Any, walk: _Walk) -> Any:
+    value = _value(op.inputs[0], walk)
     if value is None or value.dtype == object:
         return None
     return value.astype(as_dtype(op._attrs.values["DstT"]).as_numpy_dtype)
 
 
-def _pack(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _pack(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     if values is None or any(v.shape != values[0].shape for v in values):
         return None
     return np.stack(values, op._attrs.values["axis"])
 
 
-def _concat(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _concat(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     if values is None:
         return None
     if op.type == "ConcatV2":
@@ -120,8 +138,8 @@ def _concat(op: Any, depth: int) -> Any:
     return np.concatenate(values[1:], int(values[0]))
 
 
-def _fill(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _fill(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     if values is None or _too_large(values[0]):
         return None
     return np.full(tuple(values[0]), values[1])
@@ -136,8 +154,8 @@ def _too_large(dims: np.ndarray) -> bool:
     return size > _MAX_ELEMENTS
 
 
-def _range(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _range(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     if values is None or not values[2]:
         return None
     if abs((float(values[1]) - float(values[0])) / float(values[2])) > _MAX_ELEMENTS:
@@ -145,18 +163,18 @@ def _range(op: Any, depth: int) -> Any:
     return np.arange(values[0], values[1], values[2])  # type: ignore[call-overload]
 
 
-def _strided_slice(op: Any, depth: int) -> Any:
-    data = _value(op.inputs[0], depth)
+def _strided_slice(op: Any, walk: _Walk) -> Any:
+    data = _value(op.inputs[0], walk)
     if data is None:
-        return _slice_of_shape(op, depth)
-    key = slice_key(op, depth)
+        return _slice_of_shape(op, walk)
+    key = slice_key(op, walk)
     return None if key is None else data[key]
 
 
-def _slice_of_shape(op: Any, depth: int) -> Any:
+def _slice_of_shape(op: Any, walk: _Walk) -> Any:
     """shape[i] of a shape that is known at i only."""
-    dims = _shape_value(op.inputs[0], depth)
-    key = slice_key(op, depth)
+    dims = _shape_value(op.inputs[0], walk)
+    key = slice_key(op, walk)
     if dims is None or key is None or len(key) != 1:
         return None
     part = dims[key[0]] if isinstance(key[0], (int, slice)) else None
@@ -167,9 +185,9 @@ def _slice_of_shape(op: Any, depth: int) -> Any:
     return part
 
 
-def slice_key(op: Any, depth: int = 0) -> tuple[Any, ...] | None:
+def slice_key(op: Any, walk: _Walk) -> tuple[Any, ...] | None:
     """The Python index that a StridedSlice node stands for, where it is known."""
-    parts: list[Any] = [_value(t, depth) for t in op.inputs[1:4]]
+    parts: list[Any] = [_value(t, walk) for t in op.inputs[1:4]]
     if parts[0] is None or parts[2] is None:
         return None
     values = op._attrs.values
@@ -196,25 +214,25 @@ def slice_key(op: Any, depth: int = 0) -> tuple[Any, ...] | None:
     return tuple(key)
 
 
-def _reshape(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _reshape(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     return None if values is None else values[0].reshape(tuple(values[1]))
 
 
-def _gather(op: Any, depth: int) -> Any:
-    indices = _value(op.inputs[1], depth)
+def _gather(op: Any, walk: _Walk) -> Any:
+    indices = _value(op.inputs[1], walk)
     if indices is None:
         return None
     if op.type == "GatherV2":
-        axis = _value(op.inputs[2], depth)
+        axis = _value(op.inputs[2], walk)
         if axis is None or op._attrs.values["batch_dims"]:
             return None
     else:
         axis = np.int32(0)
-    data = _value(op.inputs[0], depth)
+    data = _value(op.inputs[0], walk)
     if data is not None:
         return np.take(data, indices, int(axis))
-    dims = _shape_value(op.inputs[0], depth)
+    dims = _shape_value(op.inputs[0], walk)
     if dims is None or int(axis) != 0:
         return None
     picked = [dims[int(i)] for i in indices.ravel()]
@@ -222,8 +240,8 @@ def _gather(op: Any, depth: int) -> Any:
 
 
 def _numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(op: Any, depth: int) -> Any:
-        values = _inputs(op, depth)
+    def rule(op: Any, walk: _Walk) -> Any:
+        values = _inputs(op, walk)
         if values is None or any(v.dtype == object for v in values):
             return None
         with np.errstate(all="ignore"):
@@ -248,8 +266,8 @@ def _truncate_div(x: Any, y: Any) -> Any:
 
 
 def _reduce(function: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(op: Any, depth: int) -> Any:
-        values = _inputs(op, depth)
+    def rule(op: Any, walk: _Walk) -> Any:
+        values = _inputs(op, walk)
         if values is None:
             return None
         axes = tuple(np.atleast_1d(values[1]).tolist())
@@ -258,28 +276,28 @@ def _reduce(function: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def _broadcast_args(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _broadcast_args(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     if values is None:
         return None
     return np.broadcast_shapes(tuple(values[0].tolist()), tuple(values[1].tolist()))
 
 
-def _expand_dims(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _expand_dims(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     return None if values is None else np.expand_dims(values[0], int(values[1]))
 
 
-def _squeeze(op: Any, depth: int) -> Any:
-    value = _value(op.inputs[0], depth)
+def _squeeze(op: Any, walk: _Walk) -> Any:
+    value = _value(op.inputs[0], walk)
     if value is None:
         return None
     axes = op._attrs.values["squeeze_dims"]
     return np.squeeze(value, tuple(axes)) if axes else np.squeeze(value)
 
 
-def _slice(op: Any, depth: int) -> Any:
-    values = _inputs(op, depth)
+def _slice(op: Any, walk: _Walk) -> Any:
+    values = _inputs(op, walk)
     if values is None:
         return None
     data, begin, size = values
@@ -287,11 +305,11 @@ def _slice(op: Any, depth: int) -> Any:
     return data[key]
 
 
-def _prod_of_shape(op: Any, depth: int) -> Any:
-    return _reduce(np.prod)(op, depth)
+def _prod_of_shape(op: Any, walk: _Walk) -> Any:
+    return _reduce(np.prod)(op, walk)
 
 
-_RULES: dict[str, Callable[[Any, int], Any]] = {
+_RULES: dict[str, Callable[[Any, _Walk], Any]] = {
     "Shape": _shape,
     "Size": _size,
     "Rank": _rank,
@@ -355,38 +373,46 @@ def value_as_shape(tensor: Tensor) -> Shape:
 
     Raises: ValueError for a size below -1.
     """
-    return _shape_value(tensor, 0)
+    return _shape_value(tensor, _Walk())
 
 
 constant_value_as_shape = value_as_shape
 
 
-def _shape_value(tensor: Tensor, depth: int) -> Shape:
-    if depth >= _MAX_DEPTH:
+def _shape_value(tensor: Tensor, walk: _Walk) -> Shape:
+    if walk.depth >= _MAX_DEPTH:
         return _of_length(tensor)
+    walk.depth += 1
+    try:
+        return _shape_said(tensor, walk)
+    finally:
+        walk.depth -= 1
+
+
+def _shape_said(tensor: Tensor, walk: _Walk) -> Shape:
     op = tensor.op
     kind = op.type
     if kind == "Shape":
         return op.inputs[0]._shape if op.inputs[0]._shape is not None else _of_length(tensor)
     if kind in ("Identity", "Cast"):
-        return _shape_value(op.inputs[0], depth + 1)
+        return _shape_value(op.inputs[0], walk)
     if kind == "Pack" and tensor._shape is not None and len(tensor._shape) == 1:
-        return tuple([_one_size(t, depth + 1) for t in op.inputs])
+        return tuple([_one_size(t, walk) for t in op.inputs])
     if kind == "ConcatV2":
-        parts = [_shape_value(t, depth + 1) for t in op.inputs[:-1]]
+        parts = [_shape_value(t, walk) for t in op.inputs[:-1]]
         if None in parts:
             return _of_length(tensor)
         return tuple([d for part in parts for d in part])  # type: ignore[union-attr]
     if kind == "StridedSlice":
-        key = slice_key(op, depth + 1)
-        dims = _shape_value(op.inputs[0], depth + 1)
+        key = slice_key(op, walk)
+        dims = _shape_value(op.inputs[0], walk)
         if key is not None and dims is not None and len(key) == 1 and isinstance(key[0], slice):
             return dims[key[0]]
     if kind == "ExpandDims" and op.inputs[0]._shape == ():
-        return (_one_size(op.inputs[0], depth + 1),)
+        return (_one_size(op.inputs[0], walk),)
     if kind == "Placeholder" and tensor.dtype.base_dtype.as_datatype_enum not in (3, 9):
         return None
-    value = _value(tensor, depth)
+    value = _value(tensor, walk)
     if value is None:
         return _of_length(tensor)
     if value.ndim == 0:
@@ -401,8 +427,8 @@ def _shape_value(tensor: Tensor, depth: int) -> Shape:
     return tuple(sizes)
 
 
-def _one_size(tensor: Tensor, depth: int) -> int | None:
-    value = _value(tensor, depth)
+def _one_size(tensor: Tensor, walk: _Walk) -> int | None:
+    value = _value(tensor, walk)
     if value is None or value.ndim:
         return None
     return None if int(value) < 0 else int(value)

@@ -186,6 +186,9 @@ def expected_types(signature: Any, values: dict[str, Any]) -> list[tuple[str, in
 
 def input_problem(signature: Any, attrs: AttrSet, dtypes: list[Any]) -> str | None:
     """What is wrong with the types of a node's inputs, or None."""
+    numbers = tuple([t.as_datatype_enum for t in dtypes])
+    if attrs.checked_inputs == numbers:
+        return None
     expected = expected_types(signature, attrs.values)
     if len(expected) != len(dtypes):
         return f"it takes {len(expected)} inputs, got {len(dtypes)}"
@@ -193,4 +196,5 @@ def input_problem(signature: Any, attrs: AttrSet, dtypes: list[Any]) -> str | No
         if dtype.base_dtype.as_datatype_enum != number or (is_ref and not dtype.is_ref_dtype):
             wanted = as_dtype(number + 100 if is_ref else number).name
             return f"input {i} ({arg}) must be {wanted}, got {dtype.name}"
+    attrs.checked_inputs = numbers
     return None
