@@ -22,6 +22,14 @@ _ALL = (
 
 
 @dataclass(frozen=True)
+class Derived:
+    """An input that follows from those before it, such as a forward op's output."""
+
+    function: Callable[[list[Any]], np.ndarray]
+    typed = True
+
+
+@dataclass(frozen=True)
 class Case:
     """One op under one set of attributes and inputs.
 
@@ -52,8 +60,6 @@ class Case:
 
     def types(self) -> tuple[str, ...]:
         """The dtypes to run for; one empty name where nothing is of type T."""
-        if self.dtypes:
-            return self.dtypes
         signature = op_catalogue.signature(self.op)
         allowed: set[str] | None = None
         for arg, spec in zip(signature.inputs, self.inputs, strict=True):
@@ -63,17 +69,24 @@ class Case:
             (attr,) = [a for a in signature.attrs if a.name == arg.type_attr]
             own = {as_dtype(n).name for n in attr.allowed} if attr.allowed else set(_ALL)
             allowed = own if allowed is None else allowed & own
-        return ("",) if allowed is None else tuple(n for n in _ALL if n in allowed)
+        if allowed is None:
+            return self.dtypes or ("",)
+        return tuple(n for n in self.dtypes or _ALL if n in allowed)
 
     def values(self, dtype: str, variant: int = 0) -> list[Any]:
         """The inputs, the same at each call: arrays, and lists of arrays for list inputs."""
         seed = zlib.crc32(f"{self.name} {dtype} {variant}".encode())
         rng = np.random.default_rng(seed)
         kind = np.dtype(as_dtype(dtype or "float32").as_numpy_dtype)
-        return [
-            [one(rng, kind) for one in spec] if isinstance(spec, list) else spec(rng, kind)
-            for spec in self.inputs
-        ]
+        made: list[Any] = []
+        for spec in self.inputs:
+            if isinstance(spec, list):
+                made.append([one(rng, kind) for one in spec])
+            elif isinstance(spec, Derived):
+                made.append(spec.function(made))
+            else:
+                made.append(spec(rng, kind))
+        return made
 
     def attributes(self, dtype: str) -> dict[str, Any]:
         """The attributes that the inputs do not say, with T resolved."""

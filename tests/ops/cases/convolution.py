@@ -29,7 +29,10 @@ _CONV2D = [
     ((0, 5, 5, 3), (3, 3, 3, 2), {"strides": [1] * 4, "padding": "SAME"}),
     ((1, 4, 4, 6), (3, 3, 2, 9), {"strides": [1] * 4, "padding": "SAME"}),
 ]
-CASES = [Case("Conv2D", (real(*x), real(*f)), attrs, dtypes=_FLOATS) for x, f, attrs in _CONV2D]
+CASES = [
+    Case("Conv2D", (real(*x), real(*f)), attrs, dtypes=(*_FLOATS, "int32"))
+    for x, f, attrs in _CONV2D
+]
 CASES += [
     Case(
         "Conv2D",

@@ -5,6 +5,18 @@ from __future__ import annotations
 from cases.case import Case, T, distinct, flags, literal, positive, real, special
 
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
+_SURE = (
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+)
 _SHAPES = [(3, 5), (), (0, 4), (65,)]
 _PAIRS = [((3, 5), (3, 5)), ((2, 1, 5), (3, 1)), ((), (7,)), ((4,), ()), ((0, 3), (1, 3)), ((), ())]
 
@@ -42,6 +54,13 @@ _STEPS = [
     Case(op, (real(4, 9, low=-5, high=5),), smooth=False) for op in "Floor Ceil Rint Sign".split()
 ]
 _STEPS += [
+    Case(
+        "Round",
+        (real(9),),
+        dtypes=("int8", "int16", "int32", "int64", "complex64", "complex128"),
+        smooth=False,
+        in_tensorflow=False,
+    ),
     # Of integers too, says the catalogue; TensorFlow 2.21 makes zeros of them.
     Case("Round", (literal([0.5, 1.5, 2.5, -0.5, -1.5, 3.4999], T),), smooth=False, dtypes=_FLOATS),
     Case("Abs", (distinct(5, 7),)),
@@ -103,14 +122,15 @@ _ARITHMETIC += _binary("Xdivy Xlogy Xlog1py", positive)
 _ARITHMETIC += _binary("Pow", positive, specials=False)
 _ARITHMETIC += _binary("Atan2", positive)
 _ARITHMETIC += [
-    Case(op, (real(4, 9, low=-9, high=9), positive(9)), smooth=False)
+    # (a quotient that bfloat16 rounds up to a whole number is a matter of taste)
+    Case(op, (real(4, 9, low=-9, high=9), positive(9)), dtypes=_SURE, smooth=False)
     for op in "FloorDiv FloorMod TruncateDiv TruncateMod Div Mod".split()
 ]
 _ARITHMETIC += [
     Case(
         op,
         (literal([-7, -7, 7, 7, -6, 6], T), literal([2, -2, -2, 2, 3, -3], T)),
-        dtypes=("int32", "int64", "float32"),
+        dtypes=(*_FLOATS, "int8", "int16", "int32", "int64"),
         smooth=False,
     )
     for op in "FloorDiv FloorMod TruncateDiv TruncateMod Div Mod".split()

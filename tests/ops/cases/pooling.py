@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cases.case import Case, distinct, literal, real
+import numpy as np
+
+from cases.case import Case, Derived, distinct, literal, real
+from headrace.kernels.reference import oracle
 
 _WINDOWS: list[dict[str, Any]] = [
     {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"},
@@ -60,9 +63,91 @@ CASES += [
     Case("AvgPool3D", (real(1, 4, 5, 3, 2),), {**_3D, "padding": "VALID"}),
     Case("AvgPool3DGrad", (literal([1, 4, 5, 3, 2]), real(1, 2, 3, 3, 2)), _3D),
 ]
-# The gradients want a real output of the pool; a test makes it (`grad_cases`).
-GRADIENTS = [
-    ("MaxPool", "MaxPoolGrad", _X, _window, _y) for _window, _y in zip(_WINDOWS, _OUT, strict=True)
+
+
+def _output(op: str, attrs: dict[str, Any]) -> Derived:
+    return Derived(lambda made: oracle.run(op, made[0], **attrs)[0])
+
+
+_GRAD_TYPES = (
+    "float32 float64 float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+)
+for _window, _y in zip(_WINDOWS, _OUT, strict=True):
+    _ksize, _strides = literal(_window["ksize"]), literal(_window["strides"])
+    _pool = (distinct(*_X), _output("MaxPool", _window))
+    _padding = {"padding": _window["padding"]}
+    CASES += [
+        Case("MaxPoolGrad", (*_pool, real(*_y)), _window, dtypes=tuple(_GRAD_TYPES)),
+        Case(
+            "MaxPoolGradV2",
+            (*_pool, real(*_y), _ksize, _strides),
+            _padding,
+            dtypes=tuple(_GRAD_TYPES),
+        ),
+        Case("MaxPoolGradGrad", (*_pool, real(*_X)), _window, dtypes=tuple(_GRAD_TYPES)),
+        Case(
+            "MaxPoolGradGradV2",
+            (*_pool, real(*_X), _ksize, _strides),
+            _padding,
+            dtypes=tuple(_GRAD_TYPES),
+        ),
+        # TensorFlow has no CPU kernel for this one's second gradient
+        Case(
+            "MaxPoolGradWithArgmax",
+            (
+                distinct(*_X),
+                real(*_y),
+                Derived(lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1]),
+            ),
+            _window,
+            dtypes=tuple(_GRAD_TYPES),
+            smooth=False,
+        ),
+        Case(
+            "MaxPoolGradGradWithArgmax",
+            (
+                distinct(*_X),
+                real(*_X),
+                Derived(lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1]),
+            ),
+            _window,
+            dtypes=tuple(_GRAD_TYPES),
+            smooth=False,
+            in_tensorflow=False,
+        ),
+    ]
+_POOL_3D = (distinct(1, 4, 5, 3, 2), _output("MaxPool3D", _3D))
+# of any type: the catalogue has the forward op for floats alone
+_POOL_3D_ANY = (
+    distinct(1, 4, 5, 3, 2),
+    Derived(
+        lambda made: oracle.run("MaxPool3D", made[0].astype(np.float32), **_3D)[0].astype(
+            made[0].dtype
+        )
+    ),
+)
+CASES += [
+    Case("MaxPool3DGrad", (*_POOL_3D, real(1, 2, 3, 3, 2)), _3D),
+    Case(
+        "MaxPool3DGradGrad",
+        (*_POOL_3D_ANY, real(1, 4, 5, 3, 2)),
+        _3D,
+        dtypes=tuple(_GRAD_TYPES),
+        smooth=False,
+    ),
+    Case(
+        "FractionalMaxPoolGrad",
+        (
+            distinct(2, 5, 6, 3),
+            real(2, 2, 3, 3),
+            real(2, 2, 3, 3),
+            literal([0, 2, 5], "int64"),
+            literal([0, 2, 4, 6], "int64"),
+        ),
+        dtypes=_SINGLE,
+        smooth=False,
+        in_tensorflow=False,  # it checks the output, which a random one is not
+    ),
 ]
 CASES += [
     Case(

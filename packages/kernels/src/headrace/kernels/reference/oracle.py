@@ -10,7 +10,7 @@ import numpy as np
 from headrace.formats import op_catalogue
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
-from headrace.formats.op_signature import NO_DEFAULT, Arg
+from headrace.formats.op_signature import NO_DEFAULT, Arg, Vector
 from headrace.kernels.reference.library import library
 
 
@@ -79,6 +79,8 @@ def _as_given(kind: str, value: Any) -> Any:
         return float(np.float32(value))  # as a NodeDef keeps it
     if kind == "string" and isinstance(value, str):
         return value.encode()
+    if isinstance(value, Vector):  # a tensor that the catalogue's line spells out
+        return np.array(value.values, as_dtype(value.dtype).as_numpy_dtype)
     if kind == "shape" and value is not None:
         return tuple(value)
     return value

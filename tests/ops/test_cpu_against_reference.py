@@ -1,0 +1,90 @@
+"""Every compiled kernel gives what the reference gives, for every op and dtype that it claims."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import ALL, Case
+from compiled_rows import compiled_rows, is_claimed
+from local_runs import run_in_runtime
+from tolerances import assert_same
+
+from headrace.formats import op_catalogue
+from headrace.formats.dtypes import as_dtype
+from headrace.kernels.reference import library, oracle
+
+# Claimed ops that change variables, or that a graph pass makes: compared elsewhere.
+ELSEWHERE = {
+    "_FusedElementwise": "packages/kernels/tests and the random programs of tests/programs",
+    "_FusedConv2D": "packages/kernels/tests: a graph pass makes it",
+    "_FusedMatMul": "packages/kernels/tests: a graph pass makes it",
+}
+_CHANGES_VARIABLES = ("optimizers", "state")
+
+
+def _claimed_types(case: Case) -> list[str]:
+    if case.op not in compiled_rows():
+        return []
+    return [
+        dtype
+        for dtype in case.types()
+        if is_claimed(
+            case.op, oracle.complete_attrs(case.op, case.values(dtype), case.attributes(dtype))
+        )
+    ]
+
+
+CLAIMED = [case for case in ALL if case.op in compiled_rows()]
+
+
+@pytest.mark.parametrize("case", [c for c in CLAIMED if c.exact], ids=lambda c: c.name)
+def test_compiled_kernel_gives_what_the_reference_gives(case: Case) -> None:
+    for dtype in _claimed_types(case):
+        expected = oracle.run(case.op, *case.values(dtype), **case.attributes(dtype))
+        got = run_in_runtime(case, dtype)
+        assert len(got) == len(expected)
+        for number, (one, other) in enumerate(zip(got, expected, strict=True)):
+            if number not in case.undefined:
+                assert_same(case.op, one, other)
+
+
+@pytest.mark.parametrize("case", [c for c in CLAIMED if not c.exact], ids=lambda c: c.name)
+def test_compiled_random_kernel_gives_the_same_distribution(case: Case) -> None:
+    for dtype in _claimed_types(case):
+        expected = oracle.run(case.op, *case.values(dtype), **case.attributes(dtype))
+        got = run_in_runtime(case, dtype)
+        for one, other in zip(got, expected, strict=True):
+            assert (one.dtype, one.shape) == (other.dtype, other.shape)
+            if one.size >= 500 and one.dtype.kind in "fiu":
+                _assert_alike(one.astype(np.float64), other.astype(np.float64))
+
+
+def _assert_alike(got: np.ndarray, expected: np.ndarray) -> None:
+    """Mean and spread of two samples of one distribution, within six standard errors."""
+    spread = max(got.std(), expected.std())
+    assert abs(got.mean() - expected.mean()) <= 6 * spread * np.sqrt(2 / got.size)
+    assert abs(got.std() - expected.std()) <= 6 * spread * np.sqrt(2 / got.size)
+
+
+def test_every_claimed_op_and_type_has_a_case() -> None:
+    covered: dict[str, set[str]] = {}
+    for case in CLAIMED:
+        covered.setdefault(case.op, set()).update(_claimed_types(case))
+    missing = {}
+    for op, rows in compiled_rows().items():
+        if op in ELSEWHERE or op_catalogue.family(op) in _CHANGES_VARIABLES:
+            continue
+        if op not in library().ops():
+            missing[op] = "no reference kernel"
+            continue
+        claimed = set().union(*[row.get("T", set()) for row in rows]) & _allowed_types(op)
+        lacking = claimed - covered.get(op, set())
+        if op not in covered or lacking:
+            missing[op] = f"no case for {sorted(lacking) or 'any type'}"
+    assert not missing
+
+
+def _allowed_types(op: str) -> set[str]:
+    """What T may be at all; a row of several ops may name more."""
+    attrs = {attr.name: attr for attr in op_catalogue.signature(op).attrs}
+    return {as_dtype(number).name for number in attrs["T"].allowed} if "T" in attrs else set()
