@@ -590,7 +590,6 @@ static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char
   if (!width || !hr_bundle_count(sizes, entry->rank, &wanted))
     return hr_bundle_fail(bundle, HR_BUNDLE_UNIMPLEMENTED, bundle->prefix, 0,
                           "slices of this dtype cannot be read");
-  if (!wanted) return HR_BUNDLE_OK;
   if (!entry->slices) {
     code = hr_bundle_read(bundle, entry, &bytes);
     if (code == HR_BUNDLE_OK && out)
@@ -598,6 +597,7 @@ static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char
                       width);
     return code;
   }
+  if (!wanted) return HR_BUNDLE_OK;
   key = (uint8_t*)malloc(2 * strlen(name) + 24 + 20 * (size_t)entry->rank);
   if (out) filled = (uint8_t*)calloc(wanted, 1); /* or overlapping slices would leave holes */
   if (!key || (out && !filled)) {
