@@ -389,6 +389,17 @@ def test_overlapping_slices_are_refused(native, tmp_path):
         assert scan(prefix, "v", *arguments) == [f"15 0 {prefix}.index"]
 
 
+def test_slices_of_another_dtype_are_refused(native, tmp_path):
+    prefix = slices_of(tmp_path / "p", QUARTERS)
+    whole = BundleEntryProto.FromString(TableReader.open(prefix + ".index").get(b"v"))
+    whole.dtype = 2
+    rewrite(prefix, v=whole.SerializeToString())
+    with BundleReader(prefix) as reader:
+        with pytest.raises(errors.DataLossError, match="'v' has dtype 1, not float64"):
+            reader.read("v")
+    assert native("bundle_scan.c")(prefix, "v") == [f"15 0 {prefix}.index"]
+
+
 def test_headers_are_checked(tmp_path):
     prefix = write(tmp_path / "p", {"a": np.arange(4)})
     newer = BundleHeaderProto(num_shards=1)

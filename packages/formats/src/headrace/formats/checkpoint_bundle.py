@@ -483,7 +483,7 @@ class BundleReader:
             covered += math.prod(high - low for low, high in part)
             if covered > wanted:
                 break
-            stored = self._read_slice_entry(name, proto, extents, dims)
+            stored = self._read_slice_entry(name, proto, extents, dtype)
             overlaps.append((extents, part, stored))
         if covered != wanted:
             raise self._lost(
@@ -505,7 +505,7 @@ class BundleReader:
         name: str,
         proto: TensorSliceProto,
         extents: list[tuple[int, int]],
-        dims: tuple[int, ...],
+        dtype: DType,
     ) -> np.ndarray:
         raw = [(e.start, e.length if e.HasField("length") else -1) for e in proto.extent]
         stored = self._entry_at(encode_slice_key(name, raw), f"{name} {raw}")
@@ -516,6 +516,12 @@ class BundleReader:
                 0,
                 f"slice {raw} of {name!r} has shape {list(_dims(stored.shape))}, "
                 f"not {list(expected)}",
+            )
+        if stored.dtype != dtype.as_datatype_enum:
+            raise self._lost(
+                self._index_path,
+                0,
+                f"slice {raw} of {name!r} has dtype {stored.dtype}, not {dtype.name}",
             )
         return self._read_entry(stored, name, copy=False)
 
