@@ -7,7 +7,8 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import InvalidArgumentError
-from headrace.graph.session import InteractiveSession, Session, get_default_session
+from headrace.graph.default_session import get_default_session
+from headrace.graph.session import InteractiveSession, Session
 
 Pair = namedtuple("Pair", "first second")
 

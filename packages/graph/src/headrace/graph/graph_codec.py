@@ -9,8 +9,8 @@ from headrace.formats.dtypes import as_dtype
 from headrace.formats.op_signature import NO_DEFAULT
 from headrace.graph.attributes import AttrSet, encode_shape, plain_from_message, varint
 from headrace.graph.node_factory import add_node
-from headrace.graph.op_builder import output_types, recipe
 from headrace.graph.operation import Operation
+from headrace.graph.recipe import output_types, recipe
 
 # What as_graph_def writes as versions: a TensorFlow of the 1.x line reads a graph of this producer.
 GRAPH_DEF_VERSION = 1087

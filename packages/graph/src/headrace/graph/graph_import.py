@@ -22,8 +22,8 @@ from headrace.graph.graph_codec import (
     input_problem,
 )
 from headrace.graph.node_factory import add_node
-from headrace.graph.op_builder import output_types
 from headrace.graph.operation import Operation, Tensor
+from headrace.graph.recipe import output_types
 from headrace.graph.scopes import check_op_name
 
 

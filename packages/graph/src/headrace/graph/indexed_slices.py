@@ -206,7 +206,7 @@ class SparseTensor:
 
 
 def _run(sparse: SparseTensor, feed_dict: Any, session: Any) -> Any:
-    from headrace.graph.session import eval_using_default_session
+    from headrace.graph.default_session import eval_using_default_session
 
     tensors = [sparse.indices, sparse.values, sparse.dense_shape]
     return eval_using_default_session(tensors, feed_dict, sparse.graph, session)

@@ -9,7 +9,6 @@ import numpy as np
 
 from headrace.formats.dtypes import as_dtype, float32
 from headrace.graph.conversion import constant
-from headrace.graph.graph import get_seed
 from headrace.graph.op_builder import op
 from headrace.graph.scopes import name_scope
 
@@ -119,28 +118,9 @@ class _Random(_Typed):
 
 
 def _random(kind: str, shape: Any, a: Any, b: Any, dtype: Any, seed: Any) -> Any:
-    """Random numbers, with the nodes that hr.random_uniform and its kin make.
+    from headrace.graph.ops import random
 
-    Args:
-      kind: "random_uniform" (from a to b), "random_normal" or "truncated_normal" (of mean a and
-        standard deviation b).
-    """
-    seed1, seed2 = get_seed(seed)
-    seeds = {"seed": seed1 or 0, "seed2": seed2 or 0}
-    with name_scope(kind) as scope:
-        sizes = constant([int(d) for d in shape], as_dtype("int32"), name="shape")
-        if kind == "random_uniform":
-            low = constant(a, dtype, name="min")
-            high = constant(b, dtype, name="max")
-            if dtype.is_integer:
-                return op("RandomUniformInt", sizes, low, high, **seeds, name=scope)
-            made = op("RandomUniform", sizes, dtype=dtype, **seeds)
-            return op("AddV2", op("Mul", made, high - low, name="mul"), low, name=scope)
-        mean = constant(a, dtype, name="mean")
-        stddev = constant(b, dtype, name="stddev")
-        op_type = "RandomStandardNormal" if kind == "random_normal" else "TruncatedNormal"
-        made = op(op_type, sizes, dtype=dtype, **seeds)
-        return op("AddV2", op("Mul", made, stddev, name="mul"), mean, name=scope)
+    return getattr(random, kind)(shape, a, b, dtype, seed=seed)
 
 
 class RandomUniform(_Random):

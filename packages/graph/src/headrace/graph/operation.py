@@ -91,7 +91,7 @@ class Tensor:
           session: the default session, where None.
         Raises: ValueError without a session.
         """
-        from headrace.graph.session import eval_using_default_session
+        from headrace.graph.default_session import eval_using_default_session
 
         return eval_using_default_session(self, feed_dict, self.graph, session)
 
@@ -259,7 +259,7 @@ class Operation:
 
         Raises: ValueError without a session.
         """
-        from headrace.graph.session import run_using_default_session
+        from headrace.graph.default_session import run_using_default_session
 
         run_using_default_session(self, feed_dict, self.graph, session)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from headrace.formats import services
 from headrace.formats.errors import OpError
+from headrace.graph.default_session import AsDefault, session_stack
 from headrace.graph.feeds import as_feed, feed_tensor, resolve
 from headrace.graph.fetches import FetchPlan, structure_key
 from headrace.graph.graph import Graph, get_default_graph
@@ -18,21 +19,6 @@ from headrace.graph.graph_codec import graph_wire
 from headrace.graph.operation import Operation, Tensor
 
 _MAX_PLANS_KEPT = 2048
-
-
-class _SessionStack(threading.local):
-    """The default sessions of each thread, innermost last."""
-
-    def __init__(self) -> None:
-        self.sessions: list[Any] = []
-
-
-_stack = _SessionStack()
-
-
-def get_default_session() -> Any:
-    """The innermost session that this thread has made its default, or None."""
-    return _stack.sessions[-1] if _stack.sessions else None
 
 
 class _Run:
@@ -389,7 +375,7 @@ class BaseSession:
 
     def as_default(self) -> Any:
         """Context manager: makes this the session of Tensor.eval and Operation.run."""
-        return _AsDefault(self)
+        return AsDefault(self)
 
     def explain(self, fetches: Any, feed_list: Any = ()) -> str:
         """What the service makes of a signature, for a person to read."""
@@ -447,64 +433,10 @@ class InteractiveSession(BaseSession):
         """Ends the session, and its being the default."""
         was_open = not self._closed
         super().close()
-        if was_open and self in _stack.sessions:
-            _stack.sessions.remove(self)
+        if was_open and self in session_stack.sessions:
+            session_stack.sessions.remove(self)
             if self._graph_default is not None:
                 self._graph_default.__exit__(None, None, None)
-
-
-class _AsDefault:
-    """Context manager: pushes a session on the thread's stack of default sessions."""
-
-    __slots__ = ("_session",)
-
-    def __init__(self, session: BaseSession) -> None:
-        self._session = session
-
-    def __enter__(self) -> Any:
-        _stack.sessions.append(self._session)
-        return self._session
-
-    def __exit__(self, *_: object) -> None:
-        if not _stack.sessions or _stack.sessions[-1] is not self._session:
-            raise AssertionError(
-                "Nesting violated for default stack of Session objects: leave as_default scopes "
-                "in the reverse order of entering"
-            )
-        _stack.sessions.pop()
-
-
-def eval_using_default_session(
-    tensors: Any, feed_dict: Any, graph: Any, session: Any = None
-) -> Any:
-    """Runs tensors in a session; the default one where None.
-
-    Raises: ValueError without a session, or with one of another graph.
-    """
-    return _session_for(graph, session, "evaluate tensor", "eval").run(tensors, feed_dict)
-
-
-def run_using_default_session(
-    operation: Any, feed_dict: Any, graph: Any, session: Any = None
-) -> None:
-    """Runs an operation in a session; as eval_using_default_session."""
-    _session_for(graph, session, "execute operation", "run").run(operation, feed_dict)
-
-
-def _session_for(graph: Any, session: Any, what: str, method: str) -> Any:
-    found = get_default_session() if session is None else session
-    if found is None:
-        raise ValueError(
-            f"Cannot {what} using `{method}()`: No default session is registered. Use "
-            f"`with sess.as_default()` or pass an explicit session to `{method}(session=sess)`"
-        )
-    if found.graph is not graph:
-        which = "default session" if session is None else "session"
-        raise ValueError(
-            f"Cannot use the {which} to {what}: its graph is different from the session's graph. "
-            f"Pass an explicit session to `{method}(session=sess)`."
-        )
-    return found
 
 
 # ---- small things ------------------------------------------------------------------------------

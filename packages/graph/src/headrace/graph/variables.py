@@ -11,11 +11,18 @@ from headrace.graph import operators
 from headrace.graph.conversion import convert_to_tensor, register_tensor_conversion_function
 from headrace.graph.graph import get_default_graph
 from headrace.graph.graph_keys import GraphKeys
-from headrace.graph.op_builder import op
 from headrace.graph.operation import Operation, Tensor
 from headrace.graph.ops import state
+from headrace.graph.save_slice_info import SaveSliceInfo
 from headrace.graph.scopes import init_scope, name_scope
 from headrace.graph.tensor_shape import TensorShape
+from headrace.graph.variable_collections import (  # noqa: F401 - where TF 1.x's programs look
+    global_variables,
+    global_variables_initializer,
+    local_variables,
+    trainable_variables,
+    variables_initializer,
+)
 
 
 class VariableSynchronization(enum.Enum):
@@ -68,7 +75,13 @@ def _construct(**kwargs: Any) -> Any:
             from headrace.graph.variable_scope import get_variable_scope
 
             use_resource = get_variable_scope().use_resource
-    return (ResourceVariable if use_resource else RefVariable)(**kwargs)
+    if use_resource:
+        from headrace.graph.resource_variable import ResourceVariable
+
+        return ResourceVariable(**kwargs)
+    from headrace.graph.ref_variable import RefVariable
+
+    return RefVariable(**kwargs)
 
 
 def _wrapped(creator: Any, following: Any) -> Any:
@@ -120,6 +133,7 @@ class Variable(metaclass=_ByKind):
         expected_shape: Any = None,
         import_scope: str | None = None,
         constraint: Any = None,
+        use_resource: bool | None = None,
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
         shape: Any = None,
@@ -257,6 +271,9 @@ class Variable(metaclass=_ByKind):
     def _as_tensor(self) -> Tensor:
         return self.value()
 
+    def _ref(self) -> Tensor:
+        return self.value()
+
     def eval(self, session: Any = None) -> Any:
         """Its value in a session; the default one where None."""
         return self._as_graph_element().eval(session=session)
@@ -266,7 +283,7 @@ class Variable(metaclass=_ByKind):
 
     def initialized_value(self) -> Tensor:
         """Its value where it has one, else its initial value."""
-        from headrace.graph.ops.control_flow import cond
+        from headrace.graph.cond import cond
 
         with init_scope():
             return cond(
@@ -278,7 +295,7 @@ class Variable(metaclass=_ByKind):
 
         Raises: ValueError without a session.
         """
-        from headrace.graph.session import get_default_session
+        from headrace.graph.default_session import get_default_session
 
         session = get_default_session() if session is None else session
         if session is None:
@@ -489,401 +506,10 @@ class Variable(metaclass=_ByKind):
     __array_priority__ = 100
 
 
-class RefVariable(Variable):
-    """A variable whose readers hold a reference to its storage (VariableV2, Assign, ...)."""
-
-    def _build(
-        self,
-        initial_value: Any,
-        scope: str,
-        dtype: DType | None,
-        validate_shape: bool,
-        caching_device: Any,
-        shape: Any,
-    ) -> None:
-        graph = get_default_graph()
-        initial = self._make_initial_value(initial_value, scope, dtype)
-        if validate_shape and not initial.shape.is_fully_defined():
-            raise ValueError(f"initial_value must have a shape specified: {initial}")
-        declared = TensorShape(initial._shape if validate_shape else None)
-        if shape is not None:
-            declared = TensorShape(shape)
-        self._initial_value = initial
-        extra = {"_class": (f"loc:@{scope[:-1]}",)} if callable(initial_value) else {}
-        with graph._attr_scope(extra):
-            self._variable = state.variable_op_v2(declared, initial.dtype.base_dtype, name=scope)
-        self._tensor_name = self._variable.name
-        value = without_uninitialized(scope[:-1], initial)
-        self._initializer_op = state.assign(self._variable, value, validate_shape=validate_shape).op
-        if caching_device is not None:
-            with graph.device(caching_device):
-                self._snapshot = op("Identity", self._variable, name="read")
-        else:
-            with graph.colocate_with(self._variable.op):
-                self._snapshot = op("Identity", self._variable, name="read")
-
-    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
-        self._variable, self._snapshot = self._read_proto(message, import_scope)
-        self._tensor_name = self._variable.name
-
-    @property
-    def op(self) -> Operation:
-        """The VariableV2 Operation."""
-        return self._variable.op
-
-    @property
-    def dtype(self) -> DType:
-        """Reference type of the value."""
-        return self._variable.dtype
-
-    @property
-    def shape(self) -> TensorShape:
-        """Its shape as far as it is known."""
-        return self._variable.shape
-
-    def set_shape(self, shape: Any) -> None:
-        """Adds to what is known of its shape."""
-        self._variable.set_shape(shape)
-        self._snapshot.set_shape(shape)
-
-    def _ref(self) -> Tensor:
-        return self._variable
-
-    def _as_graph_element(self) -> Tensor:
-        return self._variable
-
-    def value(self) -> Tensor:
-        """A tensor of its value at some moment of the run."""
-        return self._snapshot
-
-    def read_value(self) -> Tensor:
-        """A tensor of its value, read after the control dependencies in force."""
-        return op("Identity", self._variable, name="read")
-
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Sets it; returns the new value's reference, or the Operation."""
-        done = state.assign(self._variable, value, use_locking=use_locking, name=name)
-        return done if read_value else done.op
-
-    def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Adds to it; returns as `assign`."""
-        done = state.assign_add(self._variable, delta, use_locking=use_locking, name=name)
-        return done if read_value else done.op
-
-    def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Subtracts from it; returns as `assign`."""
-        done = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
-        return done if read_value else done.op
-
-    def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None where it lies outside of export_scope."""
-        return self._to_proto(self._snapshot.name, False, export_scope)
-
-
-class ResourceVariable(Variable):
-    """A variable that is read and assigned through a handle (VarHandleOp, ReadVariableOp, ...)."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.pop("use_resource", None)
-        super().__init__(*args, **kwargs)
-
-    def _build(
-        self,
-        initial_value: Any,
-        scope: str,
-        dtype: DType | None,
-        validate_shape: bool,
-        caching_device: Any,
-        shape: Any,
-    ) -> None:
-        graph = get_default_graph()
-        name = scope[:-1]
-        with graph._attr_scope({"_class": (f"loc:@{name}",)}):
-            if callable(initial_value):
-                initial = self._make_initial_value(initial_value, scope, dtype)
-            else:
-                with graph.name_scope("Initializer"), graph.device(None):
-                    initial = convert_to_tensor(initial_value, dtype, name="initial_value")
-            if validate_shape and not initial.shape.is_fully_defined():
-                raise ValueError(f"initial_value must have a shape specified: {initial}")
-            declared = initial._shape if validate_shape else None
-            if shape is not None:
-                declared = TensorShape(shape)._dims
-            self._dtype = initial.dtype.base_dtype
-            self._handle = op(
-                "VarHandleOp", dtype=self._dtype, shape=declared, shared_name=name, name=scope
-            )
-        self._initial_value = initial
-        self._shape = TensorShape(declared)
-        self._tensor_name = f"{name}:0"
-        with graph.name_scope("IsInitialized"):
-            self._is_initialized = op("VarIsInitializedOp", self._handle)
-        value = without_uninitialized(name, initial)
-        with graph.name_scope("Assign") as at, graph.colocate_with(None, ignore_existing=True):
-            with graph.device(self._handle.device or None):
-                self._initializer_op = op("AssignVariableOp", self._handle, value, name=at)
-        with graph.name_scope("Read"), graph.device(self._handle.device or None):
-            self._graph_element = self._read()
-        self._cached: Tensor | None = None
-        if caching_device is not None:
-            with graph.colocate_with(None, ignore_existing=True), graph.device(caching_device):
-                self._cached = op("Identity", self._graph_element)
-
-    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
-        self._handle, self._graph_element = self._read_proto(message, import_scope)
-        graph = self._handle.graph
-        self._dtype = as_dtype(self._handle.op._attrs.values["dtype"])
-        self._shape = TensorShape(self._handle.op._attrs.values["shape"])
-        self._tensor_name = self._handle.name
-        self._is_initialized = None
-        found = graph._by_name.get(f"{self._handle.op.name}/IsInitialized/VarIsInitializedOp")
-        if found is not None:
-            self._is_initialized = found.outputs[0]
-        self._cached = None
-        if self._graph_element.op.type == "Identity":
-            self._cached = self._graph_element
-
-    def _read(self) -> Tensor:
-        return op("ReadVariableOp", self._handle, dtype=self._dtype)
-
-    @property
-    def handle(self) -> Tensor:
-        """The resource tensor that leads to its storage."""
-        return self._handle
-
-    @property
-    def op(self) -> Operation:
-        """The VarHandleOp Operation."""
-        return self._handle.op
-
-    @property
-    def dtype(self) -> DType:
-        """Type of the value."""
-        return self._dtype
-
-    @property
-    def shape(self) -> TensorShape:
-        """Its shape as far as it is known."""
-        return self._shape
-
-    @property
-    def create(self) -> Operation:
-        """The Operation that gives it its initial value."""
-        return self._initializer_op
-
-    def is_initialized(self, name: str | None = None) -> Tensor:
-        """Whether it has a value."""
-        return op("VarIsInitializedOp", self._handle, name=name)
-
-    def _as_graph_element(self) -> Tensor:
-        return self._graph_element
-
-    def value(self) -> Tensor:
-        """A tensor of its value, read here and now."""
-        if self._cached is not None:
-            return self._cached
-        with get_default_graph().colocate_with(None, ignore_existing=True):
-            with get_default_graph().device(self._handle.device or None):
-                return self._read()
-
-    def read_value(self) -> Tensor:
-        """A tensor of its value, read after the control dependencies in force."""
-        with name_scope("Read"):
-            value = self._read()
-        return op("Identity", value)
-
-    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """The rows that indices name."""
-        with name_scope("Gather" if name is None else name) as scope:
-            return op("ResourceGather", self._handle, indices, dtype=self._dtype, name=scope)
-
-    def _value_after(self, update: Operation) -> Tensor:
-        with get_default_graph().control_dependencies([update]):
-            return self._read()
-
-    def _changed_by(
-        self, kind: str, value: Any, name: str | None, read_value: bool, check: bool
-    ) -> Any:
-        tensor = convert_to_tensor(value, self._dtype)
-        if check:
-            try:
-                self._shape.assert_is_compatible_with(tensor.shape)
-            except ValueError:
-                raise ValueError(
-                    f"Cannot assign a value of shape {tensor.shape} to variable '{self.name}' of "
-                    f"shape {self._shape}: the shapes must agree"
-                ) from None
-        update = op(kind, self._handle, tensor, name=name)
-        return self._value_after(update) if read_value else update
-
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Sets it; returns the new value's tensor, or the Operation."""
-        return self._changed_by("AssignVariableOp", value, name, read_value, True)
-
-    def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Adds to it; returns as `assign`."""
-        return self._changed_by("AssignAddVariableOp", delta, name, read_value, False)
-
-    def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Subtracts from it; returns as `assign`."""
-        return self._changed_by("AssignSubVariableOp", delta, name, read_value, False)
-
-    def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None where it lies outside of export_scope."""
-        element = self._cached if self._cached is not None else self._graph_element
-        return self._to_proto(element.name, True, export_scope)
-
-
 VariableV1 = Variable
 
 
-class SaveSliceInfo:
-    """Which part of a larger variable a variable is, as checkpoints note it.
-
-    Args:
-      full_name: name of the whole.
-      full_shape: its shape.
-      var_offset: first index of the part, on each axis.
-      var_shape: shape of the part.
-    """
-
-    def __init__(
-        self,
-        full_name: str | None = None,
-        full_shape: Any = None,
-        var_offset: Any = None,
-        var_shape: Any = None,
-        save_slice_info_def: Any = None,
-        import_scope: str | None = None,
-    ) -> None:
-        if save_slice_info_def is not None:
-            message = save_slice_info_def
-            full_name = scope_names.prepend_name_scope(message.full_name, import_scope)
-            full_shape = list(message.full_shape)
-            var_offset = list(message.var_offset)
-            var_shape = list(message.var_shape)
-        self.full_name = full_name
-        self.full_shape = full_shape
-        self.var_offset = var_offset
-        self.var_shape = var_shape
-
-    @property
-    def spec(self) -> str:
-        """ "full shape offset,length:offset,length" as the save ops take it."""
-        full = " ".join([str(d) for d in self.full_shape]) + " "
-        parts = [f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape)]
-        return full + ":".join(parts)
-
-    def to_proto(self, export_scope: str | None = None) -> Any:
-        """The SaveSliceInfoDef message; None where it lies outside of export_scope."""
-        from headrace.formats.proto.variable_pb2 import SaveSliceInfoDef
-
-        name = self.full_name or ""
-        if export_scope is not None and not name.startswith(export_scope):
-            return None
-        return SaveSliceInfoDef(
-            full_name=scope_names.strip_name_scope(name, export_scope),
-            full_shape=self.full_shape,
-            var_offset=self.var_offset,
-            var_shape=self.var_shape,
-        )
-
-
 Variable.SaveSliceInfo = SaveSliceInfo  # type: ignore[attr-defined]
-
-
-# ---- an initial value that reads other variables -------------------------------------------------
-
-
-def without_uninitialized(name: str, value: Tensor) -> Tensor:
-    """The same value, computed from the initialised values of the variables that it reads.
-
-    So variables may be initialised in any order, in one run.
-    """
-    return _rewritten(name, value, {}, 0)
-
-
-_STORAGE = ("Variable", "VariableV2", "VarHandleOp")
-
-
-def _rewritten(name: str, tensor: Tensor, done: dict[Operation, Any], depth: int) -> Tensor:
-    source = tensor.op
-    if not source.inputs and source.type not in _STORAGE:
-        return tensor
-    if source in done:
-        new = done[source]
-    else:
-        done[source] = source  # what goes round in a loop is left as it is
-        new = done[source] = _rewritten_op(name, source, done, depth + 1)
-    return tensor if new is source else new.outputs[tensor.value_index]
-
-
-def _rewritten_op(name: str, source: Operation, done: dict[Operation, Any], depth: int) -> Any:
-    if source.type in ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp"):
-        if source.type != "ReadVariableOp":
-            return source
-        found = _variable_of(source.inputs[0].op)
-        return source if found is None else found.initialized_value().op
-    if source.type in _STORAGE:
-        found = _variable_of(source)
-        if found is None or hasattr(found, "handle"):
-            return source
-        return found.initialized_value().op
-    if depth > 500:
-        return source
-    inputs = [_rewritten(name, t, done, depth) for t in source.inputs]
-    if all(a is b for a, b in zip(inputs, source.inputs)):
-        return source
-    graph = source.graph
-    kind = "Switch" if source.type == "RefSwitch" else source.type
-    new_name = f"{source.name}_{name}".replace(":", "_")
-    with graph.name_scope(None):
-        return graph.create_op(kind, inputs, name=new_name, attrs=source.node_def.attr)
-
-
-def _variable_of(storage: Operation) -> Any:
-    graph = storage.graph
-    for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
-        for variable in graph.get_collection(key):
-            if getattr(variable, "op", None) is storage:
-                return variable
-    return None
 
 
 # ---- conversion and operators --------------------------------------------------------------------
@@ -897,114 +523,8 @@ def _to_tensor(
             f"Incompatible type conversion requested to type '{as_dtype(dtype).name}' for "
             f"variable of type '{variable.dtype.base_dtype.name}'"
         )
-    if as_ref and isinstance(variable, RefVariable):
-        return variable._ref()
-    return variable.value()
+    return variable._ref() if as_ref else variable.value()
 
 
 register_tensor_conversion_function(Variable, _to_tensor, 90)
 operators.overload(Variable)
-
-
-# ---- collections of variables --------------------------------------------------------------------
-
-
-def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables that are shared and saved."""
-    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-def all_variables() -> list[Any]:
-    """The older name of global_variables."""
-    return global_variables()
-
-
-def local_variables(scope: str | None = None) -> list[Any]:
-    """The variables of this process only, which are not saved."""
-    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-
-
-def model_variables(scope: str | None = None) -> list[Any]:
-    """The variables that a model's inference needs."""
-    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables that optimizers change by default."""
-    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-
-
-def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables of which moving averages are kept."""
-    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
-
-
-def variables_initializer(var_list: Any, name: str = "init") -> Operation:
-    """An operation that initialises variables."""
-    from headrace.graph.ops.control_flow import group
-
-    return group(*[v.initializer for v in var_list], name=name)
-
-
-initialize_variables = variables_initializer
-
-
-def global_variables_initializer() -> Operation:
-    """An operation that initialises the global variables."""
-    return variables_initializer(global_variables())
-
-
-initialize_all_variables = global_variables_initializer
-
-
-def local_variables_initializer() -> Operation:
-    """An operation that initialises the local variables."""
-    return variables_initializer(local_variables())
-
-
-initialize_local_variables = local_variables_initializer
-
-
-def is_variable_initialized(variable: Any) -> Tensor:
-    """Whether a variable has a value."""
-    return state.is_variable_initialized(variable)
-
-
-def assert_variables_initialized(var_list: Any = None) -> Operation | None:
-    """An operation that fails with FailedPreconditionError unless all variables have values."""
-    from headrace.graph.ops.control_flow import group
-
-    if var_list is None:
-        var_list = global_variables() + local_variables()
-    if not var_list:
-        return None
-    return group(*[v.value() for v in var_list], name="assert_initialized")
-
-
-def report_uninitialized_variables(
-    var_list: Any = None, name: str = "report_uninitialized_variables"
-) -> Tensor:
-    """A string vector: the names of the variables that have no value."""
-    if var_list is None:
-        var_list = global_variables() + local_variables()
-        if not var_list:
-            var_list = [o for o in get_default_graph().get_operations() if o.type in _STORAGE]
-    graph = get_default_graph()
-    with name_scope(name):
-        if not var_list:
-            return convert_to_tensor([], as_dtype("string"))
-        with graph.device("/cpu:0"):
-            flags = [_flag(v) for v in var_list]
-            missing = op("LogicalNot", op("Pack", flags))
-            names = convert_to_tensor(
-                [v.name.partition(":")[0] for v in var_list], as_dtype("string")
-            )
-            where = op("Reshape", op("Where", missing), [-1])
-            return op("GatherV2", names, where, 0, name="Gather")
-
-
-def _flag(variable: Any) -> Tensor:
-    if isinstance(variable, Operation):
-        kind = "VarIsInitializedOp" if variable.type == "VarHandleOp" else "IsVariableInitialized"
-        return op(kind, variable.outputs[0])
-    return state.is_variable_initialized(variable)
