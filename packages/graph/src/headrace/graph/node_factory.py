@@ -114,7 +114,8 @@ def infer_shapes(
     n_outputs = attrs.n_outputs
     if attrs.signature is None:
         return (None,) * n_outputs
-    function = shape_function(attrs.signature.shape_rule)
+    # An op from outside has no rule in its OpDef: its function goes by the op's own name.
+    function = shape_function(attrs.signature.shape_rule or op_type)
     if function is None:
         attrs.shapes[input_shapes] = unknown = (None,) * n_outputs
         return unknown

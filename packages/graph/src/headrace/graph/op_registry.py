@@ -58,7 +58,11 @@ def no_gradient(op_type: str, reason: str = "it is not differentiable") -> None:
 
 
 def shape_rule(name: str) -> Callable[[Function], Function]:
-    """Registers the symbolic shape function of a catalogue rule: `f(query) -> list of shapes`."""
+    """Registers the symbolic shape function of a catalogue rule: `f(query) -> list of shapes`.
+
+    A library from outside registers it under its op's own name. Raises: KeyError for a name that
+    is taken.
+    """
 
     def register(function: Function) -> Function:
         if name in _shape_functions:
