@@ -38,34 +38,53 @@ _GRAPH = {
     **_all("graph_keys", "GraphKeys"),
     **_all("operation", "Operation Tensor"),
     **_all("tensor_shape", "TensorShape Dimension dimension_value"),
-    **_all("scopes", "name_scope op_scope device control_dependencies colocate_with container "
-           "init_scope"),
+    **_all(
+        "scopes",
+        "name_scope op_scope device control_dependencies colocate_with container init_scope",
+    ),
     **_all("device_spec", "DeviceSpec"),
-    **_all("indexed_slices", "IndexedSlices SparseTensor SparseTensorValue "
-           "convert_to_tensor_or_sparse_tensor"),
-    **_all("conversion", "constant convert_to_tensor register_tensor_conversion_function "
-           "convert_to_tensor_or_indexed_slices make_tensor_proto make_ndarray is_tensor"),
+    **_all(
+        "indexed_slices",
+        "IndexedSlices SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
+    ),
+    **_all(
+        "conversion",
+        "constant convert_to_tensor register_tensor_conversion_function "
+        "convert_to_tensor_or_indexed_slices make_tensor_proto make_ndarray is_tensor",
+    ),
     **_all("constant_value", "get_static_value"),
     **_all("slice_syntax", "newaxis"),
     **_all("op_registry", "RegisterGradient NotDifferentiable NoGradient"),
     "raw_ops": "raw_ops:",
     "nest": "nest:",
     "errors": "=headrace.formats.errors:",
-    "compat.v1.name_scope": "scopes",
+    **_all("tensor_spec", "TensorSpec SparseTensorSpec IndexedSlicesSpec"),
+    **_all(
+        "compat",
+        "as_bytes as_text as_str as_str_any path_to_str forward_compatible integral_types "
+        "real_types complex_types bytes_or_text_types",
+        space="compat",
+    ),
+    "compat.v1": "=headrace.graph:",  # programs of `import tensorflow.compat.v1 as tf`
+    "__version__": "version",
 }
 
 _SESSION = {
-    **_all("session", "Session InteractiveSession get_default_session"),
+    **_all("session", "Session InteractiveSession"),
+    "get_default_session": "default_session",
     **_all(
         "=headrace.formats.proto.run_pb2",
         "ConfigProto RunOptions RunMetadata GraphOptions OptimizerOptions GPUOptions",
     ),
-    **_all(
-        "=headrace.formats.proto.graph_pb2", "GraphDef NodeDef"
-    ),
+    **_all("=headrace.formats.proto.graph_pb2", "GraphDef NodeDef"),
     **_all("=headrace.formats.proto.op_pb2", "AttrValue NameAttrList OpDef"),
     **_all("=headrace.formats.proto.meta_graph_pb2", "MetaGraphDef TensorInfo"),
     **_all("graph_import", "import_graph_def"),
+    **_all(
+        "graph_util",
+        "extract_sub_graph remove_training_nodes convert_variables_to_constants",
+        space="graph_util",
+    ),
     **_all(
         "graph_codec",
         "GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER",
@@ -75,16 +94,19 @@ _SESSION = {
 _CONTROL_FLOW = {
     **_all(
         "ops.control_flow",
-        "no_op identity group tuple cond case switch_case while_loop Assert",
+        "no_op identity identity_n group tuple Assert",
     ),
+    **_all("cond", "cond case switch_case"),
+    **_all("while_loop", "while_loop"),
     "debugging.Assert": "ops.control_flow",
     "is_tensor": "conversion",
 }
 
 _STATE = {
+    **_all("variables", "Variable VariableSynchronization VariableAggregation"),
     **_all(
-        "variables",
-        "Variable VariableSynchronization VariableAggregation global_variables all_variables "
+        "variable_collections",
+        "global_variables all_variables "
         "local_variables model_variables trainable_variables moving_average_variables "
         "variables_initializer initialize_variables global_variables_initializer "
         "initialize_all_variables local_variables_initializer initialize_local_variables "
@@ -121,17 +143,140 @@ _STATE = {
         "lecun_normal lecun_uniform",
         space="initializers",
     ),
-    **_all("placeholders", "placeholder placeholder_with_default sparse_placeholder"),
 }
 
 _QUEUES = {
     **_all("ops.queues", "QueueBase FIFOQueue PaddingFIFOQueue RandomShuffleQueue PriorityQueue"),
-    **_all("ops.queues", "QueueBase FIFOQueue PaddingFIFOQueue RandomShuffleQueue PriorityQueue",
-           space="queue"),
+    **_all(
+        "ops.queues",
+        "QueueBase FIFOQueue PaddingFIFOQueue RandomShuffleQueue PriorityQueue",
+        space="queue",
+    ),
     **_all("ops.script", "py_func numpy_function"),
 }
 
+_ARITHMETIC = {
+    **_all(
+        "ops.elementwise",
+        "negative sign square sqrt rsqrt reciprocal exp expm1 log log1p sin cos tan asin acos atan "
+        "sinh cosh tanh asinh acosh atanh erf erfc erfinv ndtri lgamma digamma floor ceil rint "
+        "sigmoid is_nan is_inf is_finite logical_not add subtract multiply div div_no_nan realdiv "
+        "floordiv truncatediv floormod truncatemod mod pow maximum minimum squared_difference "
+        "atan2 less less_equal greater greater_equal equal not_equal logical_and logical_or "
+        "logical_xor igamma igammac zeta polygamma betainc truediv divide round cross cast "
+        "saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 bitcast complex real imag "
+        "angle conj where where_v2 clip_by_value add_n accumulate_n",
+    ),
+    "abs": "ops.elementwise:absolute",
+    "complex_abs": "ops.elementwise",
+    **_all(
+        "ops.elementwise",
+        "negative sign square sqrt rsqrt reciprocal exp expm1 log log1p sin cos tan asin acos atan "
+        "sinh cosh tanh asinh acosh atanh erf erfc erfinv ndtri lgamma digamma floor ceil rint "
+        "sigmoid is_nan is_inf is_finite logical_not add subtract multiply multiply_no_nan "
+        "divide_no_nan floordiv floormod mod pow maximum minimum squared_difference xdivy xlogy "
+        "xlog1py atan2 nextafter less less_equal greater greater_equal equal not_equal "
+        "logical_and logical_or logical_xor igamma igammac zeta polygamma betainc truediv divide "
+        "round real imag angle conj bessel_i0 bessel_i0e bessel_i1 bessel_i1e add_n accumulate_n",
+        "math",
+    ),
+    "math.abs": "ops.elementwise:absolute",
+    "math.divide_no_nan": "ops.elementwise:div_no_nan",
+    **_all(
+        "ops.elementwise",
+        "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
+        "bitwise",
+    ),
+    **_all(
+        "ops.reduction",
+        "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any "
+        "reduce_logsumexp count_nonzero argmax argmin arg_max arg_min cumsum cumprod bincount "
+        "histogram_fixed_width",
+    ),
+    **_all(
+        "ops.reduction",
+        "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any "
+        "reduce_logsumexp reduce_euclidean_norm reduce_variance reduce_std count_nonzero argmax "
+        "argmin cumsum cumprod bincount top_k",
+        "math",
+    ),
+    "nn.top_k": "ops.reduction",
+    **_all("ops.matmul", "matmul tensordot einsum"),
+    **_all("ops.matmul", "matmul matvec tensordot einsum", "linalg"),
+    **_all(
+        "ops.arrays",
+        "placeholder placeholder_with_default sparse_placeholder stop_gradient guarantee_const "
+        "ensure_shape zeros ones fill zeros_like ones_like eye range linspace lin_space one_hot "
+        "sequence_mask shape shape_n size rank broadcast_dynamic_shape broadcast_static_shape "
+        "reshape expand_dims squeeze transpose matrix_transpose broadcast_to tile concat stack "
+        "parallel_stack unstack split meshgrid pad reverse reverse_v2 reverse_sequence roll "
+        "invert_permutation unique unique_with_counts setdiff1d searchsorted space_to_depth "
+        "depth_to_space space_to_batch_nd batch_to_space_nd diag diag_part",
+    ),
+    **_all("ops.slicing", "slice strided_slice"),
+    **_all("ops.gather", "gather gather_nd batch_gather boolean_mask"),
+    **_all("gradients", "gradients hessians AggregationMethod UnconnectedGradients"),
+}
+
+_NETWORKS = {
+    **_all(
+        "ops.activations",
+        "relu relu6 leaky_relu elu selu crelu softplus softsign swish softmax "
+        "log_softmax sigmoid tanh",
+        "nn",
+    ),
+    **_all(
+        "ops.convolution",
+        "conv2d conv2d_backprop_input conv2d_backprop_filter "
+        "conv2d_transpose conv3d conv1d depthwise_conv2d separable_conv2d atrous_conv2d "
+        "convolution",
+        "nn",
+    ),
+    **_all("ops.pooling", "max_pool avg_pool max_pool_with_argmax max_pool3d avg_pool3d", "nn"),
+    **_all(
+        "ops.losses",
+        "softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
+        "sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits "
+        "weighted_cross_entropy_with_logits log_poisson_loss l2_loss in_top_k",
+        "nn",
+    ),
+    **_all("ops.random", "dropout", "nn"),
+    "nn.zero_fraction": "clipping",
+    **_all(
+        "ops.random",
+        "random_uniform random_normal truncated_normal random_shuffle random_crop "
+        "multinomial random_gamma random_poisson",
+    ),
+    "random.uniform": "ops.random:random_uniform",
+    "random.normal": "ops.random:random_normal",
+    "random.shuffle": "ops.random:random_shuffle",
+    "random.gamma": "ops.random:random_gamma",
+    "random.poisson": "ops.random:random_poisson",
+    **_all("ops.random", "truncated_normal multinomial", "random"),
+    "random.set_random_seed": "graph",
+    **_all("clipping", "clip_by_norm global_norm clip_by_global_norm clip_by_average_norm"),
+}
+
+_TRAINING = {
+    **_all("optimizers.gradient_descent", "GradientDescentOptimizer MomentumOptimizer", "train"),
+    **_all(
+        "optimizers.adaptive",
+        "AdagradOptimizer AdadeltaOptimizer AdamOptimizer RMSPropOptimizer FtrlOptimizer",
+        "train",
+    ),
+    "train.Optimizer": "optimizers.optimizer",
+    **_all(
+        "learning_rate",
+        "exponential_decay natural_exp_decay inverse_time_decay "
+        "polynomial_decay cosine_decay piecewise_constant",
+        "train",
+    ),
+}
+
 PUBLIC: dict[str, str] = {
+    **_NETWORKS,
+    **_TRAINING,
+    **_ARITHMETIC,
     **_DTYPES,
     **_GRAPH,
     **_SESSION,
