@@ -17,6 +17,7 @@ cdef class Execution:
     cdef object error           # a Python exception that ended the step
     cdef list trace
     cdef list kept              # arrays that feeds borrow
+    cdef object __weakref__
 
     cdef int feed(self, int number, object value) except -1
     # Runs until nothing is ready. True: the step is over, or every wanted fetch is there.

@@ -749,8 +749,10 @@ cdef void deliver_port(Execution e, int32_t number, Iteration* into, hr_tensor* 
     if port.n_fetches and into == state.root_iteration:
         for i in range(port.n_fetches):
             fetch = e.plan.fetches[port.first_fetch + i]
-            state.fetch_state[fetch] = 2 if dead else 1
+            # Not one conditional expression: Cython 3.3 makes a dangling reference of that.
+            state.fetch_state[fetch] = 2
             if not dead:
+                state.fetch_state[fetch] = 1
                 state.fetched[fetch] = value[0]
                 buffer_retain(value.owner)
 

@@ -9,7 +9,8 @@ def explain_tape_step(step: Any) -> str:
     """Program, specialisations, memory and kernels of a step that is one tape."""
     if step.runner is None:
         return "program: nothing to run; every fetch is fed"
-    lines = [f"program: {len(step.runner.program.describe()['nodes'])} nodes in one segment, runs on the tape"]
+    count = len(step.runner.program.describe()["nodes"])
+    lines = [f"program: {count} nodes in one segment, runs on the tape"]
     lines += explain_specialisations(step.runner)
     return "\n".join(lines)
 

@@ -114,3 +114,11 @@ cdef object describe_kernels(bytes op):
         found.append(f"{rows.at(i).library.decode()} on {kernel.device_type.decode()} "
                      f"for {constraint}")
     return "there is: " + "; ".join(found)
+
+
+def has_kernels(op: str) -> bool:
+    """Whether any installed library has a kernel for an op, whatever the device and the types."""
+    load_kernels()
+    cdef string name = op.encode()
+    cdef const vector[KernelRow]* rows = table.rows(name)
+    return rows != NULL and rows.size() > 0

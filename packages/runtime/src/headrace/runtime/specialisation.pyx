@@ -273,6 +273,8 @@ cdef int prepare_node(Draft draft, Step* step, uint64_t private_bits) except -1:
             step.writes = is_stateful(node)
             if kernel.flags & OWN_MEMORY:
                 step.writes = False
+    if node.info != NULL and node.info.shape_only:
+        known = True     # Shape and its like: complete shapes are all they need
     for i in range(step.n_outputs):
         outputs.push_back(&draft.tensors[draft.arguments[step.first_output + i]])
     memset(&request, 0, sizeof(hr_request))
@@ -414,6 +416,7 @@ cdef int plan_storage(Draft draft, Segments segments, Segment segment, bint copy
     cdef size_t n
     cdef vector[int32_t] storage_of     # root -> lifetime
     cdef vector[Lifetime] lifetimes
+    drop_unused(draft, segments, segment)
     for i in range(<int>draft.steps.size()):
         step = &draft.steps[i]
         if step.elided:
@@ -453,6 +456,29 @@ cdef int plan_storage(Draft draft, Segments segments, Segment segment, bint copy
         if step.elided:
             step.workspace = -1
     return plan_leaving(draft, segments, segment)
+
+
+cdef void drop_unused(Draft draft, Segments segments, Segment segment) noexcept:
+    """Elides what nobody reads any more, such as a value of which only the shape was asked."""
+    cdef vector[uint8_t] used
+    cdef int i, j
+    cdef bint needed
+    cdef Step* step
+    used.assign(draft.tensors.size(), 0)
+    for i in range(segment.n_leaving):
+        used[draft.local_of[segments.leaving[segment.first_leaving + i]]] = 1
+    for i in range(<int>draft.steps.size() - 1, -1, -1):
+        step = &draft.steps[i]
+        if step.elided:
+            continue
+        needed = step.writes or (is_stateful(step.node) and not step.kernel.flags & OWN_MEMORY)
+        for j in range(step.n_outputs):
+            needed = needed or used[draft.arguments[step.first_output + j]]
+        if not needed:
+            step.elided = True
+            continue
+        for j in range(step.n_inputs):
+            used[draft.arguments[step.first_input + j]] = 1
 
 
 cdef int add_lifetime(vector[Lifetime]& lifetimes, int64_t bytes, int first, int last) except -1:

@@ -1,0 +1,184 @@
+"""Rows and elements by index, from tensors and from resource variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph.constant_value import constant_value
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.indexed_slices import IndexedSlices
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import gradient
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.scopes import colocate_with, name_scope
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Slices of params along an axis, by index.
+
+    Args:
+      params: [...] any dtype, or a variable; indices: [...] int32 or int64.
+      axis: of params, 0 by default; batch_dims: leading dimensions that both share.
+    Returns: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
+    """
+    axis = batch_dims if axis is None else axis
+    read = getattr(params, "sparse_read", None)
+    if read is not None and batch_dims == 0 and _is_zero(axis):
+        return read(indices, name=name)
+    return op("GatherV2", params, indices, axis, batch_dims=batch_dims, name=name)
+
+
+def _is_zero(axis: Any) -> bool:
+    value = constant_value(axis) if isinstance(axis, Tensor) else axis
+    return value is not None and int(value) == 0
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """Elements or slices of params whose leading coordinates are the last dimension of indices."""
+    if batch_dims:
+        raise ValueError("gather_nd: batch_dims other than 0 is not built; use gather")
+    return op("GatherNd", params, indices, name=name)
+
+
+def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+    """As gather, within each of the leading dimensions of indices but its last."""
+    indices = convert_to_tensor(indices, name="indices")
+    rank = indices.get_shape().ndims
+    if rank is None:
+        raise ValueError("batch_gather: the rank of indices must be known")
+    return gather(params, indices, batch_dims=rank - 1, axis=rank - 1, name=name)
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """The slices of tensor where the mask holds.
+
+    Args:
+      tensor: [...]; mask: bool of known rank, its shape that of tensor from `axis` on.
+    """
+    with name_scope(name):
+        tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
+        rank = mask.get_shape().ndims
+        if rank is None or rank == 0:
+            raise ValueError("boolean_mask: the mask's rank must be known and above 0")
+        start = axis or 0
+        shape = op("Shape", tensor)
+        lead = op("Slice", shape, [0], [start])
+        masked = op("Prod", op("Slice", shape, [start], [rank]), [0], keep_dims=True)
+        rest = op("Slice", shape, [start + rank], [-1])
+        flat = op("Reshape", tensor, op("ConcatV2", [lead, masked, rest], 0))
+        places = op("Squeeze", op("Where", op("Reshape", mask, [-1])), squeeze_dims=[1])
+        return op("GatherV2", flat, places, start)
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+def _rows_of(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlices:
+    """The gradient of a gather of rows: slices, one for each index."""
+    with colocate_with(params):
+        shape = op("Shape", params, out_type="int64")
+    count = op("Reshape", op("Size", indices), [1])
+    row = op("StridedSlice", op("Cast", shape, DstT="int32"), [1], [0], [1], end_mask=1)
+    values = op("Reshape", convert_to_tensor(grad), op("ConcatV2", [count, row], 0))
+    return IndexedSlices(values, op("Reshape", indices, [-1]), op("Cast", shape, DstT="int32"))
+
+
+@gradient("Gather")
+def _gather_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    return [_rows_of(node.inputs[0], node.inputs[1], grad), None]
+
+
+@gradient("GatherV2")
+def _gather_v2_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    params, indices, axis = node.inputs
+    batch_dims = int(node.get_attr("batch_dims"))
+    number = constant_value(axis)
+    if number is not None and int(number) == 0 and batch_dims == 0:
+        return [_rows_of(params, indices, grad), None, None]
+    if number is None or params.get_shape().ndims is None or indices.get_shape().ndims is None:
+        raise LookupError(
+            f"GatherV2 '{node.name}': its gradient needs a known axis and known ranks"
+        )
+    rank: Any = params.get_shape().ndims
+    axis_number = int(number) % rank
+    index_rank: Any = indices.get_shape().ndims
+    batch_dims %= max(index_rank, 1)
+    return [_scattered_back(params, indices, grad, axis_number, batch_dims), None, None]
+
+
+def _scattered_back(
+    params: Tensor, indices: Tensor, grad: Tensor, axis: int, batch_dims: int
+) -> Tensor:
+    """Sums the slices back into place: axis first, one segment per batch and index."""
+    rank: Any = params.get_shape().ndims
+    index_rank: Any = indices.get_shape().ndims
+    inner = index_rank - batch_dims
+    shape = op("Shape", params)
+    # grad: batch, outer, index, rest -> batch, index, outer, rest
+    batch = list(range(batch_dims))
+    outer = list(range(batch_dims, axis))
+    index = list(range(axis, axis + inner))
+    rest = list(range(axis + inner, rank + inner - 1))
+    turned = op("Transpose", grad, np.array(batch + index + outer + rest, np.int32))
+    size = op("GatherV2", shape, axis, 0)
+    batches = op("Prod", op("Slice", shape, [0], [batch_dims]), [0])
+    flat_index = op("Reshape", indices, op("Pack", [batches, -1]))
+    offsets = op("ExpandDims", op("Range", 0, batches * size, size) if batch_dims else [0], -1)
+    if indices.dtype.base_dtype.name != "int32":
+        offsets = op("Cast", offsets, DstT=indices.dtype.base_dtype)
+    places = op("Reshape", flat_index + offsets, [-1])
+    others = op(
+        "ConcatV2",
+        [
+            op("Slice", shape, [batch_dims], [axis - batch_dims]),
+            op("Slice", shape, [axis + 1], [-1]),
+        ],
+        0,
+    )
+    values = op(
+        "Reshape", turned, op("ConcatV2", [op("Reshape", op("Size", places), [1]), others], 0)
+    )
+    summed = op("UnsortedSegmentSum", values, places, batches * size)
+    front = op(
+        "ConcatV2", [op("Slice", shape, [0], [batch_dims]), op("Reshape", size, [1]), others], 0
+    )
+    back = batch + [i + 1 for i in outer] + [batch_dims] + list(range(axis + 1, rank))
+    return op("Transpose", op("Reshape", summed, front), np.array(back, np.int32))
+
+
+@gradient("GatherNd")
+def _gather_nd_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    params, indices = node.inputs
+    shape = op("Shape", params, out_type=indices.dtype.base_dtype)
+    if indices.get_shape().ndims == 2 and indices.get_shape().as_list()[-1] == 1:
+        squeezed = op("Squeeze", indices, squeeze_dims=[-1])
+        return [IndexedSlices(grad, squeezed, op("Cast", shape, DstT="int32")), None]
+    return [op("ScatterNd", indices, grad, shape), None]
+
+
+@gradient("ResourceGather")
+def _resource_gather_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    handle, indices = node.inputs
+    shape = op("VariableShape", handle)
+    count = op("Reshape", op("Size", indices), [1])
+    row = op("StridedSlice", shape, [1], [0], [1], end_mask=1)
+    values = op("Reshape", convert_to_tensor(grad), op("ConcatV2", [count, row], 0))
+    return [IndexedSlices(values, op("Reshape", indices, [-1]), shape), None]
+
+
+@gradient("ResourceGatherNd")
+def _resource_gather_nd_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    handle, indices = node.inputs
+    shape = op("VariableShape", handle, out_type=indices.dtype.base_dtype)
+    return [op("ScatterNd", indices, grad, shape), None]

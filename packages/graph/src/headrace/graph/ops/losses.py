@@ -1,0 +1,209 @@
+"""Losses over logits and labels, element by element or row by row (hr.nn); hr.losses sums them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.conversion import constant, convert_to_tensor
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import gradient, no_gradient
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.scopes import name_scope
+
+
+def _named_only(sentinel: Any, function: str) -> None:
+    if sentinel is not None:
+        raise ValueError(
+            f"Only call `{function}` with named arguments (labels=..., logits=..., ...)"
+        )
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any,
+    logits: Any,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> Tensor:
+    """The cross entropy of labels and softmax(logits); gradients flow to both.
+
+    Args:
+      labels, logits: [..., classes]; each row of labels sums to 1; axis: of the classes.
+    Returns: [...].
+    """
+    axis = -1 if (axis is None and dim is None) else (axis if dim is None else dim)
+    with name_scope(name or "softmax_cross_entropy_with_logits") as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, name="labels", dtype=logits.dtype.base_dtype)
+        rank = logits.get_shape().ndims
+        if rank == 2 and axis in (-1, 1):
+            return op("SoftmaxCrossEntropyWithLogits", logits, labels, name=scope)[0]
+        if rank is None or not -rank <= axis < rank:
+            raise ValueError(f"axis {axis} does not fit logits of shape {logits.get_shape()}")
+        if axis % rank != rank - 1:
+            order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+            logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)
+        shape = op("Shape", logits)
+        width = op("StridedSlice", shape, [-1], [0], [1], shrink_axis_mask=1)
+        flat = op("Pack", [-1, width])
+        cost = op(
+            "SoftmaxCrossEntropyWithLogits",
+            op("Reshape", logits, flat),
+            op("Reshape", labels, flat),
+        )[0]
+        outer = op("StridedSlice", shape, [0], [-1], [1], begin_mask=1)
+        made = op("Reshape", cost, outer)
+        dims = logits._shape  # noqa: SLF001
+        if dims is not None:
+            made.set_shape(dims[:-1])
+        return made
+
+
+def softmax_cross_entropy_with_logits(
+    _sentinel: Any = None,
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Tensor:
+    """As the _v2, but labels count as constants."""
+    _named_only(_sentinel, "softmax_cross_entropy_with_logits")
+    labels = op("StopGradient", convert_to_tensor(labels, name="labels"))
+    return softmax_cross_entropy_with_logits_v2(
+        labels, logits, axis=dim if axis is None else axis, name=name
+    )
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """The cross entropy of class numbers and softmax(logits).
+
+    Args:
+      labels: [...] int32 or int64 in [0, classes); logits: [..., classes].
+    Returns: [...], of logits' dtype.
+    Raises: ValueError where the ranks do not fit.
+    """
+    _named_only(_sentinel, "sparse_softmax_cross_entropy_with_logits")
+    with name_scope(name or "SparseSoftmaxCrossEntropyWithLogits") as scope:
+        labels = convert_to_tensor(labels)
+        logits = convert_to_tensor(logits)
+        rank, label_rank = logits.get_shape().ndims, labels.get_shape().ndims
+        if rank is not None and label_rank is not None and label_rank != rank - 1:
+            raise ValueError(
+                f"Rank mismatch: Rank of labels (received {label_rank}) should equal rank of "
+                f"logits minus 1 (received {rank})."
+            )
+        if rank == 2:
+            return op("SparseSoftmaxCrossEntropyWithLogits", logits, labels, name=scope)[0]
+        shape = op("Shape", labels)
+        width = op("StridedSlice", op("Shape", logits), [-1], [0], [1], shrink_axis_mask=1)
+        cost = op(
+            "SparseSoftmaxCrossEntropyWithLogits",
+            op("Reshape", logits, op("Pack", [-1, width])),
+            op("Reshape", labels, [-1]),
+        )[0]
+        made = op("Reshape", cost, shape)
+        made.set_shape(labels.get_shape())
+        return made
+
+
+def sigmoid_cross_entropy_with_logits(
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """max(x, 0) - x * z + log(1 + exp(-|x|)), for logits x and labels z in [0, 1]."""
+    _named_only(_sentinel, "sigmoid_cross_entropy_with_logits")
+    with name_scope(name or "logistic_loss") as scope:
+        x = convert_to_tensor(logits, name="logits")
+        z = convert_to_tensor(labels, name="labels", dtype=x.dtype.base_dtype)
+        if not x.get_shape().is_compatible_with(z.get_shape()):
+            raise ValueError(
+                f"logits and labels must have the same shape ({x.get_shape()} vs {z.get_shape()})"
+            )
+        zero = op("ZerosLike", x)
+        positive = op("GreaterEqual", x, zero)
+        above = op("Select", positive, x, zero)
+        size = op("Select", positive, -x, x)
+        return op("AddV2", above - x * z, op("Log1p", op("Exp", size)), name=scope)
+
+
+def weighted_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
+) -> Tensor:
+    """sigmoid_cross_entropy_with_logits with positive labels weighted by pos_weight."""
+    with name_scope(name or "logistic_loss"):
+        x = convert_to_tensor(logits, name="logits")
+        z = convert_to_tensor(targets if labels is None else labels, dtype=x.dtype.base_dtype)
+        one = constant(1.0, dtype=x.dtype.base_dtype)
+        weight = one + (pos_weight - one) * z
+        return (one - z) * x + weight * (op("Log1p", op("Exp", -op("Abs", x))) + op("Relu", -x))
+
+
+def log_poisson_loss(
+    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+) -> Tensor:
+    """exp(c) - z * c for c = log_input and counts z; the full loss adds Stirling's log(z!)."""
+    with name_scope(name or "log_poisson_loss"):
+        c = convert_to_tensor(log_input)
+        z = convert_to_tensor(targets, dtype=c.dtype.base_dtype)
+        made = op("Exp", c) - c * z
+        if compute_full_loss:
+            half, two_pi = (constant(v, dtype=z.dtype.base_dtype) for v in (0.5, 6.283185307179586))
+            stirling = z * op("Log", z) - z + half * op("Log", two_pi * z)
+            inside = op(
+                "LogicalAnd",
+                op("GreaterEqual", z, op("ZerosLike", z)),
+                op("LessEqual", z, op("OnesLike", z)),
+            )
+            made = made + op("SelectV2", inside, op("ZerosLike", z), stirling)
+        return made
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of squares."""
+    return op("L2Loss", t, name=name)
+
+
+def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+    """Whether each target class is among the k greatest predictions of its row."""
+    return op("InTopKV2", predictions, targets, k, name=name)
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+@gradient("SoftmaxCrossEntropyWithLogits")
+def _softmax_xent_gradient(node: Operation, grad: Tensor, backprop: Any) -> list[Tensor]:
+    """The op's second output is the slope; log_softmax is for labels and second derivatives."""
+    logits = node.inputs[0]
+    column = op("ExpandDims", grad, -1)
+    made = column * node.outputs[1]
+    if backprop is not None and backprop.op.type != "ZerosLike":
+        softmax = op("Softmax", logits)
+        total = op("Sum", backprop * softmax, [-1], keep_dims=True)
+        made = made + (backprop - total) * softmax
+    return [made, column * -op("LogSoftmax", logits)]
+
+
+@gradient("SparseSoftmaxCrossEntropyWithLogits")
+def _sparse_xent_gradient(node: Operation, grad: Tensor, backprop: Any) -> list[Any]:
+    made = op("ExpandDims", grad, -1) * node.outputs[1]
+    if backprop is not None and backprop.op.type != "ZerosLike":
+        softmax = op("Softmax", node.inputs[0])
+        total = op("Sum", backprop * softmax, [-1], keep_dims=True)
+        made = made + (backprop - total) * softmax
+    return [made, None]
+
+
+@gradient("L2Loss")
+def _l2_loss_gradient(node: Operation, grad: Tensor) -> Tensor:
+    return node.inputs[0] * grad
+
+
+for _op_type in ("InTopK", "InTopKV2"):
+    no_gradient(_op_type, "its output is a truth value")

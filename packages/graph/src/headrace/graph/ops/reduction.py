@@ -1,0 +1,383 @@
+"""Sums, means, extremes and scans along dimensions; counts and the largest elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.constant_value import constant_value
+from headrace.graph.conversion import constant, convert_to_tensor
+from headrace.graph.indexed_slices import IndexedSlices, SparseTensor
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import gradient, no_gradient
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.scopes import name_scope
+
+
+def _axes(x: Any, axis: Any) -> Any:
+    """The axes to reduce: all of them where none are named."""
+    if axis is not None:
+        return axis
+    if isinstance(x, SparseTensor | IndexedSlices):
+        x = convert_to_tensor(x)
+    rank = x.get_shape().ndims
+    if rank is not None:
+        return constant(list(range(rank)), dtype="int32", name="Const")
+    return op("Range", 0, op("Rank", x), 1)
+
+
+def _one_of(new: Any, old: Any, new_name: str, old_name: str) -> Any:
+    if old is None:
+        return new
+    if new is not None:
+        raise ValueError(f"give {new_name} or {old_name}, not both")
+    return old
+
+
+def _reduction(op_type: str, says: str) -> Any:
+    def function(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
+        keep = bool(_one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        return op(op_type, x, _axes(x, axis), keep_dims=keep, name=name or op_type)
+
+    function.__doc__ = (
+        f"{says} along axes.\n\n    Args:\n      input_tensor: [...].\n"
+        "      axis: int or list of ints, negative ones from the end; None: all.\n"
+        "      keepdims: keep the reduced dimensions, with size 1.\n    Returns: [...] of "
+        "the dtype of input_tensor.\n    "
+    )
+    return function
+
+
+reduce_sum = _reduction("Sum", "The sum")
+reduce_mean = _reduction("Mean", "The arithmetic mean")
+reduce_prod = _reduction("Prod", "The product")
+reduce_max = _reduction("Max", "The greatest element")
+reduce_min = _reduction("Min", "The least element")
+reduce_all = _reduction("All", "Whether all are true")
+reduce_any = _reduction("Any", "Whether any is true")
+reduce_euclidean_norm = _reduction("EuclideanNorm", "The square root of the sum of squares")
+
+
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """log(sum(exp(x))) along axes, without overflow."""
+    axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
+    keep = bool(_one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
+    with name_scope(name or "ReduceLogSumExp"):
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        axes = _axes(x, axis)
+        top = op("StopGradient", _finite_or_zero(op("Max", x, axes, keep_dims=True)))
+        total = op("Log", op("Sum", op("Exp", x - top), axes, keep_dims=True)) + top
+        return total if keep else op("Reshape", total, op("Shape", op("Sum", x, axes)))
+
+
+def _finite_or_zero(x: Tensor) -> Tensor:
+    return op("SelectV2", op("IsFinite", x), x, op("ZerosLike", x))
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The mean squared distance from the mean, along axes."""
+    with name_scope(name or "reduce_variance"):
+        x = convert_to_tensor(input_tensor)
+        centred = x - reduce_mean(x, axis=axis, keepdims=True)
+        return reduce_mean(op("Square", centred), axis=axis, keepdims=keepdims)
+
+
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The square root of reduce_variance."""
+    with name_scope(name or "reduce_std"):
+        return op("Sqrt", reduce_variance(input_tensor, axis=axis, keepdims=keepdims))
+
+
+def count_nonzero(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = "int64",
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """How many elements are not zero, along axes."""
+    axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
+    keep = _one_of(keepdims, keep_dims, "keepdims", "keep_dims")
+    with name_scope(name or "count_nonzero"):
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        some = op("NotEqual", x, op("ZerosLike", x))
+        counted = reduce_sum(op("Cast", some, DstT="int64"), axis=axis, keepdims=keep)
+        wanted = as_dtype(dtype)
+        return counted if wanted.name == "int64" else op("Cast", counted, DstT=wanted)
+
+
+def argmax(
+    input: Any,  # noqa: A002 - TF's name
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = "int64",
+) -> Tensor:
+    """The index of the greatest element along an axis (the first of equal ones)."""
+    axis = _one_of(axis, dimension, "axis", "dimension")
+    return op(
+        "ArgMax", input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name
+    )
+
+
+def argmin(
+    input: Any,  # noqa: A002 - TF's name
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = "int64",
+) -> Tensor:
+    """The index of the least element along an axis (the first of equal ones)."""
+    axis = _one_of(axis, dimension, "axis", "dimension")
+    return op(
+        "ArgMin", input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name
+    )
+
+
+arg_max = argmax
+arg_min = argmin
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running sums along an axis; exclusive: before each element; reverse: from the end."""
+    return op("Cumsum", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running products along an axis; exclusive: before each element; reverse: from the end."""
+    return op("Cumprod", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """How often each non-negative integer occurs (or the sum of its weights)."""
+    with name_scope(name or "bincount"):
+        arr = convert_to_tensor(arr, name="arr", dtype="int32")
+        some = op("Cast", op("Greater", op("Size", arr), 0), DstT="int32")
+        size = some * (reduce_max(arr) + 1)
+        if minlength is not None:
+            size = op("Maximum", size, minlength)
+        if maxlength is not None:
+            size = op("Minimum", size, maxlength)
+        if weights is None:
+            weights = constant([], dtype=as_dtype(dtype))
+        return op("Bincount", arr, size, weights)
+
+
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = "int32", name: str | None = None
+) -> Tensor:
+    """How many values fall into each of nbins equal bins of a range; the outermost are open."""
+    return op("HistogramFixedWidth", values, value_range, nbins, dtype=as_dtype(dtype), name=name)
+
+
+def top_k(
+    input: Any,  # noqa: A002 - TF's name
+    k: Any = 1,
+    sorted: bool = True,  # noqa: A002 - TF's name
+    name: str | None = None,
+) -> Any:
+    """The k greatest elements of each row, and their indices in it."""
+    return op("TopKV2", input, k, sorted=sorted, name=name)
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+def kept_shape(node: Operation) -> Tensor:
+    """The shape of a reduction's result with the reduced dimensions kept, as a tensor."""
+    x, axes = node.inputs[0], node.inputs[1]
+    dims = x._shape  # noqa: SLF001
+    value = constant_value(axes)
+    if dims is not None and None not in dims and value is not None:
+        reduced = {int(a) % max(len(dims), 1) for a in value.reshape(-1)}
+        kept = [1 if i in reduced else d for i, d in enumerate(dims)]
+        return constant(kept, dtype="int32")
+    # Only the shape of this is asked, so nothing is summed.
+    return op("Shape", op("Sum", x, axes, keep_dims=True))
+
+
+def _spread(node: Operation, grad: Tensor) -> Tensor:
+    """The gradient of a reduction's result, broadcast to its input's shape."""
+    return op("BroadcastTo", op("Reshape", grad, kept_shape(node)), op("Shape", node.inputs[0]))
+
+
+@gradient("Sum")
+def _sum_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    return [_spread(node, grad), None]
+
+
+@gradient("Mean")
+def _mean_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, y = node.inputs[0], node.outputs[0]
+    dtype = grad.dtype.base_dtype
+    dims_x, dims_y = x._shape, y._shape  # noqa: SLF001
+    if dims_x is not None and dims_y is not None and None not in dims_x and None not in dims_y:
+        size_x, size_y = _product(dims_x), _product(dims_y)
+        factor: Any = constant(size_y / size_x if size_x else 0.0, dtype=dtype)
+        return [_spread(node, grad) * factor, None]
+    count = op("Cast", op("Size", x), DstT=dtype) / op("Cast", op("Size", y), DstT=dtype)
+    return [_spread(node, grad) / count, None]
+
+
+def _product(dims: Any) -> int:
+    total = 1
+    for dim in dims:
+        total *= dim
+    return total
+
+
+def _extreme_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    """Equal extremes share the gradient."""
+    x, axes = node.inputs[:2]
+    shape = kept_shape(node)
+    y = op("Reshape", node.outputs[0], shape)
+    grad = op("Reshape", grad, shape)
+    chosen = op("Cast", op("Equal", y, x), DstT=grad.dtype.base_dtype)
+    number = op("Reshape", op("Sum", chosen, axes), shape)
+    return [chosen / number * grad, None]
+
+
+gradient("Max")(_extreme_gradient)
+gradient("Min")(_extreme_gradient)
+
+
+@gradient("Prod")
+def _prod_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    """Products of all the others, by running products from both ends: right with zeros too."""
+    x, axes = node.inputs[:2]
+    axes = op("Reshape", axes, [-1])
+    if axes.dtype.base_dtype.name != "int32":
+        axes = op("Cast", axes, DstT="int32")
+    spread = _spread(node, grad)
+    rank = op("Rank", x)
+    axes = op("FloorMod", axes, rank)
+    others = op("ListDiff", op("Range", 0, rank, 1), axes)[0]
+    permutation = op("ConcatV2", [axes, others], 0)
+    shape = op("Shape", x)
+    reduced = op("Prod", op("GatherV2", shape, axes, 0), [0])
+    rest = op("Prod", op("GatherV2", shape, others, 0), [0])
+    turned = op("Transpose", x, permutation)
+    turned_shape = op("Shape", turned)
+    rows = op("Reshape", turned, op("Pack", [reduced, rest]))
+    product = cumprod(rows, axis=0, exclusive=True) * cumprod(
+        rows, axis=0, exclusive=True, reverse=True
+    )
+    back = op(
+        "Transpose",
+        op("Reshape", op("Conj", product) if x.dtype.is_complex else product, turned_shape),
+        op("InvertPermutation", permutation),
+    )
+    return [op("Reshape", spread * back, shape), None]
+
+
+@gradient("EuclideanNorm")
+def _norm_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x = node.inputs[0]
+    shape = kept_shape(node)
+    y = op("Reshape", node.outputs[0], shape)
+    return [op("DivNoNan", x, y) * op("Reshape", grad, shape), None]
+
+
+@gradient("Cumsum")
+def _cumsum_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    made = cumsum(grad, node.inputs[1], node.get_attr("exclusive"), not node.get_attr("reverse"))
+    return [made, None]
+
+
+@gradient("Cumprod")
+def _cumprod_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, axis = node.inputs
+    exclusive, reverse = node.get_attr("exclusive"), node.get_attr("reverse")
+    product = cumprod(x, axis, exclusive, reverse)
+    return [cumsum(product * grad, axis, exclusive, not reverse) / x, None]
+
+
+@gradient("CumulativeLogsumexp")
+def _cumulative_logsumexp_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, axis = node.inputs
+    y = node.outputs[0]
+    exclusive, reverse = node.get_attr("exclusive"), node.get_attr("reverse")
+    low = constant(grad.dtype.min, dtype=grad.dtype.base_dtype)
+
+    def part(wanted: Tensor, value: Tensor) -> Tensor:
+        logs = op(
+            "SelectV2", wanted, op("Log", op("SelectV2", wanted, value, op("OnesLike", value))), low
+        )
+        total = op("CumulativeLogsumexp", logs - y, axis, exclusive=exclusive, reverse=not reverse)
+        return op("Exp", total + x)
+
+    zero = op("ZerosLike", grad)
+    return [part(op("Greater", grad, zero), grad) - part(op("Less", grad, zero), -grad), None]
+
+
+def _top_k_gradient(node: Operation, grad: Tensor, _: Any) -> list[Any]:
+    """Scatters the gradients of the values back to where they were."""
+    x, indices = node.inputs[0], node.outputs[1]
+    shape = op("Shape", x, out_type="int64")
+    width = op("GatherV2", shape, op("Size", shape) - 1, 0)
+    k = op("GatherV2", op("Shape", indices, out_type="int64"), op("Rank", indices) - 1, 0)
+    flat = op("Reshape", op("Cast", indices, DstT="int64"), op("Pack", [-1, k]))
+    rows = op("GatherV2", op("Shape", flat, out_type="int64"), 0, 0)
+    starts = op("ExpandDims", op("Range", constant(0, dtype="int64"), rows * width, width), -1)
+    places = op("Reshape", flat + starts, [-1])
+    total = op("Prod", shape, [0])
+    made = op(
+        "ScatterNd",
+        op("ExpandDims", places, -1),
+        op("Reshape", grad, [-1]),
+        op("Reshape", total, [1]),
+    )
+    return [op("Reshape", made, shape), *([None] * (len(node.inputs) - 1))]
+
+
+gradient("TopK")(_top_k_gradient)
+gradient("TopKV2")(_top_k_gradient)
+
+
+@gradient("NthElement")
+def _nth_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, y = node.inputs[0], op("ExpandDims", node.outputs[0], -1)
+    chosen = op("Cast", op("Equal", y, x), DstT=grad.dtype.base_dtype)
+    number = op("Sum", chosen, [-1], keep_dims=True)
+    return [chosen / number * op("ExpandDims", grad, -1), None]
+
+
+for _op_type in ("ArgMax", "ArgMin"):
+    no_gradient(_op_type, "its output is an index")
+for _op_type in ("All", "Any"):
+    no_gradient(_op_type, "its output is a truth value")
+for _op_type in ("Bincount", "DenseBincount", "HistogramFixedWidth"):
+    no_gradient(_op_type, "its output is a count")

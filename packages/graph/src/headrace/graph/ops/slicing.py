@@ -1,0 +1,100 @@
+"""Parts of tensors by position: slices with and without strides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import gradient, no_gradient
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.scopes import name_scope
+
+_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:  # noqa: A001
+    """size[i] elements from begin[i] on along dimension i; size -1: all that are left."""
+    return op("Slice", input_, begin, size, name=name)
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Python's slices by numbers: begin, end and stride for each dimension.
+
+    Args:
+      *_mask: bits by position: begin or end not given; an ellipsis; a new axis; one element whose
+        dimension goes.
+    """
+    if strides is None:
+        strides = op("OnesLike", convert_to_tensor(begin))
+    return op(
+        "StridedSlice",
+        input_,
+        begin,
+        end,
+        strides,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
+
+
+@gradient("Slice")
+def _slice_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    """Pads the gradient with zeros up to the input's shape."""
+    x, begin = node.inputs[:2]
+    with name_scope("pad"):
+        index = begin.dtype.base_dtype
+        shape = op("Shape", x, out_type=index)
+        after = shape - op("Shape", node.outputs[0], out_type=index) - begin
+        return [op("Pad", grad, op("Pack", [begin, after], axis=1)), None, None]
+
+
+@gradient("StridedSlice")
+def _strided_slice_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, begin, end, strides = node.inputs
+    index = begin.dtype.base_dtype
+    if index.name not in ("int32", "int64"):
+        begin, end, strides = (op("Cast", t, DstT="int32") for t in (begin, end, strides))
+        index = begin.dtype.base_dtype
+    masks = {mask: node.get_attr(mask) for mask in _MASKS}
+    made = op(
+        "StridedSliceGrad", op("Shape", x, out_type=index), begin, end, strides, grad, **masks
+    )
+    return [made, None, None, None]
+
+
+@gradient("StridedSliceGrad")
+def _strided_slice_grad_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    _, begin, end, strides, _ = node.inputs
+    masks = {mask: node.get_attr(mask) for mask in _MASKS}
+    return [None, None, None, None, op("StridedSlice", grad, begin, end, strides, **masks)]
+
+
+@gradient("TensorStridedSliceUpdate")
+def _update_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    _, begin, end, strides, value = node.inputs
+    masks = {mask: node.get_attr(mask) for mask in _MASKS}
+    rest = op(
+        "TensorStridedSliceUpdate", grad, begin, end, strides, op("ZerosLike", value), **masks
+    )
+    return [rest, None, None, None, op("StridedSlice", grad, begin, end, strides, **masks)]
+
+
+for _op_type in ("StridedSliceAssign", "ResourceStridedSliceAssign"):
+    no_gradient(_op_type, "it changes a variable")

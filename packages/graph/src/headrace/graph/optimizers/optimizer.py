@@ -1,0 +1,295 @@
+"""What all optimizers share: gradients, slots, and one update operation per variable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import resource
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.gradients import gradients
+from headrace.graph.graph import get_default_graph
+from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.indexed_slices import IndexedSlices
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.ops.control_flow import group, no_op
+from headrace.graph.scopes import colocate_with, control_dependencies, init_scope, name_scope
+from headrace.graph.variables import Variable, trainable_variables
+
+
+class Optimizer:
+    """The base of the optimizers.
+
+    A subclass names the op that updates a variable (`_update_op`, such as "ApplyAdam"; the
+    Resource and Sparse forms follow from it), makes its slots in `_create_slots`, and gives the
+    op's inputs in `_arguments`.
+    """
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    _update_op = ""
+    _slot_names: tuple[str, ...] = ()
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Any, Any]] = {}
+        self._non_slots: dict[tuple[str, Any], Any] = {}
+
+    def get_name(self) -> str:
+        """The name under which slots and updates are made."""
+        return self._name
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Operation:
+        """Adds operations that change variables to make loss smaller.
+
+        Args:
+          loss: a scalar; global_step: a variable to count up by one.
+          var_list: the variables to change; None: all trainable ones.
+        Returns: the operation to run for one step.
+        Raises: ValueError where no variable gets a gradient.
+        """
+        pairs = self.compute_gradients(
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
+        )
+        if all(grad is None for grad, _ in pairs):
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not "
+                f"support gradients, between variables {[v.name for _, v in pairs]} and loss "
+                f"{loss.name}."
+            )
+        return self.apply_gradients(pairs, global_step=global_step, name=name)
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Any]]:
+        """The first half of minimize: (gradient or None, variable) pairs."""
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise ValueError(
+                f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, not {gate_gradients}"
+            )
+        if callable(loss):
+            loss = loss()
+        loss = convert_to_tensor(loss)
+        if not (loss.dtype.is_floating or loss.dtype.is_complex):
+            raise ValueError(
+                f"Invalid type {loss.dtype.name} for {loss.name}, expected floating point"
+            )
+        variables = list(
+            trainable_variables()
+            if var_list is None
+            else var_list
+            if isinstance(var_list, list | tuple)
+            else [var_list]
+        )
+        if not variables:
+            raise ValueError("No variables to optimize.")
+        grads = gradients(
+            loss,
+            variables,
+            grad_ys=grad_loss,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            gate_gradients=gate_gradients == self.GATE_OP,
+        )
+        if gate_gradients == self.GATE_GRAPH:
+            from headrace.graph.ops.control_flow import tuple as tuple_op
+
+            grads = tuple_op(grads)
+        return list(zip(grads, variables, strict=True))
+
+    def apply_gradients(
+        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> Operation:
+        """The second half of minimize: applies gradients to variables.
+
+        Raises: ValueError where no pair has a gradient.
+        """
+        pairs = list(grads_and_vars)
+        if not pairs:
+            raise ValueError("No variables provided.")
+        given = [(grad, v) for grad, v in pairs if grad is not None]
+        if not given:
+            raise ValueError(
+                f"No gradients provided for any variable: {[v.name for _, v in pairs]}."
+            )
+        with init_scope():
+            self._create_slots([v for _, v in given])
+        with name_scope(name or self._name) as scope:
+            self._prepare()
+            updates = []
+            for grad, variable in given:
+                with name_scope(f"update_{variable.op.name}"), colocate_with(variable.op):
+                    updates.append(self._update(grad, variable))
+            if global_step is None:
+                train = self._finish(updates, scope)
+            else:
+                with control_dependencies([self._finish(updates, "update")]):
+                    with colocate_with(global_step.op):
+                        one = convert_to_tensor(1, dtype=global_step.dtype.base_dtype)
+                        train = global_step.assign_add(one, name=scope)
+                        train = getattr(train, "op", train)
+            collection = get_default_graph().get_collection_ref(GraphKeys.TRAIN_OP)
+            if train not in collection:
+                collection.append(train)
+            return train
+
+    # ---- slots ---------------------------------------------------------------------------------
+
+    def get_slot(self, var: Any, name: str) -> Any:
+        """The slot variable of that name for a variable; None where there is none."""
+        return self._slots.get(name, {}).get(_key(var))
+
+    def get_slot_names(self) -> list[str]:
+        """The names of the slots made so far, sorted."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Any]:
+        """All variables that the optimizer made, sorted by name."""
+        made = [v for slots in self._slots.values() for v in slots.values()]
+        made += self._non_slots.values()
+        return sorted(made, key=lambda v: v.name)
+
+    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+        return self._slot(var, slot_name, op_name, 0.0)
+
+    def _slot(self, var: Any, slot_name: str, op_name: str, value: float) -> Any:
+        """A variable of var's shape, filled with value, named var/op_name as TF names slots."""
+        slots = self._slots.setdefault(slot_name, {})
+        if _key(var) not in slots:
+            with name_scope(None), name_scope(f"{var.op.name}/"), colocate_with(var.op):
+                slots[_key(var)] = _slot_variable(var, op_name, value)
+        return slots[_key(var)]
+
+    def _shared(self, name: str, value: float, like: Any) -> Any:
+        """A scalar variable that belongs to no single variable, such as a power of beta."""
+        key = (name, like.graph)
+        if key not in self._non_slots:
+            with colocate_with(like.op):
+                self._non_slots[key] = Variable(
+                    value, name=name, trainable=False, use_resource=_is_resource(like)
+                )
+        return self._non_slots[key]
+
+    # ---- for subclasses ------------------------------------------------------------------------
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        """Makes the slots of each variable."""
+
+    def _prepare(self) -> None:
+        """Makes tensors of the hyper-parameters."""
+
+    def _arguments(self, var: Any, grad: Tensor, sparse: bool) -> list[Any]:
+        """The update op's inputs after the variable and its slots; indices stand after grad."""
+        raise NotImplementedError
+
+    def _attributes(self) -> dict[str, Any]:
+        """Attributes of the update op beside use_locking."""
+        return {}
+
+    def _finish(self, updates: list[Any], name: str) -> Operation:
+        return group(*updates, name=name) if updates else no_op(name=name)
+
+    # ---- one update ------------------------------------------------------------------------------
+
+    def _update(self, grad: Any, var: Any) -> Operation:
+        sparse = isinstance(grad, IndexedSlices)
+        if sparse:
+            grad = _unique_rows(grad)
+        return self._apply(var, grad.values if sparse else grad, grad.indices if sparse else None)
+
+    def _apply(self, var: Any, grad: Tensor, indices: Tensor | None) -> Operation:
+        slots = [self.get_slot(var, name) for name in self._slot_names]
+        dtype = var.dtype.base_dtype
+        arguments = []
+        for value in self._arguments(var, grad, indices is not None):
+            if (
+                isinstance(value, Tensor)
+                and value is not grad
+                and value.dtype.base_dtype is not dtype
+            ):
+                value = op("Cast", value, DstT=dtype)
+            arguments.append(value)
+        if indices is not None:
+            at = next(i for i, value in enumerate(arguments) if value is grad)
+            arguments.insert(at + 1, indices)
+        kind = ("Sparse" if indices is not None else "") + self._update_op
+        if _is_resource(var):
+            kind = "Resource" + kind
+            places = [v.handle for v in (var, *slots)]
+        else:
+            places = [_reference(v) for v in (var, *slots)]
+        made = op(kind, *places, *arguments, use_locking=self._use_locking, **self._attributes())
+        return made.op if isinstance(made, Tensor) else made
+
+
+def hyper(value: Any, name: str) -> Tensor:
+    """A hyper-parameter (a number, a tensor or a callable) as a tensor."""
+    return convert_to_tensor(value() if callable(value) else value, name=name)
+
+
+def _slot_variable(var: Any, op_name: str, value: float) -> Any:
+    """A variable of var's shape filled with a value, in the present name scope."""
+    shape, dtype = var.get_shape(), var.dtype.base_dtype
+    if shape.is_fully_defined():
+        dims = convert_to_tensor(shape.as_list(), dtype="int32")
+        initial = op("Fill", dims, constant_of(value, dtype))
+    else:
+        initial = op("ZerosLike", var.initialized_value()) + constant_of(value, dtype)
+    return Variable(
+        initial,
+        name=op_name,
+        trainable=False,
+        use_resource=_is_resource(var),
+        validate_shape=shape.is_fully_defined(),
+    )
+
+
+def constant_of(value: float, dtype: Any) -> Tensor:
+    """A scalar constant of that dtype."""
+    return convert_to_tensor(value, dtype=dtype)
+
+
+def _key(var: Any) -> Any:
+    return (var.graph, var.op.name)
+
+
+def _is_resource(var: Any) -> bool:
+    handle = getattr(var, "handle", None)
+    return isinstance(handle, Tensor) and handle.dtype.base_dtype is resource
+
+
+def _reference(var: Any) -> Tensor:
+    return var._ref() if hasattr(var, "_ref") else convert_to_tensor(var, as_ref=True)  # noqa: SLF001
+
+
+def _unique_rows(grad: IndexedSlices) -> IndexedSlices:
+    """The rows of slices with equal indices summed, so that each row is updated once."""
+    found = op("Unique", grad.indices)
+    values = op("UnsortedSegmentSum", grad.values, found[1], op("Size", found[0]))
+    return IndexedSlices(values, found[0], grad.dense_shape)
