@@ -42,6 +42,7 @@ class Case:
       exact: whether two right kernels give the same values (False for random ops).
       in_tensorflow: False where TensorFlow's CPU kernels refuse what ours do.
       undefined: outputs whose values mean nothing.
+      flat_outputs: outputs through which, by TensorFlow's rule, no gradient flows back.
     """
 
     op: str
@@ -52,6 +53,7 @@ class Case:
     exact: bool = True
     in_tensorflow: bool = True
     undefined: tuple[int, ...] = ()
+    flat_outputs: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -140,8 +142,11 @@ def positive(*shape: int) -> Spec:
     return _typed(make)
 
 
-def distinct(*shape: int) -> Spec:
-    """No two values alike or near, of type T: order is clear, and stays so under a small step."""
+def distinct(*shape: int, shift: float = 0.125) -> Spec:
+    """No two values alike or near, of type T: order is clear, and stays so under a small step.
+
+    Two tensors of different shifts between 0 and 0.25 share no value either.
+    """
 
     def make(rng: np.random.Generator, dtype: np.dtype) -> np.ndarray:
         count = int(np.prod(shape))
@@ -150,7 +155,17 @@ def distinct(*shape: int) -> Spec:
         order = rng.permutation(count) - (0 if dtype.kind in "ub" else count // 2)
         if dtype.kind in "iub":
             return order.astype(dtype).reshape(shape)
-        return (order * 0.25 + 0.125).astype(dtype).reshape(shape)
+        return (order * 0.25 + shift).astype(dtype).reshape(shape)
+
+    return _typed(make)
+
+
+def probabilities(*shape: int) -> Spec:
+    """Rows that sum to one, of type T."""
+
+    def make(rng: np.random.Generator, dtype: np.dtype) -> np.ndarray:
+        x = rng.uniform(0.1, 1, shape)
+        return (x / x.sum(axis=-1, keepdims=True)).astype(dtype)
 
     return _typed(make)
 

@@ -50,9 +50,7 @@ _POSITIVE += _unary(
 )
 _INNER = _unary("Tan Asin Acos Atan Atanh", -0.9, 0.9) + _unary("Erfinv", -0.9, 0.9, False)
 _INNER += _unary("Ndtri", 0.05, 0.95, specials=False) + _unary("Acosh", 1.1, 3)
-_STEPS = [
-    Case(op, (real(4, 9, low=-5, high=5),), smooth=False) for op in "Floor Ceil Rint Sign".split()
-]
+_STEPS = [Case(op, (real(4, 9, low=-5, high=5),)) for op in "Floor Ceil Rint Sign".split()]
 _STEPS += [
     Case(
         "Round",
@@ -61,6 +59,7 @@ _STEPS += [
         smooth=False,
         in_tensorflow=False,
     ),
+    Case("Round", (real(7, 3),), dtypes=_FLOATS),
     # Of integers too, says the catalogue; TensorFlow 2.21 makes zeros of them.
     Case("Round", (literal([0.5, 1.5, 2.5, -0.5, -1.5, 3.4999], T),), smooth=False, dtypes=_FLOATS),
     Case("Abs", (distinct(5, 7),)),
@@ -92,7 +91,13 @@ _NUMBERS = (
     "bool complex64 complex128"
 ).split()
 _CASTS = [
-    Case("Cast", (real(3, 7, low=0, high=50),), {"DstT": target}, dtypes=tuple(_NUMBERS))
+    Case(
+        "Cast",
+        (real(3, 7, low=0, high=50),),
+        {"DstT": target},
+        dtypes=tuple(_NUMBERS),
+        smooth=target == "float64",
+    )
     for target in _NUMBERS
 ]
 _CASTS += [
@@ -117,13 +122,21 @@ _CASTS += [
 ]
 _ARITHMETIC = _binary("AddV2 Add Sub Mul SquaredDifference")
 _ARITHMETIC += _binary("MulNoNan DivNoNan RealDiv", positive)
-_ARITHMETIC += _binary("Maximum Minimum", distinct)
+_ARITHMETIC += [
+    Case(op, (distinct(*a), distinct(*b, shift=0.0625)))
+    for op in ("Maximum", "Minimum")
+    for a, b in _PAIRS
+]
+_ARITHMETIC += [
+    Case(op, (special(40), special(40)), dtypes=("float32", "float64"), smooth=False)
+    for op in ("Maximum", "Minimum")
+]
 _ARITHMETIC += _binary("Xdivy Xlogy Xlog1py", positive)
 _ARITHMETIC += _binary("Pow", positive, specials=False)
 _ARITHMETIC += _binary("Atan2", positive)
 _ARITHMETIC += [
     # (a quotient that bfloat16 rounds up to a whole number is a matter of taste)
-    Case(op, (real(4, 9, low=-9, high=9), positive(9)), dtypes=_SURE, smooth=False)
+    Case(op, (real(4, 9, low=-9, high=9), positive(9)), dtypes=_SURE)
     for op in "FloorDiv FloorMod TruncateDiv TruncateMod Div Mod".split()
 ]
 _ARITHMETIC += [
@@ -136,7 +149,10 @@ _ARITHMETIC += [
     for op in "FloorDiv FloorMod TruncateDiv TruncateMod Div Mod".split()
 ]
 _ARITHMETIC += [
-    Case("NextAfter", (real(5, 4), real(4)), smooth=False),
+    Case(op, (literal([], "int32"), literal(0, "int32"))) for op in ("FloorMod", "FloorDiv")
+]
+_ARITHMETIC += [
+    Case("NextAfter", (real(5, 4), real(4))),
     Case(
         "Pow",
         (literal([2, 3, -2, 0, 1], T), literal([3, 0, 3, 0, 9], T)),
@@ -173,9 +189,9 @@ _SPECIAL = [
     Case("Igamma", (positive(4, 5), positive(5))),
     Case("Igammac", (positive(4, 5), positive(5))),
     Case("IgammaGradA", (positive(4, 5), positive(5)), smooth=False),
-    Case("Zeta", (real(4, 5, low=1.5, high=4), positive(5)), smooth=False),
-    Case("Polygamma", (literal([0, 1, 2, 3], T), positive(5, 4)), smooth=False),
-    Case("Betainc", (positive(4), positive(4), real(4, low=0.1, high=0.9)), smooth=False),
+    Case("Zeta", (real(4, 5, low=1.5, high=4), positive(5))),
+    Case("Polygamma", (literal([0, 1, 2, 3], T), positive(5, 4))),
+    Case("Betainc", (positive(4), positive(4), real(4, low=0.1, high=0.9))),
 ]
 _CHOICES = [
     Case("Select", (flags(4, 3), real(4, 3), real(4, 3))),
@@ -191,7 +207,6 @@ _CHOICES = [
         "AccumulateNV2",
         ([real(3, 4), real(3, 4)],),
         {"shape": (3, 4)},
-        smooth=False,
         in_tensorflow=False,
     ),
     Case("Cross", (real(4, 3), real(4, 3))),

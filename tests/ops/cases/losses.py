@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cases.case import Case, floats, integers, literal, real
+from cases.case import Case, floats, integers, literal, probabilities, real
 
 CASES = [
-    Case("SoftmaxCrossEntropyWithLogits", (real(4, 5), real(4, 5, low=0, high=1))),
+    Case("SoftmaxCrossEntropyWithLogits", (real(4, 5), probabilities(4, 5)), flat_outputs=(1,)),
     Case("SoftmaxCrossEntropyWithLogits", (real(4, 5), real(1, 5, low=0, high=1)), smooth=False),
     Case("SoftmaxCrossEntropyWithLogits", (real(0, 5), real(0, 5, low=0, high=1))),
     Case("SparseSoftmaxCrossEntropyWithLogits", (real(4, 5), integers(4, high=5))),

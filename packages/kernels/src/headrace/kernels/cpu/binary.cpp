@@ -61,8 +61,9 @@ struct PowerIntegers : ScalarOp {
 };
 
 // Gradients, from the result y = a and the gradient dy = b.
-OP(SigmoidGrad, VectorOp, times(b, times(conjugate(a), minus(T(1), conjugate(a)))));
-OP(TanhGrad, VectorOp, times(b, minus(T(1), times(conjugate(a), conjugate(a)))));
+// TensorFlow's callers conjugate y for these two, its kernels for the three after them.
+OP(SigmoidGrad, VectorOp, times(b, times(a, minus(T(1), a))));
+OP(TanhGrad, VectorOp, times(b, minus(T(1), times(a, a))));
 OP(SqrtGrad, VectorOp, times(b, T(0.5)) / conjugate(a));
 OP(RsqrtGrad, VectorOp,
    times(times(b, T(-0.5)), times(conjugate(a), times(conjugate(a), conjugate(a)))));

@@ -44,13 +44,13 @@ def complete_attrs(op: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> dic
         said.update(_implied(arg, value))
     for attr in signature.attrs:
         if attr.name in attrs:
-            said[attr.name] = _as_given(attr.kind, attrs[attr.name])
+            said[attr.name] = as_given(attr.kind, attrs[attr.name])
         elif attr.name not in said:
             if attr.default is NO_DEFAULT:
                 raise InvalidArgumentError(
                     None, None, f"{op}: attribute {attr.name!r} is missing and has no default"
                 )
-            said[attr.name] = _as_given(attr.kind, attr.default)
+            said[attr.name] = as_given(attr.kind, attr.default)
     return said
 
 
@@ -70,9 +70,10 @@ def _number(value: Any) -> int:
     return int(as_dtype(np.asarray(value).dtype))
 
 
-def _as_given(kind: str, value: Any) -> Any:
+def as_given(kind: str, value: Any) -> Any:
+    """A value of an attribute as a kernel gets it: no str, no DType, no double."""
     if kind.startswith("list("):
-        return [_as_given(kind[5:-1], item) for item in value]
+        return [as_given(kind[5:-1], item) for item in value]
     if kind == "type":
         return int(as_dtype(value))
     if kind == "float":
