@@ -110,7 +110,6 @@ def tuple(  # noqa: A001 - TF's name
 
     Raises: ValueError without a tensor; TypeError for other control inputs.
     """
-    graph = get_default_graph()
     with name_scope(name, "tuple", tensors):
         gating: list[Any] = []
         for t in tensors:
@@ -125,8 +124,7 @@ def tuple(  # noqa: A001 - TF's name
         gating = sorted(set(gating), key=lambda o: o._id)
         if not gating:
             raise ValueError(f"Must have at least one Tensor: {tensors}")
-        with graph.control_dependencies(gating):
-            gate = no_op(name="group_deps")
+        gate = group(*gating)
         out: list[Any] = []
         for t in tensors:
             if t is None:
