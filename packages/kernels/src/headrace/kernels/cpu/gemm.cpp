@@ -4,6 +4,10 @@
 
 #include "simd.hpp"
 
+#if HR_WITH_OPENBLAS
+#include <cblas.h>
+#endif
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HR_X86_LEVELS 1
 #endif
@@ -278,11 +282,25 @@ int64_t packed_elements(int64_t n, int64_t k) {
   return columns * std::min(k, block_k);
 }
 
+#if HR_WITH_OPENBLAS
+// The library splits the product over threads of its own, which sleep between calls.
+void blocked(hr_ctx*, const Problem<float>& p, float*) {
+  scipy_cblas_sgemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
+                    p.transpose_b ? CblasTrans : CblasNoTrans, int(p.m), int(p.n), int(p.k), 1,
+                    p.a, int(p.lda), p.b, int(p.ldb), 0, p.c, int(p.ldc));
+}
+void blocked(hr_ctx*, const Problem<double>& p, double*) {
+  scipy_cblas_dgemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
+                    p.transpose_b ? CblasTrans : CblasNoTrans, int(p.m), int(p.n), int(p.k), 1,
+                    p.a, int(p.lda), p.b, int(p.ldb), 0, p.c, int(p.ldc));
+}
+#else
 void blocked(hr_ctx* ctx, const Problem<float>& p, float* packed) {
   run_blocked(ctx, p, packed, float_level);
 }
 void blocked(hr_ctx* ctx, const Problem<double>& p, double* packed) {
   run_blocked(ctx, p, packed, double_level);
 }
+#endif
 
 }  // namespace hr::gemm
