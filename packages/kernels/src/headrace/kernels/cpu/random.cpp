@@ -264,7 +264,7 @@ hr_code compute_multinomial(hr_ctx* ctx, void* state, void*, const hr_tensor* co
   if (classes == 0)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "there must be a class: logits is %s",
                        ShapeText(inputs[0]).text);
-  const uint64_t reserved = uint64_t(rows) * uint64_t((draws + 3) / 4 * 4) * kReservedBlocks;
+  const uint64_t reserved = uint64_t(rows) * uint64_t((draws + 3) / 4 * 4) * 2 * kReservedBlocks;
   SinglePhilox single(stateless ? stateless_stream(inputs[2])
                                 : static_cast<RandomState*>(state)->reserve(reserved));
   std::vector<double> total(static_cast<size_t>(classes));
