@@ -6,8 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import windows
-from headrace.formats.errors import InvalidArgumentError
 from kernel_harness import run_kernel
+
+from headrace.formats.errors import InvalidArgumentError
 
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "float16": 4e-3, "bfloat16": 3e-2}
@@ -79,7 +80,9 @@ class Case:
     def to_filter(self):
         x, dy = self.wide(self.x), self.wide(self.dy)
         shape = self.filter.shape
-        return windows.convolve_to_filter(x, shape, dy, self.axes, self.groups).reshape(self.f.shape)
+        return windows.convolve_to_filter(x, shape, dy, self.axes, self.groups).reshape(
+            self.f.shape
+        )
 
     def placed(self, a):
         return windows.channels_first(a) if self.first else a
@@ -97,7 +100,9 @@ class Case:
 @pytest.mark.parametrize("first", [False, True])
 def test_convolution_and_gradients(name, dtype, first):
     case = Case(CASES[name], dtype, first)
-    op, attrs, two = ("Conv2D", case.attrs, True) if case.x.ndim == 4 else ("Conv3D", case.attrs, False)
+    op, attrs, two = (
+        ("Conv2D", case.attrs, True) if case.x.ndim == 4 else ("Conv3D", case.attrs, False)
+    )
     got = run_kernel(op, case.placed(case.x), case.f, threads=2, **attrs)
     case.near(got, case.placed(case.forward()))
     x, dy = case.placed(case.x), case.placed(case.dy)
@@ -119,7 +124,9 @@ def test_depthwise_convolution_and_gradients(name, dtype, first):
     x, dy = case.placed(case.x), case.placed(case.dy)
     case.near(run_kernel(op, x, case.f, threads=2, **attrs), case.placed(case.forward()))
     sizes = np.array(x.shape, np.int32)
-    case.near(run_kernel(f"{op}BackpropInput", sizes, case.f, dy, **attrs), case.placed(case.to_input()))
+    case.near(
+        run_kernel(f"{op}BackpropInput", sizes, case.f, dy, **attrs), case.placed(case.to_input())
+    )
     sizes = np.array(case.f.shape, np.int32)
     case.near(run_kernel(f"{op}BackpropFilter", x, sizes, dy, **attrs), case.to_filter())
 
@@ -153,7 +160,8 @@ def test_fused_convolution_normalises_by_known_statistics(dtype):
     variance = rng.random(2).astype(dtype)
     want = (case.forward() - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset
     got = run_kernel("_FusedConv2D", case.x, case.f, [scale, offset, mean, variance], [],
-                     fused_ops=["FusedBatchNorm", "Relu"], epsilon=1e-3, TArgs=[case.dtype] * 4, num_args=4,
+                     fused_ops=["FusedBatchNorm", "Relu"], epsilon=1e-3,
+                     TArgs=[case.dtype] * 4, num_args=4,
                      **case.attrs)  # fmt: skip
     case.near(got, np.maximum(want, 0))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from headrace.formats.errors import InvalidArgumentError
 from kernel_harness import run_kernel
+
+from headrace.formats.errors import InvalidArgumentError
 
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {"float32": 2e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}

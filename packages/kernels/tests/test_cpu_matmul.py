@@ -5,8 +5,9 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from headrace.formats.errors import InvalidArgumentError
 from kernel_harness import run_kernel
+
+from headrace.formats.errors import InvalidArgumentError
 
 # Small ones run in our own loops, the larger in oneDNN or the blocked loops; odd sizes break both.
 SIZES = [(4, 4, 4), (1, 7, 3), (8, 32, 32), (17, 65, 33), (65, 130, 70), (3, 1, 5), (1, 1, 1)]
@@ -62,7 +63,12 @@ def test_integers_wrap_around(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.complex64])
 @pytest.mark.parametrize(
     "shapes",
-    [((3, 4, 5), (3, 5, 2)), ((2, 1, 4, 5), (3, 5, 2)), ((0, 4, 5), (5, 2)), ((70, 80), (2, 80, 90))],
+    [
+        ((3, 4, 5), (3, 5, 2)),
+        ((2, 1, 4, 5), (3, 5, 2)),
+        ((0, 4, 5), (5, 2)),
+        ((70, 80), (2, 80, 90)),
+    ],
 )
 def test_batches_broadcast(shapes, dtype):
     rng = np.random.default_rng(3)

@@ -18,7 +18,9 @@ def wide(x):
 def near(got, want, dtype, scale=1.0):
     assert got.shape == np.shape(want)
     tolerance = TOLERANCE[np.dtype(dtype).name] * scale
-    np.testing.assert_allclose(wide(got), want, rtol=tolerance, atol=tolerance * np.abs(want).max(initial=1))
+    np.testing.assert_allclose(
+        wide(got), want, rtol=tolerance, atol=tolerance * np.abs(want).max(initial=1)
+    )
 
 
 def parameters(rng, n):
@@ -116,7 +118,9 @@ def test_normalisation_of_the_first_release_and_its_gradient():
 
 def lrn(x, radius, bias, alpha, beta):
     n = x.shape[-1]
-    sums = np.stack([(x[..., max(0, c - radius): c + radius + 1] ** 2).sum(-1) for c in range(n)], -1)
+    sums = np.stack(
+        [(x[..., max(0, c - radius) : c + radius + 1] ** 2).sum(-1) for c in range(n)], -1
+    )
     return x * (bias + alpha * sums) ** -beta
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_harness import Variable, run_kernel
+
 from headrace.formats import op_catalogue
 from headrace.formats.errors import FailedPreconditionError, InvalidArgumentError
-from kernel_harness import Variable, run_kernel
 
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13, "float16": 4e-3, "bfloat16": 3e-2}
@@ -96,7 +97,9 @@ def centered_rms_prop(w, mg, ms, mom, *, lr, rho, momentum, epsilon, grad):
     return [w - mom, mg, ms, mom]
 
 
-def ftrl(w, accum, linear, *, grad, lr, l1, l2, lr_power, l2_shrinkage=0.0, multiply_linear_by_lr=False):
+def ftrl(
+    w, accum, linear, *, grad, lr, l1, l2, lr_power, l2_shrinkage=0.0, multiply_linear_by_lr=False
+):
     after = accum + grad**2
     shrunk = grad + 2 * l2_shrinkage * w
     growth = after**-lr_power - accum**-lr_power

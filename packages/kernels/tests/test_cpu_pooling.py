@@ -6,8 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import windows
-from headrace.formats.errors import InvalidArgumentError
 from kernel_harness import run_kernel
+
+from headrace.formats.errors import InvalidArgumentError
 
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -27,7 +28,9 @@ CASES = {
 class Case:
     def __init__(self, name, dtype, first=False):
         x, window, strides, padding = CASES[name]
-        self.axes = [windows.axis(*p, 1, padding) for p in zip(x[1:-1], window, strides, strict=True)]
+        self.axes = [
+            windows.axis(*p, 1, padding) for p in zip(x[1:-1], window, strides, strict=True)
+        ]
         rng = np.random.default_rng(0)
         # Few distinct values, so that maxima tie.
         self.x = rng.integers(0, 5, x).astype(dtype)
@@ -104,7 +107,10 @@ def test_max_pool_and_gradients(name, dtype, first):
     case.near(got, case.placed(best))
     if dtype is np.uint8:  # the sums of the gradient wrap around
         return
-    case.near(run_kernel(f"{op}Grad", x, got, dy, threads=2, **case.attrs), case.placed(case.scattered(at)))
+    case.near(
+        run_kernel(f"{op}Grad", x, got, dy, threads=2, **case.attrs),
+        case.placed(case.scattered(at)),
+    )
     case.near(run_kernel(f"{op}GradGrad", x, got, x, **case.attrs), case.placed(best))
 
 
@@ -117,7 +123,10 @@ def test_average_pool_counts_only_what_the_window_covers(name, dtype, first):
     x, dy = case.placed(case.x), case.placed(case.dy)
     case.near(run_kernel(op, x, threads=2, **case.attrs), case.placed(case.averages()))
     sizes = np.array(x.shape, np.int32)
-    case.near(run_kernel(f"{op}Grad", sizes, dy, threads=2, **case.attrs), case.placed(case.average_gradient()))
+    case.near(
+        run_kernel(f"{op}Grad", sizes, dy, threads=2, **case.attrs),
+        case.placed(case.average_gradient()),
+    )
 
 
 @pytest.mark.parametrize("name", ["halved", "overlapping", "wide"])
@@ -134,7 +143,9 @@ def test_argmax_is_the_flat_index_of_the_first_maximum(name, index, include_batc
     got, where = run_kernel("MaxPoolWithArgmax", case.x, **attrs)
     case.near(got, best)
     np.testing.assert_array_equal(where, want.astype(index))
-    case.near(run_kernel("MaxPoolGradWithArgmax", case.x, case.dy, where, **attrs), case.scattered(at))
+    case.near(
+        run_kernel("MaxPoolGradWithArgmax", case.x, case.dy, where, **attrs), case.scattered(at)
+    )
     case.near(run_kernel("MaxPoolGradGradWithArgmax", case.x, case.x, where, **attrs), best)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from headrace.formats.errors import InvalidArgumentError
 from kernel_harness import PreparedKernel, run_kernel
+
+from headrace.formats.errors import InvalidArgumentError
 
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 FILLS = ["RandomUniform", "RandomStandardNormal", "TruncatedNormal"]
@@ -89,7 +90,10 @@ def test_moments_and_ranges(op, mean, deviation, low, high, dtype):
 def test_the_stream_goes_on_and_without_seeds_differs():
     a, b = draw("RandomUniform", np.float32, seed=3)
     assert (a != b).mean() > 0.9
-    (c,), (d,) = draw("RandomUniform", np.float32, runs=1), draw("RandomUniform", np.float32, runs=1)
+    (c,), (d,) = (
+        draw("RandomUniform", np.float32, runs=1),
+        draw("RandomUniform", np.float32, runs=1),
+    )
     assert (c != d).mean() > 0.9
 
 
@@ -97,7 +101,9 @@ def test_empty_outputs_and_all_integers():
     assert draw("RandomUniform", np.float32, np.array([0, 3], np.int32), 1)[0].shape == (0, 3)
     for dtype in (np.int32, np.int64, np.uint32, np.uint64):
         seed = np.array([1, 2], np.int64)
-        got = run_kernel("StatelessRandomUniformFullInt", np.array([1000], np.int32), seed, dtype=dtype)
+        got = run_kernel(
+            "StatelessRandomUniformFullInt", np.array([1000], np.int32), seed, dtype=dtype
+        )
         assert len(np.unique(got)) == 1000
         assert abs((got.astype(np.float64) / 2.0 ** (8 * got.itemsize)).std() - 12**-0.5) < 0.02
 

@@ -49,7 +49,7 @@ def meetings(axes):
 
 
 def convolve(x, f, axes, groups=1):
-    """x: [batch, in..., channels]; f: [window..., channels / groups, out] -> [batch, out..., out]."""
+    """x [batch, in..., channels], f [window..., channels / groups, out] -> [batch, out..., out]."""
     y = np.zeros((x.shape[0], *(a.out for a in axes), f.shape[-1]))
     each = f.shape[-1] // groups
     for q, o, i in meetings(axes):
