@@ -197,11 +197,40 @@ hr_code compute_copy(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
 }
 }  // namespace
 
+template <class U>
+hr_code StridedCopy::compute_map(hr_ctx*, void*, void* plan, const hr_tensor* const* in,
+                                 hr_tensor* const* out, void*) {
+  const auto* copy = static_cast<const StridedCopy*>(plan);
+  U* to = static_cast<U*>(out[0]->data) + copy->to_offset_;
+  const U* from = static_cast<const U*>(in[0]->data) + copy->from_offset_;
+  const int32_t* map = copy->map_.data();
+  for (int64_t i = 0; i < copy->elements_; ++i) to[map[2 * i]] = from[map[2 * i + 1]];
+  return HR_OK;
+}
+
+template <class U>
+hr_code StridedCopy::compute_one(hr_ctx*, void*, void* plan, const hr_tensor* const* in,
+                                 hr_tensor* const* out, void*) {
+  const auto* copy = static_cast<const StridedCopy*>(plan);
+  static_cast<U*>(out[0]->data)[copy->to_offset_] =
+      static_cast<const U*>(in[0]->data)[copy->from_offset_];
+  return HR_OK;
+}
+
+hr_compute StridedCopy::compute() const {
+  if (is_plain(dtype_) && (way_ == kMap || way_ == kOne))
+    return with_size(size_, [&](auto t) -> hr_compute {
+      using U = typename decltype(t)::type;
+      return way_ == kMap ? compute_map<U> : compute_one<U>;
+    });
+  return compute_copy;
+}
+
 hr_code prepare_copy(hr_request* request, StridedCopy* copy) {
   keep_plan(request, copy);
   request->bytes_moved = 2.0 * double(copy->elements()) *
                          double(hr_dtype_size(request->inputs[0]->dtype));
-  request->compute = compute_copy;
+  request->compute = copy->compute();
   return HR_OK;
 }
 

@@ -20,6 +20,8 @@ class StridedCopy {
               const int64_t* from_strides, int64_t to_offset = 0, int64_t from_offset = 0);
 
   void run(hr_ctx* ctx, void* to, const void* from) const;
+  // A compute function that needs no look at the copy's kind; its plan is the copy.
+  hr_compute compute() const;
   int64_t elements() const { return elements_; }
 
  private:
@@ -36,6 +38,13 @@ class StridedCopy {
   int64_t dims_[kMostDims], to_[kMostDims], from_[kMostDims];
   int64_t to_offset_ = 0, from_offset_ = 0;
   std::vector<int32_t> map_;  // for few elements: pairs of offsets
+
+  template <class U>
+  static hr_code compute_map(hr_ctx*, void*, void* plan, const hr_tensor* const* in,
+                             hr_tensor* const* out, void*);
+  template <class U>
+  static hr_code compute_one(hr_ctx*, void*, void* plan, const hr_tensor* const* in,
+                             hr_tensor* const* out, void*);
 };
 
 // Row-major strides; returns the number of elements.
