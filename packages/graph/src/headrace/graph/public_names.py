@@ -273,7 +273,25 @@ _TRAINING = {
     ),
 }
 
+_SUMMARIES = {
+    **_all("summaries", "scalar histogram image audio text tensor_summary merge merge_all",
+           "summary"),
+    **_all("file_writer", "FileWriter FileWriterCache", "summary"),
+    **_all("=headrace.formats.proto.summary_pb2", "Summary", "summary"),
+    **_all("=headrace.formats.proto.event_pb2", "Event SessionLog", "summary"),
+    "train.Saver": "saver",
+    **_all("saver", "import_meta_graph export_meta_graph", "train"),
+    "train.SaverDef": "=headrace.formats.proto.variable_pb2",
+    **_all("checkpoint_state", "latest_checkpoint get_checkpoint_state update_checkpoint_state "
+           "generate_checkpoint_state_proto checkpoint_exists remove_checkpoint "
+           "get_checkpoint_mtimes", "train"),
+    "train.CheckpointState": "=headrace.formats.proto.checkpoint_state_pb2",
+    **_all("checkpoint_reader", "load_checkpoint load_variable list_variables", "train"),
+    "train.NewCheckpointReader": "checkpoint_reader:new_checkpoint_reader",
+}
+
 PUBLIC: dict[str, str] = {
+    **_SUMMARIES,
     **_NETWORKS,
     **_TRAINING,
     **_ARITHMETIC,
