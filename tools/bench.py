@@ -1,0 +1,237 @@
+"""Measure Headrace against TensorFlow (and JAX) on the same programs, and print ratios.
+
+    python3 tools/bench.py                             # all rows
+    python3 tools/bench.py --rows null,fed --rounds 5
+
+Each side runs in a process of its own; they take turns within every round. Numbers are the minimum
+and the median over the rounds, ratios are of the minimums (what else runs here only adds).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent / "benchmarks"
+NEEDS = {"tensorflow": "tensorflow-cpu==2.21.*", "jax": "jax[cpu]"}
+IMPORTS = {
+    "headrace": "import headrace.graph, headrace.runtime, headrace.kernels.cpu",
+    "tensorflow": "import tensorflow",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program and how many times faster than `peer` the side `ours` shall be."""
+
+    program: str
+    goal: float
+    ours: str = "headrace"
+    peer: str = "tensorflow"
+    unit: str = "us"
+    most_rounds: int = 1000
+
+
+ROWS = {
+    "null": Row("null", 10),
+    "fed": Row("fed", 15),
+    "chain": Row("chain", 10, unit="ns"),
+    "wide": Row("wide", 10, unit="ns"),
+    "adam": Row("adam", 6),
+    "adam-jax": Row("adam", 1.4, peer="jax"),
+    "loop": Row("loop", 20, unit="ns"),
+    "loop-dynamic": Row("loop", 4, ours="headrace-dynamic", unit="ns"),
+    "small": Row("small", 8),
+    "dequeue": Row("dequeue", 5, ours="headrace-dynamic"),
+    "build": Row("build", 20, unit="s", most_rounds=2),
+}
+UNITS = {"ns": 1e9, "us": 1e6, "s": 1.0}
+SPECIAL = ("threads", "import", "size")  # measured in their own way
+IMPORT_PROMISE_S = 0.25
+THREADS_PROMISE = 1.8
+
+
+class Failure(Exception):
+    """A row has no number, and this is why."""
+
+
+@dataclass
+class Sides:
+    """The worker processes, started when first asked."""
+
+    ours: Path
+    _workers: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+
+    def python(self, side: str) -> Path:
+        return self.ours if side.startswith("headrace") else peer_python(side)
+
+    def ask(self, side: str, program: str) -> float:
+        """Returns: seconds a part of the program takes on that side, now."""
+        worker = self._workers.get(side)
+        if worker is None or worker.poll() is not None:
+            worker = self._workers[side] = subprocess.Popen(
+                [str(self.python(side)), str(HERE / "worker.py"), side],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                env=environment(),
+            )
+        try:
+            print(program, file=worker.stdin, flush=True)
+            line = worker.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise Failure(f"{side}: its process ended with {worker.wait()}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Failure(f"{side}: {answer['error']}")
+        return answer["seconds"]
+
+    def close(self) -> None:
+        for worker in self._workers.values():
+            worker.stdin.close()
+            worker.wait()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    every = [*ROWS, *SPECIAL]
+    parser.add_argument("--rows", default=",".join(every), help="which, by comma")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--python", type=Path, help="of an environment that has Headrace")
+    options = parser.parse_args()
+    names = options.rows.split(",")
+    if unknown := [n for n in names if n not in every]:
+        parser.error(f"no row {', '.join(unknown)}; there are {', '.join(every)}")
+    sides = Sides(options.python or own_python())
+    print(f"{'row':13}{'ours min':>11}{'median':>11}{'peer min':>12}{'median':>11}"
+          f"{'ratio':>8}{'goal':>7}")
+    missed = 0
+    for name in names:
+        try:
+            reached = special(name, sides, options.rounds) if name in SPECIAL else compare(
+                name, sides, options.rounds
+            )
+        except Failure as failure:
+            print(f"{name:13}failed: {failure}", flush=True)
+            reached = False
+        missed += not reached
+    sides.close()
+    print(f"{len(names) - missed} of {len(names)} rows reach their goal")
+    return 1 if missed else 0
+
+
+def compare(name: str, sides: Sides, rounds: int) -> bool:
+    row = ROWS[name]
+    times: dict[str, list[float]] = {row.ours: [], row.peer: []}
+    for _ in range(min(rounds, row.most_rounds)):
+        for side, found in times.items():
+            found.append(sides.ask(side, row.program))
+    return show(name, times[row.ours], times[row.peer], row.unit, row.goal, f"{row.goal:g}x")
+
+
+def show(
+    name: str, ours: list[float], peer: list[float], unit: str, goal: float, wanted: str
+) -> bool:
+    ratio = min(peer) / min(ours)
+    a, b, c, d = (
+        f"{f(v) * UNITS[unit]:.4g} {unit}" for v in (ours, peer) for f in (min, statistics.median)
+    )
+    good = ratio >= goal
+    print(
+        f"{name:13}{a:>11}{b:>11}{c:>12}{d:>11}{ratio:>7.1f}x{wanted:>7}"
+        f"{'' if good else '  missed'}",
+        flush=True,
+    )
+    return good
+
+
+def special(name: str, sides: Sides, rounds: int) -> bool:
+    return {"threads": threads, "import": imports, "size": size}[name](sides, rounds)
+
+
+def threads(sides: Sides, rounds: int) -> bool:
+    """Two threads on two sessions against one; TensorFlow's figure only beside ours."""
+    best = {}
+    for _ in range(rounds):
+        for side in ("headrace", "tensorflow"):
+            for program in ("threads_one", "threads"):
+                seconds = sides.ask(side, program)
+                best[side, program] = min(seconds, best.get((side, program), seconds))
+    ours, peer = (
+        best[side, "threads_one"] / best[side, "threads"] for side in ("headrace", "tensorflow")
+    )
+    good = ours >= THREADS_PROMISE
+    note = "" if good else "  missed"
+    print(f"{'threads':13}two threads do {ours:.2f}x the work of one (TensorFlow {peer:.2f}x), "
+          f"promised {THREADS_PROMISE}x{note}", flush=True)
+    return good
+
+
+def imports(sides: Sides, rounds: int) -> bool:
+    times: dict[str, list[float]] = {side: [] for side in IMPORTS}
+    for _ in range(min(rounds, 5)):
+        for side, found in times.items():
+            program = (
+                f"import time; t = time.perf_counter(); {IMPORTS[side]}; "
+                "print(time.perf_counter() - t)"
+            )
+            command = [str(sides.python(side)), "-c", program]
+            done = subprocess.run(command, capture_output=True, text=True, env=environment())
+            if done.returncode:
+                raise Failure(f"{side}: {done.stderr.strip().splitlines()[-1]}")
+            found.append(float(done.stdout.split()[-1]))
+    show("import", times["headrace"], times["tensorflow"], "s", 0, "<0.25s")
+    return min(times["headrace"]) < IMPORT_PROMISE_S
+
+
+def size(sides: Sides, rounds: int) -> bool:
+    done = subprocess.run(
+        [sys.executable, str(HERE.parent / "installed_size.py")], capture_output=True, text=True
+    )
+    lines = done.stdout.strip().splitlines()
+    if not lines or "in all" not in lines[-1]:
+        raise Failure("tools/installed_size.py: " + (done.stderr.strip().splitlines() or ["?"])[-1])
+    print(f"{'size':13}{lines[-1].strip()}", flush=True)
+    return done.returncode == 0
+
+
+def environment() -> dict[str, str]:
+    hidden = ("OPENBLAS_CORETYPE", "VIRTUAL_ENV", "PYTHONHOME")
+    return {k: v for k, v in os.environ.items() if k not in hidden} | {"CUDA_VISIBLE_DEVICES": "-1"}
+
+
+def own_python() -> Path:
+    """Returns: the first Python found that has Headrace."""
+    candidates = [Path(sys.executable)]
+    candidates += [ROOT / home / "bin" / "python" for home in (".venv", ".quickstart/env")]
+    for python in candidates:
+        if python.exists():
+            command = [str(python), "-c", "import headrace.graph, headrace.runtime"]
+            if subprocess.run(command, capture_output=True).returncode == 0:
+                return python
+    raise SystemExit("bench: no Headrace here: run tools/quickstart.py first, or give --python")
+
+
+def peer_python(name: str) -> Path:
+    """Returns: the Python of .peers/<name>, made on the first call."""
+    home = ROOT / ".peers" / name
+    python = home / "bin" / "python"
+    if not python.exists():
+        print(f"bench: making {home.relative_to(ROOT)}", file=sys.stderr, flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", NEEDS[name]], check=True)
+    return python
+
+
+if __name__ == "__main__":
+    sys.exit(main())
