@@ -290,7 +290,25 @@ _SUMMARIES = {
     "train.NewCheckpointReader": "checkpoint_reader:new_checkpoint_reader",
 }
 
+_SAVED_MODEL = {
+    **_all("saved_model", "simple_save load maybe_saved_model_directory", "saved_model"),
+    "saved_model.Builder": "saved_model:SavedModelBuilder",
+    "saved_model.builder.SavedModelBuilder": "saved_model",
+    **_all("saved_model", "load maybe_saved_model_directory", "saved_model.loader"),
+    "saved_model.main_op.main_op": "saved_model",
+    **_all("signature_defs", "build_tensor_info get_tensor_from_tensor_info build_signature_def "
+           "predict_signature_def regression_signature_def classification_signature_def",
+           "saved_model"),
+    **_all("signature_defs", "build_tensor_info get_tensor_from_tensor_info", "saved_model.utils"),
+    **_all("signature_defs", "build_signature_def predict_signature_def regression_signature_def "
+           "classification_signature_def", "saved_model.signature_def_utils"),
+    "saved_model.signature_constants": "signature_defs:",
+    "saved_model.tag_constants": "saved_model_names:",
+    "saved_model.constants": "saved_model_names:",
+}
+
 PUBLIC: dict[str, str] = {
+    **_SAVED_MODEL,
     **_SUMMARIES,
     **_NETWORKS,
     **_TRAINING,

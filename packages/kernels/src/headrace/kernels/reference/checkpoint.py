@@ -47,7 +47,7 @@ def save_v2(
 @kernel("RestoreV2")
 def restore_v2(
     attrs: Attrs, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray
-) -> list[np.ndarray]:
+) -> list[np.ndarray] | np.ndarray:
     restored = []
     with BundleReader(prefix.item().decode()) as reader:
         rows = zip(names.tolist(), slices.tolist(), attrs["dtypes"], strict=True)
@@ -73,7 +73,7 @@ def restore_v2(
                 restored.append(reader.read_slice(key, starts, lengths))
             else:
                 restored.append(reader.read(key))
-    return restored
+    return restored if len(restored) != 1 else restored[0]  # one output comes without a list
 
 
 @kernel("MergeV2Checkpoints")
