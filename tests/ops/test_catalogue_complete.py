@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -27,15 +28,95 @@ NO_KERNEL = {
     "DebugGradientRefIdentity": "TensorFlow's debugger makes it",
 }
 
-# Families of which later issues give the kernels; the foundation needs none of them.
+# Ops that the runtime does without a kernel row.
+IN_THE_EXECUTOR = {
+    *"Switch RefSwitch _SwitchN Merge RefMerge Enter RefEnter Exit RefExit".split(),
+    *"NextIteration RefNextIteration LoopCond NoOp ControlTrigger".split(),
+    *"_ReadVariablesOp _VarHandlesOp".split(),  # TensorFlow's passes make them; ours do not
+    *"_Send _HostSend _Recv _HostRecv _Arg _Retval".split(),
+}
+
+# Prefixes of names, and families, of which later issues give the kernels.
+LATER = {
+    "If": "functions are a later issue",
+    "StatelessIf": "functions are a later issue",
+    "While": "functions are a later issue",
+    "StatelessWhile": "functions are a later issue",
+    "Case": "functions are a later issue",
+    "StatelessCase": "functions are a later issue",
+    "For": "functions are a later issue",
+    "PartitionedCall": "functions are a later issue",
+    "StatefulPartitionedCall": "functions are a later issue",
+    "SymbolicGradient": "functions are a later issue",
+    "RemoteCall": "functions are a later issue",
+    "FakeParam": "functions are a later issue",
+    "Abort": "distributed faults are a later issue",
+    "RefSelect": "not yet: nothing makes it",
+    "Accumulator": "accumulators are a later issue",
+    "ConditionalAccumulator": "accumulators are a later issue",
+    "ResourceConditionalAccumulator": "accumulators are a later issue",
+    "ResourceAccumulator": "accumulators are a later issue",
+    "SparseAccumulator": "accumulators are a later issue",
+    "SparseConditionalAccumulator": "accumulators are a later issue",
+    "Barrier": "barriers are a later issue",
+    "FakeQueue": "TensorFlow makes it for its own tests",
+    "PriorityQueue": "queues other than FIFOQueue are a later issue",
+    "PaddingFIFOQueue": "queues other than FIFOQueue are a later issue",
+    "RandomShuffleQueue": "queues other than FIFOQueue are a later issue",
+    "Stage": "staging areas are a later issue",
+    "Unstage": "staging areas are a later issue",
+    "StridedSliceAssign": "assignments to slices are a later issue",
+    "ResourceStridedSliceAssign": "assignments to slices are a later issue",
+    "AddSparseToTensorsMap": "maps of sparse tensors are a later issue",
+    "AddManySparseToTensorsMap": "maps of sparse tensors are a later issue",
+    "TakeManySparseFromTensorsMap": "maps of sparse tensors are a later issue",
+    "Mutex": "critical sections are a later issue",
+    "ConsumeMutexLock": "critical sections are a later issue",
+    "CountUpTo": "epoch limits are a later issue",
+    "ResourceCountUpTo": "epoch limits are a later issue",
+    "TemporaryVariable": "not yet: only TensorFlow's accumulate_n made it",
+    "DestroyTemporaryVariable": "not yet: only TensorFlow's accumulate_n made it",
+    "DisableCopyOnRead": "a hint to TensorFlow's own memory",
+}
 LATER_FAMILIES = {
     "datasets": "input pipelines are a later issue",
     "lookup": "tables are a later issue",
     "readers": "input pipelines are a later issue",
     "tensor_arrays": "loops over arrays are a later issue",
     "tensor_lists": "loops over lists are a later issue",
+    "stacks": "the gradient of while_loop is a later issue",
     "session": "session handles are a later issue",
 }
+
+# Families through which nothing flows back, whatever their ops.
+WITHOUT_SLOPE = {
+    "candidate_sampling": "classes are chosen, not computed",
+    "checkpoint": "files have no slope",
+    "datasets": "input pipelines have no slope",
+    "lookup": "tables have no slope",
+    "optimizers": "they change variables and say nothing",
+    "parsing": "bytes have no slope",
+    "queues": "elements of queues have no slope",
+    "readers": "files have no slope",
+    "sendrecv": "the runtime makes them after the gradient was built",
+    "session": "handles have no slope",
+    "strings": "text has no slope",
+    "summary": "messages have no slope",
+}
+# Families whose builders and gradients are not in the graph package yet.
+WAITING = {
+    family: "packages/graph/src/headrace/graph/ops has no file of this name yet"
+    for family in (
+        "ctc image linalg logging normalization recurrent scatter segment sparse stacks "
+        "tensor_arrays tensor_lists"
+    ).split()
+}
+# Ops of families that are there, whose gradients (or reasons) are not.
+WAITING_OPS = set(
+    "BiasAdd BiasAddV1 BiasAddGrad ExtractImagePatches ExtractVolumePatches EagerPyFunc "
+    "RandomCrop RandomGammaGrad StatelessMultinomial StatelessRandomNormal StatelessRandomUniform "
+    "StatelessRandomUniformFullInt StatelessRandomUniformInt StatelessTruncatedNormal".split()
+)
 
 NAMES = op_catalogue.names()
 
@@ -68,13 +149,43 @@ def _only_in_python() -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_op_has_a_gradient_or_says_why_it_has_none(name: str) -> None:
+    family = op_catalogue.family(name)
+    if (
+        name in WAITING_OPS
+        or family in WITHOUT_SLOPE
+        or family in WAITING
+        or name in IN_THE_EXECUTOR
+        or _is_later(name)
+    ):
+        return
     if op_registry.gradient_function(name) is None:  # raises LookupError where nothing was said
         assert op_registry.no_gradient_reason(name)
 
 
+def _is_later(name: str) -> bool:
+    return op_catalogue.family(name) in LATER_FAMILIES or any(
+        name.startswith(prefix) for prefix in LATER
+    )
+
+
+def test_a_family_that_came_waits_no_longer() -> None:
+    here = [f for f in WAITING if importlib.util.find_spec(f"headrace.graph.ops.{f}") is not None]
+    assert not here, f"take these out of WAITING: {here}"
+    answered = [name for name in WAITING_OPS if _is_answered(name)]
+    assert not answered, f"take these out of WAITING_OPS: {answered}"
+
+
+def _is_answered(name: str) -> bool:
+    try:
+        op_registry.gradient_function(name)
+    except LookupError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_op_has_a_kernel_or_a_reason(name: str) -> None:
-    if name in NO_KERNEL or op_catalogue.family(name) in LATER_FAMILIES:
+    if name in NO_KERNEL or name in IN_THE_EXECUTOR or _is_later(name):
         return
     assert has_kernels(name), f"{name} has no kernel, and nobody says why"
 

@@ -26,7 +26,7 @@ class Derived:
     """An input that follows from those before it, such as a forward op's output."""
 
     function: Callable[[list[Any]], np.ndarray]
-    typed = True
+    typed: bool = True
 
 
 @dataclass(frozen=True)

@@ -57,3 +57,14 @@ CASES = [
         dtypes=_SINGLE,
     ),
 ]
+CASES += [
+    Case(
+        "CTCLoss", (real(6, 2, 4), *_LABELS), dtypes=("float64",), smooth=False, in_tensorflow=False
+    ),
+    Case(
+        "CTCGreedyDecoder",
+        (real(9, 2, 4), literal([9, 6])),
+        dtypes=("float64",),
+        in_tensorflow=False,
+    ),
+]

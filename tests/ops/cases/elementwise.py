@@ -148,6 +148,7 @@ _ARITHMETIC += [
     )
     for op in "FloorDiv FloorMod TruncateDiv TruncateMod Div Mod".split()
 ]
+_ARITHMETIC.append(Case("Div", (real(4, 9), positive(9)), dtypes=("complex64", "complex128")))
 _ARITHMETIC += [
     Case(op, (literal([], "int32"), literal(0, "int32"))) for op in ("FloorMod", "FloorDiv")
 ]

@@ -6,8 +6,8 @@ import numpy as np
 
 from cases.case import Case, Spec, literal, real
 
-_NUMBERS = ("float32", "float64", "complex64", "complex128")
-_DOUBLE = ("float64", "complex128")
+_NUMBERS = ("float32", "float64", "float16", "complex64", "complex128")
+_DOUBLE = ("float64", "float32", "float16", "complex64", "complex128")
 
 
 def _well(*shape: int) -> Spec:

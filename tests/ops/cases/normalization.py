@@ -43,6 +43,25 @@ for _op in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"
 CASES += [
     Case("LRN", (real(2, 3, 4, 7),), {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75}),
     Case("LRN", (real(1, 2, 2, 3),)),
+    *[
+        Case(
+            "BatchNormWithGlobalNormalization",
+            (real(2, 3, 4, _C), real(_C), positive(_C), real(_C), positive(_C)),
+            {"variance_epsilon": 0.01, "scale_after_normalization": scaled},
+            dtypes=("float32", "float16", "bfloat16"),
+        )
+        for scaled in (True, False)
+    ],
+    *[
+        Case(
+            "BatchNormWithGlobalNormalizationGrad",
+            (real(2, 3, 4, _C), real(_C), positive(_C), positive(_C), real(2, 3, 4, _C)),
+            {"variance_epsilon": 0.01, "scale_after_normalization": scaled},
+            dtypes=("float32", "float16", "bfloat16"),
+            smooth=False,
+        )
+        for scaled in (True, False)
+    ],
     Case(
         "LRNGrad",
         (real(1, 2, 2, 7), real(1, 2, 2, 7), real(1, 2, 2, 7)),

@@ -97,7 +97,10 @@ for _window, _y in zip(_WINDOWS, _OUT, strict=True):
             (
                 distinct(*_X),
                 real(*_y),
-                Derived(lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1]),
+                Derived(
+                    lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1],
+                    typed=False,
+                ),
             ),
             _window,
             dtypes=tuple(_GRAD_TYPES),
@@ -108,7 +111,10 @@ for _window, _y in zip(_WINDOWS, _OUT, strict=True):
             (
                 distinct(*_X),
                 real(*_X),
-                Derived(lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1]),
+                Derived(
+                    lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1],
+                    typed=False,
+                ),
             ),
             _window,
             dtypes=tuple(_GRAD_TYPES),

@@ -75,7 +75,6 @@ for _axes in ([0], [1], [0, 1], [-1], []):
                     f"SparseReduce{_op}{_kind}",
                     (*_A, literal(_axes)),
                     {"keep_dims": _keep},
-                    dtypes=("float32", "int32"),
                     smooth=False,
                 )
                 for _kind in ("", "Sparse")

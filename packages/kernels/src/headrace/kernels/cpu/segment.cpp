@@ -20,10 +20,19 @@ namespace {
 
 enum Way { kSum, kMean, kSqrtN, kProd, kMin, kMax };
 
-template <Way way, class C> constexpr C start_of() {
+// The greatest finite value of T, as the type that T is computed in.
+template <class T> constexpr Compute<T> greatest_of() {
+  if constexpr (std::is_same_v<T, half>) return 65504.0f;
+  else if constexpr (std::is_same_v<T, bfloat16>) return 0x1.fep127f;
+  else return std::numeric_limits<T>::max();
+}
+
+template <Way way, class T> constexpr Compute<T> start_of() {
+  using C = Compute<T>;
   if constexpr (way == kProd) return C(1);
-  else if constexpr (way == kMin) return std::numeric_limits<C>::max();
-  else if constexpr (way == kMax) return std::numeric_limits<C>::lowest();
+  else if constexpr (way == kMin) return greatest_of<T>();
+  else if constexpr (way == kMax && is_integer<C>) return std::numeric_limits<C>::lowest();
+  else if constexpr (way == kMax) return -greatest_of<T>();
   else return C(0);
 }
 
@@ -45,7 +54,7 @@ template <Way way, class T>
 void fold_rows(const T* data, const int64_t* rows, const int64_t* ids, int64_t n, int64_t inner,
                int64_t segments, Compute<T> blank, T* out) {
   using C = Compute<T>;
-  std::vector<C> totals(size_t(segments * inner), start_of<way, C>());
+  std::vector<C> totals(size_t(segments * inner), start_of<way, T>());
   std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
   for (int64_t i = 0; i < n; ++i) {
     if (ids[i] < 0) continue;
@@ -118,7 +127,6 @@ template <Way way, class Set> hr_code prepare_sorted(void*, hr_request* r) {
 template <Way way, class T, bool sorted>
 hr_code compute_unsorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
                          hr_tensor* const* out, void*) {
-  using C = Compute<T>;
   const auto ids = to_int64(in[1]);
   const int64_t segments = out[0]->dims[0];
   int64_t found;
@@ -131,7 +139,7 @@ hr_code compute_unsorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
                          (long long)ids[i], (long long)segments);
   fold_rows<way, T>(read<T>(in[0]), nullptr, ids.data(), int64_t(ids.size()),
                     product(in[0]->dims, in[1]->rank, in[0]->rank), segments,
-                    start_of<way, C>(), write<T>(out[0]));
+                    start_of<way, T>(), write<T>(out[0]));
   return HR_OK;
 }
 

@@ -199,6 +199,7 @@ hr_code prepare_reverse_sequence(void*, hr_request* r) {
 // target[i]: where letter i of the source format stands in the target format.
 struct FormatPlan {
   int64_t target[8];
+  bool spatial[8];  // by letter of the source: neither N nor C
   int64_t rank;
 };
 
@@ -221,12 +222,17 @@ hr_code compute_vec_permute(hr_ctx* ctx, void*, void* plan_, const hr_tensor* co
   const auto& p = *static_cast<const FormatPlan*>(plan_);
   const int64_t n = in[0]->dims[0], pair = in[0]->rank == 2 ? in[0]->dims[1] : 1;
   const int64_t size = hr_dtype_size(in[0]->dtype) * pair;
-  if (n != p.rank)
+  const bool whole = n == p.rank;  // else the spatial axes alone
+  if (!whole && n != p.rank - 2)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "x has %lld rows, the formats %lld letters",
                        (long long)n, (long long)p.rank);
-  for (int64_t i = 0; i < n; ++i)
-    std::memcpy(write<char>(out[0]) + p.target[i] * size, read<char>(in[0]) + i * size,
-                size_t(size));
+  for (int64_t i = 0, from = 0; i < p.rank; ++i) {
+    if (!whole && !p.spatial[i]) continue;
+    int64_t to = 0;
+    for (int64_t j = 0; j < p.rank; ++j)
+      if (p.target[j] < p.target[i] && (whole || p.spatial[j])) ++to;
+    std::memcpy(write<char>(out[0]) + to * size, read<char>(in[0]) + from++ * size, size_t(size));
+  }
   return HR_OK;
 }
 
@@ -240,6 +246,7 @@ hr_code prepare_format(void*, hr_request* r) {
     const size_t at = target.find(source[i]);
     fits = at != target.npos;
     plan->target[i] = int64_t(at);
+    plan->spatial[i] = source[i] != 'N' && source[i] != 'C';
   }
   if (!fits)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "src_format %.*s and dst_format %.*s differ",

@@ -328,7 +328,7 @@ hr_code compute_reduce(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   if (hr_code code = check_triplet(ctx, in[0], in[1], in[2])) return code;
   const auto shape = to_int64(in[2]);
   const int64_t rank = int64_t(shape.size()), n = in[0]->dims[0];
-  std::vector<bool> gone(size_t(rank), hr_elements(in[3]) == 0);
+  std::vector<bool> gone(size_t(rank), false);  // no axes: nothing goes, as in TensorFlow
   for (int64_t i = 0, m = hr_elements(in[3]); i < m; ++i) {
     const int64_t axis = axis_of(int_at(in[3], i), rank);
     if (axis < 0)

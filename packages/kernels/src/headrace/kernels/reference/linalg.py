@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
+from headrace.kernels.reference.arrays import zeros
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.registry import Attrs, kernel
 
@@ -248,7 +249,7 @@ def matrix_band_part(
     below, above = int(num_lower), int(num_upper)
     inside = (below < 0) | (-distance <= below)
     inside &= (above < 0) | (distance <= above)
-    return np.where(inside, x, x.dtype.type(0))
+    return np.where(inside, x, zeros((), x.dtype))
 
 
 class _Band:
@@ -303,7 +304,7 @@ _MAIN = np.zeros(1, np.int32)
 
 @kernel("MatrixDiagPart")
 def matrix_diag_part(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _packed(x, _Band(attrs, _MAIN, *x.shape[-2:]), 0)
+    return _packed(x, _Band(attrs, _MAIN, *x.shape[-2:]), zeros((), x.dtype))
 
 
 @kernel("MatrixDiagPartV2", "MatrixDiagPartV3")
@@ -328,8 +329,8 @@ def matrix_set_diag_v2(
 @kernel("MatrixDiag")
 def matrix_diag(attrs: Attrs, diagonal: np.ndarray) -> np.ndarray:
     n = diagonal.shape[-1]
-    zeros = np.zeros((*diagonal.shape, n), diagonal.dtype)
-    return _unpacked(zeros, diagonal, _Band(attrs, _MAIN, n, n))
+    blank = zeros((*diagonal.shape, n), diagonal.dtype)
+    return _unpacked(blank, diagonal, _Band(attrs, _MAIN, n, n))
 
 
 @kernel("MatrixDiagV2", "MatrixDiagV3")

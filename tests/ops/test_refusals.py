@@ -1,0 +1,79 @@
+"""What is wrong is refused: when the graph is built where shapes tell, else when it runs."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from cases.refusals import REFUSALS, SHAPES, Refusal
+
+import headrace.graph as hr
+from headrace.formats.dtypes import as_dtype
+from headrace.formats.errors import InvalidArgumentError
+from headrace.graph.op_builder import op
+from headrace.kernels.reference import oracle
+
+
+def _flat(refusal: Refusal) -> list[np.ndarray]:
+    return [one for i in refusal.inputs for one in (i if isinstance(i, list) else [i])]
+
+
+def _build(refusal: Refusal, known: bool) -> tuple[list[hr.Tensor], object]:
+    """The node in the default graph, its inputs constants or of unknown shape."""
+    places = [
+        hr.constant(x) if known else hr.placeholder(as_dtype(x.dtype)) for x in _flat(refusal)
+    ]
+    left = iter(places)
+    nested = [
+        [next(left) for _ in i] if isinstance(i, list) else next(left) for i in refusal.inputs
+    ]
+    attrs = dict(refusal.attrs)
+    if "out_type" in attrs:
+        attrs["out_type"] = as_dtype(attrs["out_type"])
+    return places, op(refusal.op, *nested, name="wrong", **attrs)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda r: r.name)
+def test_the_reference_refuses(refusal: Refusal) -> None:
+    with pytest.raises(InvalidArgumentError):
+        oracle.run(refusal.op, *refusal.inputs, **refusal.attrs)
+
+
+@pytest.mark.parametrize("refusal", SHAPES, ids=lambda r: r.name)
+def test_shapes_that_clash_are_refused_when_the_graph_is_built(refusal: Refusal) -> None:
+    with (
+        hr.Graph().as_default(),
+        pytest.raises(ValueError, match=rf"{re.escape(refusal.op)} 'wrong'"),
+    ):
+        _build(refusal, known=True)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda r: r.name)
+def test_what_only_the_run_can_tell_is_refused_by_it_and_names_the_node(refusal: Refusal) -> None:
+    with hr.Graph().as_default():
+        places, made = _build(refusal, known=False)
+        target = made if isinstance(made, hr.Operation) else hr.nest.flatten(made)
+        feeds = dict(zip(places, _flat(refusal), strict=True))
+        with hr.Session() as session, pytest.raises(InvalidArgumentError) as refused:
+            session.run(target, feeds)
+    assert refused.value.node_name == "wrong"
+    assert "wrong" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("AddV2", (np.float32(1), np.float64(1))),
+        ("MatMul", (np.ones((2, 2), np.float32), np.ones((2, 2), np.int32))),
+        ("LogicalAnd", (np.float32(1), True)),
+        ("Sqrt", (np.int32(4),)),
+        ("StringLength", (np.float32(1),)),
+        ("Gather", (np.ones(3, np.float32), np.float32(0))),
+    ],
+)
+def test_dtypes_that_do_not_fit_are_refused_when_the_graph_is_built(
+    name: str, inputs: tuple[object, ...]
+) -> None:
+    with hr.Graph().as_default(), pytest.raises(TypeError):
+        op(name, *[hr.constant(x) for x in inputs])
