@@ -2,6 +2,7 @@
 
     python3 tools/check.py                 # all that CI runs
     python3 tools/check.py -e graph,lint   # some of it; arguments go to tox
+    python3.13 tools/check.py              # the same on another Python
 
 tox and all it makes live in .check/, which git ignores.
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / ".check"
+TAG = f"py{sys.version_info.major}{sys.version_info.minor}"
 TOX = "tox>=4.20,<5"
 
 
@@ -24,13 +26,14 @@ def main() -> int:
         return 1
     environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
     environment["HEADRACE_CHECK_DIR"] = str(HOME)
-    command = [str(tox_python()), "-m", "tox", "--workdir", str(HOME / "tox"), *sys.argv[1:]]
+    command = [str(tox_python()), "-m", "tox", "--workdir", str(HOME / f"envs-{TAG}")]
+    command += sys.argv[1:]
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 
 
 def tox_python() -> Path:
     """Returns: the Python of an environment that has tox; makes it on the first call."""
-    home = HOME / f"tox-py{sys.version_info.major}{sys.version_info.minor}"
+    home = HOME / f"tox-{TAG}"
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     ready = home / "ready"
     if not ready.exists():
