@@ -1,6 +1,5 @@
 """NumPy arrays as tensors, and back."""
 
-from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_dtype, hr_tensor
 
 # A new array (a NumPy scalar where rank is 0 and scalar is asked) with a copy of the elements,
@@ -11,5 +10,3 @@ cdef object fetched(hr_tensor* t)
 # strings, and arrays of another dtype or order, are always copied: then t.owner is set, or `keep`
 # must be held by the caller. Returns the object to keep alive.
 cdef object tensor_from_array(object array, hr_dtype dtype, hr_tensor* t, bint counted)
-# All attributes of a node as Python values (services.PythonKernels.create).
-cdef dict node_attributes(GraphNode* node)

@@ -12,7 +12,6 @@ from headrace.formats import errors
 from headrace.runtime.buffer cimport (
     allocate_tensor, buffer_references, buffer_release, copy_tensor, set_bytes,
 )
-from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_BFLOAT16, HR_FLOAT8_E4M3FN, HR_FLOAT8_E5M2, HR_MAX_RANK, HR_OK, HR_RESOURCE, HR_STRING,
     HR_VARIANT, hr_buffer, hr_dtype, hr_string, hr_tensor,
@@ -165,8 +164,3 @@ cdef object tensor_from_array(object value, hr_dtype dtype, hr_tensor* t, bint c
             raise MemoryError()
         return None
     return array
-
-
-cdef dict node_attributes(GraphNode* node):
-    from headrace.runtime.session_graph import attributes_of
-    return attributes_of(<size_t>node)

@@ -15,7 +15,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset, strdup
 
 from headrace.formats import errors
-from headrace.runtime.arrays cimport array_from_tensor, node_attributes, tensor_from_array
+from headrace.runtime.arrays cimport array_from_tensor, tensor_from_array
+from headrace.runtime.attribute_values cimport attribute_values
 from headrace.runtime.buffer cimport copy_tensor
 from headrace.runtime.context cimport Run, run_fail_text
 from headrace.runtime.graph_node cimport GraphNode
@@ -45,7 +46,7 @@ cdef hr_code create_in_python(GraphNode* node, void** state) noexcept:
         kernel = NodeKernel()
         kernel.node = node
         op = (<bytes>node.op).decode()
-        kernel.call = _libraries[op].create(op, node_attributes(node))
+        kernel.call = _libraries[op].create(op, attribute_values(node))
         Py_INCREF(kernel)
         state[0] = <void*>kernel
         return HR_OK

@@ -270,7 +270,8 @@ cdef int prepare_node(Draft draft, Step* step, uint64_t private_bits) except -1:
         if source.dtype >= HR_REF or source.dtype == HR_RESOURCE:
             # A handle that enters is there for `prepare` to look at; runs may bring others.
             known = known and draft.storage[draft.arguments[step.first_input + i]] == STATIC
-            step.writes = is_stateful(node)
+            # Assign and its like write through a reference, and are not stateful otherwise.
+            step.writes = is_stateful(node) or node.info.writes
             if kernel.flags & OWN_MEMORY:
                 step.writes = False
     if node.info != NULL and node.info.shape_only:

@@ -1,0 +1,68 @@
+// Activation functions and their gradients: Relu, Elu, Softplus, ReluGrad, ...
+#include "arithmetic.hpp"
+#include "binary_loops.hpp"
+#include "unary_loops.hpp"
+#include "vector_math.hpp"
+
+namespace hr {
+namespace {
+
+// Selu's constants, of Klambauer et al. 2017.
+constexpr double kScale = 1.0507009873554804934193349852946;
+constexpr double kScaleAlpha = 1.7580993408473768599402175208123;
+
+#define FUNCTION(Name, Kind, expression)                       \
+  struct Name : Kind {                                         \
+    template <class T> static HR_INLINE T apply(T x) { return T(expression); } \
+  }
+// dy = a, the features or results = b.
+#define SLOPE(Name, Kind, expression)                          \
+  struct Name : Kind {                                         \
+    template <class T> static HR_INLINE T apply(T a, T b) { return T(expression); } \
+  }
+
+// Not a number stays what it is: the comparison that fails keeps x.
+FUNCTION(Rectified, unary::Vector, x < T(0) ? T(0) : x);
+FUNCTION(Rectified6, unary::Vector, x < T(0) ? T(0) : (x > T(6) ? T(6) : x));
+FUNCTION(Exponential, unary::Scalar, x < T(0) ? std::expm1(x) : x);
+FUNCTION(ScaledExponential, unary::Scalar,
+         x < T(0) ? T(kScaleAlpha) * std::expm1(x) : T(kScale) * x);
+FUNCTION(SoftPlus, unary::Scalar, x > T(0) ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)));
+FUNCTION(SoftSign, unary::Vector, x / (T(1) + std::fabs(x)));
+
+SLOPE(RectifiedSlope, VectorOp, b > T(0) ? a : T(0));
+SLOPE(Rectified6Slope, VectorOp, b > T(0) && b < T(6) ? a : T(0));
+SLOPE(ExponentialSlope, VectorOp, b < T(0) ? a * (b + T(1)) : a);
+SLOPE(ScaledExponentialSlope, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)) : a * T(kScale));
+SLOPE(SoftPlusSlope, ScalarOp, a / (T(1) + std::exp(-b)));
+SLOPE(SoftSignSlope, VectorOp, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))));
+
+template <class Op, class Set> constexpr Row map(const char* op, const char* constraint) {
+  return row(op, constraint, unary::prepare<Op, Set>).reuses(0);
+}
+template <class Op, class Set> constexpr Row slope(const char* op, const char* constraint) {
+  return row(op, constraint, binary::prepare_merged<Op, Set>).reuses(0, 1);
+}
+
+#define T_FLOATS "T=" HR_FLOATS
+#define T_REALS "T=" HR_REALS
+
+}  // namespace
+
+HR_ROWS(activations) = {
+    map<Rectified, Reals>("Relu", T_REALS),
+    map<Rectified6, Reals>("Relu6", T_REALS),
+    map<Exponential, Floats>("Elu", T_FLOATS),
+    map<ScaledExponential, Floats>("Selu", T_FLOATS),
+    map<SoftPlus, Floats>("Softplus", T_FLOATS),
+    map<SoftSign, Floats>("Softsign", T_FLOATS),
+    slope<RectifiedSlope, Reals>("ReluGrad", T_REALS),
+    slope<Rectified6Slope, Reals>("Relu6Grad", T_REALS),
+    slope<ExponentialSlope, Floats>("EluGrad", T_FLOATS),
+    slope<ScaledExponentialSlope, Floats>("SeluGrad", T_FLOATS),
+    slope<SoftPlusSlope, Floats>("SoftplusGrad", T_FLOATS),
+    slope<SoftSignSlope, Floats>("SoftsignGrad", T_FLOATS),
+};
+HR_ROWS_END(activations)
+
+}  // namespace hr
