@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.formats.dtypes import as_dtype
+import numpy as np
+
+from headrace.formats.dtypes import as_dtype, uint8
 from headrace.formats.dtypes import string as string_dtype
+from headrace.formats.tensor_codec import make_tensor_proto
 from headrace.graph.conversion import convert_to_tensor
 from headrace.graph.graph import get_default_graph
 from headrace.graph.graph_keys import GraphKeys
@@ -85,7 +88,11 @@ def image(
     Returns: [] string, a serialised Summary.
     """
     with _scope(name, family, [tensor]) as (tag, scope):
-        made = op("ImageSummary", tag, tensor, max_images=max_outputs, name=scope)
+        # the colour of pixels that are not finite
+        red = make_tensor_proto(np.array([255, 0, 0, 255], np.uint8), uint8)
+        made = op(
+            "ImageSummary", tag, tensor, max_images=max_outputs, bad_color=red, name=scope
+        )
         return _collect(made, collections)
 
 
