@@ -1,0 +1,79 @@
+"""The convolutional network of the digits, as a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import headrace.graph as hr
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the training feeds and fetches."""
+
+    images: hr.Tensor  # [None, side, side, 1] float
+    labels: hr.Tensor  # [None] int64
+    keep: hr.Tensor  # [] float, 1 unless fed
+    rate: hr.Tensor  # [] float
+    probabilities: hr.Tensor  # [None, 10] float
+    predictions: hr.Tensor  # [None] int64
+    loss: hr.Tensor  # [] float
+    accuracy: hr.Tensor  # [] float
+    step: hr.Variable  # [] int64
+    train: hr.Operation
+
+
+def build_model(side: int) -> Model:
+    """Adds the network for images of side x side to the default graph.
+
+    Args:
+      side: 8 or 28; divisible by 4.
+    """
+    images = hr.placeholder(hr.float32, [None, side, side, 1], name="images")
+    labels = hr.placeholder(hr.int64, [None], name="labels")
+    keep = hr.placeholder_with_default(hr.constant(1.0), [], name="keep")
+    rate = hr.placeholder_with_default(hr.constant(2e-3), [], name="rate")
+    h = _convolution(images, 1, 32, "conv1")
+    h = _convolution(h, 32, 64, "conv2")
+    flat = (side // 4) ** 2 * 64
+    h = hr.reshape(h, [-1, flat])
+    h = hr.nn.relu(_dense(h, flat, 128, "dense"))
+    h = hr.nn.dropout(h, keep_prob=keep)
+    logits = _dense(h, 128, 10, "logits")
+    predictions = hr.argmax(logits, 1, name="predictions")
+    each = hr.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    loss = hr.reduce_mean(each, name="loss")
+    hits = hr.cast(hr.equal(predictions, labels), hr.float32)
+    step = hr.Variable(hr.zeros([], hr.int64), trainable=False, name="global_step")
+    return Model(
+        images=images,
+        labels=labels,
+        keep=keep,
+        rate=rate,
+        probabilities=hr.nn.softmax(logits, name="probabilities"),
+        predictions=predictions,
+        loss=loss,
+        accuracy=hr.reduce_mean(hits, name="accuracy"),
+        step=step,
+        train=hr.train.AdamOptimizer(rate).minimize(loss, global_step=step),
+    )
+
+
+def _convolution(x: hr.Tensor, inputs: int, outputs: int, name: str) -> hr.Tensor:
+    with hr.variable_scope(name):
+        w = _weights([3, 3, inputs, outputs], 9 * inputs)
+        b = hr.Variable(hr.zeros([outputs]), name="bias")
+        h = hr.nn.relu(hr.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME") + b)
+        window = [1, 2, 2, 1]
+        return hr.nn.max_pool(h, ksize=window, strides=window, padding="SAME")
+
+
+def _dense(x: hr.Tensor, inputs: int, outputs: int, name: str) -> hr.Tensor:
+    with hr.variable_scope(name):
+        w = _weights([inputs, outputs], inputs)
+        return hr.matmul(x, w) + hr.Variable(hr.zeros([outputs]), name="bias")
+
+
+def _weights(shape: list[int], inputs: int) -> hr.Variable:
+    """Source: He et al. 2015, equation 10, for layers before a ReLU."""
+    return hr.Variable(hr.truncated_normal(shape, stddev=(2 / inputs) ** 0.5), name="weights")

@@ -1,0 +1,87 @@
+"""Set Headrace up from this checkout and train a network on real handwritten digits.
+
+    python3 tools/quickstart.py                # needs Python, a C++ compiler and PyPI
+    python3 tools/quickstart.py --mnist DIR    # on MNIST's IDX files; arguments go to the example
+
+All it makes lies in .quickstart/, which git ignores; a second start installs nothing again unless
+the packages changed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT / ".quickstart"
+PACKAGES = ("formats", "graph", "runtime", "kernels")
+DATA_WHEEL = "scikit-learn"
+EXAMPLE = ROOT / "examples" / "digits.py"
+
+
+def main() -> int:
+    if sys.version_info < (3, 10):  # noqa: UP036 (a bare Python may be older)
+        print(f"quickstart: Python is {sys.version.split()[0]}, Headrace needs 3.10 or later")
+        return 1
+    started = time.monotonic()
+    python = environment()
+    arguments = sys.argv[1:]
+    if "--mnist" not in arguments and "--data" not in arguments:
+        arguments = ["--data", str(digits_wheel(python)), *arguments]
+    report(f"set up in {time.monotonic() - started:.0f} s; training on real digits")
+    command = [str(python), str(EXAMPLE), *arguments]
+    code = subprocess.run(command, cwd=ROOT).returncode
+    if code:
+        return code
+    report(f"done in {time.monotonic() - started:.0f} s. All five folds are next:")
+    print("  " + shlex.join([*command, "--folds", "5"]))
+    return 0
+
+
+def environment() -> Path:
+    """Returns: the Python of .quickstart/env, with the packages of this checkout."""
+    home = HOME / "env"
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    HOME.mkdir(exist_ok=True)
+    if not python.exists():
+        report(f"making an environment in {home.relative_to(ROOT)}")
+        made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)])
+        if made.returncode != 0:
+            raise SystemExit(
+                "quickstart: this Python cannot make virtual environments:"
+                " install its venv module (on Debian: apt install python3-venv)"
+            )
+    report("installing the packages (the first time compiles for a few minutes)")
+    wheelhouse = [str(python), str(ROOT / "tools" / "wheelhouse.py"), *PACKAGES]
+    run(wheelhouse, {**os.environ, "HEADRACE_CHECK_DIR": str(HOME)})
+    run([str(python), "-m", "pip", "install", "-q", "tqdm>=4.60"])
+    return python
+
+
+def digits_wheel(python: Path) -> Path:
+    """Returns: scikit-learn's wheel, fetched once; the digits are a file in it."""
+    folder = HOME / "data"
+    if not (found := sorted(folder.glob("*.whl"))):
+        report(f"fetching {DATA_WHEEL}'s wheel for the digits inside (nothing of it is installed)")
+        pip = [str(python), "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:"]
+        run([*pip, "-d", str(folder), DATA_WHEEL])
+        found = sorted(folder.glob("*.whl"))
+    return found[-1]
+
+
+def run(command: list[str], variables: dict[str, str] | None = None) -> None:
+    done = subprocess.run(command, env=variables)
+    if done.returncode != 0:
+        raise SystemExit(f"quickstart: failed ({done.returncode}): {shlex.join(command)}")
+
+
+def report(text: str) -> None:
+    print(f"quickstart: {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
