@@ -173,6 +173,7 @@ def test_roll_and_reverse_sequence(dtype):
 def test_data_formats():
     same(run_kernel("DataFormatDimMap", np.int32([0, 1, -1, -4])), [0, 2, 1, 0])
     same(run_kernel("DataFormatVecPermute", np.int32([1, 2, 3, 4])), [1, 4, 2, 3])
+    same(run_kernel("DataFormatVecPermute", np.int32([1, 2])), [1, 2])
 
 
 def band(matrix, low, high, longest, align):

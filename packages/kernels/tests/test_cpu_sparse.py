@@ -93,7 +93,7 @@ def test_fill_empty_rows(dtype):
 def test_sparse_reductions_and_products(dtype):
     values = sample((4,), dtype, low=1)
     x = dense(values)
-    for axes in ([0], [1], [0, 1], [-1]):
+    for axes in ([0], [1], [0, 1], [-1], []):
         for keep in (False, True):
             got = run_kernel("SparseReduceSum", INDICES, values, SHAPE, np.int32(axes),
                              keep_dims=keep)  # fmt: skip

@@ -36,6 +36,18 @@ template <Way way, class T> constexpr Compute<T> start_of() {
   else return C(0);
 }
 
+// What a segment without rows has where its number was given: for extremes, the other end of
+// the finite numbers.
+template <Way way, class T> Compute<T> blank_of() {
+  using C = Compute<T>;
+  float most = 0;
+  if constexpr (std::is_same_v<T, half>) most = half_to_float(0x7bff);
+  else if constexpr (std::is_same_v<T, bfloat16>) most = bfloat16_to_float(0x7f7f);
+  if constexpr (is_small_float<T> && way == kMin) return most;
+  else if constexpr (is_small_float<T> && way == kMax) return -most;
+  else return start_of<way, C>();
+}
+
 template <Way way, class T> void fold_row(Compute<T>* total, const T* row, int64_t n) {
   using C = Compute<T>;
   HR_INDEPENDENT

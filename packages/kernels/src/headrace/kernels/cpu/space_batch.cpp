@@ -1,6 +1,7 @@
 // Space dealt out over the batch and back, rolls, reversed sequences, other data formats.
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "attributes.hpp"
@@ -238,19 +239,25 @@ hr_code compute_vec_permute(hr_ctx* ctx, void*, void* plan_, const hr_tensor* co
 
 hr_code prepare_format(void*, hr_request* r) {
   HR_APPLY_RULE(unchanged, r);
-  const auto source = attr_text(r->node, "src_format"), target = attr_text(r->node, "dst_format");
+  std::string source(attr_text(r->node, "src_format")), target(attr_text(r->node, "dst_format"));
+  const hr_tensor* x = r->inputs[0];
+  if (r->node->op[10] == 'V' && x->rank && x->dims[0] == int64_t(source.size()) - 2)
+    for (std::string* format : {&source, &target})  // the space dimensions alone
+      format->erase(std::remove_if(format->begin(), format->end(),
+                                   [](char c) { return c == 'N' || c == 'C'; }),
+                    format->end());
   auto* plan = keep_plan(r, new FormatPlan{});
   plan->rank = int64_t(source.size());
   bool fits = source.size() == target.size() && source.size() <= 8;
   for (size_t i = 0; fits && i < source.size(); ++i) {
     const size_t at = target.find(source[i]);
-    fits = at != target.npos;
+    fits = at != std::string::npos;
     plan->target[i] = int64_t(at);
     plan->spatial[i] = source[i] != 'N' && source[i] != 'C';
   }
   if (!fits)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "src_format %.*s and dst_format %.*s differ",
-                           int(source.size()), source.data(), int(target.size()), target.data());
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "src_format %s and dst_format %s differ",
+                           source.c_str(), target.c_str());
   return HR_OK;
 }
 
