@@ -22,7 +22,7 @@ X = (2, 5, 7, 3)
 SIZES = {"up": (9, 11), "down": (3, 2), "one": (1, 1)}
 RULES = {"plain": {}, "align": {"align_corners": True}, "half": {"half_pixel_centers": True}}
 BOXES = np.array([[0.1, 0.2, 0.9, 0.8], [0, 0, 1, 1], [-0.3, 0.5, 1.2, 0.1]], np.float32)
-INDEX = np.array([0, 1, 1], np.int32)
+CUT = {"boxes": BOXES, "box_ind": np.array([0, 1, 1], np.int32)}
 
 for size, (h, w) in SIZES.items():
     for rule, attrs in RULES.items():
@@ -43,13 +43,26 @@ for size, (h, w) in SIZES.items():
 for method in ("bilinear", "nearest"):
     for h, w in ((4, 3), (1, 1)):
         attrs = {"method": method}
-        inputs = {"image": _values(3, X), "boxes": BOXES, "box_ind": INDEX, "crop_size": _ints(h, w)}
-        CASES[f"crops-{method}-{h}"] = ("CropAndResize", inputs, {**attrs, "extrapolation_value": -2.0})
-        inputs = {"grads": _values(4, (3, h, w, 3)), "boxes": BOXES, "box_ind": INDEX,
+        inputs = {
+            "image": _values(3, X),
+            **CUT,
+            "crop_size": _ints(h, w),
+        }
+        CASES[f"crops-{method}-{h}"] = (
+            "CropAndResize",
+            inputs,
+            {**attrs, "extrapolation_value": -2.0},
+        )
+        inputs = {"grads": _values(4, (3, h, w, 3)), **CUT,
                   "image_size": _ints(*X)}  # fmt: skip
-        CASES[f"crops-to-image-{method}-{h}"] = ("CropAndResizeGradImage", inputs, {**attrs, "T": np.float32})
+        key = f"crops-to-image-{method}-{h}"
+        CASES[key] = ("CropAndResizeGradImage", inputs, {**attrs, "T": np.float32})
 for h, w in ((4, 3), (1, 1)):
-    inputs = {"grads": _values(4, (3, h, w, 3)), "image": _values(3, X), "boxes": BOXES, "box_ind": INDEX}
+    inputs = {
+        "grads": _values(4, (3, h, w, 3)),
+        "image": _values(3, X),
+        **CUT,
+    }
     CASES[f"crops-to-boxes-{h}"] = ("CropAndResizeGradBoxes", inputs, {"method": "bilinear"})
 
 PIXELS = _values(5, (3, 4, 3))
@@ -59,16 +72,21 @@ CASES["to-hsv"] = ("RGBToHSV", {"images": PIXELS}, {})
 CASES["to-rgb"] = ("HSVToRGB", {"images": PIXELS}, {})
 for by in (0.3, -0.7, 1.5):
     CASES[f"hue-{by}"] = ("AdjustHue", {"images": PIXELS, "delta": np.float32(by)}, {})
-    CASES[f"saturation-{by}"] = ("AdjustSaturation", {"images": PIXELS, "scale": np.float32(by)}, {})
+    CASES[f"saturation-{by}"] = (
+        "AdjustSaturation",
+        {"images": PIXELS, "scale": np.float32(by)},
+        {},
+    )
     inputs = {"images": _values(6, X), "contrast_factor": np.float32(by)}
     CASES[f"contrast-{by}"] = ("AdjustContrastv2", inputs, {})
 
 COLOURS = np.array([[0.1, 0.2, 0.3], [0.9, 0.8, 0.7]], np.float32)
 FRAMES = np.array([[[0.1, 0.1, 0.7, 0.8], [0.5, -0.2, 1.4, 0.4]]] * 2, np.float32)
-CASES["boxes-drawn"] = ("DrawBoundingBoxes", {"images": _values(7, (2, 9, 8, 3)), "boxes": FRAMES}, {})
+DRAWN = {"images": _values(7, (2, 9, 8, 3)), "boxes": FRAMES}
+CASES["boxes-drawn"] = ("DrawBoundingBoxes", DRAWN, {})
 CASES["boxes-coloured"] = (
     "DrawBoundingBoxesV2",
-    {"images": _values(7, (2, 9, 8, 3)), "boxes": FRAMES, "colors": COLOURS},
+    {**DRAWN, "colors": COLOURS},
     {},
 )
 CORNERS = _values(8, (12, 2))
@@ -92,14 +110,15 @@ CASES["nms-overlaps"] = (
 )  # fmt: skip
 
 for padding in ("SAME", "VALID"):
-    attrs = {"ksizes": [1, 3, 2, 1], "strides": [1, 2, 1, 1], "rates": [1, 1, 2, 1], "padding": padding}
-    CASES[f"patches-{padding}"] = ("ExtractImagePatches", {"images": _values(11, (2, 7, 6, 3))}, attrs)
+    steps = {"strides": [1, 2, 1, 1], "rates": [1, 1, 2, 1], "padding": padding}
+    inputs = {"images": _values(11, (2, 7, 6, 3))}
+    CASES[f"patches-{padding}"] = ("ExtractImagePatches", inputs, {"ksizes": [1, 3, 2, 1], **steps})
+    inputs = {"input": _values(12, (2, 5, 4, 6, 2))}
     attrs = {"ksizes": [1, 2, 3, 2, 1], "strides": [1, 2, 1, 2, 1], "padding": padding}
-    CASES[f"volumes-{padding}"] = ("ExtractVolumePatches", {"input": _values(12, (2, 5, 4, 6, 2))}, attrs)
+    CASES[f"volumes-{padding}"] = ("ExtractVolumePatches", inputs, attrs)
     x, f = _values(13, (2, 7, 6, 3)), _values(14, (3, 2, 3))
-    attrs = {"strides": [1, 2, 1, 1], "rates": [1, 1, 2, 1], "padding": padding}
-    CASES[f"dilation-{padding}"] = ("Dilation2D", {"input": x, "filter": f}, attrs)
+    CASES[f"dilation-{padding}"] = ("Dilation2D", {"input": x, "filter": f}, steps)
     dy = _values(15, (2, 4, 6, 3) if padding == "SAME" else (2, 3, 4, 3))
     grads = {"input": x, "filter": f, "out_backprop": dy}
-    CASES[f"dilation-to-input-{padding}"] = ("Dilation2DBackpropInput", grads, attrs)
-    CASES[f"dilation-to-filter-{padding}"] = ("Dilation2DBackpropFilter", grads, attrs)
+    CASES[f"dilation-to-input-{padding}"] = ("Dilation2DBackpropInput", grads, steps)
+    CASES[f"dilation-to-filter-{padding}"] = ("Dilation2DBackpropFilter", grads, steps)

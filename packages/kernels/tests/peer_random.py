@@ -38,8 +38,20 @@ with tf.Graph().as_default():
     fetches["RandomShuffle|2"] = ops.RandomShuffle(value=rows, **SEEDS)
     logits = np.log([[1.0, 2, 3, 4]]).astype(np.float32)
     fetches["Multinomial|1"] = ops.Multinomial(logits=logits, num_samples=50, **SEEDS)
+    truth = np.array([[1, 2], [3, 50]], np.int64)
+    for op in ("UniformCandidateSampler", "LogUniformCandidateSampler"):
+        for unique in (False, True):
+            sampler = getattr(ops, op)
+            outputs = sampler(
+                true_classes=truth, num_true=2, num_sampled=9, unique=unique, range_max=100, **SEEDS
+            )
+            fetches[f"{op}|{unique}"] = list(outputs)
     arrays = {}
     with tf.compat.v1.Session() as session:
         for run in range(2):
-            arrays.update({f"{k}|{run}": v for k, v in session.run(fetches).items()})
+            for key, value in session.run(fetches).items():
+                if isinstance(value, list):
+                    arrays.update({f"{key}|{run}|{i}": v for i, v in enumerate(value)})
+                else:
+                    arrays[f"{key}|{run}"] = value
 np.savez_compressed(sys.argv[1], **arrays)

@@ -58,9 +58,7 @@ class Case:
         self.attrs["padding"] = padding if isinstance(padding, str) else "EXPLICIT"
         if self.attrs["padding"] == "EXPLICIT":
             flat = [p for pair in padding for p in pair]
-            self.attrs["explicit_paddings"] = (
-                [0, 0, 0, 0, *flat] if first else [0, 0, *flat, 0, 0]
-            )
+            self.attrs["explicit_paddings"] = [0, 0, 0, 0, *flat] if first else [0, 0, *flat, 0, 0]
 
     def wide(self, a):
         return a.astype(np.float64)

@@ -9,9 +9,10 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from headrace.formats.errors import InvalidArgumentError, OutOfRangeError
 from image_cases import CASES, FRAMES, X
 from kernel_harness import run_kernel
+
+from headrace.formats.errors import InvalidArgumentError, OutOfRangeError
 
 HERE = Path(__file__).parent
 GOLDEN = np.load(HERE / "golden" / "image_ops.npz")
@@ -32,7 +33,9 @@ def test_the_answer_is_tensorflows(key):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int32])
-@pytest.mark.parametrize("op", ["ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor", "ResizeArea"])
+@pytest.mark.parametrize(
+    "op", ["ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor", "ResizeArea"]
+)
 def test_every_dtype_is_resized_alike(op, dtype):
     x = np.random.default_rng(0).integers(0, 100, X).astype(dtype)
     size = np.array([8, 3], np.int32)
@@ -42,7 +45,9 @@ def test_every_dtype_is_resized_alike(op, dtype):
 
 
 def test_an_image_without_images_stays_empty():
-    got = run_kernel("ResizeBilinear", np.zeros((0, 4, 4, 3), np.float32), np.array([2, 2], np.int32))
+    got = run_kernel(
+        "ResizeBilinear", np.zeros((0, 4, 4, 3), np.float32), np.array([2, 2], np.int32)
+    )
     assert got.shape == (0, 2, 2, 3)
 
 

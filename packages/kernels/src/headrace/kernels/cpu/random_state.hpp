@@ -20,6 +20,9 @@ class RandomState {
     return mine;
   }
 
+  // Goes on where another stands.
+  void take(RandomState& other) { stream_ = other.reserve(0); }
+
  private:
   std::mutex mutex_;
   Philox stream_;
