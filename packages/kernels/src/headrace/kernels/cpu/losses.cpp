@@ -168,49 +168,12 @@ hr_code prepare_l2_loss(void*, hr_request* r) {
   return code;
 }
 
-// ---- InTopK ---------------------------------------------------------------------------------
-
-template <class Index>
-hr_code compute_in_top_k(hr_ctx*, void*, void* plan, const hr_tensor* const* inputs,
-                         hr_tensor* const* outputs, void*) {
-  const float* x = read<float>(inputs[0]);
-  const Index* targets = read<Index>(inputs[1]);
-  const int64_t k = plan ? *static_cast<int64_t*>(plan) : int64_t(*read<Index>(inputs[2]));
-  const int64_t rows = inputs[0]->dims[0], n = inputs[0]->dims[1];
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t target = targets[i];
-    // Ties count for the target; a value that is not finite makes the row false.
-    bool sane = target >= 0 && target < n && std::isfinite(x[i * n + target]);
-    int64_t above = 0;
-    for (int64_t j = 0; j < n && sane; ++j) {
-      if (!std::isfinite(x[i * n + j])) sane = false;
-      else above += x[i * n + j] > x[i * n + target];
-    }
-    write<bool>(outputs[0])[i] = sane && above < k;
-  }
-  return HR_OK;
-}
-
-hr_code prepare_in_top_k(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "in_top_k", shape_as_input_1);
-  if (code != HR_OK) return code;
-  if (r->inputs[0]->rank != 2 || r->inputs[1]->rank != 1 ||
-      r->inputs[0]->dims[0] != r->inputs[1]->dims[0])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "predictions and targets do not fit: predictions is %s, targets is %s",
-                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
-  if (r->node->n_inputs == 2) keep_plan(r, new int64_t(hr_attr_int(r->node, "k", 1)));
-  r->compute = r->inputs[1]->dtype == HR_INT64 ? compute_in_top_k<int64_t> : compute_in_top_k<int32_t>;
-  return HR_OK;
-}
-
 }  // namespace
 
 HR_ROWS(losses) = {
     row("SoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_cross_entropy>),
     row("SparseSoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_sparse_cross_entropy>),
     row("L2Loss", "T=" HR_FLOATS, prepare_l2_loss),
-    row("InTopK", nullptr, prepare_in_top_k),
-    row("InTopKV2", nullptr, prepare_in_top_k),
 };
 HR_ROWS_END(losses)
 
