@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 
-from cases.case import Case, floats, integers, literal, real
+from cases.case import Case, T, floats, integers, literal, real
 
 _FLOATS = ("float32", "float64")
 CASES = []
@@ -70,6 +70,28 @@ CASES.append(
         smooth=False,
     )
 )
+# In double, TensorFlow's weights are single all the same.
+CASES += [
+    Case(
+        op,
+        (floats(2, 7, 3, 2), real(2, 5, 4, 2)),
+        _mode,
+        dtypes=("float16", "bfloat16", "float64"),
+        smooth=False,
+        in_tensorflow=False,
+    )
+    for op in ("ResizeBilinearGrad", "ResizeBicubicGrad")
+    for _mode in ({}, {"half_pixel_centers": True})
+]
+CASES += [
+    Case("ResizeNearestNeighborGrad", (real(2, 7, 3, 2), literal([5, 4]))),
+    Case(
+        "AdjustContrast",
+        (real(4, 5, 3, low=0, high=9), *(literal(v, "float32") for v in (1.5, 0.0, 8.0))),
+        smooth=False,
+        in_tensorflow=False,
+    ),
+]
 _BOXES = literal([[0.1, 0.2, 0.9, 0.8], [0, 0, 1, 1], [-0.5, 0.3, 1.2, 0.1]], "float32")
 _INDEX = literal([0, 1, 1])
 for _method in ("bilinear", "nearest"):
@@ -87,14 +109,15 @@ for _method in ("bilinear", "nearest"):
         Case(
             "CropAndResizeGradImage",
             (floats(3, 4, 3, 2), _BOXES, _INDEX, literal([2, 6, 5, 2])),
-            {**_attrs, "T": "float32"},
+            {**_attrs, "T": T},
+            dtypes=("float32", "float16", "float64"),
         )
     )
 CASES += [
     Case(
         "CropAndResizeGradBoxes",
         (floats(3, 4, 3, 2), real(2, 6, 5, 2), _BOXES, _INDEX),
-        dtypes=("float32",),
+        smooth=False,
     ),
     Case(
         "ExtractGlimpse",
