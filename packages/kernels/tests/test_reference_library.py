@@ -16,7 +16,12 @@ from headrace.kernels.reference import library
 def test_every_kernel_is_in_the_file_named_after_its_ops_family() -> None:
     from headrace.kernels.reference.library import _families
 
-    astray = {op: f for op, f in _families().items() if op_catalogue.family(op) != f}
+    # a family too large for one file has several that begin with its stem
+    astray = {
+        op: f
+        for op, f in _families().items()
+        if not f"{f}_".startswith(f"{op_catalogue.family(op)}_")
+    }
     assert not astray
 
 

@@ -1,0 +1,93 @@
+"""Sounds: in WAV files, as spectrograms and as cepstral coefficients."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.errors import InvalidArgumentError
+from headrace.kernels.reference.precision import wide
+from headrace.kernels.reference.registry import Attrs, kernel
+from headrace.kernels.reference.summary import wav
+
+# ---- sound ----
+
+
+@kernel("EncodeWav")
+def encode_wav(attrs: Attrs, audio: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    return np.array(wav(audio, int(rate)), object)
+
+
+@kernel("DecodeWav")
+def decode_wav(attrs: Attrs, contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    import io
+    import wave
+
+    try:
+        with wave.open(io.BytesIO(contents.item())) as stream:
+            if stream.getsampwidth() != 2:
+                raise wave.Error(f"{8 * stream.getsampwidth()} bits a sample instead of 16")
+            rate, channels = stream.getframerate(), stream.getnchannels()
+            samples = np.frombuffer(stream.readframes(stream.getnframes()), "<i2")
+    except (wave.Error, EOFError) as error:
+        raise InvalidArgumentError(None, None, f"not a WAV file of 16 bits: {error}") from error
+    audio = samples.reshape(-1, channels).astype(np.float32) / np.float32(32768)
+    for axis, wanted in ((0, attrs["desired_samples"]), (1, attrs["desired_channels"])):
+        if wanted > audio.shape[axis]:  # silence, and the first channel again
+            missing = wanted - audio.shape[axis]
+            widths = [(0, missing if a == axis else 0) for a in (0, 1)]
+            audio = np.pad(audio, widths, mode="constant" if axis == 0 else "edge")
+        elif wanted >= 0:
+            audio = audio[:wanted] if axis == 0 else audio[:, :wanted]
+    return np.ascontiguousarray(audio), np.array(rate, np.int32)
+
+
+@kernel("AudioSpectrogram")
+def audio_spectrogram(attrs: Attrs, x: np.ndarray) -> np.ndarray:
+    """Of each channel, frames of a Hann window, padded to a power of two."""
+    size, stride = attrs["window_size"], attrs["stride"]
+    length = 1 << max(int(np.ceil(np.log2(size))), 0)
+    count = max((len(x) - size) // stride + 1, 0)
+    hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)
+    result = np.zeros((x.shape[1], count, length // 2 + 1))
+    for channel, frame in itertools.product(range(x.shape[1]), range(count)):
+        piece = wide(x[frame * stride : frame * stride + size, channel]) * hann
+        power = np.abs(np.fft.rfft(piece, length)) ** 2
+        result[channel, frame] = power if attrs["magnitude_squared"] else np.sqrt(power)
+    return result.astype(np.float32)
+
+
+@kernel("Mfcc")
+def mfcc(attrs: Attrs, spectrogram: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """Cosine transform of the logarithm of a bank of triangles on the mel scale.
+
+    Source: Davis and Mermelstein 1980, with HTK's mel scale.
+    """
+    bins = spectrogram.shape[-1]
+    channels, coefficients = attrs["filterbank_channel_count"], attrs["dct_coefficient_count"]
+
+    def mel(frequency: Any) -> Any:
+        return 1127.0 * np.log1p(np.asarray(frequency) / 700.0)
+
+    low, high = mel(attrs["lower_frequency_limit"]), mel(attrs["upper_frequency_limit"])
+    centres = low + (high - low) * np.arange(1, channels + 2) / (channels + 1)
+    step = 0.5 * float(rate) / (bins - 1)
+    first = int(1.5 + attrs["lower_frequency_limit"] / step)
+    last = int(attrs["upper_frequency_limit"] / step)
+    bank = np.zeros((bins, channels))
+    for i in range(first, min(last, bins - 1) + 1):
+        at = mel(i * step)
+        channel = int(np.searchsorted(centres, at, side="left")) - 1
+        left = centres[channel] if channel >= 0 else low
+        right = centres[channel + 1]
+        weight = (right - at) / (right - left)
+        if channel >= 0:
+            bank[i, channel] += weight
+        if channel + 1 < channels:
+            bank[i, channel + 1] += 1 - weight
+    energy = np.log(np.maximum(np.sqrt(wide(spectrogram)) @ bank, 1e-12))
+    places = (np.arange(channels) + 0.5) * np.pi / channels
+    cosines = np.sqrt(2 / channels) * np.cos(np.outer(np.arange(coefficients), places))
+    return (energy @ cosines.T).astype(np.float32)
