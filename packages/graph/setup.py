@@ -13,7 +13,7 @@ setup(
     cmdclass={"build": Build},
     install_requires=[
         formats_requirement(),
-        "numpy>=1.26; python_version < '3.13'",
+        "numpy>=2.0; python_version < '3.13'",
         "numpy>=2.1; python_version >= '3.13'",
         "protobuf>=5.29.1,<8",
     ],

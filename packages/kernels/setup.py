@@ -118,7 +118,7 @@ setup(
     cmdclass={"build": Build, "build_ext": BuildKernels},
     install_requires=[
         formats_requirement(),
-        "numpy>=1.26; python_version < '3.13'",
+        "numpy>=2.0; python_version < '3.13'",
         "numpy>=2.1; python_version >= '3.13'",
         "protobuf>=5.29.1,<8",
         "ml_dtypes>=0.5",

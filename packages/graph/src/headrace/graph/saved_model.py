@@ -294,7 +294,7 @@ def simple_save(
 
 def main_op() -> Any:
     """An operation that initialises local variables and tables."""
-    from headrace.graph.variables import local_variables_initializer
+    from headrace.graph.variable_collections import local_variables_initializer
 
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
     return group(local_variables_initializer(), *(tables or [no_op()]))

@@ -27,9 +27,8 @@ def build_tensor_info(tensor: Any) -> Any:
     """The TensorInfo of a tensor or a SparseTensor: name, type and shape."""
     from headrace.formats.proto.meta_graph_pb2 import TensorInfo
 
-    info = TensorInfo(
-        dtype=int(as_dtype(tensor.dtype)), tensor_shape=tensor.get_shape().as_proto()
-    )
+    info = TensorInfo(tensor_shape=tensor.get_shape().as_proto())
+    info.dtype = int(as_dtype(tensor.dtype))  # type: ignore[assignment]
     if isinstance(tensor, SparseTensor):
         info.coo_sparse.values_tensor_name = tensor.values.name
         info.coo_sparse.indices_tensor_name = tensor.indices.name
