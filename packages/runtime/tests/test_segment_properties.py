@@ -6,7 +6,7 @@ import itertools
 
 import stub_kernels
 from graph_text import serialized
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.runtime.passes.segments import segments_of
@@ -70,9 +70,8 @@ def dead_nodes(program, predicates):
     for i, node in enumerate(program["nodes"]):
         for port, value in enumerate(node["outputs"]):
             makers[value] = (i, port)
-    received = {
-        node["name"]: i for i, node in enumerate(program["nodes"]) if node["kind"] == "SEND"
-    }
+    # By edge, not by name: two reads of one variable go by the variable's name.
+    sent = {node["edge"]: i for i, node in enumerate(program["nodes"]) if node["kind"] == "SEND"}
     dead = {}
 
     def is_dead(i):
@@ -82,7 +81,7 @@ def dead_nodes(program, predicates):
             if node["kind"] == "MERGE":
                 dead[i] = all(inputs)
             elif node["kind"] == "RECV":
-                dead[i] = is_dead(received[node["name"]])
+                dead[i] = is_dead(sent[node["edge"]])
             else:
                 dead[i] = any(inputs) or any(is_dead(c) for c in node["controls"])
         return dead[i]
@@ -100,8 +99,20 @@ def dead_nodes(program, predicates):
     return [is_dead(i) for i in range(len(program["nodes"]))]
 
 
+TWO_READS_ARE_SENT = """
+    p0 = Placeholder(; dtype=bool)
+    p1 = Placeholder(; dtype=bool)
+    x = Placeholder(; dtype=float)
+    v = VariableV2()
+    n0 = Neg(x)
+    n1 = Neg(v) @/stub:1
+    n2 = Neg(v, ^n1) @/stub:1
+"""
+
+
 @settings(max_examples=400, deadline=None)
 @given(programs(), st.booleans())
+@example((TWO_READS_ARE_SENT, ["n0", "n1", "n2"]), False)
 def test_segments_run_in_order_and_live_or_die_as_one(drawn, late_feeds):
     text, names = drawn
     graph = SessionGraph()

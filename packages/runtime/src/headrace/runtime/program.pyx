@@ -6,12 +6,12 @@ from libcpp.string cimport string
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport Attributes, attributes_of
+from headrace.runtime.attributes cimport AttrScalar, find_scalar, kString
 from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, hr_dtype
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.kernel_table cimport library_of, load_kernels
-from headrace.runtime.node_text cimport dtype_text, text_of
+from headrace.runtime.node_text cimport dtype_text, text, text_of
 from headrace.runtime.passes.common_subexpressions cimport merge_common
 from headrace.runtime.passes.draft cimport Draft, DraftNode
 from headrace.runtime.passes.order_writes cimport order_writes
@@ -52,14 +52,18 @@ cdef class Program:
         """Nodes, feeds and fetches, for `explain()` and tests.
 
         Returns: a dict; its "nodes" are dicts with kind, name, op, device, library, inputs and
-          outputs (value numbers), controls (node numbers).
+          outputs (value numbers), controls (node numbers), and edge: what a SEND and its RECV,
+          and no other pair, have in common.
         """
         cdef ProgramNode node
+        cdef AttrScalar edge
         cdef int32_t i
         cdef const char* library
         nodes = []
         for node in self.nodes:
             library = library_of(node.kernel) if node.kernel != NULL else NULL
+            named = (node.kind == NodeKind.SEND or node.kind == NodeKind.RECV) and find_scalar(
+                node.source, string_view(<const char*>b"tensor_name"), kString, edge) == HR_OK
             nodes.append({
                 "kind": _KIND_NAMES[<int>node.kind],
                 "name": text_of(node.source.name),
@@ -69,6 +73,7 @@ cdef class Program:
                 "inputs": [self.inputs[node.first_input + i] for i in range(node.n_inputs)],
                 "controls": [self.controls[node.first_control + i] for i in range(node.n_controls)],
                 "outputs": list(range(node.first_output, node.first_output + node.n_outputs)),
+                "edge": text(edge.bytes) if named else None,
             })
         return {
             "nodes": nodes,
