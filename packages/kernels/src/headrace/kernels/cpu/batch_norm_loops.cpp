@@ -69,7 +69,8 @@ HR_CLONES void combine_float(const float* dy, const float* x, float* dx, int64_t
 
 }  // namespace
 
-void sums(const float* x, int64_t rows, int64_t n, const float* shift, double* sum, double* squares) {
+void sums(const float* x, int64_t rows, int64_t n, const float* shift, double* sum,
+          double* squares) {
   sums_float(x, rows, n, shift, sum, squares);
 }
 void gradient_sums(const float* dy, const float* x, int64_t rows, int64_t n, const float* mean,

@@ -6,7 +6,8 @@
 namespace hr::batch_norm {
 
 // x: [rows, n], channels side by side. The sums over rows of x and of (x - shift)^2, added.
-void sums(const float* x, int64_t rows, int64_t n, const float* shift, double* sum, double* squares);
+void sums(const float* x, int64_t rows, int64_t n, const float* shift, double* sum,
+          double* squares);
 // The sums over rows of dy and of dy * (x - mean), added.
 void gradient_sums(const float* dy, const float* x, int64_t rows, int64_t n, const float* mean,
                    double* sum, double* product);

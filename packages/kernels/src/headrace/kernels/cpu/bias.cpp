@@ -17,11 +17,14 @@ struct Channels {
   int64_t outer, channels, inner;
 };
 
-bool channels_first(const hr_request* r) { return attr_text(r->node, "data_format", "NHWC") == "NCHW"; }
+bool channels_first(const hr_request* r) {
+  return attr_text(r->node, "data_format", "NHWC") == "NCHW";
+}
 
 hr_code read_channels(hr_request* r, const hr_tensor* t, Channels* c) {
   if (t->rank < 2)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "a bias needs a value of rank 2 or more: value is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "a bias needs a value of rank 2 or more: value is %s",
                            ShapeText(t).text);
   const int32_t axis = channels_first(r) ? 1 : t->rank - 1;
   *c = {product(t->dims, 0, axis), t->dims[axis], product(t->dims, axis + 1, t->rank)};
@@ -65,8 +68,10 @@ HR_CLONES void sum_rows_float(const float* v, float* t, float* s, int64_t rows, 
 
 template <class T>
 void add(const T* v, const T* b, T* o, int64_t rows, int64_t n) {
-  if constexpr (std::is_same_v<T, float>) add_rows_float(v, b, o, rows, n);
-  else add_rows(v, b, o, rows, n);
+  if constexpr (std::is_same_v<T, float>)
+    add_rows_float(v, b, o, rows, n);
+  else
+    add_rows(v, b, o, rows, n);
 }
 
 template <class T>
@@ -81,14 +86,15 @@ hr_code compute_bias_add(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
     });
     return HR_OK;
   }
-  parallel_ranges(ctx, c.outer * c.channels, grain_of(c.inner * sizeof(T)), [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      if constexpr (std::is_same_v<T, float>)
-        add_one_float(value + i * c.inner, bias[i % c.channels], out + i * c.inner, c.inner);
-      else
-        add_one(value + i * c.inner, bias[i % c.channels], out + i * c.inner, c.inner);
-    }
-  });
+  parallel_ranges(
+      ctx, c.outer * c.channels, grain_of(c.inner * sizeof(T)), [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) {
+          if constexpr (std::is_same_v<T, float>)
+            add_one_float(value + i * c.inner, bias[i % c.channels], out + i * c.inner, c.inner);
+          else
+            add_one(value + i * c.inner, bias[i % c.channels], out + i * c.inner, c.inner);
+        }
+      });
   return HR_OK;
 }
 
@@ -116,18 +122,19 @@ hr_code compute_bias_grad(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
     }
     return HR_OK;
   }
-  parallel_ranges(ctx, c.channels, grain_of(c.outer * c.inner * sizeof(T)), [&](int64_t j, int64_t end) {
-    for (; j < end; ++j) {
-      A sum = A(0);
-      for (int64_t i = 0; i < c.outer; ++i) {
-        const T* at = value + (i * c.channels + j) * c.inner;
-        A part = A(0);
-        for (int64_t q = 0; q < c.inner; ++q) part += A(at[q]);
-        sum += part;
-      }
-      out[j] = T(sum);
-    }
-  });
+  parallel_ranges(ctx, c.channels, grain_of(c.outer * c.inner * sizeof(T)),
+                  [&](int64_t j, int64_t end) {
+                    for (; j < end; ++j) {
+                      A sum = A(0);
+                      for (int64_t i = 0; i < c.outer; ++i) {
+                        const T* at = value + (i * c.channels + j) * c.inner;
+                        A part = A(0);
+                        for (int64_t q = 0; q < c.inner; ++q) part += A(at[q]);
+                        sum += part;
+                      }
+                      out[j] = T(sum);
+                    }
+                  });
   return HR_OK;
 }
 

@@ -28,8 +28,8 @@ struct Sampler {
   Kind kind = Kind::uniform;
   int64_t range = 0, sampled = 0, num_true = 0;
   bool unique = false;
-  std::mutex mutex;              // of the weights of the learned sampler
-  std::vector<double> weights;   // unigram samplers; sums[i] = weights[0] + ... + weights[i]
+  std::mutex mutex;             // of the weights of the learned sampler
+  std::vector<double> weights;  // unigram samplers; sums[i] = weights[0] + ... + weights[i]
   std::vector<double> sums;
 
   Sampler(uint64_t seed, uint64_t seed2) : random(seed, seed2) {}
@@ -44,7 +44,8 @@ struct Sampler {
         return (int64_t(std::exp(single.uniform() * std::log1p(double(range)))) - 1) % range;
       default: {
         const double at = single.uniform() * sums.back();
-        return std::min<int64_t>(range - 1, std::upper_bound(sums.begin(), sums.end(), at) - sums.begin());
+        return std::min<int64_t>(range - 1,
+                                 std::upper_bound(sums.begin(), sums.end(), at) - sums.begin());
       }
     }
   }
@@ -118,13 +119,14 @@ hr_code compute_sample(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
   return HR_OK;
 }
 
-// ---- making one ---------------------------------------------------------------------------------------
+// ---- making one ---------------------------------------------------------------------------------
 
 // The last comma-separated field of each line of the file is a count.
-hr_code read_vocabulary(hr_node* node, const std::string& path, int64_t shards, int64_t shard, double distortion,
-                        std::vector<double>* weights) {
+hr_code read_vocabulary(hr_node* node, const std::string& path, int64_t shards, int64_t shard,
+                        double distortion, std::vector<double>* weights) {
   std::FILE* file = std::fopen(path.c_str(), "r");
-  if (!file) return node->api->fail(node, HR_NOT_FOUND, "vocab_file %s cannot be opened", path.c_str());
+  if (!file)
+    return node->api->fail(node, HR_NOT_FOUND, "vocab_file %s cannot be opened", path.c_str());
   char line[65536];
   int64_t row = int64_t(weights->size());
   while (std::fgets(line, sizeof line, file)) {
@@ -156,8 +158,9 @@ hr_code read_unigrams(hr_node* node, Sampler* s) {
     if (row++ % shards == shard) s->weights.push_back(std::pow(double(count), distortion));
   }
   if (int64_t(s->weights.size()) != s->range)
-    return node->api->fail(node, HR_INVALID_ARGUMENT, "range_max is %lld, but there are %lld weights",
-                           (long long)s->range, (long long)s->weights.size());
+    return node->api->fail(node, HR_INVALID_ARGUMENT,
+                           "range_max is %lld, but there are %lld weights", (long long)s->range,
+                           (long long)s->weights.size());
   s->add_up();
   return HR_OK;
 }
@@ -181,8 +184,9 @@ hr_code make_sampler(hr_node* node, void** state) {
   }
   if (kind == Kind::fixed_unigram) code = read_unigrams(node, s);
   if (code == HR_OK && s->unique && s->sampled > s->range)
-    code = node->api->fail(node, HR_INVALID_ARGUMENT, "cannot sample %lld of %lld without repetition",
-                           (long long)s->sampled, (long long)s->range);
+    code =
+        node->api->fail(node, HR_INVALID_ARGUMENT, "cannot sample %lld of %lld without repetition",
+                        (long long)s->sampled, (long long)s->range);
   if (code != HR_OK) {
     delete s;
     return code;
@@ -205,12 +209,13 @@ hr_code prepare_sampler(void* state, hr_request* r) {
   const Sampler& s = *static_cast<Sampler*>(state);
   const hr_tensor* truth = r->inputs[0];
   if (truth->rank != 2 || truth->dims[1] != s.num_true)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "true_classes must be [batch, %lld]: true_classes is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "true_classes must be [batch, %lld]: true_classes is %s",
                            (long long)s.num_true, ShapeText(truth).text);
   return shapes_by_rule(r, "candidate_sampler", shape_sampler);
 }
 
-// ---- accidental hits --------------------------------------------------------------------------------------
+// ---- accidental hits ----------------------------------------------------------------------------
 
 hr_code compute_hits(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void*) {
@@ -245,8 +250,10 @@ hr_code compute_hits(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
 hr_code prepare_hits(void*, hr_request* r) {
   const int64_t num_true = hr_attr_int(r->node, "num_true", 1);
   if (r->inputs[0]->rank != 2 || r->inputs[0]->dims[1] != num_true || r->inputs[1]->rank != 1)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "true_classes must be [batch, %lld] and sampled_candidates a vector: %s and %s",
-                           (long long)num_true, ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT,
+        "true_classes must be [batch, %lld] and sampled_candidates a vector: %s and %s",
+        (long long)num_true, ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
   r->shape_depends_on_data = 1;
   return HR_OK;
 }
@@ -254,12 +261,18 @@ hr_code prepare_hits(void*, hr_request* r) {
 }  // namespace
 
 HR_ROWS(candidate_sampling) = {
-    row("UniformCandidateSampler", nullptr, prepare_sampler, compute_sample).with_state(make_sampler<Kind::uniform>, end_sampler),
-    row("LogUniformCandidateSampler", nullptr, prepare_sampler, compute_sample).with_state(make_sampler<Kind::log_uniform>, end_sampler),
-    row("FixedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample).with_state(make_sampler<Kind::fixed_unigram>, end_sampler),
-    row("LearnedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample).with_state(make_sampler<Kind::learned_unigram>, end_sampler),
-    row("ThreadUnsafeUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample).with_state(make_sampler<Kind::learned_unigram>, end_sampler),
-    row("AllCandidateSampler", nullptr, prepare_sampler, compute_sample).with_state(make_sampler<Kind::all>, end_sampler),
+    row("UniformCandidateSampler", nullptr, prepare_sampler, compute_sample)
+        .with_state(make_sampler<Kind::uniform>, end_sampler),
+    row("LogUniformCandidateSampler", nullptr, prepare_sampler, compute_sample)
+        .with_state(make_sampler<Kind::log_uniform>, end_sampler),
+    row("FixedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
+        .with_state(make_sampler<Kind::fixed_unigram>, end_sampler),
+    row("LearnedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
+        .with_state(make_sampler<Kind::learned_unigram>, end_sampler),
+    row("ThreadUnsafeUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
+        .with_state(make_sampler<Kind::learned_unigram>, end_sampler),
+    row("AllCandidateSampler", nullptr, prepare_sampler, compute_sample)
+        .with_state(make_sampler<Kind::all>, end_sampler),
     row("ComputeAccidentalHits", nullptr, prepare_hits, compute_hits).is(HR_KERNEL_DATA_SHAPE),
 };
 HR_ROWS_END(candidate_sampling)

@@ -37,8 +37,9 @@ hr_code shape_of_value(hr_request* r, int input, int output) {
   for (int64_t i = 0; i < rank; ++i) {
     r->outputs[output]->dims[i] = int_at(t, i);
     if (int_at(t, i) < 0)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "dimension %lld of the shape is negative: %lld",
-                             (long long)i, (long long)int_at(t, i));
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "dimension %lld of the shape is negative: %lld", (long long)i,
+                             (long long)int_at(t, i));
   }
   return HR_OK;
 }

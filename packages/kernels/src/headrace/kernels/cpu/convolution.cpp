@@ -28,7 +28,7 @@ struct Plan {
   Convolution c;
   Direction direction;
   Epilogue epilogue;
-  int x, filter, y;  // which of inputs..., output they are; -1: the output
+  int x, filter, y;             // which of inputs..., output they are; -1: the output
   bool epilogue_apart = false;  // not inside the convolution: a pass of its own
 #if HR_WITH_ONEDNN
   std::unique_ptr<onednn::Program> program;
@@ -165,19 +165,21 @@ void build_onednn(hr_request* r, Plan* p) {
   const Window& w = p->c.w;
   onednn::TeamSize team(r->threads);
   auto program = std::make_unique<onednn::Program>(r->threads);
-  const memory::desc x = activations(w, w.in, w.channels), y = activations(w, w.out, p->c.out_channels);
+  const memory::desc x = activations(w, w.in, w.channels),
+                     y = activations(w, w.out, p->c.out_channels);
   const memory::desc filter = filter_desc(p->c);
   // NHWC is fast as it stands; from NCHW a blocked layout is worth the reorder.
   const memory::desc xw = w.channels_first ? free_layout(x) : x;
   const memory::desc yw = w.channels_first ? free_layout(y) : y;
-  memory::dims stride(w.stride, w.stride + w.nd), low(w.low, w.low + w.nd), high(w.high, w.high + w.nd);
+  memory::dims stride(w.stride, w.stride + w.nd), low(w.low, w.low + w.nd),
+      high(w.high, w.high + w.nd);
   memory::dims dilation(w.dilation, w.dilation + w.nd);
   for (auto& d : dilation) --d;
   const auto direct = dnnl::algorithm::convolution_direct;
   const bool bias = p->epilogue.bias && !p->epilogue_apart;
-  const memory::desc bias_desc = bias ? memory::desc({p->c.out_channels}, memory::data_type::f32,
-                                                     memory::format_tag::a)
-                                      : memory::desc();
+  const memory::desc bias_desc =
+      bias ? memory::desc({p->c.out_channels}, memory::data_type::f32, memory::format_tag::a)
+           : memory::desc();
   dnnl::primitive_attr attr = onednn::attributes();
   if (!p->epilogue_apart) append_activation(p->epilogue, attr);
   const auto kind = p->direction == Direction::forward ? dnnl::prop_kind::forward_inference
@@ -185,7 +187,8 @@ void build_onednn(hr_request* r, Plan* p) {
   dnnl::convolution_forward::primitive_desc fwd(onednn::engine(), kind, direct, xw,
                                                 free_layout(filter), bias_desc, yw, stride,
                                                 dilation, low, high, attr);
-  const int xe = program->external(0, x), fe = program->external(1, filter), ye = program->external(2, y);
+  const int xe = program->external(0, x), fe = program->external(1, filter),
+            ye = program->external(2, y);
   auto result = [&](int to, const memory::desc& made) {
     return program->at(to) == made ? to : program->scratch(made);
   };
@@ -199,9 +202,9 @@ void build_onednn(hr_request* r, Plan* p) {
     program->add<dnnl::convolution_forward>(fwd, args);
     if (out != ye) program->copy(out, ye);
   } else if (p->direction == Direction::to_input) {
-    dnnl::convolution_backward_data::primitive_desc pd(onednn::engine(), direct, xw, free_layout(filter),
-                                                       yw, stride, dilation, low, high, fwd,
-                                                       onednn::attributes());
+    dnnl::convolution_backward_data::primitive_desc pd(onednn::engine(), direct, xw,
+                                                       free_layout(filter), yw, stride, dilation,
+                                                       low, high, fwd, onednn::attributes());
     const int out = result(xe, pd.diff_src_desc());
     program->add<dnnl::convolution_backward_data>(
         pd, {{DNNL_ARG_DIFF_DST, program->reordered(ye, pd.diff_dst_desc())},
@@ -232,8 +235,10 @@ hr_code compute_zero(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
   const size_t bytes = size_t(hr_elements(out) * hr_dtype_size(out->dtype));
   if (bytes) std::memset(out->data, 0, bytes);
   if (bytes && p.direction == Direction::forward && (p.epilogue.bias || p.epilogue.batch_norm)) {
-    if (out->dtype == HR_DOUBLE) finish<double>(ctx, p, inputs, write<double>(out));
-    else finish<float>(ctx, p, inputs, write<float>(out));
+    if (out->dtype == HR_DOUBLE)
+      finish<double>(ctx, p, inputs, write<double>(out));
+    else
+      finish<float>(ctx, p, inputs, write<float>(out));
   }
   return HR_OK;
 }
@@ -262,8 +267,9 @@ hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* fil
   } else {
     c->groups = a ? c->w.channels / a : 1;
     if (a == 0 ? c->w.channels != 0 : (c->w.channels % a || (c->groups && b % c->groups)))
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "channels do not fit: input is %s, filter is %s",
-                             ShapeText(x).text, ShapeText(filter).text);
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "channels do not fit: input is %s, filter is %s", ShapeText(x).text,
+                             ShapeText(filter).text);
     c->in_group = a;
     c->out_group = c->groups ? b / c->groups : b;
     c->out_channels = b;
@@ -347,7 +353,8 @@ hr_code prepare(void*, hr_request* r) {
       // What oneDNN has no kernel for (padding beyond the window, say) the loops can do.
       r->compute = compute_loops<float>;
       r->workspace = 0;
-      if (p->direction == Direction::forward && (p->epilogue.bias || p->epilogue.activation != Activation::none))
+      if (p->direction == Direction::forward &&
+          (p->epilogue.bias || p->epilogue.activation != Activation::none))
         p->epilogue_apart = true;
     }
 #else

@@ -40,29 +40,31 @@ void convolve(hr_ctx* ctx, const Convolution& c, const T* x, const T* filter, T*
   const int64_t work = windows * c.in_group * c.out_channels;
   parallel_ranges(ctx, w.batch * outs, std::max<int64_t>(1, 65536 / (work + 1)),
                   [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t n = i / outs, o = i % outs;
-      T* to = y + n * ys.batch + o * ys.space;
-      for (int64_t j = 0; j < c.out_channels; ++j) to[j * ys.channel] = T(0);
-      for (int64_t q = 0; q < windows; ++q) {
-        const int64_t p = input_position(w, o, q);
-        if (p < 0) continue;
-        const T* from = x + n * xs.batch + p * xs.space;
-        for (int64_t g = 0; g < c.groups; ++g) {
-          for (int64_t a = 0; a < c.in_group; ++a) {
-            const T v = from[(g * c.in_group + a) * xs.channel];
-            const T* f = filter + q * c.filter_position + a * c.filter_in + g * c.filter_group;
-            T* t = to + g * c.out_group * ys.channel;
-            if (ys.channel == 1) {
-              for (int64_t j = 0; j < c.out_group; ++j) t[j] += v * f[j];
-            } else {
-              for (int64_t j = 0; j < c.out_group; ++j) t[j * ys.channel] += v * f[j];
-            }
-          }
-        }
-      }
-    }
-  });
+                    for (int64_t i = begin; i < end; ++i) {
+                      const int64_t n = i / outs, o = i % outs;
+                      T* to = y + n * ys.batch + o * ys.space;
+                      for (int64_t j = 0; j < c.out_channels; ++j) to[j * ys.channel] = T(0);
+                      for (int64_t q = 0; q < windows; ++q) {
+                        const int64_t p = input_position(w, o, q);
+                        if (p < 0) continue;
+                        const T* from = x + n * xs.batch + p * xs.space;
+                        for (int64_t g = 0; g < c.groups; ++g) {
+                          for (int64_t a = 0; a < c.in_group; ++a) {
+                            const T v = from[(g * c.in_group + a) * xs.channel];
+                            const T* f = filter + q * c.filter_position + a * c.filter_in +
+                                         g * c.filter_group;
+                            T* t = to + g * c.out_group * ys.channel;
+                            if (ys.channel == 1) {
+                              for (int64_t j = 0; j < c.out_group; ++j) t[j] += v * f[j];
+                            } else {
+                              for (int64_t j = 0; j < c.out_group; ++j)
+                                t[j * ys.channel] += v * f[j];
+                            }
+                          }
+                        }
+                      }
+                    }
+                  });
 }
 
 template <class T>
@@ -125,9 +127,9 @@ void convolve_to_filter(hr_ctx* ctx, const Convolution& c, const T* x, T* filter
   });
 }
 
-#define HR_CONVOLUTION_LOOPS(T)                                                                  \
-  template void convolve<T>(hr_ctx*, const Convolution&, const T*, const T*, T*);                \
-  template void convolve_to_input<T>(hr_ctx*, const Convolution&, T*, const T*, const T*);       \
+#define HR_CONVOLUTION_LOOPS(T)                                                            \
+  template void convolve<T>(hr_ctx*, const Convolution&, const T*, const T*, T*);          \
+  template void convolve_to_input<T>(hr_ctx*, const Convolution&, T*, const T*, const T*); \
   template void convolve_to_filter<T>(hr_ctx*, const Convolution&, const T*, T*, const T*);
 HR_CONVOLUTION_LOOPS(float)
 HR_CONVOLUTION_LOOPS(double)

@@ -73,8 +73,9 @@ hr_code read_labels(hr_request* r, std::string_view text, int64_t rank, Labels* 
   for (char c : text) named += std::isalpha(static_cast<unsigned char>(c)) != 0;
   const int64_t under = dots == std::string_view::npos ? 0 : rank < 0 ? -rank - 1 : rank - named;
   if (rank >= 0 && (under < 0 || named + under != rank))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "\"%.*s\" names %lld dimensions, the input has %lld",
-                           int(text.size()), text.data(), (long long)named, (long long)rank);
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "\"%.*s\" names %lld dimensions, the input has %lld", int(text.size()),
+                           text.data(), (long long)named, (long long)rank);
   for (size_t i = 0; i < text.size(); ++i) {
     if (i == dots) {
       for (int64_t k = under; k-- > 0;) labels->push_back(kEllipsis + int(k));
@@ -82,7 +83,8 @@ hr_code read_labels(hr_request* r, std::string_view text, int64_t rank, Labels* 
     } else if (std::isalpha(static_cast<unsigned char>(text[i]))) {
       labels->push_back(text[i]);
     } else {
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "equation has '%c': labels are letters", text[i]);
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "equation has '%c': labels are letters",
+                             text[i]);
     }
   }
   return HR_OK;
@@ -109,7 +111,8 @@ hr_code read_plan(hr_request* r, Plan* p) {
   const size_t arrow = equation.find("->"), comma = equation.find(',');
   p->n = r->node->n_inputs;
   if (arrow == std::string::npos || p->n > 2 || (comma != std::string::npos) != (p->n == 2))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "equation \"%s\" does not fit %d inputs: it is \"a->b\" or \"a,b->c\"",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "equation \"%s\" does not fit %d inputs: it is \"a->b\" or \"a,b->c\"",
                            equation.c_str(), p->n);
   const std::string_view all = equation;
   Labels own[2], out;
@@ -126,9 +129,10 @@ hr_code read_plan(hr_request* r, Plan* p) {
       const int64_t size = r->inputs[i]->dims[d];
       if (label >= kEllipsis) most_under = std::max<int64_t>(most_under, label - kEllipsis + 1);
       if (size != 1 && sizes[label] != 1 && sizes[label] != size)
-        return hr_request_fail(r, HR_INVALID_ARGUMENT, "a label has sizes %lld and %lld: inputs are %s and %s",
-                               (long long)sizes[label], (long long)size, ShapeText(r->inputs[0]).text,
-                               ShapeText(r->inputs[p->n - 1]).text);
+        return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                               "a label has sizes %lld and %lld: inputs are %s and %s",
+                               (long long)sizes[label], (long long)size,
+                               ShapeText(r->inputs[0]).text, ShapeText(r->inputs[p->n - 1]).text);
       if (size != 1) sizes[label] = size;
     }
   }
@@ -139,19 +143,22 @@ hr_code read_plan(hr_request* r, Plan* p) {
   for (int label : out) {
     const bool a = has(own[0], label), b = p->n == 2 && has(own[1], label);
     if (!a && !b)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "equation \"%s\": an output label is in no input", equation.c_str());
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "equation \"%s\": an output label is in no input", equation.c_str());
     Labels& group = a && b ? batch : a ? rows : columns;
     if (!has(group, label)) group.push_back(label);
   }
   for (int label : own[0]) {
-    if (p->n == 2 && has(own[1], label) && !has(out, label) && !has(inner, label)) inner.push_back(label);
+    if (p->n == 2 && has(own[1], label) && !has(out, label) && !has(inner, label))
+      inner.push_back(label);
   }
   auto size_of = [&](const Labels& labels) {
     int64_t n = 1;
     for (int label : labels) n *= sizes[label];
     return n;
   };
-  p->batch = size_of(batch), p->rows = size_of(rows), p->inner = size_of(inner), p->columns = size_of(columns);
+  p->batch = size_of(batch), p->rows = size_of(rows), p->inner = size_of(inner),
+  p->columns = size_of(columns);
   auto joined = [](Labels a, const Labels& b, const Labels& c) {
     a.insert(a.end(), b.begin(), b.end());
     a.insert(a.end(), c.begin(), c.end());
@@ -163,11 +170,13 @@ hr_code read_plan(hr_request* r, Plan* p) {
     for (int label : own[i]) {
       if (!has(orders[i], label) && !has(summed, label)) summed.push_back(label);
     }
-    p->operands[i] = {make_walk(orders[i], own[i], r->inputs[i], sizes), make_walk(summed, own[i], r->inputs[i], sizes)};
+    p->operands[i] = {make_walk(orders[i], own[i], r->inputs[i], sizes),
+                      make_walk(summed, own[i], r->inputs[i], sizes)};
   }
   hr_tensor* y = r->outputs[0];
   if (out.size() > HR_MAX_RANK)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "the output has %zu dimensions: at most %d", out.size(), HR_MAX_RANK);
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "the output has %zu dimensions: at most %d",
+                           out.size(), HR_MAX_RANK);
   y->rank = int32_t(out.size());
   for (int32_t d = 0; d < y->rank; ++d) y->dims[d] = sizes[out[d]];
   // A label that comes twice in the output writes its diagonal.
@@ -197,17 +206,22 @@ void pack(const Operand& o, const T* x, T* to) {
 
 template <class T>
 void multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* packed) {
-  for (int64_t i = 0; i < p.batch; ++i, a += p.rows * p.inner, b += p.inner * p.columns, c += p.rows * p.columns) {
+  for (int64_t i = 0; i < p.batch;
+       ++i, a += p.rows * p.inner, b += p.inner * p.columns, c += p.rows * p.columns) {
     if constexpr (std::is_floating_point_v<T>) {
-      const gemm::Problem<T> one{p.rows, p.columns, p.inner, a, p.inner, false, b, p.columns, false, c, p.columns};
-      if (gemm::is_small(p.rows, p.columns, p.inner)) gemm::small(one);
-      else gemm::blocked(ctx, one, packed);
+      const gemm::Problem<T> one{p.rows, p.columns, p.inner, a, p.inner,  false,
+                                 b,      p.columns, false,   c, p.columns};
+      if (gemm::is_small(p.rows, p.columns, p.inner))
+        gemm::small(one);
+      else
+        gemm::blocked(ctx, one, packed);
     } else {
       for (int64_t j = 0; j < p.rows; ++j) {
         std::fill_n(c + j * p.columns, p.columns, T(0));
         for (int64_t q = 0; q < p.inner; ++q) {
           for (int64_t k = 0; k < p.columns; ++k)
-            c[j * p.columns + k] = T(c[j * p.columns + k] + a[j * p.inner + q] * b[q * p.columns + k]);
+            c[j * p.columns + k] =
+                T(c[j * p.columns + k] + a[j * p.inner + q] * b[q * p.columns + k]);
         }
       }
     }
@@ -227,8 +241,10 @@ hr_code compute_einsum(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   if (p.n == 2) {
     pack(p.operands[1], read<T>(inputs[1]), b);
     const int64_t n = p.batch * p.rows * p.columns;
-    if (p.inner == 0) std::fill_n(c, n, T(0));
-    else if (n) multiply(ctx, p, a, b, c, c + n);
+    if (p.inner == 0)
+      std::fill_n(c, n, T(0));
+    else if (n)
+      multiply(ctx, p, a, b, c, c + n);
     result = c;
   }
   std::fill_n(y, hr_elements(outputs[0]), T(0));
@@ -247,10 +263,11 @@ hr_code prepare_einsum(void*, hr_request* r) {
                            gemm::packed_elements(p.columns, p.inner);
   r->workspace = size_t(elements * hr_dtype_size(r->inputs[0]->dtype));
   r->flops = 2.0 * double(p.batch) * double(p.rows) * double(p.inner) * double(p.columns);
-  r->compute = with_type(r->inputs[0]->dtype, Join<WideFloats, Join<Integers, Complexes>>{}, [](auto type) -> hr_compute {
-    return compute_einsum<typename decltype(type)::type>;
-  });
-  if (!r->compute) return hr_request_fail(r, HR_UNIMPLEMENTED, "no einsum of dtype %d", r->inputs[0]->dtype);
+  r->compute = with_type(
+      r->inputs[0]->dtype, Join<WideFloats, Join<Integers, Complexes>>{},
+      [](auto type) -> hr_compute { return compute_einsum<typename decltype(type)::type>; });
+  if (!r->compute)
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "no einsum of dtype %d", r->inputs[0]->dtype);
   keep_plan(r, plan.release());
   return HR_OK;
 }

@@ -13,14 +13,22 @@ hr_code read_epilogue(hr_request* r, Epilogue* e) {
   e->leaky_alpha = hr_attr_float(r->node, "leakyrelu_alpha", 0.2f);
   for (const hr_string& op : attr_strings(r->node, "fused_ops")) {
     std::string_view name(op.data, op.size);
-    if (name == "BiasAdd") e->bias = true;
-    else if (name == "FusedBatchNorm") e->batch_norm = true;
-    else if (name == "Relu") e->activation = Activation::relu;
-    else if (name == "Relu6") e->activation = Activation::relu6;
-    else if (name == "Elu") e->activation = Activation::elu;
-    else if (name == "Tanh") e->activation = Activation::tanh;
-    else if (name == "Sigmoid") e->activation = Activation::sigmoid;
-    else if (name == "LeakyRelu") e->activation = Activation::leaky_relu;
+    if (name == "BiasAdd")
+      e->bias = true;
+    else if (name == "FusedBatchNorm")
+      e->batch_norm = true;
+    else if (name == "Relu")
+      e->activation = Activation::relu;
+    else if (name == "Relu6")
+      e->activation = Activation::relu6;
+    else if (name == "Elu")
+      e->activation = Activation::elu;
+    else if (name == "Tanh")
+      e->activation = Activation::tanh;
+    else if (name == "Sigmoid")
+      e->activation = Activation::sigmoid;
+    else if (name == "LeakyRelu")
+      e->activation = Activation::leaky_relu;
     else
       return hr_request_fail(r, HR_UNIMPLEMENTED,
                              "no fused op %.*s: BiasAdd, FusedBatchNorm, Relu, Relu6, Elu, Tanh, "

@@ -23,7 +23,8 @@ std::vector<int64_t> borders(int64_t in, int64_t out, bool pseudo, SinglePhilox&
   }
   if (pseudo) {
     const double alpha = double(in) / double(out);
-    const double most = std::min(double(least + 2) / alpha - 1, double(in + 1 - least) / alpha - double(out - 1));
+    const double most =
+        std::min(double(least + 2) / alpha - 1, double(in + 1 - least) / alpha - double(out - 1));
     const double u = single.uniform() * most;
     for (int64_t i = 1; i < out; ++i) at.push_back(int64_t(alpha * (double(i) + u)));
     at.push_back(in);
@@ -42,7 +43,8 @@ struct Plan {
 
 // f(window's output position, input position) for one image; all positions in space.
 template <class F>
-void over_windows(const int64_t* rows, int64_t n_rows, const int64_t* columns, int64_t n_columns, bool overlapping, F&& f) {
+void over_windows(const int64_t* rows, int64_t n_rows, const int64_t* columns, int64_t n_columns,
+                  bool overlapping, F&& f) {
   const int64_t height = rows[n_rows], width = columns[n_columns];
   for (int64_t i = 0; i < n_rows; ++i) {
     const int64_t bottom = std::min(height, rows[i + 1] + (overlapping ? 1 : 0));
@@ -60,7 +62,8 @@ hr_code compute_forward(hr_ctx*, void* state, void* plan, const hr_tensor* const
                         hr_tensor* const* outputs, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
   const hr_tensor *x = inputs[0], *y = outputs[0];
-  SinglePhilox single(static_cast<RandomState*>(state)->reserve(uint64_t(y->dims[1] + y->dims[2] + 8)));
+  SinglePhilox single(
+      static_cast<RandomState*>(state)->reserve(uint64_t(y->dims[1] + y->dims[2] + 8)));
   const auto rows = borders(x->dims[1], y->dims[1], p.pseudo, single);
   const auto columns = borders(x->dims[2], y->dims[2], p.pseudo, single);
   std::copy(rows.begin(), rows.end(), write<int64_t>(outputs[1]));
@@ -71,14 +74,15 @@ hr_code compute_forward(hr_ctx*, void* state, void* plan, const hr_tensor* const
     const T* from = read<T>(x) + n * ins * c;
     T* to = write<T>(y) + n * outs * c;
     std::fill(count.begin(), count.end(), 0);
-    over_windows(rows.data(), y->dims[1], columns.data(), y->dims[2], p.overlapping, [&](int64_t o, int64_t i) {
-      const bool first = count[o]++ == 0;
-      for (int64_t k = 0; k < c; ++k) {
-        T& v = to[o * c + k];
-        const T w = from[i * c + k];
-        v = first ? w : is_max ? std::max(v, w) : T(v + w);
-      }
-    });
+    over_windows(rows.data(), y->dims[1], columns.data(), y->dims[2], p.overlapping,
+                 [&](int64_t o, int64_t i) {
+                   const bool first = count[o]++ == 0;
+                   for (int64_t k = 0; k < c; ++k) {
+                     T& v = to[o * c + k];
+                     const T w = from[i * c + k];
+                     v = first ? w : is_max ? std::max(v, w) : T(v + w);
+                   }
+                 });
     for (int64_t o = 0; o < outs && !is_max; ++o) {
       for (int64_t k = 0; k < c; ++k) to[o * c + k] = T(to[o * c + k] / T(count[o]));
     }
@@ -100,29 +104,36 @@ hr_code shape_forward(hr_request* r) {
 template <bool is_max>
 hr_code prepare_forward(void*, hr_request* r) {
   const AttrList<float> ratio = attr_floats(r->node, "pooling_ratio");
-  if (r->inputs[0]->rank != 4 || ratio.size != 4 || ratio[0] != 1.0f || ratio[3] != 1.0f || !(ratio[1] >= 1) || !(ratio[2] >= 1))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "value must have 4 dimensions and pooling_ratio be [1, above 1, above 1, 1]: value is %s",
-                           ShapeText(r->inputs[0]).text);
+  if (r->inputs[0]->rank != 4 || ratio.size != 4 || ratio[0] != 1.0f || ratio[3] != 1.0f ||
+      !(ratio[1] >= 1) || !(ratio[2] >= 1))
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT,
+        "value must have 4 dimensions and pooling_ratio be [1, above 1, above 1, 1]: value is %s",
+        ShapeText(r->inputs[0]).text);
   hr_code code = shapes_by_rule(r, "fractional_pool", shape_forward);
   if (code != HR_OK) return code;
   if (r->outputs[0]->dims[1] < 1 || r->outputs[0]->dims[2] < 1)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "nothing is left of %s", ShapeText(r->inputs[0]).text);
-  keep_plan(r, new Plan{hr_attr_bool(r->node, "pseudo_random", 0) != 0, hr_attr_bool(r->node, "overlapping", 0) != 0});
-  r->compute = with_type(r->inputs[0]->dtype, Types<float, double, int32_t, int64_t>{}, [](auto type) -> hr_compute {
-    return compute_forward<typename decltype(type)::type, is_max>;
-  });
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "nothing is left of %s",
+                           ShapeText(r->inputs[0]).text);
+  keep_plan(r, new Plan{hr_attr_bool(r->node, "pseudo_random", 0) != 0,
+                        hr_attr_bool(r->node, "overlapping", 0) != 0});
+  r->compute = with_type(r->inputs[0]->dtype, Types<float, double, int32_t, int64_t>{},
+                         [](auto type) -> hr_compute {
+                           return compute_forward<typename decltype(type)::type, is_max>;
+                         });
   return HR_OK;
 }
 
-// ---- backward ---------------------------------------------------------------------------------------------
+// ---- backward -----------------------------------------------------------------------------------
 
 hr_code check_borders(hr_ctx* ctx, const hr_tensor* at, int64_t windows, int64_t size) {
   const int64_t* b = read<int64_t>(at);
   bool fine = at->rank == 1 && at->dims[0] == windows + 1 && b[0] == 0 && b[windows] == size;
   for (int64_t i = 0; fine && i < windows; ++i) fine = b[i] <= b[i + 1];
   if (fine) return HR_OK;
-  return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "a pooling sequence must rise from 0 to %lld in %lld steps",
-                     (long long)size, (long long)windows);
+  return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                     "a pooling sequence must rise from 0 to %lld in %lld steps", (long long)size,
+                     (long long)windows);
 }
 
 template <class T, bool is_max>
@@ -139,7 +150,8 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   T* to = write<T>(dx);
   std::fill_n(to, hr_elements(dx), T(0));
   auto over = [&](auto&& f) {
-    over_windows(read<int64_t>(rows), dy->dims[1], read<int64_t>(columns), dy->dims[2], p.overlapping, f);
+    over_windows(read<int64_t>(rows), dy->dims[1], read<int64_t>(columns), dy->dims[2],
+                 p.overlapping, f);
   };
   for (int64_t n = 0; n < dx->dims[0]; ++n, to += ins * c) {
     const T* g = read<T>(dy) + n * outs * c;
@@ -173,19 +185,23 @@ hr_code prepare_backward(void*, hr_request* r) {
   if (code != HR_OK) return code;
   const hr_tensor *dx = r->outputs[0], *dy = r->inputs[is_max ? 2 : 1];
   if (dx->rank != 4 || dy->rank != 4 || dx->dims[0] != dy->dims[0] || dx->dims[3] != dy->dims[3])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "out_backprop is %s, the input %s", ShapeText(dy).text, ShapeText(dx).text);
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "out_backprop is %s, the input %s",
+                           ShapeText(dy).text, ShapeText(dx).text);
   keep_plan(r, new Plan{false, hr_attr_bool(r->node, "overlapping", 0) != 0});
-  r->compute = with_type(dx->dtype, Types<float, double, int32_t, int64_t>{}, [](auto type) -> hr_compute {
-    return compute_backward<typename decltype(type)::type, is_max>;
-  });
+  r->compute =
+      with_type(dx->dtype, Types<float, double, int32_t, int64_t>{}, [](auto type) -> hr_compute {
+        return compute_backward<typename decltype(type)::type, is_max>;
+      });
   return HR_OK;
 }
 
 }  // namespace
 
 HR_ROWS(fractional_pooling) = {
-    row("FractionalMaxPool", nullptr, prepare_forward<true>).with_state(make_random_state, end_random_state),
-    row("FractionalAvgPool", nullptr, prepare_forward<false>).with_state(make_random_state, end_random_state),
+    row("FractionalMaxPool", nullptr, prepare_forward<true>)
+        .with_state(make_random_state, end_random_state),
+    row("FractionalAvgPool", nullptr, prepare_forward<false>)
+        .with_state(make_random_state, end_random_state),
     row("FractionalMaxPoolGrad", nullptr, prepare_backward<true>),
     row("FractionalAvgPoolGrad", nullptr, prepare_backward<false>).constant(0),
 };

@@ -27,8 +27,8 @@ struct Lane<T, 1> {
 
 // c[R, V * W] (+)= a[R, k] * b[k, V * W]; a's strides are free, so that it may be transposed.
 template <class T, int W, int R, int V>
-HR_INLINE void tile(const T* a, int64_t ai, int64_t ak, const T* b, int64_t ldb, T* c,
-                    int64_t ldc, int64_t k, bool add) {
+HR_INLINE void tile(const T* a, int64_t ai, int64_t ak, const T* b, int64_t ldb, T* c, int64_t ldc,
+                    int64_t k, bool add) {
   typedef typename Lane<T, W>::type lane;
   lane sum[R][V] = {};
   for (int64_t p = 0; p < k; ++p) {
@@ -56,7 +56,8 @@ HR_INLINE void tile(const T* a, int64_t ai, int64_t ak, const T* b, int64_t ldb,
 template <class T, int W, int R, int V>
 HR_INLINE void strip(const Problem<T>& p, int64_t ai, int64_t ak, const T* b, int64_t ldb, T* c) {
   int64_t i = 0;
-  for (; i + R <= p.m; i += R) tile<T, W, R, V>(p.a + i * ai, ai, ak, b, ldb, c + i * p.ldc, p.ldc, p.k, false);
+  for (; i + R <= p.m; i += R)
+    tile<T, W, R, V>(p.a + i * ai, ai, ak, b, ldb, c + i * p.ldc, p.ldc, p.k, false);
   if (R > 4 && i + 4 <= p.m) {
     tile<T, W, 4, V>(p.a + i * ai, ai, ak, b, ldb, c + i * p.ldc, p.ldc, p.k, false);
     i += 4;
@@ -211,14 +212,14 @@ HR_INLINE void block_rows(const Block<T>& block, int64_t i0, int64_t i1) {
   }
 }
 
-#define HR_LEVEL(NAME, TARGET, W32, R, V)                                                    \
-  TARGET void small_##NAME(const Problem<float>& p) { small_loops<float, W32, R, V>(p); }     \
+#define HR_LEVEL(NAME, TARGET, W32, R, V)                                                       \
+  TARGET void small_##NAME(const Problem<float>& p) { small_loops<float, W32, R, V>(p); }       \
   TARGET void small_##NAME(const Problem<double>& p) { small_loops<double, W32 / 2, R, V>(p); } \
-  TARGET void rows_##NAME(const Block<float>& b, int64_t i0, int64_t i1) {                    \
-    block_rows<float, W32, R, V>(b, i0, i1);                                                  \
-  }                                                                                           \
-  TARGET void rows_##NAME(const Block<double>& b, int64_t i0, int64_t i1) {                   \
-    block_rows<double, W32 / 2, R, V>(b, i0, i1);                                             \
+  TARGET void rows_##NAME(const Block<float>& b, int64_t i0, int64_t i1) {                      \
+    block_rows<float, W32, R, V>(b, i0, i1);                                                    \
+  }                                                                                             \
+  TARGET void rows_##NAME(const Block<double>& b, int64_t i0, int64_t i1) {                     \
+    block_rows<double, W32 / 2, R, V>(b, i0, i1);                                               \
   }
 
 #ifdef HR_X86_LEVELS
@@ -253,8 +254,8 @@ template <class T>
 void run_blocked(hr_ctx* ctx, const Problem<T>& p, T* packed, const Level<T>& level) {
   for (int64_t j0 = 0; j0 < p.n; j0 += block_n) {
     for (int64_t k0 = 0; k0 < p.k; k0 += block_k) {
-      Block<T> block{&p, packed, k0, std::min(k0 + block_k, p.k), j0,
-                     std::min(j0 + block_n, p.n), k0 > 0};
+      Block<T> block{
+          &p, packed, k0, std::min(k0 + block_k, p.k), j0, std::min(j0 + block_n, p.n), k0 > 0};
       pack(p, block.k0, block.k1, block.j0, block.j1, packed);
       struct Call {
         const Block<T>* block;
@@ -286,13 +287,13 @@ int64_t packed_elements(int64_t n, int64_t k) {
 // The library splits the product over threads of its own, which sleep between calls.
 void blocked(hr_ctx*, const Problem<float>& p, float*) {
   scipy_cblas_sgemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
-                    p.transpose_b ? CblasTrans : CblasNoTrans, int(p.m), int(p.n), int(p.k), 1,
-                    p.a, int(p.lda), p.b, int(p.ldb), 0, p.c, int(p.ldc));
+                    p.transpose_b ? CblasTrans : CblasNoTrans, int(p.m), int(p.n), int(p.k), 1, p.a,
+                    int(p.lda), p.b, int(p.ldb), 0, p.c, int(p.ldc));
 }
 void blocked(hr_ctx*, const Problem<double>& p, double*) {
   scipy_cblas_dgemm(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
-                    p.transpose_b ? CblasTrans : CblasNoTrans, int(p.m), int(p.n), int(p.k), 1,
-                    p.a, int(p.lda), p.b, int(p.ldb), 0, p.c, int(p.ldc));
+                    p.transpose_b ? CblasTrans : CblasNoTrans, int(p.m), int(p.n), int(p.k), 1, p.a,
+                    int(p.lda), p.b, int(p.ldb), 0, p.c, int(p.ldc));
 }
 #else
 void blocked(hr_ctx* ctx, const Problem<float>& p, float* packed) {

@@ -24,7 +24,7 @@ struct Plan {
   float row_scale, column_scale;
 };
 
-// ---- forward --------------------------------------------------------------------------------------
+// ---- forward ------------------------------------------------------------------------------------
 
 template <class T>
 hr_code compute_weighted(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
@@ -35,25 +35,26 @@ hr_code compute_weighted(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   const int64_t c = p.channels, row = p.in_width * c;
   parallel_ranges(ctx, p.batch * p.out_height, grain_of(p.out_width * c * 4 * p.taps * p.taps),
                   [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* image = x + i / p.out_height * p.in_height * row;
-      const Taps& v = p.rows[i % p.out_height];
-      for (int64_t j = 0; j < p.out_width; ++j) {
-        const Taps& h = p.columns[j];
-        float* to = y + (i * p.out_width + j) * c;
-        for (int64_t k = 0; k < c; ++k) {
-          float sum = 0;
-          for (int a = 0; a < p.taps; ++a) {
-            const T* from = image + v.at[a] * row + k;
-            float across = 0;
-            for (int b = 0; b < p.taps; ++b) across += h.weight[b] * float(from[h.at[b] * c]);
-            sum += v.weight[a] * across;
-          }
-          to[k] = sum;
-        }
-      }
-    }
-  });
+                    for (int64_t i = begin; i < end; ++i) {
+                      const T* image = x + i / p.out_height * p.in_height * row;
+                      const Taps& v = p.rows[i % p.out_height];
+                      for (int64_t j = 0; j < p.out_width; ++j) {
+                        const Taps& h = p.columns[j];
+                        float* to = y + (i * p.out_width + j) * c;
+                        for (int64_t k = 0; k < c; ++k) {
+                          float sum = 0;
+                          for (int a = 0; a < p.taps; ++a) {
+                            const T* from = image + v.at[a] * row + k;
+                            float across = 0;
+                            for (int b = 0; b < p.taps; ++b)
+                              across += h.weight[b] * float(from[h.at[b] * c]);
+                            sum += v.weight[a] * across;
+                          }
+                          to[k] = sum;
+                        }
+                      }
+                    }
+                  });
   return HR_OK;
 }
 
@@ -65,24 +66,25 @@ hr_code compute_linear(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   const T* x = read<T>(inputs[0]);
   float* y = write<float>(outputs[0]);
   const int64_t c = p.channels, row = p.in_width * c;
-  parallel_ranges(ctx, p.batch * p.out_height, grain_of(p.out_width * c * 16), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* image = x + i / p.out_height * p.in_height * row;
-      const Taps& v = p.rows[i % p.out_height];
-      const T *top = image + v.at[0] * row, *bottom = image + v.at[1] * row;
-      for (int64_t j = 0; j < p.out_width; ++j) {
-        const Taps& h = p.columns[j];
-        float* to = y + (i * p.out_width + j) * c;
-        const int64_t l = h.at[0] * c, r = h.at[1] * c;
-        for (int64_t k = 0; k < c; ++k) {
-          const float tl = float(top[l + k]), tr = float(top[r + k]);
-          const float bl = float(bottom[l + k]), br = float(bottom[r + k]);
-          const float t = tl + (tr - tl) * h.weight[1], b = bl + (br - bl) * h.weight[1];
-          to[k] = t + (b - t) * v.weight[1];
+  parallel_ranges(
+      ctx, p.batch * p.out_height, grain_of(p.out_width * c * 16), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const T* image = x + i / p.out_height * p.in_height * row;
+          const Taps& v = p.rows[i % p.out_height];
+          const T *top = image + v.at[0] * row, *bottom = image + v.at[1] * row;
+          for (int64_t j = 0; j < p.out_width; ++j) {
+            const Taps& h = p.columns[j];
+            float* to = y + (i * p.out_width + j) * c;
+            const int64_t l = h.at[0] * c, r = h.at[1] * c;
+            for (int64_t k = 0; k < c; ++k) {
+              const float tl = float(top[l + k]), tr = float(top[r + k]);
+              const float bl = float(bottom[l + k]), br = float(bottom[r + k]);
+              const float t = tl + (tr - tl) * h.weight[1], b = bl + (br - bl) * h.weight[1];
+              to[k] = t + (b - t) * v.weight[1];
+            }
+          }
         }
-      }
-    }
-  });
+      });
   return HR_OK;
 }
 
@@ -93,13 +95,15 @@ hr_code compute_nearest(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
   const T* x = read<T>(inputs[0]);
   T* y = write<T>(outputs[0]);
   const int64_t c = p.channels, row = p.in_width * c;
-  parallel_ranges(ctx, p.batch * p.out_height, grain_of(p.out_width * c * sizeof(T)), [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      const T* from = x + i / p.out_height * p.in_height * row + p.row_at[i % p.out_height] * row;
-      for (int64_t j = 0; j < p.out_width; ++j)
-        std::copy_n(from + p.column_at[j] * c, c, y + (i * p.out_width + j) * c);
-    }
-  });
+  parallel_ranges(ctx, p.batch * p.out_height, grain_of(p.out_width * c * sizeof(T)),
+                  [&](int64_t i, int64_t end) {
+                    for (; i < end; ++i) {
+                      const T* from = x + i / p.out_height * p.in_height * row +
+                                      p.row_at[i % p.out_height] * row;
+                      for (int64_t j = 0; j < p.out_width; ++j)
+                        std::copy_n(from + p.column_at[j] * c, c, y + (i * p.out_width + j) * c);
+                    }
+                  });
   return HR_OK;
 }
 
@@ -120,7 +124,8 @@ hr_code compute_area(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
   parallel_ranges(ctx, p.batch * p.out_height, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* image = x + i / p.out_height * p.in_height * row;
-      const float y0 = float(i % p.out_height) * p.row_scale, y1 = float(i % p.out_height + 1) * p.row_scale;
+      const float y0 = float(i % p.out_height) * p.row_scale,
+                  y1 = float(i % p.out_height + 1) * p.row_scale;
       for (int64_t j = 0; j < p.out_width; ++j) {
         const float x0 = float(j) * p.column_scale, x1 = float(j + 1) * p.column_scale;
         float* to = y + (i * p.out_width + j) * c;
@@ -140,7 +145,7 @@ hr_code compute_area(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
   return HR_OK;
 }
 
-// ---- backward: the plan is that of the forward op, dx its input -----------------------------------------
+// ---- backward: the plan is that of the forward op, dx its input ---------------------------------
 
 template <class T>
 hr_code compute_weighted_grad(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
@@ -197,13 +202,15 @@ hr_code compute_nearest_grad(hr_ctx* ctx, void*, void* plan, const hr_tensor* co
   return HR_OK;
 }
 
-// ---- prepare ----------------------------------------------------------------------------------------------
+// ---- prepare ------------------------------------------------------------------------------------
 
 enum class Method { linear, cubic, nearest, area };
 
 void read_taps(const hr_request* r, Method method, Plan* p) {
-  const bool align = hr_attr_bool(r->node, "align_corners", 0), half = hr_attr_bool(r->node, "half_pixel_centers", 0);
-  const Scale v(p->in_height, p->out_height, align, half), h(p->in_width, p->out_width, align, half);
+  const bool align = hr_attr_bool(r->node, "align_corners", 0),
+             half = hr_attr_bool(r->node, "half_pixel_centers", 0);
+  const Scale v(p->in_height, p->out_height, align, half),
+      h(p->in_width, p->out_width, align, half);
   p->row_scale = v.scale;
   p->column_scale = h.scale;
   switch (method) {
@@ -227,15 +234,18 @@ void read_taps(const hr_request* r, Method method, Plan* p) {
 hr_code shape_resize(hr_request* r) {
   const hr_tensor *x = r->inputs[0], *size = r->inputs[1];
   if (x->rank != 4 || hr_elements(size) != 2 || int_at(size, 0) < 1 || int_at(size, 1) < 1)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "images must have 4 dimensions and size two positive numbers: images is %s",
-                           ShapeText(x).text);
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT,
+        "images must have 4 dimensions and size two positive numbers: images is %s",
+        ShapeText(x).text);
   set_shape(r->outputs[0], {x->dims[0], int_at(size, 0), int_at(size, 1), x->dims[3]});
   return HR_OK;
 }
 
 hr_code check_not_empty(hr_request* r, const hr_tensor* x) {
   if (x->rank == 4 && x->dims[1] > 0 && x->dims[2] > 0) return HR_OK;
-  return hr_request_fail(r, HR_INVALID_ARGUMENT, "images must have pixels: images is %s", ShapeText(x).text);
+  return hr_request_fail(r, HR_INVALID_ARGUMENT, "images must have pixels: images is %s",
+                         ShapeText(x).text);
 }
 
 template <Method method>
@@ -244,8 +254,19 @@ hr_code prepare_resize(void*, hr_request* r) {
   if (code == HR_OK) code = check_not_empty(r, r->inputs[0]);
   if (code != HR_OK) return code;
   const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
-  auto p = keep_plan(r, new Plan{x->dims[0], x->dims[1], x->dims[2], y->dims[1], y->dims[2], x->dims[3],
-                                 2, {}, {}, {}, {}, 1, 1});
+  auto p = keep_plan(r, new Plan{x->dims[0],
+                                 x->dims[1],
+                                 x->dims[2],
+                                 y->dims[1],
+                                 y->dims[2],
+                                 x->dims[3],
+                                 2,
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 1,
+                                 1});
   read_taps(r, method, p);
   r->compute = with_type(x->dtype, Reals{}, [](auto type) -> hr_compute {
     using T = typename decltype(type)::type;
@@ -268,16 +289,31 @@ hr_code prepare_resize_grad(void*, hr_request* r) {
   if (code != HR_OK) return code;
   const hr_tensor *dy = r->inputs[0], *dx = r->outputs[0];
   if (dy->dims[0] != dx->dims[0] || dy->dims[3] != dx->dims[3])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "batch or channels differ: grads is %s, the image %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "batch or channels differ: grads is %s, the image %s",
                            ShapeText(dy).text, ShapeText(dx).text);
-  auto p = keep_plan(r, new Plan{dx->dims[0], dx->dims[1], dx->dims[2], dy->dims[1], dy->dims[2], dx->dims[3],
-                                 2, {}, {}, {}, {}, 1, 1});
+  auto p = keep_plan(r, new Plan{dx->dims[0],
+                                 dx->dims[1],
+                                 dx->dims[2],
+                                 dy->dims[1],
+                                 dy->dims[2],
+                                 dx->dims[3],
+                                 2,
+                                 {},
+                                 {},
+                                 {},
+                                 {},
+                                 1,
+                                 1});
   read_taps(r, method, p);
   r->compute = with_type(dx->dtype, Reals{}, [](auto type) -> hr_compute {
     using T = typename decltype(type)::type;
-    if constexpr (method == Method::nearest) return compute_nearest_grad<T>;
-    else if constexpr (is_real_float<T>) return compute_weighted_grad<T>;
-    else return nullptr;
+    if constexpr (method == Method::nearest)
+      return compute_nearest_grad<T>;
+    else if constexpr (is_real_float<T>)
+      return compute_weighted_grad<T>;
+    else
+      return nullptr;
   });
   if (hr_dtype_size(dx->dtype) == 2) r->workspace = size_t(hr_elements(dx)) * sizeof(float);
   return HR_OK;
@@ -292,7 +328,8 @@ HR_ROWS(image) = {
     row("ResizeArea", "T=" HR_REALS, prepare_resize<Method::area>).constant(1),
     row("ResizeBilinearGrad", "T=" HR_FLOATS, prepare_resize_grad<Method::linear>),
     row("ResizeBicubicGrad", "T=" HR_FLOATS, prepare_resize_grad<Method::cubic>),
-    row("ResizeNearestNeighborGrad", "T=" HR_REALS, prepare_resize_grad<Method::nearest>).constant(1),
+    row("ResizeNearestNeighborGrad", "T=" HR_REALS, prepare_resize_grad<Method::nearest>)
+        .constant(1),
 };
 HR_ROWS_END(image)
 

@@ -19,7 +19,9 @@ void to_hsv(const T* rgb, T* hsv) {
   T hue = T(0);
   if (range > T(0)) {
     const T norm = T(1) / (T(6) * range);
-    hue = r == value ? norm * (g - b) : g == value ? norm * (b - r) + T(2) / T(6) : norm * (r - g) + T(4) / T(6);
+    hue = r == value   ? norm * (g - b)
+          : g == value ? norm * (b - r) + T(2) / T(6)
+                       : norm * (r - g) + T(4) / T(6);
     if (hue < T(0)) hue += T(1);
   }
   hsv[0] = hue;
@@ -47,7 +49,8 @@ hr_code compute_pixels(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs
   const T* x = read<T>(inputs[0]);
   T* y = write<T>(outputs[0]);
   T by = T(0);
-  if constexpr (change == Change::hue || change == Change::saturation) by = T(*read<float>(inputs[1]));
+  if constexpr (change == Change::hue || change == Change::saturation)
+    by = T(*read<float>(inputs[1]));
   parallel_ranges(ctx, hr_elements(inputs[0]) / 3, 4096, [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       T hsv[3];
@@ -60,8 +63,10 @@ hr_code compute_pixels(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs
         std::copy_n(x + 3 * i, 3, hsv);
       } else {
         to_hsv(x + 3 * i, hsv);
-        if (change == Change::hue) hsv[0] = hsv[0] + by - std::floor(hsv[0] + by);
-        else hsv[1] = std::min(T(1), std::max(T(0), hsv[1] * by));
+        if (change == Change::hue)
+          hsv[0] = hsv[0] + by - std::floor(hsv[0] + by);
+        else
+          hsv[1] = std::min(T(1), std::max(T(0), hsv[1] * by));
       }
       to_rgb(hsv, y + 3 * i);
     }
@@ -75,8 +80,10 @@ hr_code prepare_pixels(void*, hr_request* r) {
   if (code != HR_OK) return code;
   const hr_tensor* x = r->inputs[0];
   if (x->rank < 1 || x->dims[x->rank - 1] != 3)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "the last dimension must be 3: images is %s", ShapeText(x).text);
-  r->compute = x->dtype == HR_DOUBLE ? compute_pixels<double, change> : compute_pixels<float, change>;
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "the last dimension must be 3: images is %s",
+                           ShapeText(x).text);
+  r->compute =
+      x->dtype == HR_DOUBLE ? compute_pixels<double, change> : compute_pixels<float, change>;
   return HR_OK;
 }
 
@@ -111,10 +118,14 @@ hr_code prepare_contrast(void*, hr_request* r) {
   hr_code code = shapes_by_rule(r, "unchanged", shape_as_input_0);
   if (code != HR_OK) return code;
   if (r->inputs[0]->rank < 3)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "images must have at least 3 dimensions: images is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "images must have at least 3 dimensions: images is %s",
                            ShapeText(r->inputs[0]).text);
-  r->compute = with_type(r->inputs[0]->dtype, Types<float, double, uint8_t, int8_t, int16_t, int32_t, int64_t>{},
-                         [](auto type) -> hr_compute { return compute_contrast<typename decltype(type)::type, clip>; });
+  r->compute = with_type(r->inputs[0]->dtype,
+                         Types<float, double, uint8_t, int8_t, int16_t, int32_t, int64_t>{},
+                         [](auto type) -> hr_compute {
+                           return compute_contrast<typename decltype(type)::type, clip>;
+                         });
   return HR_OK;
 }
 

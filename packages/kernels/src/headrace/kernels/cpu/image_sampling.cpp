@@ -9,7 +9,8 @@ std::vector<Taps> linear_taps(int64_t in, int64_t out, const Scale& s) {
   std::vector<Taps> taps(static_cast<size_t>(out));
   for (int64_t i = 0; i < out; ++i) {
     const float at = s.position(i), low = std::floor(at), share = at - low;
-    taps[i] = {{std::max<int64_t>(int64_t(low), 0), std::min<int64_t>(int64_t(std::ceil(at)), in - 1), 0, 0},
+    taps[i] = {{std::max<int64_t>(int64_t(low), 0),
+                std::min<int64_t>(int64_t(std::ceil(at)), in - 1), 0, 0},
                {1.0f - share, share, 0, 0}};
   }
   return taps;

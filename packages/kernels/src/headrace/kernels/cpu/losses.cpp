@@ -28,7 +28,8 @@ hr_code compute_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor* const*
   const T *x = read<T>(inputs[0]), *labels = read<T>(inputs[1]);
   const int64_t xs = inputs[0]->dims[0] == 1 ? 0 : n, ls = inputs[1]->dims[0] == 1 ? 0 : n;
   parallel_ranges(ctx, rows, grain_of(12 * n * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
-    cross_entropy_of_rows(x + i * xs, xs, labels + i * ls, ls, loss + i, backprop + i * n, end - i, n);
+    cross_entropy_of_rows(x + i * xs, xs, labels + i * ls, ls, loss + i, backprop + i * n, end - i,
+                          n);
   });
   return HR_OK;
 }
@@ -48,7 +49,7 @@ hr_code compute_sparse_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor*
   parallel_ranges(ctx, rows, grain_of(8 * n * int64_t(sizeof(T))), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       // log_softmax first, for the loss; x may be backprop's memory, so it is read before.
-      const T *row = x + i * n;
+      const T* row = x + i * n;
       T top = row[0];
       for (int64_t j = 1; j < n; ++j) top = std::max(top, row[j]);
       const T at_label = row[labels[i]];
@@ -70,7 +71,8 @@ hr_code shape_cross_entropy(hr_request* r) {
   const hr_tensor *x = r->inputs[0], *l = r->inputs[1];
   if (x->rank != 2 || l->rank != 2 || x->dims[1] != l->dims[1] ||
       (x->dims[0] != l->dims[0] && x->dims[0] != 1 && l->dims[0] != 1))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "logits and labels do not fit: logits is %s, labels is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "logits and labels do not fit: logits is %s, labels is %s",
                            ShapeText(x).text, ShapeText(l).text);
   const int64_t rows = x->dims[0] == 1 ? l->dims[0] : x->dims[0];
   set_shape(r->outputs[0], {rows});
@@ -81,7 +83,8 @@ hr_code shape_cross_entropy(hr_request* r) {
 hr_code shape_sparse_cross_entropy(hr_request* r) {
   const hr_tensor *x = r->inputs[0], *l = r->inputs[1];
   if (x->rank != 2 || l->rank != 1 || x->dims[0] != l->dims[0])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "logits and labels do not fit: logits is %s, labels is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "logits and labels do not fit: logits is %s, labels is %s",
                            ShapeText(x).text, ShapeText(l).text);
   set_shape(r->outputs[0], {x->dims[0]});
   set_shape(r->outputs[1], {x->dims[0], x->dims[1]});
@@ -93,7 +96,8 @@ hr_code prepare_cross_entropy(void*, hr_request* r) {
   if (code != HR_OK) return code;
   // Broadcasting of the classes is left to a single class: anything else has equal sizes.
   if (r->inputs[0]->dims[1] != r->inputs[1]->dims[1])
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "classes do not broadcast: logits is %s, labels is %s",
+    return hr_request_fail(r, HR_UNIMPLEMENTED,
+                           "classes do not broadcast: logits is %s, labels is %s",
                            ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
   r->compute = r->inputs[0]->dtype == HR_DOUBLE ? compute_cross_entropy<double>
                                                 : compute_cross_entropy<float>;
@@ -143,11 +147,14 @@ hr_code compute_l2_loss(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
   double* parts = static_cast<double*>(workspace);
   std::fill(parts, parts + most_threads(ctx), 0.0);
   const T* x = read<T>(inputs[0]);
-  parallel_ranges(ctx, hr_elements(inputs[0]), grain_of(sizeof(T)), [&](int64_t begin, int64_t end) {
-    double& mine = parts[most_threads(ctx) > 1 ? this_thread() : 0];
-    if constexpr (std::is_same_v<T, float>) mine = squares_float(x + begin, end - begin);
-    else mine = squares(x + begin, end - begin);
-  });
+  parallel_ranges(ctx, hr_elements(inputs[0]), grain_of(sizeof(T)),
+                  [&](int64_t begin, int64_t end) {
+                    double& mine = parts[most_threads(ctx) > 1 ? this_thread() : 0];
+                    if constexpr (std::is_same_v<T, float>)
+                      mine = squares_float(x + begin, end - begin);
+                    else
+                      mine = squares(x + begin, end - begin);
+                  });
   double sum = 0;
   for (int64_t t = 0; t < most_threads(ctx); ++t) sum += parts[t];
   *write<T>(outputs[0]) = T(Compute<T>(sum / 2));
@@ -172,7 +179,8 @@ hr_code prepare_l2_loss(void*, hr_request* r) {
 
 HR_ROWS(losses) = {
     row("SoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_cross_entropy>),
-    row("SparseSoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_sparse_cross_entropy>),
+    row("SparseSoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS,
+        widened<prepare_sparse_cross_entropy>),
     row("L2Loss", "T=" HR_FLOATS, prepare_l2_loss),
 };
 HR_ROWS_END(losses)

@@ -33,10 +33,17 @@ struct Product {
 template <class T>
 gemm::Problem<T> problem(const Product& p, int64_t i, const hr_tensor* const* inputs,
                          hr_tensor* const* outputs) {
-  return {p.m, p.n, p.k,
-          read<T>(inputs[0]) + p.a_at[i], p.transpose_a ? p.m : p.k, p.transpose_a,
-          read<T>(inputs[1]) + p.b_at[i], p.transpose_b ? p.k : p.n, p.transpose_b,
-          write<T>(outputs[0]) + i * p.m * p.n, p.n};
+  return {p.m,
+          p.n,
+          p.k,
+          read<T>(inputs[0]) + p.a_at[i],
+          p.transpose_a ? p.m : p.k,
+          p.transpose_a,
+          read<T>(inputs[1]) + p.b_at[i],
+          p.transpose_b ? p.k : p.n,
+          p.transpose_b,
+          write<T>(outputs[0]) + i * p.m * p.n,
+          p.n};
 }
 
 template <class T>
@@ -93,8 +100,10 @@ hr_code compute_empty(hr_ctx*, void*, void* plan, const hr_tensor* const* inputs
 
 template <class T>
 HR_INLINE T conjugated(T x, bool yes) {
-  if constexpr (is_complex<T>) return yes ? std::conj(x) : x;
-  else return x;
+  if constexpr (is_complex<T>)
+    return yes ? std::conj(x) : x;
+  else
+    return x;
 }
 
 // Integers and complex numbers: row by row, the inner loop over contiguous columns.
@@ -176,7 +185,8 @@ void append_activation(const Epilogue& e, dnnl::primitive_attr& attr) {
 }
 
 hr_code build_onednn(hr_request* r, Product* p) {
-  const int32_t rank = std::max(r->outputs[0]->rank, std::max(r->inputs[0]->rank, r->inputs[1]->rank));
+  const int32_t rank =
+      std::max(r->outputs[0]->rank, std::max(r->inputs[0]->rank, r->inputs[1]->rank));
   try {
     onednn::TeamSize team(r->threads);
     auto program = std::make_unique<onednn::Program>(r->threads);
@@ -213,8 +223,10 @@ hr_code choose(hr_request* r, Product* p) {
   r->flops = 2.0 * double(p->batch) * double(p->m) * double(p->n) * double(p->k);
   const bool empty = p->k == 0 || p->m * p->n * p->batch == 0;
   if (dtype == HR_FLOAT) {
-    if (empty) r->compute = compute_empty<float>;
-    else if (gemm::is_small(p->m, p->n, p->k)) r->compute = compute_small<float>;
+    if (empty)
+      r->compute = compute_empty<float>;
+    else if (gemm::is_small(p->m, p->n, p->k))
+      r->compute = compute_small<float>;
     else {
 #if HR_WITH_ONEDNN
       return build_onednn(r, p);
@@ -226,8 +238,10 @@ hr_code choose(hr_request* r, Product* p) {
     return HR_OK;
   }
   if (dtype == HR_DOUBLE) {
-    if (empty) r->compute = compute_empty<double>;
-    else if (gemm::is_small(p->m, p->n, p->k)) r->compute = compute_small<double>;
+    if (empty)
+      r->compute = compute_empty<double>;
+    else if (gemm::is_small(p->m, p->n, p->k))
+      r->compute = compute_small<double>;
     else {
       r->compute = compute_blocked<double>;
       r->workspace = size_t(gemm::packed_elements(p->n, p->k)) * sizeof(double);
@@ -237,7 +251,8 @@ hr_code choose(hr_request* r, Product* p) {
   r->compute = with_type(dtype, Join<Integers, Complexes>{}, [](auto type) -> hr_compute {
     return compute_loops<typename decltype(type)::type>;
   });
-  if (!r->compute) return hr_request_fail(r, HR_UNIMPLEMENTED, "no matrix product of dtype %d", dtype);
+  if (!r->compute)
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "no matrix product of dtype %d", dtype);
   return HR_OK;
 }
 
@@ -246,7 +261,8 @@ hr_code shape_matmul(hr_request* r) {
   if (a->rank != 2 || b->rank != 2)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "operands must be matrices: a is %s, b is %s",
                            ShapeText(a).text, ShapeText(b).text);
-  const bool ta = hr_attr_bool(r->node, "transpose_a", 0), tb = hr_attr_bool(r->node, "transpose_b", 0);
+  const bool ta = hr_attr_bool(r->node, "transpose_a", 0),
+             tb = hr_attr_bool(r->node, "transpose_b", 0);
   if (a->dims[ta ? 0 : 1] != b->dims[tb ? 1 : 0])
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "inner sizes differ: a is %s, b is %s",
                            ShapeText(a).text, ShapeText(b).text);
@@ -268,8 +284,9 @@ hr_code shape_batch_matmul(hr_request* r) {
     const int32_t ia = i - (rank - a->rank), ib = i - (rank - b->rank);
     const int64_t x = ia < 0 ? 1 : a->dims[ia], y = ib < 0 ? 1 : b->dims[ib];
     if (x != y && x != 1 && y != 1)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "batch shapes do not broadcast: x is %s, y is %s",
-                             ShapeText(a).text, ShapeText(b).text);
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "batch shapes do not broadcast: x is %s, y is %s", ShapeText(a).text,
+                             ShapeText(b).text);
     out->dims[i] = x == 1 ? y : x;
   }
   out->dims[rank - 2] = a->dims[a->rank - (ta ? 1 : 2)];
@@ -280,7 +297,8 @@ hr_code shape_batch_matmul(hr_request* r) {
 hr_code prepare_matmul(void*, hr_request* r) {
   hr_code code = shapes_by_rule(r, "matmul", shape_matmul);
   if (code != HR_OK) return code;
-  auto p = keep_plan(r, new Product{});
+  auto plan = std::make_unique<Product>();
+  Product* p = plan.get();
   p->transpose_a = hr_attr_bool(r->node, "transpose_a", 0);
   p->transpose_b = hr_attr_bool(r->node, "transpose_b", 0);
   p->m = r->outputs[0]->dims[0];
@@ -295,17 +313,21 @@ hr_code prepare_matmul(void*, hr_request* r) {
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "bias is %s, the product %s",
                              ShapeText(r->inputs[2]).text, ShapeText(r->outputs[0]).text);
   }
-  return choose(r, p);
+  code = choose(r, p);
+  if (code == HR_OK) keep_plan(r, plan.release());
+  return code;
 }
 
 hr_code prepare_batch_matmul(void*, hr_request* r) {
   if (r->inputs[0]->dtype != r->inputs[1]->dtype || r->inputs[0]->dtype != r->outputs[0]->dtype)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "operands and result have dtypes %d, %d and %d: cast them to one",
+    return hr_request_fail(r, HR_UNIMPLEMENTED,
+                           "operands and result have dtypes %d, %d and %d: cast them to one",
                            r->inputs[0]->dtype, r->inputs[1]->dtype, r->outputs[0]->dtype);
   hr_code code = shapes_by_rule(r, "batch_matmul", shape_batch_matmul);
   if (code != HR_OK) return code;
   const hr_tensor *a = r->inputs[0], *b = r->inputs[1], *out = r->outputs[0];
-  auto p = keep_plan(r, new Product{});
+  auto plan = std::make_unique<Product>();
+  Product* p = plan.get();
   p->transpose_a = p->conjugate_a = hr_attr_bool(r->node, "adj_x", 0);
   p->transpose_b = p->conjugate_b = hr_attr_bool(r->node, "adj_y", 0);
   const int32_t rank = out->rank;
@@ -333,12 +355,15 @@ hr_code prepare_batch_matmul(void*, hr_request* r) {
       at[d] = 0;
     }
   }
-  return choose(r, p);
+  code = choose(r, p);
+  if (code == HR_OK) keep_plan(r, plan.release());
+  return code;
 }
 
 }  // namespace
 
-#define HR_BATCHED "half|bfloat16|float|double|int16|int32|int64|uint8|uint16|uint32|uint64|complex64|complex128"
+#define HR_BATCHED \
+  "half|bfloat16|float|double|int16|int32|int64|uint8|uint16|uint32|uint64|complex64|complex128"
 
 HR_ROWS(matmul) = {
     row("MatMul", "T=" HR_BATCHED, widened<prepare_matmul>),

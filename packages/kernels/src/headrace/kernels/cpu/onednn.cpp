@@ -106,8 +106,7 @@ void Program::copy(int from, int to) {
          {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
-void Program::append(dnnl::primitive p, size_t scratchpad,
-                     std::vector<std::pair<int, int>> args) {
+void Program::append(dnnl::primitive p, size_t scratchpad, std::vector<std::pair<int, int>> args) {
   if (rounded(scratchpad) > scratchpad_) scratchpad_ = rounded(scratchpad);
   steps_.push_back({std::move(p), std::move(args), scratchpad > 0});
 }
@@ -164,9 +163,9 @@ hr_code Program::run(hr_ctx* ctx, void* const* external, void* workspace) const 
     TeamSize team(threads_);
     dnnl_stream_t on = stream();
     for (size_t i = 0; i < steps_.size() && status == dnnl_success; ++i) {
-      status = dnnl_primitive_execute(steps_[i].primitive.get(), on,
-                                      static_cast<int>(frame->args[i].size()),
-                                      frame->args[i].data());
+      status =
+          dnnl_primitive_execute(steps_[i].primitive.get(), on,
+                                 static_cast<int>(frame->args[i].size()), frame->args[i].data());
     }
   }
   give_back(frame);

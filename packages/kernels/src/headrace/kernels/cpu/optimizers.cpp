@@ -75,7 +75,8 @@ hr_code check_shapes(hr_ctx* ctx, const Plan& p, const hr_tensor* values, int n,
                     grad->dims[0] == indices->dims[0] &&
                     std::equal(var.dims + 1, var.dims + var.rank, grad->dims + 1);
   if (!fits)
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "rows do not fit: variable is %s, gradient is %s, indices is %s",
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                       "rows do not fit: variable is %s, gradient is %s, indices is %s",
                        ShapeText(&var).text, ShapeText(grad).text, ShapeText(indices).text);
   return indices->dtype == HR_INT64 ? check_indices<int64_t>(ctx, indices, var.dims[0])
                                     : check_indices<int32_t>(ctx, indices, var.dims[0]);
@@ -94,12 +95,11 @@ C scalar_of(const hr_tensor* t) {
 
 // body(gradient's first element, variable's first element, n) for each contiguous stretch.
 template <class Body>
-void over_stretches(hr_ctx* ctx, const Plan& p, const hr_tensor& var, const hr_tensor* const* inputs,
-                    int64_t bytes, Body&& body) {
+void over_stretches(hr_ctx* ctx, const Plan& p, const hr_tensor& var,
+                    const hr_tensor* const* inputs, int64_t bytes, Body&& body) {
   if (!p.by_rows) {
-    parallel_ranges(ctx, hr_elements(&var), grain_of(bytes), [&](int64_t begin, int64_t end) {
-      body(begin, begin, end - begin);
-    });
+    parallel_ranges(ctx, hr_elements(&var), grain_of(bytes),
+                    [&](int64_t begin, int64_t end) { body(begin, begin, end - begin); });
     return;
   }
   // One row after the other: a row may come twice, and then counts twice.
@@ -122,11 +122,13 @@ hr_code apply(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* co
 }
 
 // lr_power is a value, so which loop it needs is known only now.
-template <bool with_shrinkage, bool multiply> struct AnyFtrl {
+template <bool with_shrinkage, bool multiply>
+struct AnyFtrl {
   static constexpr int slots = 2, scalars = with_shrinkage ? 5 : 4;
 };
 
-template <class Rule> struct Dispatch {
+template <class Rule>
+struct Dispatch {
   template <class T>
   static hr_code run(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
                      Compute<T>* h) {
@@ -134,7 +136,8 @@ template <class Rule> struct Dispatch {
     return apply<Rule, T>(ctx, p, values, inputs, h);
   }
 };
-template <bool with_shrinkage, bool multiply> struct Dispatch<AnyFtrl<with_shrinkage, multiply>> {
+template <bool with_shrinkage, bool multiply>
+struct Dispatch<AnyFtrl<with_shrinkage, multiply>> {
   template <class T>
   static hr_code run(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
                      Compute<T>* h) {
@@ -238,7 +241,7 @@ hr_code prepare_ftrl(void*, hr_request* r) {
 
 namespace rule = optimizer;
 
-#define HR_BOTH(name, prepare)                         \
+#define HR_BOTH(name, prepare) \
   row(name, "T=" HR_FLOATS, prepare), row("Resource" name, "T=" HR_FLOATS, prepare)
 
 HR_ROWS(optimizers) = {
@@ -246,7 +249,8 @@ HR_ROWS(optimizers) = {
     row("ResourceApplyGradientDescent", "T=" HR_NUMBERS, prepare<rule::GradientDescent, 2, false>),
     HR_BOTH("ApplyProximalGradientDescent", (prepare<rule::ProximalGradientDescent, 4, false>)),
     HR_BOTH("ApplyMomentum", (prepare_nesterov<rule::Momentum, 3, false>)),
-    row("ResourceApplyKerasMomentum", "T=" HR_FLOATS, prepare_nesterov<rule::KerasMomentum, 3, false>),
+    row("ResourceApplyKerasMomentum", "T=" HR_FLOATS,
+        prepare_nesterov<rule::KerasMomentum, 3, false>),
     HR_BOTH("ApplyAdagrad", (prepare_adagrad<rule::Adagrad, 3, false>)),
     HR_BOTH("ApplyAdagradV2", (prepare_adagrad<rule::AdagradV2, 4, false>)),
     HR_BOTH("ApplyProximalAdagrad", (prepare<rule::ProximalAdagrad, 5, false>)),
@@ -261,9 +265,11 @@ HR_ROWS(optimizers) = {
     HR_BOTH("ApplyFtrlV2", (prepare_ftrl<true, false>)),
     HR_BOTH("ApplyAddSign", (prepare<rule::AddSign, 6, false>)),
     HR_BOTH("ApplyPowerSign", (prepare<rule::PowerSign, 6, false>)),
-    HR_BOTH("SparseApplyProximalGradientDescent", (prepare<rule::ProximalGradientDescent, 4, true>)),
+    HR_BOTH("SparseApplyProximalGradientDescent",
+            (prepare<rule::ProximalGradientDescent, 4, true>)),
     HR_BOTH("SparseApplyMomentum", (prepare_nesterov<rule::Momentum, 3, true>)),
-    row("ResourceSparseApplyKerasMomentum", "T=" HR_FLOATS, prepare_nesterov<rule::KerasMomentum, 3, true>),
+    row("ResourceSparseApplyKerasMomentum", "T=" HR_FLOATS,
+        prepare_nesterov<rule::KerasMomentum, 3, true>),
     HR_BOTH("SparseApplyAdagrad", (prepare_adagrad<rule::Adagrad, 3, true>)),
     HR_BOTH("SparseApplyAdagradV2", (prepare_adagrad<rule::AdagradV2, 4, true>)),
     HR_BOTH("SparseApplyProximalAdagrad", (prepare<rule::ProximalAdagrad, 5, true>)),

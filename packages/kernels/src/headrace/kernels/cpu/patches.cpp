@@ -52,8 +52,10 @@ hr_code compute_patches(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
     for (; i < end; ++i) {
       over_window(w, i % outs, [&](int64_t q, int64_t p) {
         char* to = y + i * patch + q * pixel;
-        if (p < 0) std::memset(to, 0, size_t(pixel));
-        else std::memcpy(to, x + i / outs * image + p * pixel, size_t(pixel));
+        if (p < 0)
+          std::memset(to, 0, size_t(pixel));
+        else
+          std::memcpy(to, x + i / outs * image + p * pixel, size_t(pixel));
       });
     }
   });
@@ -64,28 +66,31 @@ hr_code prepare_patches(void*, hr_request* r) {
   const hr_tensor* x = r->inputs[0];
   const PerDimension sizes = dimension_list(r->node, "ksizes");
   if (sizes.n != x->rank || sizes.n < 4)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "ksizes has %d values, the input is %s", sizes.n, ShapeText(x).text);
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "ksizes has %d values, the input is %s", sizes.n,
+                           ShapeText(x).text);
   auto plan = std::make_unique<Plan>();
-  hr_code code = read_window(r, x->rank, x->dims, sizes.value + 1, dimension_list(r->node, "strides"),
-                             dimension_list(r->node, "rates"), &plan->w);
+  hr_code code =
+      read_window(r, x->rank, x->dims, sizes.value + 1, dimension_list(r->node, "strides"),
+                  dimension_list(r->node, "rates"), &plan->w);
   if (code != HR_OK) return code;
   set_window_shape(plan->w, plan->w.channels * plan->w.window_positions(), r->outputs[0]);
   keep_plan(r, plan.release());
   return HR_OK;
 }
 
-// ---- dilation -----------------------------------------------------------------------------------------
+// ---- dilation -----------------------------------------------------------------------------------
 
 // The position of the largest sum in the window of output o, channel c.
 template <class T>
-void largest(const Window& w, const T* image, const T* filter, int64_t o, int64_t c, Compute<T>* best,
-             int64_t* at, int64_t* in_window) {
+void largest(const Window& w, const T* image, const T* filter, int64_t o, int64_t c,
+             Compute<T>* best, int64_t* at, int64_t* in_window) {
   bool any = false;
   *best = Compute<T>(std::numeric_limits<Compute<T>>::lowest());
   *at = *in_window = -1;
   over_window(w, o, [&](int64_t q, int64_t p) {
     if (p < 0) return;
-    const Compute<T> sum = Compute<T>(image[p * w.channels + c]) + Compute<T>(filter[q * w.channels + c]);
+    const Compute<T> sum =
+        Compute<T>(image[p * w.channels + c]) + Compute<T>(filter[q * w.channels + c]);
     if (!any || sum > *best) {
       any = true;
       *best = sum;
@@ -100,16 +105,18 @@ hr_code compute_dilation(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
                          hr_tensor* const* outputs, void*) {
   const Window& w = static_cast<Plan*>(plan)->w;
   const int64_t outs = w.out_positions(), c = w.channels;
-  parallel_ranges(ctx, w.batch * outs, grain_of(c * w.window_positions() * 8), [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      for (int64_t k = 0; k < c; ++k) {
-        Compute<T> best;
-        int64_t at, q;
-        largest(w, read<T>(inputs[0]) + i / outs * w.in_positions() * c, read<T>(inputs[1]), i % outs, k, &best, &at, &q);
-        write<T>(outputs[0])[i * c + k] = T(best);
-      }
-    }
-  });
+  parallel_ranges(ctx, w.batch * outs, grain_of(c * w.window_positions() * 8),
+                  [&](int64_t i, int64_t end) {
+                    for (; i < end; ++i) {
+                      for (int64_t k = 0; k < c; ++k) {
+                        Compute<T> best;
+                        int64_t at, q;
+                        largest(w, read<T>(inputs[0]) + i / outs * w.in_positions() * c,
+                                read<T>(inputs[1]), i % outs, k, &best, &at, &q);
+                        write<T>(outputs[0])[i * c + k] = T(best);
+                      }
+                    }
+                  });
   return HR_OK;
 }
 
@@ -141,8 +148,10 @@ template <Dilation kind>
 hr_code prepare_dilation(void*, hr_request* r) {
   const hr_tensor *x = r->inputs[0], *f = r->inputs[1];
   if (x->rank != 4 || f->rank != 3 || f->dims[2] != x->dims[3])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "input must have 4 dimensions and filter 3, of the same depth: input is %s, filter is %s",
-                           ShapeText(x).text, ShapeText(f).text);
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT,
+        "input must have 4 dimensions and filter 3, of the same depth: input is %s, filter is %s",
+        ShapeText(x).text, ShapeText(f).text);
   auto plan = std::make_unique<Plan>();
   hr_code code = read_window(r, x->rank, x->dims, f->dims, dimension_list(r->node, "strides"),
                              dimension_list(r->node, "rates"), &plan->w);
@@ -150,7 +159,8 @@ hr_code prepare_dilation(void*, hr_request* r) {
   hr_tensor y{};
   set_window_shape(plan->w, x->dims[3], &y);
   if (kind != Dilation::forward && !same_shape(&y, r->inputs[2]))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "out_backprop is %s, but input and filter make %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "out_backprop is %s, but input and filter make %s",
                            ShapeText(r->inputs[2]).text, ShapeText(&y).text);
   copy_shape(kind == Dilation::forward ? &y : kind == Dilation::to_input ? x : f, r->outputs[0]);
   r->compute = with_type(x->dtype, Reals{}, [](auto type) -> hr_compute {

@@ -46,7 +46,8 @@ class Philox {
   // The block that many blocks ahead; the stream stays.
   Block at(uint64_t ahead) const {
     const uint64_t low = low_ + ahead, high = high_ + (low < ahead);
-    uint32_t c0 = uint32_t(low), c1 = uint32_t(low >> 32), c2 = uint32_t(high), c3 = uint32_t(high >> 32);
+    uint32_t c0 = uint32_t(low), c1 = uint32_t(low >> 32), c2 = uint32_t(high),
+             c3 = uint32_t(high >> 32);
     uint32_t k0 = uint32_t(key_), k1 = uint32_t(key_ >> 32);
     for (int round = 0; round < 10; ++round) {
       const uint64_t p0 = uint64_t(0xD2511F53u) * c0, p1 = uint64_t(0xCD9E8D57u) * c2;
@@ -89,7 +90,9 @@ class SinglePhilox {
 };
 
 // In [0, 1), by the random bits as a mantissa.
-HR_INLINE float unit_float(uint32_t x) { return bits_as<float>((x & 0x7fffffu) | 0x3f800000u) - 1.0f; }
+HR_INLINE float unit_float(uint32_t x) {
+  return bits_as<float>((x & 0x7fffffu) | 0x3f800000u) - 1.0f;
+}
 HR_INLINE double unit_double(uint32_t x0, uint32_t x1) {
   return bits_as<double>(uint64_t(1023) << 52 | uint64_t(x0 & 0xfffffu) << 32 | x1) - 1.0;
 }

@@ -27,10 +27,12 @@ int64_t grain(const pooling::Shape& s, int64_t size) {
   return grain_of(s.channels * s.size[0] * s.size[1] * s.size[2] * size);
 }
 
-HR_CLONES void maxima_float(const pooling::Shape& s, const float* x, float* y, int64_t b, int64_t e) {
+HR_CLONES void maxima_float(const pooling::Shape& s, const float* x, float* y, int64_t b,
+                            int64_t e) {
   pooling::maxima(s, x, y, b, e);
 }
-HR_CLONES void averages_float(const pooling::Shape& s, const float* x, float* y, int64_t b, int64_t e) {
+HR_CLONES void averages_float(const pooling::Shape& s, const float* x, float* y, int64_t b,
+                              int64_t e) {
   pooling::averages(s, x, y, b, e);
 }
 HR_CLONES void average_gradient_float(const pooling::Shape& s, float* dx, const float* dy) {
@@ -57,8 +59,10 @@ hr_code compute_max(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inpu
   T* y = write<T>(outputs[0]);
   by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
     T* to = y + image * s.out_positions() * s.channels;
-    if constexpr (std::is_same_v<T, float>) maxima_float(s, x, to, b, e);
-    else pooling::maxima(s, x, to, b, e);
+    if constexpr (std::is_same_v<T, float>)
+      maxima_float(s, x, to, b, e);
+    else
+      pooling::maxima(s, x, to, b, e);
   });
   return HR_OK;
 }
@@ -70,8 +74,10 @@ hr_code compute_average(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
   T* y = write<T>(outputs[0]);
   by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
     T* to = y + image * s.out_positions() * s.channels;
-    if constexpr (std::is_same_v<T, float>) averages_float(s, x, to, b, e);
-    else pooling::averages(s, x, to, b, e);
+    if constexpr (std::is_same_v<T, float>)
+      averages_float(s, x, to, b, e);
+    else
+      pooling::averages(s, x, to, b, e);
   });
   return HR_OK;
 }
@@ -87,8 +93,10 @@ hr_code compute_average_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor
   parallel_ranges(ctx, s.images, grain_of(image * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       std::fill(dx + i * image, dx + (i + 1) * image, T(0));
-      if constexpr (std::is_same_v<T, float>) average_gradient_float(s, dx + i * image, dy + i * out);
-      else pooling::average_gradient<T>(s, dx + i * image, dy + i * out);
+      if constexpr (std::is_same_v<T, float>)
+        average_gradient_float(s, dx + i * image, dy + i * out);
+      else
+        pooling::average_gradient<T>(s, dx + i * image, dy + i * out);
     }
   });
   return HR_OK;
@@ -117,14 +125,15 @@ HR_INLINE void max_gradient(const pooling::Shape& s, const T* x, T* dx, const T*
                             int64_t end) {
   const int64_t image = s.in_positions() * s.channels;
   std::fill(dx + begin * image, dx + end * image, T(0));
-  over_maxima(s, x, begin, end, [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
-    T* to = dx + i * image + c;
-    const T* from = dy + (i * s.out_positions() + o) * s.channels + c;
-    for (int64_t j = 0; j < width; ++j) {
-      T& v = to[at[j] * s.channels + j];
-      v = T(v + from[j]);
-    }
-  });
+  over_maxima(s, x, begin, end,
+              [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
+                T* to = dx + i * image + c;
+                const T* from = dy + (i * s.out_positions() + o) * s.channels + c;
+                for (int64_t j = 0; j < width; ++j) {
+                  T& v = to[at[j] * s.channels + j];
+                  v = T(v + from[j]);
+                }
+              });
 }
 HR_CLONES void max_gradient_float(const pooling::Shape& s, const float* x, float* dx,
                                   const float* dy, int64_t b, int64_t e) {
@@ -136,32 +145,36 @@ hr_code compute_max_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* co
                              hr_tensor* const* outputs, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
   const int64_t image = p.s.in_positions() * p.s.channels;
-  parallel_ranges(ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
-    if constexpr (std::is_same_v<T, float>)
-      max_gradient_float(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]), b, e);
-    else
-      max_gradient(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]), b, e);
-  });
+  parallel_ranges(
+      ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
+        if constexpr (std::is_same_v<T, float>)
+          max_gradient_float(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]),
+                             b, e);
+        else
+          max_gradient(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]), b, e);
+      });
   return HR_OK;
 }
 
 // The gradient of the gradient: what arrived at each window's maximum.
 template <class T>
-hr_code compute_max_gradient_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
-                                      hr_tensor* const* outputs, void*) {
+hr_code compute_max_gradient_gradient(hr_ctx* ctx, void*, void* plan,
+                                      const hr_tensor* const* inputs, hr_tensor* const* outputs,
+                                      void*) {
   const Plan& p = *static_cast<Plan*>(plan);
   const pooling::Shape& s = p.s;
   const int64_t image = s.in_positions() * s.channels;
   const T* grad = read<T>(inputs[p.dy]);
   T* out = write<T>(outputs[0]);
-  parallel_ranges(ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
-    over_maxima(s, read<T>(inputs[0]), b, e,
-                [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
-      for (int64_t j = 0; j < width; ++j)
-        out[(i * s.out_positions() + o) * s.channels + c + j] =
-            grad[i * image + at[j] * s.channels + c + j];
-    });
-  });
+  parallel_ranges(
+      ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
+        over_maxima(s, read<T>(inputs[0]), b, e,
+                    [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
+                      for (int64_t j = 0; j < width; ++j)
+                        out[(i * s.out_positions() + o) * s.channels + c + j] =
+                            grad[i * image + at[j] * s.channels + c + j];
+                    });
+      });
   return HR_OK;
 }
 
@@ -174,16 +187,18 @@ hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor*
   const T* x = read<T>(inputs[0]);
   T* y = write<T>(outputs[0]);
   Index* where = write<Index>(outputs[1]);
-  parallel_ranges(ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
-    over_maxima(s, x, b, e, [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
-      for (int64_t j = 0; j < width; ++j) {
-        const int64_t to = (i * s.out_positions() + o) * s.channels + c + j;
-        const int64_t from = at[j] * s.channels + c + j;
-        y[to] = x[i * image + from];
-        where[to] = Index(from + (p.include_batch ? i * image : 0));
-      }
-    });
-  });
+  parallel_ranges(
+      ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
+        over_maxima(s, x, b, e,
+                    [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
+                      for (int64_t j = 0; j < width; ++j) {
+                        const int64_t to = (i * s.out_positions() + o) * s.channels + c + j;
+                        const int64_t from = at[j] * s.channels + c + j;
+                        y[to] = x[i * image + from];
+                        where[to] = Index(from + (p.include_batch ? i * image : 0));
+                      }
+                    });
+      });
   return HR_OK;
 }
 
@@ -202,10 +217,13 @@ hr_code compute_by_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
     for (int64_t o = i * out; o < (i + 1) * out; ++o) {
       const int64_t at = int64_t(where[o]) + (p.include_batch ? 0 : i * image);
       if (at < i * image || at >= (i + 1) * image)
-        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "argmax %lld at %lld is outside its image of %lld elements",
+        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                           "argmax %lld at %lld is outside its image of %lld elements",
                            (long long)where[o], (long long)o, (long long)image);
-      if (to_input) to[at] = T(to[at] + grad[o]);
-      else to[o] = grad[at];
+      if (to_input)
+        to[at] = T(to[at] + grad[o]);
+      else
+        to[o] = grad[at];
     }
   }
   return HR_OK;
@@ -216,26 +234,31 @@ hr_code compute_by_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
 hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDimension& ksize,
                   const PerDimension& strides, Window* w, pooling::Shape* s) {
   if (ksize.n != rank || strides.n != rank)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "ksize and strides need %d values: %d and %d given",
-                           rank, ksize.n, strides.n);
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "ksize and strides need %d values: %d and %d given", rank, ksize.n,
+                           strides.n);
   const auto format = attr_text(r->node, "data_format", "NHWC");
   const bool first = format == "NCHW" || format == "NCDHW";
   const int32_t channel_axis = first ? 1 : rank - 1;
   if (ksize.value[0] != 1 || ksize.value[channel_axis] != 1 || strides.value[0] != 1 ||
       strides.value[channel_axis] != 1)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "pooling goes over space only: ksize and strides of batch and channels must be 1");
+    return hr_request_fail(
+        r, HR_UNIMPLEMENTED,
+        "pooling goes over space only: ksize and strides of batch and channels must be 1");
   int64_t sizes[3] = {1, 1, 1};
   for (int32_t i = 0; i < rank - 2; ++i) {
     sizes[i] = ksize.value[i + (first ? 2 : 1)];
     if (sizes[i] < 1)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "window size %lld must be positive", (long long)sizes[i]);
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "window size %lld must be positive",
+                             (long long)sizes[i]);
   }
   hr_code code = read_window(r, rank, dims, sizes, strides, PerDimension{}, w);
   if (code != HR_OK) return code;
   s->images = first ? w->batch * w->channels : w->batch;
   s->channels = first ? 1 : w->channels;
   const int32_t shift = 3 - w->nd;
-  for (int32_t i = 0; i < shift; ++i) s->in[i] = s->out[i] = s->size[i] = s->stride[i] = 1, s->low[i] = 0;
+  for (int32_t i = 0; i < shift; ++i)
+    s->in[i] = s->out[i] = s->size[i] = s->stride[i] = 1, s->low[i] = 0;
   for (int32_t i = 0; i < w->nd; ++i) {
     s->in[i + shift] = w->in[i];
     s->out[i + shift] = w->out[i];
@@ -246,16 +269,24 @@ hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDim
   return HR_OK;
 }
 
-enum class Kind { max, average, max_gradient, average_gradient, max_gradient_gradient, argmax,
-                  argmax_to_input, argmax_from_input };
+enum class Kind {
+  max,
+  average,
+  max_gradient,
+  average_gradient,
+  max_gradient_gradient,
+  argmax,
+  argmax_to_input,
+  argmax_from_input
+};
 
 template <Kind kind, int first_vector = 0>
 hr_code prepare(void*, hr_request* r) {
   auto plan = std::make_unique<Plan>();
   Window w;
   // ksize and strides are attributes, or (V2) constant inputs from first_vector on.
-  const PerDimension ksize = first_vector ? dimension_list(r->inputs[first_vector])
-                                          : dimension_list(r->node, "ksize");
+  const PerDimension ksize =
+      first_vector ? dimension_list(r->inputs[first_vector]) : dimension_list(r->node, "ksize");
   const PerDimension strides = first_vector ? dimension_list(r->inputs[first_vector + 1])
                                             : dimension_list(r->node, "strides");
   hr_tensor x = *r->inputs[0];
@@ -277,9 +308,7 @@ hr_code prepare(void*, hr_request* r) {
   const hr_tensor* grad = nullptr;  // must have y's shape
   switch (kind) {
     case Kind::max:
-    case Kind::average:
-      copy_shape(&y, r->outputs[0]);
-      break;
+    case Kind::average: copy_shape(&y, r->outputs[0]); break;
     case Kind::argmax:
       copy_shape(&y, r->outputs[0]);
       copy_shape(&y, r->outputs[1]);
@@ -354,7 +383,8 @@ HR_ROWS(pooling) = {
     row("MaxPoolGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_to_input>),
     row("MaxPoolGradGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_from_input>),
     row("MaxPool3D", "T=" HR_REALS, prepare<Kind::max>),
-    row("MaxPool3DGrad", "T=half|bfloat16|float;TInput=half|bfloat16|float", widened<prepare<Kind::max_gradient>>),
+    row("MaxPool3DGrad", "T=half|bfloat16|float;TInput=half|bfloat16|float",
+        widened<prepare<Kind::max_gradient>>),
     row("MaxPool3DGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
     row("AvgPool", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
     row("AvgPoolGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),

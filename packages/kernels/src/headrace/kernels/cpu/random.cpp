@@ -15,7 +15,8 @@
 namespace hr {
 
 hr_code make_random_state(hr_node* node, void** state) {
-  uint64_t seed = uint64_t(hr_attr_int(node, "seed", 0)), seed2 = uint64_t(hr_attr_int(node, "seed2", 0));
+  uint64_t seed = uint64_t(hr_attr_int(node, "seed", 0)),
+           seed2 = uint64_t(hr_attr_int(node, "seed2", 0));
   if (seed == 0 && seed2 == 0) {
     std::random_device device;
     seed = uint64_t(device()) << 32 | device();
@@ -48,19 +49,25 @@ struct Bounds {
   int64_t low = 0, high = 0;
 };
 
-template <class T> struct Uniform {
+template <class T>
+struct Uniform {
   static constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
   void operator()(const uint32_t* bits, T* out, int64_t n) const {
     for (int64_t i = 0; i < n; ++i) {
-      if constexpr (std::is_same_v<T, float>) out[i] = unit_float(bits[i]);
-      else if constexpr (std::is_same_v<T, double>) out[i] = unit_double(bits[2 * i], bits[2 * i + 1]);
-      else if constexpr (std::is_same_v<T, half>) out[i] = unit_half(bits[i]);
-      else out[i] = unit_bfloat16(bits[i]);
+      if constexpr (std::is_same_v<T, float>)
+        out[i] = unit_float(bits[i]);
+      else if constexpr (std::is_same_v<T, double>)
+        out[i] = unit_double(bits[2 * i], bits[2 * i + 1]);
+      else if constexpr (std::is_same_v<T, half>)
+        out[i] = unit_half(bits[i]);
+      else
+        out[i] = unit_bfloat16(bits[i]);
     }
   }
 };
 
-template <class T> struct Normal {
+template <class T>
+struct Normal {
   static constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
   void operator()(const uint32_t* bits, T* out, int64_t n) const {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
@@ -73,7 +80,8 @@ template <class T> struct Normal {
   }
 };
 
-template <class T> struct UniformInt {
+template <class T>
+struct UniformInt {
   static constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
   using U = std::make_unsigned_t<T>;
   U low, range;
@@ -87,12 +95,15 @@ template <class T> struct UniformInt {
   }
 };
 
-template <class T> struct FullInt {
+template <class T>
+struct FullInt {
   static constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
   void operator()(const uint32_t* bits, T* out, int64_t n) const {
     for (int64_t i = 0; i < n; ++i) {
-      if constexpr (sizeof(T) == 8) out[i] = T(bits[2 * i] | uint64_t(bits[2 * i + 1]) << 32);
-      else out[i] = T(bits[i]);
+      if constexpr (sizeof(T) == 8)
+        out[i] = T(bits[2 * i] | uint64_t(bits[2 * i + 1]) << 32);
+      else
+        out[i] = T(bits[i]);
     }
   }
 };
@@ -144,7 +155,7 @@ void fill_truncated(hr_ctx* ctx, const Philox& from, T* out, int64_t n) {
   });
 }
 
-// ---- filling ops ----------------------------------------------------------------------------------
+// ---- filling ops --------------------------------------------------------------------------------
 
 enum class Kind { uniform, normal, truncated, full_int };
 
@@ -182,7 +193,8 @@ hr_code prepare_fill(void*, hr_request* r) {
   hr_code code = shapes_by_rule(r, "shape_from_input_0", shape_from_input_0);
   if (code == HR_OK && stateless) code = check_seed(r, 1);
   if (code != HR_OK) return code;
-  using Ts = std::conditional_t<kind == Kind::full_int, Types<int32_t, int64_t, uint32_t, uint64_t>, Floats>;
+  using Ts = std::conditional_t<kind == Kind::full_int, Types<int32_t, int64_t, uint32_t, uint64_t>,
+                                Floats>;
   r->compute = with_type(r->outputs[0]->dtype, Ts{}, [](auto type) -> hr_compute {
     return compute_fill<kind, typename decltype(type)::type, stateless>;
   });
@@ -198,8 +210,9 @@ hr_code compute_uniform_int(hr_ctx* ctx, void* state, void*, const hr_tensor* co
   if (low >= high)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "minval must be below maxval: %lld and %lld",
                        (long long)low, (long long)high);
-  const Philox from = stateless ? stateless_stream(inputs[1])
-                                : static_cast<RandomState*>(state)->reserve(uint64_t(n) * kReservedBlocks);
+  const Philox from =
+      stateless ? stateless_stream(inputs[1])
+                : static_cast<RandomState*>(state)->reserve(uint64_t(n) * kReservedBlocks);
   using U = std::make_unsigned_t<T>;
   fill<T>(ctx, from, write<T>(outputs[0]), n, UniformInt<T>{U(low), U(U(high) - U(low))});
   return HR_OK;
@@ -212,7 +225,8 @@ hr_code prepare_uniform_int(void*, hr_request* r) {
   if (code != HR_OK) return code;
   for (int i = stateless ? 2 : 1; i < r->node->n_inputs; ++i) {
     if (hr_elements(r->inputs[i]) != 1)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "minval and maxval must be scalars: input %d is %s", i,
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "minval and maxval must be scalars: input %d is %s", i,
                              ShapeText(r->inputs[i]).text);
   }
   r->compute = r->outputs[0]->dtype == HR_INT64 ? compute_uniform_int<int64_t, stateless>
@@ -220,18 +234,20 @@ hr_code prepare_uniform_int(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- shuffles ---------------------------------------------------------------------------------------
+// ---- shuffles -----------------------------------------------------------------------------------
 
 hr_code compute_shuffle(hr_ctx* ctx, void* state, void*, const hr_tensor* const* inputs,
                         hr_tensor* const* outputs, void*) {
   const hr_tensor* x = inputs[0];
   const int64_t n = x->rank ? x->dims[0] : 1, width = x->rank ? product(x->dims, 1, x->rank) : 1;
-  const Philox from = static_cast<RandomState*>(state)->reserve(uint64_t(n + 2) / 4);  // n - 1 numbers
+  const Philox from =
+      static_cast<RandomState*>(state)->reserve(uint64_t(n + 2) / 4);  // n - 1 numbers
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t(0));
   if (x->rank) {
     SinglePhilox single(from);
-    for (int64_t i = 0; i + 1 < n; ++i) std::swap(order[i], order[i + int64_t(single() % uint32_t(n - i))]);
+    for (int64_t i = 0; i + 1 < n; ++i)
+      std::swap(order[i], order[i + int64_t(single() % uint32_t(n - i))]);
   }
   const int64_t size = hr_dtype_size(x->dtype);
   for (int64_t i = 0; i < n; ++i)
@@ -242,7 +258,7 @@ hr_code compute_shuffle(hr_ctx* ctx, void* state, void*, const hr_tensor* const*
 
 hr_code prepare_shuffle(void*, hr_request* r) { return shape_as_input_0(r); }
 
-// ---- draws from categories -----------------------------------------------------------------------------
+// ---- draws from categories ----------------------------------------------------------------------
 
 double logit(const hr_tensor* t, int64_t i) {
   switch (t->dtype) {
@@ -259,7 +275,8 @@ double logit(const hr_tensor* t, int64_t i) {
 template <class Out, bool stateless>
 hr_code compute_multinomial(hr_ctx* ctx, void* state, void*, const hr_tensor* const* inputs,
                             hr_tensor* const* outputs, void*) {
-  const int64_t rows = outputs[0]->dims[0], draws = outputs[0]->dims[1], classes = inputs[0]->dims[1];
+  const int64_t rows = outputs[0]->dims[0], draws = outputs[0]->dims[1],
+                classes = inputs[0]->dims[1];
   if (rows * draws == 0) return HR_OK;
   if (classes == 0)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "there must be a class: logits is %s",
@@ -291,7 +308,8 @@ hr_code compute_multinomial(hr_ctx* ctx, void* state, void*, const hr_tensor* co
 
 hr_code shape_multinomial(hr_request* r) {
   if (r->inputs[0]->rank != 2 || hr_elements(r->inputs[1]) != 1 || int_at(r->inputs[1], 0) < 0)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "logits must be a matrix and num_samples not negative: logits is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "logits must be a matrix and num_samples not negative: logits is %s",
                            ShapeText(r->inputs[0]).text);
   set_shape(r->outputs[0], {r->inputs[0]->dims[0], int_at(r->inputs[1], 0)});
   return HR_OK;
@@ -309,15 +327,28 @@ hr_code prepare_multinomial(void*, hr_request* r) {
 }  // namespace
 
 HR_ROWS(random) = {
-    row("RandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, false>).constant(0).with_state(make_random_state, end_random_state),
-    row("RandomStandardNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, false>).constant(0).with_state(make_random_state, end_random_state),
-    row("TruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, false>).constant(0).with_state(make_random_state, end_random_state),
-    row("RandomUniformInt", nullptr, prepare_uniform_int<false>).constant(0).with_state(make_random_state, end_random_state),
-    row("RandomShuffle", nullptr, prepare_shuffle, compute_shuffle).with_state(make_random_state, end_random_state),
-    row("Multinomial", "T=" HR_REALS, prepare_multinomial<false>).constant(1).with_state(make_random_state, end_random_state),
-    row("StatelessRandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, true>).constant(0),
+    row("RandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, false>)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
+    row("RandomStandardNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, false>)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
+    row("TruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, false>)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
+    row("RandomUniformInt", nullptr, prepare_uniform_int<false>)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
+    row("RandomShuffle", nullptr, prepare_shuffle, compute_shuffle)
+        .with_state(make_random_state, end_random_state),
+    row("Multinomial", "T=" HR_REALS, prepare_multinomial<false>)
+        .constant(1)
+        .with_state(make_random_state, end_random_state),
+    row("StatelessRandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, true>)
+        .constant(0),
     row("StatelessRandomNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, true>).constant(0),
-    row("StatelessTruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, true>).constant(0),
+    row("StatelessTruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, true>)
+        .constant(0),
     row("StatelessRandomUniformInt", nullptr, prepare_uniform_int<true>).constant(0),
     row("StatelessRandomUniformFullInt", nullptr, prepare_fill<Kind::full_int, true>).constant(0),
     row("StatelessMultinomial", "T=" HR_REALS, prepare_multinomial<true>).constant(1),

@@ -57,7 +57,8 @@ double gamma(SinglePhilox& single, double alpha) {
     const double x = normal(single), u = 1 + c * x, v = u * u * u;
     if (v <= 0) continue;
     const double chance = positive(single);
-    if (chance < 1 - 0.0331 * x * x * x * x || std::log(chance) < 0.5 * x * x + d * (1 - v + std::log(v)))
+    if (chance < 1 - 0.0331 * x * x * x * x ||
+        std::log(chance) < 0.5 * x * x + d * (1 - v + std::log(v)))
       return scale * d * v;
   }
 }
@@ -78,7 +79,8 @@ double poisson(SinglePhilox& single, double rate) {
     const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
     if (us >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2)) return k;
     if (k < 0 || (us < 0.013 && v > us)) continue;
-    if (std::log(v * inverse / (a / (us * us) + b)) <= k * log_rate - rate - std::lgamma(k + 1)) return k;
+    if (std::log(v * inverse / (a / (us * us) + b)) <= k * log_rate - rate - std::lgamma(k + 1))
+      return k;
   }
 }
 
@@ -90,9 +92,11 @@ double truncated(SinglePhilox& single, double low, double high) {
     const double a = mirrored ? -high : low, b = mirrored ? -low : high;
     const double alpha = 0.5 * (a + std::sqrt(a * a + 4));
     // Close bounds are hit faster by a uniform.
-    const bool narrow = b - a < std::exp(0.5 * (a * a - a * std::sqrt(a * a + 4)) + 0.5) * 2 / (a + std::sqrt(a * a + 4));
+    const bool narrow = b - a < std::exp(0.5 * (a * a - a * std::sqrt(a * a + 4)) + 0.5) * 2 /
+                                    (a + std::sqrt(a * a + 4));
     for (;;) {
-      const double z = narrow ? a + (b - a) * single.uniform() : a - std::log(positive(single)) / alpha;
+      const double z =
+          narrow ? a + (b - a) * single.uniform() : a - std::log(positive(single)) / alpha;
       if (z > b) continue;
       const double chance = narrow ? 0.5 * (a * a - z * z) : -0.5 * (z - alpha) * (z - alpha);
       if (std::log(positive(single)) <= chance) return mirrored ? -z : z;
@@ -130,7 +134,8 @@ hr_code shape_by_parameter(hr_request* r) {
   hr_tensor* out = r->outputs[0];
   const hr_tensor* p = r->inputs[1];
   if (code == HR_OK && out->rank + p->rank > HR_MAX_RANK)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "the output has %d dimensions: at most %d", out->rank + p->rank, HR_MAX_RANK);
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "the output has %d dimensions: at most %d",
+                           out->rank + p->rank, HR_MAX_RANK);
   for (int32_t i = 0; code == HR_OK && i < p->rank; ++i) out->dims[out->rank++] = p->dims[i];
   return code;
 }
@@ -141,7 +146,7 @@ hr_code prepare_by_parameter(void*, hr_request* r) {
   return shapes_by_rule(r, "random_gamma", shape_by_parameter);
 }
 
-// ---- truncated normal ----------------------------------------------------------------------------------
+// ---- truncated normal ---------------------------------------------------------------------------
 
 hr_code compute_truncated(hr_ctx* ctx, void* state, void*, const hr_tensor* const* inputs,
                           hr_tensor* const* outputs, void*) {
@@ -152,8 +157,10 @@ hr_code compute_truncated(hr_ctx* ctx, void* state, void*, const hr_tensor* cons
   };
   for (int64_t row = 0; row < batch && n; ++row) {
     if (!(parameter(2, row) > 0) || !(parameter(3, row) < parameter(4, row)))
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "stdevs must be above 0 and minvals below maxvals: row %lld has %g, %g and %g",
-                         (long long)row, parameter(2, row), parameter(3, row), parameter(4, row));
+      return hr_ctx_fail(
+          ctx, HR_INVALID_ARGUMENT,
+          "stdevs must be above 0 and minvals below maxvals: row %lld has %g, %g and %g",
+          (long long)row, parameter(2, row), parameter(3, row), parameter(4, row));
   }
   const Philox from = static_cast<RandomState*>(state)->reserve(uint64_t(n) * kReservedBlocks);
   parallel_ranges(ctx, n, 512, [&](int64_t i, int64_t end) {
@@ -161,7 +168,8 @@ hr_code compute_truncated(hr_ctx* ctx, void* state, void*, const hr_tensor* cons
       SinglePhilox single(from.after(uint64_t(i) * kReservedBlocks));
       const int64_t row = i / each;
       const double mean = parameter(1, row), deviation = parameter(2, row);
-      const double z = truncated(single, (parameter(3, row) - mean) / deviation, (parameter(4, row) - mean) / deviation);
+      const double z = truncated(single, (parameter(3, row) - mean) / deviation,
+                                 (parameter(4, row) - mean) / deviation);
       put(outputs[0], i, mean + deviation * z);
     }
   });
@@ -173,13 +181,15 @@ hr_code prepare_truncated(void*, hr_request* r) {
   for (int i = 1; i < 5 && code == HR_OK; ++i) {
     const int64_t n = hr_elements(r->inputs[i]);
     if (n != 1 && (r->outputs[0]->rank == 0 || n != r->outputs[0]->dims[0]))
-      code = hr_request_fail(r, HR_INVALID_ARGUMENT, "parameters must be scalars or one per row: input %d is %s, the shape %s",
-                             i, ShapeText(r->inputs[i]).text, ShapeText(r->outputs[0]).text);
+      code =
+          hr_request_fail(r, HR_INVALID_ARGUMENT,
+                          "parameters must be scalars or one per row: input %d is %s, the shape %s",
+                          i, ShapeText(r->inputs[i]).text, ShapeText(r->outputs[0]).text);
   }
   return code;
 }
 
-// ---- how a gamma sample moves with its parameter ---------------------------------------------------------
+// ---- how a gamma sample moves with its parameter ------------------------------------------------
 
 // -dP/dalpha / p for the distribution function P and density p, by P's power series.
 double gamma_gradient(double alpha, double x) {
@@ -221,9 +231,11 @@ hr_code compute_gamma_gradient(hr_ctx* ctx, void*, void*, const hr_tensor* const
   return HR_OK;
 }
 
-hr_code prepare_gamma_gradient(void*, hr_request* r) { return shapes_by_rule(r, "broadcast", shape_as_input_0); }
+hr_code prepare_gamma_gradient(void*, hr_request* r) {
+  return shapes_by_rule(r, "broadcast", shape_as_input_0);
+}
 
-// ---- crops --------------------------------------------------------------------------------------------------
+// ---- crops --------------------------------------------------------------------------------------
 
 hr_code compute_crop(hr_ctx*, void* state, void*, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void*) {
@@ -234,36 +246,50 @@ hr_code compute_crop(hr_ctx*, void* state, void*, const hr_tensor* const* inputs
   const int64_t left = right > 0 ? int64_t(single()) % (right + 1) : 0;
   const int64_t pixel = x->dims[2] * hr_dtype_size(x->dtype);
   for (int64_t i = 0; i < y->dims[0]; ++i)
-    std::copy_n(static_cast<const char*>(x->data) + ((top + i) * x->dims[1] + left) * pixel, y->dims[1] * pixel,
-                static_cast<char*>(y->data) + i * y->dims[1] * pixel);
+    std::copy_n(static_cast<const char*>(x->data) + ((top + i) * x->dims[1] + left) * pixel,
+                y->dims[1] * pixel, static_cast<char*>(y->data) + i * y->dims[1] * pixel);
   return HR_OK;
 }
 
 hr_code shape_crop(hr_request* r) {
-  set_shape(r->outputs[0], {int_at(r->inputs[1], 0), int_at(r->inputs[1], 1), r->inputs[0]->dims[2]});
+  set_shape(r->outputs[0],
+            {int_at(r->inputs[1], 0), int_at(r->inputs[1], 1), r->inputs[0]->dims[2]});
   return HR_OK;
 }
 
 hr_code prepare_crop(void*, hr_request* r) {
   if (r->inputs[0]->rank != 3 || hr_elements(r->inputs[1]) != 2)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "image must have 3 dimensions and size 2 values: image is %s, size is %s",
-                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT,
+        "image must have 3 dimensions and size 2 values: image is %s, size is %s",
+        ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
   hr_code code = shapes_by_rule(r, "random_crop", shape_crop);
   const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
   if (code == HR_OK && (y->dims[0] > x->dims[0] || y->dims[1] > x->dims[1]))
-    code = hr_request_fail(r, HR_INVALID_ARGUMENT, "the crop %s is larger than the image %s", ShapeText(y).text, ShapeText(x).text);
+    code = hr_request_fail(r, HR_INVALID_ARGUMENT, "the crop %s is larger than the image %s",
+                           ShapeText(y).text, ShapeText(x).text);
   return code;
 }
 
 }  // namespace
 
 HR_ROWS(random_distributions) = {
-    row("RandomGamma", nullptr, prepare_by_parameter<gamma>).constant(0).with_state(make_random_state, end_random_state),
-    row("RandomPoisson", nullptr, prepare_by_parameter<poisson>).constant(0).with_state(make_random_state, end_random_state),
-    row("RandomPoissonV2", nullptr, prepare_by_parameter<poisson>).constant(0).with_state(make_random_state, end_random_state),
-    row("ParameterizedTruncatedNormal", nullptr, prepare_truncated, compute_truncated).constant(0).with_state(make_random_state, end_random_state),
+    row("RandomGamma", nullptr, prepare_by_parameter<gamma>)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
+    row("RandomPoisson", nullptr, prepare_by_parameter<poisson>)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
+    row("RandomPoissonV2", nullptr, prepare_by_parameter<poisson>)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
+    row("ParameterizedTruncatedNormal", nullptr, prepare_truncated, compute_truncated)
+        .constant(0)
+        .with_state(make_random_state, end_random_state),
     row("RandomGammaGrad", nullptr, prepare_gamma_gradient, compute_gamma_gradient),
-    row("RandomCrop", nullptr, prepare_crop, compute_crop).constant(1).with_state(make_random_state, end_random_state),
+    row("RandomCrop", nullptr, prepare_crop, compute_crop)
+        .constant(1)
+        .with_state(make_random_state, end_random_state),
 };
 HR_ROWS_END(random_distributions)
 

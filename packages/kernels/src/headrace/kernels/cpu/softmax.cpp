@@ -20,8 +20,10 @@ hr_code compute_softmax(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
   T* y = write<T>(outputs[0]);
   parallel_ranges(ctx, hr_elements(inputs[0]) / n, grain_of(8 * n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
-                    if (is_log) log_softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
-                    else softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
+                    if (is_log)
+                      log_softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
+                    else
+                      softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
                   });
   return HR_OK;
 }
@@ -29,7 +31,8 @@ hr_code compute_softmax(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
 template <bool is_log>
 hr_code prepare_softmax(void*, hr_request* r) {
   if (r->inputs[0]->rank < 1)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "logits must have at least 1 dimension: logits is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "logits must have at least 1 dimension: logits is %s",
                            ShapeText(r->inputs[0]).text);
   hr_code code = shapes_by_rule(r, "softmax", shape_as_input_0);
   r->compute = r->inputs[0]->dtype == HR_DOUBLE ? compute_softmax<double, is_log>

@@ -132,8 +132,12 @@ HR_CLONES void cross_entropy_float(const float* x, int64_t xs, const float* l, i
 
 }  // namespace
 
-void softmax_of_rows(const float* x, float* y, int64_t rows, int64_t n) { softmax_float(x, y, rows, n); }
-void softmax_of_rows(const double* x, double* y, int64_t rows, int64_t n) { softmax(x, y, rows, n); }
+void softmax_of_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  softmax_float(x, y, rows, n);
+}
+void softmax_of_rows(const double* x, double* y, int64_t rows, int64_t n) {
+  softmax(x, y, rows, n);
+}
 void log_softmax_of_rows(const float* x, float* y, int64_t rows, int64_t n) {
   log_softmax_float(x, y, rows, n);
 }
@@ -141,11 +145,11 @@ void log_softmax_of_rows(const double* x, double* y, int64_t rows, int64_t n) {
   log_softmax(x, y, rows, n);
 }
 void cross_entropy_of_rows(const float* x, int64_t xs, const float* l, int64_t ls, float* loss,
-                        float* y, int64_t rows, int64_t n) {
+                           float* y, int64_t rows, int64_t n) {
   cross_entropy_float(x, xs, l, ls, loss, y, rows, n);
 }
 void cross_entropy_of_rows(const double* x, int64_t xs, const double* l, int64_t ls, double* loss,
-                        double* y, int64_t rows, int64_t n) {
+                           double* y, int64_t rows, int64_t n) {
   cross_entropy(x, xs, l, ls, loss, y, rows, n);
 }
 

@@ -13,10 +13,10 @@ void log_softmax_of_rows(const double* x, double* y, int64_t rows, int64_t class
 // backprop = softmax(x) - labels; loss = sum(labels * -log_softmax(x)).
 // x and labels advance by their stride from row to row (0 repeats one row).
 void cross_entropy_of_rows(const float* x, int64_t x_stride, const float* labels,
-                        int64_t labels_stride, float* loss, float* backprop, int64_t rows,
-                        int64_t classes);
+                           int64_t labels_stride, float* loss, float* backprop, int64_t rows,
+                           int64_t classes);
 void cross_entropy_of_rows(const double* x, int64_t x_stride, const double* labels,
-                        int64_t labels_stride, double* loss, double* backprop, int64_t rows,
-                        int64_t classes);
+                           int64_t labels_stride, double* loss, double* backprop, int64_t rows,
+                           int64_t classes);
 
 }  // namespace hr

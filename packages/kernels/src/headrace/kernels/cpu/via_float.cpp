@@ -93,13 +93,17 @@ size_t rounded(size_t bytes) { return (bytes + 63) & ~size_t(63); }
 }  // namespace
 
 void narrow_to_float(hr_dtype dtype, const void* from, float* to, int64_t n) {
-  if (dtype == HR_HALF) widen_half(static_cast<const half*>(from), to, n);
-  else widen_bfloat16(static_cast<const bfloat16*>(from), to, n);
+  if (dtype == HR_HALF)
+    widen_half(static_cast<const half*>(from), to, n);
+  else
+    widen_bfloat16(static_cast<const bfloat16*>(from), to, n);
 }
 
 void float_to_narrow(hr_dtype dtype, const float* from, void* to, int64_t n) {
-  if (dtype == HR_HALF) narrow_half(from, static_cast<half*>(to), n);
-  else narrow_bfloat16(from, static_cast<bfloat16*>(to), n);
+  if (dtype == HR_HALF)
+    narrow_half(from, static_cast<half*>(to), n);
+  else
+    narrow_bfloat16(from, static_cast<bfloat16*>(to), n);
 }
 
 bool has_narrow(const hr_request* r) {

@@ -18,8 +18,7 @@ bool has_narrow(const hr_request* request);
 // One prepare for float (and wider) and for narrow types.
 template <hr_code (*prepare)(void*, hr_request*)>
 hr_code widened(void* state, hr_request* request) {
-  return has_narrow(request) ? prepare_via_float(state, request, prepare)
-                             : prepare(state, request);
+  return has_narrow(request) ? prepare_via_float(state, request, prepare) : prepare(state, request);
 }
 
 void narrow_to_float(hr_dtype dtype, const void* from, float* to, int64_t n);

@@ -35,8 +35,9 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
   w->batch = dims[0];
   w->channels = dims[channel_axis];
   if (strides.n != rank || (dilations.n && dilations.n != rank))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "strides and dilations need %d values: %d and %d given",
-                           rank, strides.n, dilations.n);
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "strides and dilations need %d values: %d and %d given", rank, strides.n,
+                           dilations.n);
   const PerDimension explicit_pads = dimension_list(r->node, "explicit_paddings");
   for (int32_t i = 0; i < w->nd; ++i) {
     const int32_t axis = spatial_axis(*w, i);
@@ -47,20 +48,23 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
     if (w->stride[i] < 1 || w->dilation[i] < 1 || w->size[i] < 0)
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
                              "window size %lld, stride %lld and dilation %lld must be positive",
-                             (long long)w->size[i], (long long)w->stride[i], (long long)w->dilation[i]);
+                             (long long)w->size[i], (long long)w->stride[i],
+                             (long long)w->dilation[i]);
     const int64_t extent = (w->size[i] - 1) * w->dilation[i] + 1;
     w->low[i] = w->high[i] = 0;
     if (padding == "SAME") {
       w->out[i] = (w->in[i] + w->stride[i] - 1) / w->stride[i];
-      const int64_t total = std::max<int64_t>(0, (w->out[i] - 1) * w->stride[i] + extent - w->in[i]);
+      const int64_t total =
+          std::max<int64_t>(0, (w->out[i] - 1) * w->stride[i] + extent - w->in[i]);
       w->low[i] = total / 2;
       w->high[i] = total - total / 2;
       continue;
     }
     if (padding == "EXPLICIT") {
       if (explicit_pads.n != 2 * rank)
-        return hr_request_fail(r, HR_INVALID_ARGUMENT, "explicit_paddings needs %d values: %d given",
-                               2 * rank, explicit_pads.n);
+        return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                               "explicit_paddings needs %d values: %d given", 2 * rank,
+                               explicit_pads.n);
       w->low[i] = explicit_pads.value[2 * axis];
       w->high[i] = explicit_pads.value[2 * axis + 1];
     }
