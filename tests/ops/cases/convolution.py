@@ -137,14 +137,12 @@ CASES += [
         "Dilation2DBackpropInput",
         (distinct(1, 7, 6, 2), real(3, 2, 2), real(1, 7, 3, 2)),
         _DILATION,
-        dtypes=("float32", "float64"),
         smooth=False,
     ),
     Case(
         "Dilation2DBackpropFilter",
         (distinct(1, 7, 6, 2), real(3, 2, 2), real(1, 7, 3, 2)),
         _DILATION,
-        dtypes=("float32", "float64"),
         smooth=False,
     ),
     Case(

@@ -20,7 +20,7 @@ float float_at(const hr_tensor* t, int64_t i) {
   return read<float>(t)[i];
 }
 
-// ---- the best of overlapping boxes ---------------------------------------------------------------
+// ---- the best of overlapping boxes --------------------------------------------------------------
 
 struct Suppression {
   int64_t most;
@@ -32,8 +32,8 @@ struct Selected {
   std::vector<float> scores;
 };
 
-// Greedy by score; a box overlapped too much by a chosen one falls out or, with a sigma, loses
-// score (Bodla et al. 2017).
+// Greedy by score; a box overlapped too much by a chosen one falls out; with a sigma each overlap,
+// be it ever so large, only costs it score (Bodla et al. 2017; TensorFlow 2 does the same).
 template <class Overlap>
 Selected select(const Suppression& s, int64_t n, const hr_tensor* scores, Overlap&& overlap) {
   struct Candidate {
@@ -58,8 +58,9 @@ Selected select(const Suppression& s, int64_t n, const hr_tensor* scores, Overla
     bool out = false;
     for (size_t j = chosen.boxes.size(); j-- > next.compared;) {
       const float o = overlap(next.box, chosen.boxes[j]);
-      next.score *= o <= s.overlap ? std::exp(scale * o * o) : 0.0f;
-      if (!soft && o > s.overlap) {
+      if (soft) {
+        next.score *= std::exp(scale * o * o);
+      } else if (o > s.overlap) {
         out = true;
         break;
       }
@@ -104,16 +105,20 @@ hr_code compute_selection(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
   const hr_tensor *boxes = inputs[0], *scores = inputs[1];
   const int64_t n = scores->dims[0], most = *read<int32_t>(inputs[2]);
   if (most < 0)
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "max_output_size must not be negative: it is %lld", (long long)most);
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "max_output_size must not be negative: it is %lld",
+                       (long long)most);
   Suppression s{most, p.overlap, -FLT_MAX, 0};
   if (p.version != 1) s.overlap = float_at(inputs[3], 0);
   if (p.version >= 3 || p.version == 0) s.least_score = float_at(inputs[4], 0);
   if (p.version == 5) s.sigma = float_at(inputs[5], 0);
   if (p.version && !(s.overlap >= 0 && s.overlap <= 1))
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "iou_threshold must be in [0, 1]: it is %g", double(s.overlap));
-  const Selected chosen = p.version
-      ? select(s, n, scores, [&](int64_t i, int64_t j) { return overlap_of(boxes, i, j); })
-      : select(s, n, scores, [&](int64_t i, int64_t j) { return read<float>(boxes)[i * n + j]; });
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "iou_threshold must be in [0, 1]: it is %g",
+                       double(s.overlap));
+  const Selected chosen =
+      p.version
+          ? select(s, n, scores, [&](int64_t i, int64_t j) { return overlap_of(boxes, i, j); })
+          : select(s, n, scores,
+                   [&](int64_t i, int64_t j) { return read<float>(boxes)[i * n + j]; });
   const int64_t count = int64_t(chosen.boxes.size()), length = p.pad ? most : count;
   set_shape(outputs[0], {length});
   hr_code code = ctx->api->allocate(ctx, outputs[0]);
@@ -127,8 +132,10 @@ hr_code compute_selection(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
     if (code != HR_OK) return code;
     for (int64_t i = 0; i < length; ++i) {
       const float score = i < count ? chosen.scores[i] : 0.0f;
-      if (outputs[1]->dtype == HR_HALF) write<half>(outputs[1])[i] = half(score);
-      else write<float>(outputs[1])[i] = score;
+      if (outputs[1]->dtype == HR_HALF)
+        write<half>(outputs[1])[i] = half(score);
+      else
+        write<float>(outputs[1])[i] = score;
     }
   }
   if (p.version >= 4) {
@@ -145,12 +152,15 @@ template <int version>
 hr_code prepare_selection(void*, hr_request* r) {
   const hr_tensor *boxes = r->inputs[0], *scores = r->inputs[1];
   const int64_t width = version && boxes->rank == 2 ? 4 : boxes->rank == 2 ? boxes->dims[0] : -1;
-  if (boxes->rank != 2 || scores->rank != 1 || boxes->dims[0] != scores->dims[0] || boxes->dims[1] != width)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "boxes and scores do not fit: boxes is %s, scores is %s",
+  if (boxes->rank != 2 || scores->rank != 1 || boxes->dims[0] != scores->dims[0] ||
+      boxes->dims[1] != width)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "boxes and scores do not fit: boxes is %s, scores is %s",
                            ShapeText(boxes).text, ShapeText(scores).text);
   for (int i = 2; i < r->node->n_inputs; ++i) {
     if (hr_elements(r->inputs[i]) != 1)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "input %d must be a scalar: it is %s", i, ShapeText(r->inputs[i]).text);
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "input %d must be a scalar: it is %s", i,
+                             ShapeText(r->inputs[i]).text);
   }
   keep_plan(r, new Plan{version, hr_attr_bool(r->node, "pad_to_max_output_size", 0) != 0,
                         hr_attr_float(r->node, "iou_threshold", 0.5f)});
@@ -159,10 +169,10 @@ hr_code prepare_selection(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- drawing --------------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 constexpr float kColours[10][4] = {
-    {1, 1, 0, 1}, {0, 0, 1, 1},   {1, 0, 0, 1},   {0, 1, 0, 1}, {0.5f, 0, 0.5f, 1},
+    {1, 1, 0, 1},       {0, 0, 1, 1},    {1, 0, 0, 1},    {0, 1, 0, 1}, {0.5f, 0, 0.5f, 1},
     {0.5f, 0.5f, 0, 1}, {0.5f, 0, 0, 1}, {0, 0, 0.5f, 1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
 
 hr_code compute_drawing(hr_ctx*, void*, void*, const hr_tensor* const* inputs,
@@ -175,15 +185,23 @@ hr_code compute_drawing(hr_ctx*, void*, void*, const hr_tensor* const* inputs,
   for (int64_t n = 0; n < images->dims[0]; ++n, y += height * width * depth) {
     for (int64_t b = 0; b < boxes->dims[1]; ++b) {
       const float* box = read<float>(boxes) + (n * boxes->dims[1] + b) * 4;
-      const int64_t top = int64_t(box[0] * float(height - 1)), left = int64_t(box[1] * float(width - 1));
-      const int64_t bottom = int64_t(box[2] * float(height - 1)), right = int64_t(box[3] * float(width - 1));
-      if (top > bottom || left > right || top >= height || bottom < 0 || left >= width || right < 0) continue;
+      const int64_t top = int64_t(box[0] * float(height - 1)),
+                    left = int64_t(box[1] * float(width - 1));
+      const int64_t bottom = int64_t(box[2] * float(height - 1)),
+                    right = int64_t(box[3] * float(width - 1));
+      if (top > bottom || left > right || top >= height || bottom < 0 || left >= width || right < 0)
+        continue;
       float colour[4];
       for (int64_t k = 0; k < std::min<int64_t>(4, depth); ++k)
-        colour[k] = given ? (k < inputs[2]->dims[1] ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k] : 1.0f)
-                          : kColours[b % 10][k];
+        colour[k] =
+            given ? (k < inputs[2]->dims[1]
+                         ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k]
+                         : 1.0f)
+                  : kColours[b % 10][k];
       if (depth == 1) colour[0] = 1;
-      auto paint = [&](int64_t i, int64_t j) { std::copy_n(colour, std::min<int64_t>(4, depth), y + (i * width + j) * depth); };
+      auto paint = [&](int64_t i, int64_t j) {
+        std::copy_n(colour, std::min<int64_t>(4, depth), y + (i * width + j) * depth);
+      };
       for (int64_t j = std::max<int64_t>(0, left); j <= std::min(width - 1, right); ++j) {
         if (top >= 0) paint(top, j);
         if (bottom < height) paint(bottom, j);
@@ -208,7 +226,9 @@ hr_code prepare_drawing(void*, hr_request* r) {
   if (x->rank != 4 || boxes->rank != 3 || boxes->dims[0] != x->dims[0] || boxes->dims[2] != 4 ||
       (x->dims[3] != 1 && x->dims[3] != 3 && x->dims[3] != 4) ||
       (r->node->n_inputs > 2 && r->inputs[2]->rank != 2))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "images must be [batch, height, width, 1, 3 or 4] and boxes [batch, n, 4]: images is %s, boxes is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "images must be [batch, height, width, 1, 3 or 4] and boxes [batch, n, "
+                           "4]: images is %s, boxes is %s",
                            ShapeText(x).text, ShapeText(boxes).text);
   r->compute = r->node->n_inputs > 2 ? compute_drawing : compute_plain_drawing;
   return shapes_by_rule(r, "unchanged", shape_as_input_0);

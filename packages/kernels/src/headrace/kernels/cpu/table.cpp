@@ -5,10 +5,9 @@
 #include "table.hpp"
 
 extern "C" {
-// Weak: a family that a platform's build leaves out is left out of the table, too.
-#define HR_FAMILY(family)                                                    \
-  extern const hr_kernel* const hr_##family##_kernels __attribute__((weak)); \
-  extern const int hr_##family##_count __attribute__((weak));
+#define HR_FAMILY(family)                              \
+  extern const hr_kernel* const hr_##family##_kernels; \
+  extern const int hr_##family##_count;
 #include "families.def"
 #undef HR_FAMILY
 }
@@ -20,9 +19,8 @@ extern "C" {
 const hr_kernel_table* hr_cpu_kernel_table() {
   static const std::vector<hr_kernel> rows = [] {
     std::vector<hr_kernel> all;
-#define HR_FAMILY(family)    \
-  if (&hr_##family##_count)  \
-    all.insert(all.end(), hr_##family##_kernels, hr_##family##_kernels + hr_##family##_count);
+#define HR_FAMILY(family) \
+  all.insert(all.end(), hr_##family##_kernels, hr_##family##_kernels + hr_##family##_count);
 #include "families.def"
 #undef HR_FAMILY
     return all;
