@@ -139,9 +139,6 @@ def test_nan_fails_a_histogram_and_one_tag_twice_fails_a_merge():
             sess.run(hr.raw_ops.MergeSummary(inputs=[one, one]))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the runtime hands a tensor attribute to a Python kernel without its dtype"
-)
 def test_an_image_summary_holds_a_png():
     pixels = np.zeros([2, 4, 5, 3], np.uint8)
     made = hr.summary.image("picture", hr.constant(pixels))

@@ -137,6 +137,8 @@ cdef bytes _value(int32_t kind, value):
         return bytes_attr(kind, <string>(value.encode() if isinstance(value, str) else value))
     if kind == kShape:
         return bytes_attr(kind, <string>_shape(value))
+    if kind == kTensor:
+        return bytes_attr(kind, <string>_tensor(value))
     return bytes_attr(kind, <string>(value if isinstance(value, bytes) else b""))
 
 
@@ -151,3 +153,9 @@ cdef bytes _shape(shape):
         <bytes>bytes_attr(2, <string>(<bytes>number_attr(1, -1 if dim is None else dim)))
         for dim in shape
     ])
+
+
+cdef bytes _tensor(value):
+    from headrace.formats.tensor_codec import make_tensor_proto  # few ops need it
+
+    return make_tensor_proto(value.values, value.dtype).SerializeToString()
