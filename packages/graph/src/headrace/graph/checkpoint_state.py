@@ -154,7 +154,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
 
 def remove_checkpoint(
     checkpoint_prefix: str,
-    checkpoint_format_version: int | None = None,
+    checkpoint_format_version: int = 2,
     meta_graph_suffix: str = "meta",
 ) -> None:
     """Removes a checkpoint's files and its MetaGraphDef's; those that are not there are no error.

@@ -326,7 +326,14 @@ def _is_variable(x: Any) -> bool:
     return hasattr(x, "_as_graph_element") or hasattr(x, "initializer")
 
 
-def hessians(ys: Any, xs: Any, name: str = "hessians", **options: Any) -> list[Tensor]:
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Tensor]:
     """The matrix of second derivatives of the sum of ys, for each x.
 
     Args:
@@ -334,11 +341,16 @@ def hessians(ys: Any, xs: Any, name: str = "hessians", **options: Any) -> list[T
     Returns: for each x a tensor [n, n].
     """
     made = []
+    options: dict[str, Any] = {
+        "colocate_gradients_with_ops": colocate_gradients_with_ops,
+        "gate_gradients": gate_gradients,
+        "aggregation_method": aggregation_method,
+    }
     with name_scope(name):
         for x, grad in zip(_as_list(xs), gradients(ys, xs, **options), strict=True):
             n = _as_source(x).get_shape().as_list()
             if len(n) != 1 or n[0] is None:
                 raise ValueError(f"hessians: x must be a vector of known length, got {n}")
-            rows = [gradients(op("GatherV2", grad, i, 0), x)[0] for i in range(n[0])]
+            rows = [gradients(op("GatherV2", grad, i, 0), x, **options)[0] for i in range(n[0])]
             made.append(op("Pack", rows))
     return made

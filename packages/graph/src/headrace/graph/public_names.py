@@ -138,11 +138,12 @@ _STATE = {
     ),
     **_all(
         "initializers",
-        "zeros ones constant random_uniform random_normal truncated_normal uniform_unit_scaling "
+        "zeros ones random_uniform random_normal truncated_normal uniform_unit_scaling "
         "variance_scaling glorot_uniform glorot_normal orthogonal identity he_normal he_uniform "
         "lecun_normal lecun_uniform",
         space="initializers",
     ),
+    "initializers.constant": "initializers:Constant",
 }
 
 _QUEUES = {

@@ -19,7 +19,7 @@ class TensorSpec:
 
     __slots__ = ("_dtype", "_name", "_shape")
 
-    def __init__(self, shape: Any = None, dtype: Any = float32, name: str | None = None) -> None:
+    def __init__(self, shape: Any, dtype: Any = float32, name: str | None = None) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
         self._name = name

@@ -439,14 +439,44 @@ def get_variable(
         )
 
 
-def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """As get_variable: not trainable, and in GraphKeys.LOCAL_VARIABLES."""
-    kwargs["trainable"] = False
-    collections = list(kwargs.get("collections") or ())
+def get_local_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = False,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """As get_variable: never trainable, and in GraphKeys.LOCAL_VARIABLES."""
+    collections = list(collections or ())
     if GraphKeys.LOCAL_VARIABLES not in collections:
         collections.append(GraphKeys.LOCAL_VARIABLES)
-    kwargs["collections"] = collections
-    return get_variable(name, *args, **kwargs)
+    return get_variable(
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=False,
+        collections=collections,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
 
 
 def no_regularizer(_: Any) -> None:

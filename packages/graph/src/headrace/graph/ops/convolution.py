@@ -8,6 +8,7 @@ from headrace.graph.conversion import convert_to_tensor
 from headrace.graph.op_builder import op
 from headrace.graph.op_registry import gradient, no_gradient
 from headrace.graph.operation import Operation, Tensor
+from headrace.graph.ops import bias, patches  # noqa: F401 - their gradients are of this family
 from headrace.graph.scopes import name_scope
 
 
@@ -90,8 +91,8 @@ def conv2d_backprop_filter(
     input: Any,  # noqa: A002 - TF's name
     filter_sizes: Any,
     out_backprop: Any,
-    strides: Any = None,
-    padding: Any = None,
+    strides: Any,
+    padding: Any,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
@@ -122,7 +123,7 @@ def conv2d_transpose(
     name: str | None = None,
     input: Any = None,  # noqa: A002 - TF's name
     filters: Any = None,
-    dilations: Any = (1, 1, 1, 1),
+    dilations: Any = None,
 ) -> Tensor:
     """The transpose of conv2d: value is what conv2d would give for the result.
 
@@ -137,7 +138,7 @@ def conv2d_transpose(
             input if value is None else value,
             strides=_four(strides, data_format),
             data_format=data_format,
-            dilations=_four(dilations, data_format),
+            dilations=_four(1 if dilations is None else dilations, data_format),
             name=scope,
             **_padding(padding),
         )
@@ -169,12 +170,13 @@ def conv3d(
 def conv1d(
     value: Any = None,
     filters: Any = None,
-    stride: int = 1,
-    padding: str = "SAME",
+    stride: Any = None,
+    padding: Any = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
     input: Any = None,  # noqa: A002 - TF's name
+    dilations: Any = None,
 ) -> Tensor:
     """As conv2d over one dimension: value [batch, width, in], filters [width, in, out]."""
     value = input if value is None else value
@@ -182,13 +184,15 @@ def conv1d(
     with name_scope(name or "conv1d"):
         x = op("ExpandDims", value, 1 if last else 2)
         kernel = op("ExpandDims", filters, 0)
+        (step,), (rate,) = _each(stride, 1), _each(dilations, 1)
         made = op(
             "Conv2D",
             x,
             kernel,
-            strides=[1, 1, stride, 1] if last else [1, 1, 1, stride],
-            padding=padding,
+            strides=[1, 1, step, 1] if last else [1, 1, 1, step],
+            dilations=[1, 1, rate, 1] if last else [1, 1, 1, rate],
             data_format="NHWC" if last else "NCHW",
+            **_padding(padding),
         )
         return op("Squeeze", made, squeeze_dims=[1 if last else 2])
 
@@ -201,15 +205,17 @@ def depthwise_conv2d(
     rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
+    dilations: Any = None,
 ) -> Tensor:
     """Filters of its own for each channel.
 
     Args:
       input: [batch, height, width, channels]; filter: [height, width, channels, multiplier].
-      rate: dilations of height and width.
+      rate, or dilations: of height and width.
     Returns: [batch, out height, out width, channels * multiplier].
     """
     data_format = data_format or "NHWC"
+    rate = dilations if rate is None else rate
     dilations = _four(list(rate) if rate is not None else [1, 1], data_format)
     return op(
         "DepthwiseConv2dNative",
@@ -232,11 +238,17 @@ def separable_conv2d(
     rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
+    dilations: Any = None,
 ) -> Tensor:
     """depthwise_conv2d, then a 1x1 convolution that mixes the channels."""
     with name_scope(name or "separable_conv2d"):
         spread = depthwise_conv2d(
-            input, depthwise_filter, strides, padding, rate, data_format=data_format
+            input,
+            depthwise_filter,
+            strides,
+            padding,
+            dilations if rate is None else rate,
+            data_format=data_format,
         )
         return op(
             "Conv2D",
@@ -265,15 +277,17 @@ def atrous_conv2d(
 
 def convolution(
     input: Any,  # noqa: A002 - TF's name
-    filter: Any = None,  # noqa: A002 - TF's name
-    padding: Any = None,
+    filter: Any,  # noqa: A002 - TF's name
+    padding: Any,
     strides: Any = None,
     dilation_rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
     filters: Any = None,
+    dilations: Any = None,
 ) -> Tensor:
     """A convolution over one, two or three dimensions, by the rank of its input."""
+    dilation_rate = dilations if dilation_rate is None else dilation_rate
     x = convert_to_tensor(input, name="input")
     kernel = convert_to_tensor(filters if filter is None else filter, name="filter")
     rank = kernel.get_shape().ndims or x.get_shape().ndims

@@ -103,8 +103,6 @@ squared_difference = _binary("SquaredDifference", "(x - y) squared")
 xdivy = _binary("Xdivy", "x / y; 0 where x is 0")
 xlogy = _binary("Xlogy", "x * log(y); 0 where x is 0")
 xlog1py = _binary("Xlog1py", "x * log(1 + y); 0 where x is 0")
-atan2 = _binary("Atan2", "The angle of the point (y, x)")
-nextafter = _binary("NextAfter", "The next number after x towards y")
 less = _binary("Less", "x < y")
 less_equal = _binary("LessEqual", "x <= y")
 greater = _binary("Greater", "x > y")
@@ -118,10 +116,36 @@ bitwise_or = _binary("BitwiseOr", "Bits set in one or both")
 bitwise_xor = _binary("BitwiseXor", "Bits set in one only")
 left_shift = _binary("LeftShift", "x shifted left by y bits")
 right_shift = _binary("RightShift", "x shifted right by y bits")
-igamma = _binary("Igamma", "The lower regularised incomplete gamma function")
-igammac = _binary("Igammac", "The upper regularised incomplete gamma function")
-zeta = _binary("Zeta", "The Hurwitz zeta function")
-polygamma = _binary("Polygamma", "The polygamma function of order x at y")
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+    """The angle of the point (x, y), element by element."""
+    return op("Atan2", y, x, name=name)
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+    """The next number after x1 towards x2, element by element."""
+    return op("NextAfter", x1, x2, name=name)
+
+
+def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The lower regularised incomplete gamma function, element by element."""
+    return op("Igamma", a, x, name=name)
+
+
+def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The upper regularised incomplete gamma function, element by element."""
+    return op("Igammac", a, x, name=name)
+
+
+def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+    """The Hurwitz zeta function, element by element."""
+    return op("Zeta", x, q, name=name)
+
+
+def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The polygamma function of order a at x, element by element."""
+    return op("Polygamma", a, x, name=name)
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
@@ -178,19 +202,19 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return cast(value, wanted)
 
 
-def _to(dtype: str) -> Any:
-    def function(x: Any, name: str = f"To{dtype.capitalize()}") -> Any:
+def _to(dtype: str, node: str) -> Any:
+    def function(x: Any, name: str = node) -> Any:
         return cast(x, dtype, name=name)
 
     function.__doc__ = f"x cast to {dtype}."
     return function
 
 
-to_float = _to("float32")
-to_double = _to("float64")
-to_int32 = _to("int32")
-to_int64 = _to("int64")
-to_bfloat16 = _to("bfloat16")
+to_float = _to("float32", "ToFloat")
+to_double = _to("float64", "ToDouble")
+to_int32 = _to("int32", "ToInt32")
+to_int64 = _to("int64", "ToInt64")
+to_bfloat16 = _to("bfloat16", "ToBFloat16")
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's names

@@ -61,10 +61,25 @@ def batch_matmul(
     return op("BatchMatMul", x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
-def matvec(a: Any, b: Any, name: str | None = None) -> Tensor:
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """A matrix times a vector. Args: a: [..., n, k]; b: [..., k]. Returns: [..., n]."""
     with name_scope(name or "MatVec"):
-        product = matmul(a, op("ExpandDims", b, -1))
+        product = matmul(
+            a,
+            op("ExpandDims", b, -1),
+            transpose_a=transpose_a,
+            adjoint_a=adjoint_a,
+            a_is_sparse=a_is_sparse,
+            b_is_sparse=b_is_sparse,
+        )
         return op("Squeeze", product, squeeze_dims=[-1])
 
 

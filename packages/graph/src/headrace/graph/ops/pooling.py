@@ -18,10 +18,10 @@ def _window(values: Any, data_format: str) -> list[int]:
 
 
 def max_pool(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: str | None = None,
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
     data_format: str = "NHWC",
     name: str | None = None,
     input: Any = None,  # noqa: A002 - TF's name
@@ -45,10 +45,10 @@ def max_pool(
 
 
 def avg_pool(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: str | None = None,
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
     data_format: str = "NHWC",
     name: str | None = None,
     input: Any = None,  # noqa: A002 - TF's name

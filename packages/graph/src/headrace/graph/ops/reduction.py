@@ -64,7 +64,14 @@ reduce_max = _reduction("Max", "The greatest element")
 reduce_min = _reduction("Min", "The least element")
 reduce_all = _reduction("All", "Whether all are true")
 reduce_any = _reduction("Any", "Whether any is true")
-reduce_euclidean_norm = _reduction("EuclideanNorm", "The square root of the sum of squares")
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The square root of the sum of squares along axes."""
+    x = convert_to_tensor(input_tensor, name="input_tensor")
+    return op("EuclideanNorm", x, _axes(x, axis), keep_dims=keepdims, name=name)
 
 
 def reduce_logsumexp(
@@ -109,17 +116,19 @@ def reduce_std(
 
 
 def count_nonzero(
-    input_tensor: Any,
+    input_tensor: Any = None,
     axis: Any = None,
     keepdims: bool | None = None,
     dtype: Any = "int64",
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
+    input: Any = None,  # noqa: A002 - TF's name
 ) -> Tensor:
     """How many elements are not zero, along axes."""
     axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
     keep = _one_of(keepdims, keep_dims, "keepdims", "keep_dims")
+    input_tensor = _one_of(input, input_tensor, "input", "input_tensor")
     with name_scope(name or "count_nonzero"):
         x = convert_to_tensor(input_tensor, name="input_tensor")
         some = op("NotEqual", x, op("ZerosLike", x))
@@ -156,8 +165,24 @@ def argmin(
     )
 
 
-arg_max = argmax
-arg_min = argmin
+def arg_max(
+    input: Any,  # noqa: A002 - TF's name
+    dimension: Any,
+    output_type: Any = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """The older spelling of argmax."""
+    return argmax(input, axis=dimension, output_type=output_type, name=name)
+
+
+def arg_min(
+    input: Any,  # noqa: A002 - TF's name
+    dimension: Any,
+    output_type: Any = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """The older spelling of argmin."""
+    return argmin(input, axis=dimension, output_type=output_type, name=name)
 
 
 def cumsum(
@@ -180,10 +205,9 @@ def bincount(
     minlength: Any = None,
     maxlength: Any = None,
     dtype: Any = "int32",
-    name: str | None = None,
 ) -> Tensor:
     """How often each non-negative integer occurs (or the sum of its weights)."""
-    with name_scope(name or "bincount"):
+    with name_scope("bincount"):
         arr = convert_to_tensor(arr, name="arr", dtype="int32")
         some = op("Cast", op("Greater", op("Size", arr), 0), DstT="int32")
         size = some * (reduce_max(arr) + 1)

@@ -49,7 +49,13 @@ def py_func(
     return outputs if is_list else outputs[0]
 
 
-def numpy_function(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: Any = None) -> Any:  # noqa: N803
+def numpy_function(
+    func: Any = None,
+    inp: Any = None,
+    Tout: Any = None,  # noqa: N803 - TF's name
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
     """The same as py_func."""
     return py_func(func, inp, Tout, stateful, name)
 

@@ -1,0 +1,113 @@
+"""Every public name takes the arguments, in the order and with the defaults, of TensorFlow 1.x."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from headrace.graph.namespace import find
+from headrace.graph.public_names import PUBLIC
+
+pytestmark = pytest.mark.peer
+
+# Ours alone, on purpose.
+NOT_IN_TENSORFLOW = {
+    "OpDef": "the message; TensorFlow keeps it inside",
+    "complex_abs": "TensorFlow 1.0's name",
+    "erfinv": "TensorFlow has it in tf.math, later than 1.x",
+    "ndtri": "TensorFlow has it in tf.math, later than 1.x",
+    "get_all_collection_keys": "a method of Graph there",
+    "train.CheckpointState": "the message; TensorFlow keeps it inside",
+}
+# Classes that a user does not construct: how they are made is our own.
+MADE_INSIDE = {"DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optimizer"}
+# A class there is a function here, or the other way round.
+OTHER_KIND = {"init_scope", "variable_creator_scope"}
+# name, or "*" -> arguments that TensorFlow got after 1.15.
+NEWER: dict[str, set[str]] = {
+    "*": {"layout", "bad_indices_policy"},
+    "linspace": {"axis"},
+    "lin_space": {"axis"},
+    "make_tensor_proto": {"allow_broadcast"},
+    "matmul": {"output_type", "grad_a", "grad_b"},
+    "linalg.matmul": {"output_type", "grad_a", "grad_b"},
+    "math.top_k": {"index_type"},
+    "nn.top_k": {"index_type"},
+    "nn.swish": {"beta"},
+    "saved_model.build_signature_def": {"defaults"},
+    "saved_model.signature_def_utils.build_signature_def": {"defaults"},
+    "train.AdamOptimizer": {"use_own_namescope_for_non_slot_vars"},
+    "train.FtrlOptimizer": {"beta"},
+    "train.export_meta_graph": {"kwargs"},
+}
+# name -> arguments of ours that TensorFlow 2's 1.x no longer shows, or has under **kwargs.
+OURS: dict[str, set[str]] = {
+    "convert_to_tensor": {"as_ref"},
+    "convert_to_tensor_or_indexed_slices": {"as_ref"},
+    "nn.sigmoid_cross_entropy_with_logits": {"_sentinel"},
+    "nn.softmax_cross_entropy_with_logits": {"_sentinel"},
+    "nn.sparse_softmax_cross_entropy_with_logits": {"_sentinel"},
+    "shape": {"optimize"},
+    "train.update_checkpoint_state": {"save_relative_paths"},
+}
+# name -> why it differs.
+DELIBERATE = {
+    "einsum": "TensorFlow hides name in **kwargs",
+    "linalg.einsum": "TensorFlow hides name in **kwargs",
+    "shape": "out_type is int32 as in 1.x; TensorFlow 2 asks a flag of the process",
+    "size": "out_type is int32 as in 1.x; TensorFlow 2 asks a flag of the process",
+    "variable_op_scope": "the rest goes on to variable_scope",
+}
+
+
+def _plain(value: Any) -> Any:
+    """A default in a form that both systems share."""
+    if hasattr(value, "as_datatype_enum"):
+        return value.name
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_plain, value))
+    if hasattr(value, "name") and hasattr(value, "value"):
+        return value.name
+    if isinstance(value, type) or callable(value):
+        return value.__name__
+    return value
+
+
+def _parameters(function: Any) -> list[tuple[str, Any]] | None:
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):
+        return None
+    return [(p.name, _plain(p.default)) for p in signature.parameters.values()]
+
+
+def _theirs(name: str) -> Any:
+    import tensorflow.compat.v1 as tf
+
+    found: Any = tf
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_name_is_called_as_in_tensorflow(name: str) -> None:
+    ours = find(name)
+    if name in NOT_IN_TENSORFLOW:
+        with pytest.raises(AttributeError):
+            _theirs(name)
+        return
+    theirs = _theirs(name)
+    if not callable(ours) or inspect.ismodule(ours) or name in MADE_INSIDE:
+        return
+    if name not in OTHER_KIND:
+        assert inspect.isclass(ours) == inspect.isclass(theirs)
+    mine, wanted = _parameters(ours), _parameters(theirs)
+    if mine is None or wanted is None or hasattr(theirs, "DESCRIPTOR"):
+        return
+    newer = NEWER["*"] | NEWER.get(name, set())
+    mine = [p for p in mine if p[0] not in OURS.get(name, ())]
+    same = [p for p in wanted if p[0] not in newer] == [p for p in mine if p[0] not in newer]
+    assert same == (name not in DELIBERATE), f"{name}{mine}, TensorFlow {wanted}"
