@@ -11,7 +11,7 @@ the rest is cancelled, and nothing is freed before the last callback came.
 import time
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 from libcpp cimport bool as cbool
@@ -235,12 +235,14 @@ cdef class Execution:
     cdef bint advance(self, vector[int32_t]& wanted, double deadline) except -1:
         cdef ExecutionState* state = state_of(self)
         cdef bint over = False
+        if deadline:
+            state.run.deadline_ns = <int64_t>(deadline * 1e9)
         while True:
             with nogil:
                 over = work(self, wanted)
             if over:
                 break
-            # Nothing is ready: others will call back. Meanwhile Ctrl-C and the clock are ours.
+            # Nothing is ready, or much was: now Ctrl-C and the clock have their turn.
             try:
                 PyErr_CheckSignals()
             except BaseException as interrupt:
@@ -253,6 +255,7 @@ cdef class Execution:
         if self.error is not None:
             raise self.error
         if state.run.code != HR_OK:
+            PyErr_CheckSignals()  # a Python kernel may have met one
             raise run_error(&state.run)
         return True
 
@@ -285,14 +288,20 @@ cdef void cancel(Execution e, hr_code code, const char* reason) noexcept:
         state.rendezvous.abort(HR_CANCELLED, reason)
 
 
+# How long a busy step goes on before it looks at signals and the clock.
+cdef int64_t LOOK_UP_NS = 20_000_000
+
+
 # ---- take, run ------------------------------------------------------------------------------------
 
 cdef bint work(Execution e, vector[int32_t]& wanted) noexcept nogil:
-    """Runs ready units. True: the step is over or all wanted fetches are there; False: it waited."""
+    """Runs ready units. True: the step is over or all wanted fetches are there; False: look up."""
     cdef ExecutionState* state = state_of(e)
     cdef Ready item
     cdef bint over
     cdef size_t i
+    cdef int64_t look_up_ns = monotonic_ns() + LOOK_UP_NS
+    cdef uint32_t rounds = 0
     state.lock.lock()
     while True:
         if state.ready.size():
@@ -303,6 +312,9 @@ cdef bint work(Execution e, vector[int32_t]& wanted) noexcept nogil:
                 continue
             state.lock.unlock()
             run_unit(e, item.unit, item.iteration)
+            rounds += 1
+            if not rounds & 63 and monotonic_ns() > look_up_ns:
+                return False
             state.lock.lock()
             continue
         if state.outstanding == 0:

@@ -39,15 +39,28 @@ class Lane {
     lane.threads_ = threads;
     lane.done_ = false;
     lane.wake_.notify_one();
-    while (!lane.done_) {
-      if (lane.finished_.wait_for(hold, std::chrono::milliseconds(20)) ==
-              std::cv_status::timeout && !lane.done_) {
-        hold.unlock();
-        poll(poll_argument);
-        hold.lock();
-      }
-    }
+    wait(hold, lane.finished_, lane.done_, poll, poll_argument);
     return true;
+  }
+
+  // The same on a thread made for it, without a team: for long work while the lane is taken.
+  static void run_beside(void (*work)(void*), void* argument, void (*poll)(void*),
+                         void* poll_argument) {
+    std::mutex lock;
+    std::condition_variable finished;
+    bool done = false;
+    std::thread thread([&] {
+      omp_set_num_threads(1);
+      work(argument);
+      std::lock_guard<std::mutex> hold(lock);
+      done = true;
+      finished.notify_one();
+    });
+    {
+      std::unique_lock<std::mutex> hold(lock);
+      wait(hold, finished, done, poll, poll_argument);
+    }
+    thread.join();
   }
 
  private:
@@ -57,6 +70,18 @@ class Lane {
   void (*work_)(void*) = nullptr;
   void* argument_ = nullptr;
   int threads_ = 1;
+
+  static void wait(std::unique_lock<std::mutex>& hold, std::condition_variable& finished,
+                   const bool& done, void (*poll)(void*), void* poll_argument) {
+    while (!done) {
+      if (finished.wait_for(hold, std::chrono::milliseconds(20)) == std::cv_status::timeout &&
+          !done) {
+        hold.unlock();
+        poll(poll_argument);
+        hold.lock();
+      }
+    }
+  }
 
   // A forked child gets a lane of its own: the parent's thread is not in it. Never freed, since
   // the thread outlives static destructors.

@@ -311,6 +311,10 @@ cdef class NativeLoop:
         return 0
 
 
+# How long a loop goes on before it looks at signals.
+cdef int64_t LOOK_UP_NS = 20_000_000
+
+
 cdef enum IterationState:
     FINISHED
     FAILED
@@ -361,15 +365,19 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
                  vector[uint8_t]& own, Half* condition, Half* body) noexcept nogil:
     """Iterates until the loop ends or a shape needs another specialisation."""
     cdef int64_t rounds = 0
+    cdef int64_t now_ns
+    cdef int64_t look_up_ns = monotonic_ns() + LOOK_UP_NS
     cdef Leaving* leaving
     cdef bint go_on
     while True:
         rounds += 1
-        if not rounds & 8191:
-            if run.deadline_ns and monotonic_ns() > run.deadline_ns:
+        if not rounds & 15:
+            now_ns = monotonic_ns()
+            if run.deadline_ns and now_ns > run.deadline_ns:
                 run_fail_text(run, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
                 return FAILED
-            return LOOK_UP
+            if now_ns > look_up_ns:
+                return LOOK_UP
         gather(loop.condition_inputs, inputs, variables, condition, condition.entering)
         if condition.made == NULL or not (<Specialisation>condition.made).fits(condition.entering):
             return NEEDS_CONDITION

@@ -8,6 +8,7 @@ service thread; calling in place needs no hand-over, no draining at exit, and ca
 
 import numpy as np
 
+from cpython.exc cimport PyErr_SetInterrupt
 from cpython.mem cimport PyMem_Malloc
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
@@ -21,7 +22,7 @@ from headrace.runtime.buffer cimport copy_tensor
 from headrace.runtime.context cimport Run, run_fail_text
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_INTERNAL, HR_INVALID_ARGUMENT, HR_KERNEL_ABI, HR_KERNEL_DATA_SHAPE,
+    HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_KERNEL_ABI, HR_KERNEL_DATA_SHAPE,
     HR_KERNEL_TABLE_CAPSULE, HR_OK, HR_UNKNOWN, hr_code, hr_ctx, hr_kernel, hr_kernel_table,
     hr_node, hr_request, hr_tensor,
 )
@@ -77,7 +78,7 @@ cdef hr_code compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* con
     try:
         arrays = [array_from_tensor(inputs[i]) for i in range(kernel.node.face.n_inputs)]
         results = kernel.call(*arrays)
-        if kernel.node.face.n_outputs == 1:
+        if kernel.node.face.n_outputs == 1 and not isinstance(results, (list, tuple)):
             results = (results,)
         elif kernel.node.face.n_outputs == 0:
             results = ()
@@ -90,7 +91,11 @@ cdef hr_code compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* con
         return HR_OK
     except errors.OpError as error:
         return run_fail_text(run, error.code, str(error.message).encode())
-    except Exception as error:
+    except KeyboardInterrupt:
+        # Not the kernel's error: the step, once it is over, raises it.
+        PyErr_SetInterrupt()
+        return run_fail_text(run, HR_CANCELLED, "interrupted")
+    except BaseException as error:
         return run_fail_text(run, HR_UNKNOWN, f"{type(error).__name__}: {error}".encode())
 
 

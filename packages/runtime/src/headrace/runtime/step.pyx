@@ -8,6 +8,7 @@ worth several cores goes to the lane (lane.hpp), prepared for that many threads.
 import time
 
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -18,7 +19,9 @@ from headrace.runtime.arrays cimport array_from_tensor, fetched, tensor_from_arr
 from headrace.runtime.buffer cimport buffer_release
 from headrace.runtime.context cimport Run, SessionState, run_begin, run_cancel, run_fail_text
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype, hr_tensor
+from headrace.runtime.kernel_abi cimport (
+    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype, hr_tensor,
+)
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program
 from headrace.runtime.segment_runner cimport SegmentRunner
@@ -31,10 +34,15 @@ cdef extern from "lane.hpp" namespace "headrace" nogil:
     bint lane_try_run "headrace::Lane::try_run"(
         void (*work)(void*) noexcept nogil, void* argument, int threads,
         void (*poll)(void*) noexcept nogil, void* poll_argument)
+    void run_beside "headrace::Lane::run_beside"(
+        void (*work)(void*) noexcept nogil, void* argument,
+        void (*poll)(void*) noexcept nogil, void* poll_argument)
 
 
 # Work below this does not pay for waking the lane: a hand-over costs 5 to 60 us.
 cdef double LANE_NS = 250e3
+# Work from here on is watched also where the lane is taken: for Ctrl-C, close and timeout.
+cdef double LONG_NS = 20e6
 
 
 cdef class SessionOwner:
@@ -73,8 +81,9 @@ cdef struct TapeWork:
     Frame* frame
     Run* run
     int64_t* clock_ns
-    bint interrupted
+    void* interrupt   # the exception of a signal's handler, counted; null: none came
     double deadline   # of time.monotonic; 0: none
+    void* owner
 
 
 cdef void work_on_tape(void* argument) noexcept nogil:
@@ -90,12 +99,17 @@ cdef void poll_signals(void* argument) noexcept nogil:
     with gil:
         if work.deadline and time.monotonic() > work.deadline:
             work.deadline = 0
-            run_fail_text(work.run, 4, "the run took longer than its timeout")
+            run_fail_text(work.run, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
+            run_cancel(work.run)
+        if (<SessionOwner>work.owner).closed:
+            run_fail_text(work.run, HR_CANCELLED, "the session was closed")
             run_cancel(work.run)
         try:
             PyErr_CheckSignals()
-        except BaseException:
-            work.interrupted = True
+        except BaseException as interrupt:
+            if work.interrupt == NULL:
+                Py_INCREF(interrupt)
+                work.interrupt = <void*>interrupt
             run_cancel(work.run)
 
 
@@ -193,12 +207,14 @@ cdef class TapeStep:
         cdef Specialisation wide
         cdef TapeWork work
         cdef bint ran = False
+        cdef double expected_ns = chosen.flops * 0.03 + chosen.bytes_moved * 0.1
         memset(&work, 0, sizeof(TapeWork))
         work.run = run
+        work.owner = <void*>self.owner
         if timeout > 0:
             work.deadline = time.monotonic() + timeout
-        if self.owner.team > 1 and (
-                chosen.flops * 0.03 + chosen.bytes_moved * 0.1 > LANE_NS or timeout > 0):
+            expected_ns = LONG_NS
+        if self.owner.team > 1 and expected_ns > LANE_NS:
             wide = self.runner.find(entering, self.owner.team)
             begin(self, wide, entering, &work, trace)
             run_begin(run, self.owner.state, self.owner.team)
@@ -212,11 +228,17 @@ cdef class TapeStep:
             begin(self, chosen, entering, &work, trace)
             run_begin(run, self.owner.state, 1)
             with nogil:
-                work_on_tape(&work)
+                if expected_ns >= LONG_NS:
+                    run_beside(work_on_tape, &work, poll_signals, &work)
+                else:
+                    work_on_tape(&work)
         try:
-            if work.interrupted:
-                raise KeyboardInterrupt()
+            if work.interrupt != NULL:
+                interrupt = <object>work.interrupt
+                Py_DECREF(interrupt)
+                raise interrupt
             if run.code != HR_OK:
+                PyErr_CheckSignals()  # a Python kernel may have met one
                 raise run_error(run)
             if trace is not None:
                 record(chosen.tape, work.clock_ns, trace)
