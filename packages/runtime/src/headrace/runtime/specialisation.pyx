@@ -452,9 +452,10 @@ cdef int plan_storage(Draft draft, Segments segments, Segment segment, bint copy
             draft.storage[i] = ARENA
     for i in range(<int>draft.steps.size()):
         step = &draft.steps[i]
-        step.workspace = lifetimes[step.workspace - 1].offset if step.workspace > 0 else -1
-        if step.elided:
+        if step.elided or step.workspace <= 0:  # what was folded has no lifetime to look up
             step.workspace = -1
+        else:
+            step.workspace = lifetimes[step.workspace - 1].offset
     return plan_leaving(draft, segments, segment)
 
 
