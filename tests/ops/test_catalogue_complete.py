@@ -107,13 +107,13 @@ WITHOUT_SLOPE = {
 WAITING = {
     family: "packages/graph/src/headrace/graph/ops has no file of this name yet"
     for family in (
-        "ctc image linalg logging normalization recurrent scatter segment sparse stacks "
+        "ctc image linalg logging recurrent sparse stacks "
         "tensor_arrays tensor_lists"
     ).split()
 }
 # Ops of families that are there, whose gradients (or reasons) are not.
 WAITING_OPS = set(
-    "BiasAdd BiasAddV1 BiasAddGrad ExtractImagePatches ExtractVolumePatches EagerPyFunc "
+    "EagerPyFunc "
     "RandomCrop RandomGammaGrad StatelessMultinomial StatelessRandomNormal StatelessRandomUniform "
     "StatelessRandomUniformFullInt StatelessRandomUniformInt StatelessTruncatedNormal".split()
 )

@@ -31,7 +31,12 @@ BY_DESIGN = {
     "NextAfter": "the step is far below that of a difference",
 }
 # op -> inputs of which TensorFlow knows no derivative either.
-UNKNOWN_SLOPES = {"Betainc": {0, 1}, "Zeta": {0}, "Polygamma": {0}}
+UNKNOWN_SLOPES = {
+    "Betainc": {0, 1},
+    "Zeta": {0},
+    "Polygamma": {0},
+    **{f"FusedBatchNorm{v}": {3, 4} for v in ("", "V2", "V3", "Grad", "GradV2", "GradV3")},
+}
 # Rules that TensorFlow has for real numbers alone, and ours after it.
 REAL_ONLY = {"Sign", "SquaredDifference", "Xdivy", "Xlogy", "Xlog1py", "EuclideanNorm", "Cumprod"}
 # Second derivatives whose rules do not yet conjugate as TensorFlow's do.

@@ -243,6 +243,19 @@ _NETWORKS = {
     ),
     **_all("ops.random", "dropout", "nn"),
     "nn.zero_fraction": "clipping",
+    **_all("ops.bias", "bias_add xw_plus_b relu_layer", "nn"),
+    **_all("ops.moments", "moments weighted_moments sufficient_statistics normalize_moments", "nn"),
+    **_all(
+        "ops.normalization",
+        "batch_normalization fused_batch_norm batch_norm_with_global_normalization l2_normalize "
+        "local_response_normalization",
+        "nn",
+    ),
+    **_all("ops.patches", "extract_image_patches extract_patches", "image"),
+    **_all("ops.patches", "extract_image_patches extract_volume_patches"),
+    "nn.lrn": "ops.normalization:local_response_normalization",
+    "math.l2_normalize": "ops.normalization",
+    "linalg.l2_normalize": "ops.normalization",
     **_all(
         "ops.random",
         "random_uniform random_normal truncated_normal random_shuffle random_crop "
