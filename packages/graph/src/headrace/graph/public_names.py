@@ -7,17 +7,15 @@
     "raw_ops": "raw_ops:"                       the module itself
 
 One line per name; each area keeps its names together, in its own dict of this table. To add an
-area, write `_MINE = {...}` and name it in PUBLIC.
+area, write `_MINE = {...}` and name it in PUBLIC. What works on values by index, on text and on
+sparse tensors stands in public_values.py, what trains and what is around it in public_training.py.
 """
 
 from __future__ import annotations
 
-
-def _all(module: str, names: str, space: str = "") -> dict[str, str]:
-    """A row for each of the names, all in one module (and one sub-namespace)."""
-    prefix = space + "." if space else ""
-    return {prefix + name: module for name in names.split()}
-
+from headrace.graph.public_rows import rows as _all
+from headrace.graph.public_training import TRAINING
+from headrace.graph.public_values import VALUES
 
 _DTYPES = {
     **_all(
@@ -322,6 +320,8 @@ _SAVED_MODEL = {
 }
 
 PUBLIC: dict[str, str] = {
+    **VALUES,
+    **TRAINING,
     **_SAVED_MODEL,
     **_SUMMARIES,
     **_NETWORKS,
