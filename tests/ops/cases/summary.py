@@ -9,11 +9,11 @@ _MERGED = [b"\n\x09\n\x02t1\x15\x00\x00\x80?", b"\n\x09\n\x02t2\x15\x00\x00\x00@
 CASES = [
     Case("ScalarSummary", (literal([b"a", b"b"], "string"), real(2))),
     Case("ScalarSummary", (_TAG, real())),
-    Case("HistogramSummary", (_TAG, real(40)), dtypes=("float32", "float64", "int32")),
+    Case("HistogramSummary", (_TAG, real(40))),
     Case("HistogramSummary", (_TAG, real(0)), dtypes=("float32",)),
     Case("HistogramSummary", (_TAG, real(3, low=-1e22, high=1e22)), dtypes=("float32",)),
     # other libraries press the same pixels into other bytes
-    Case("ImageSummary", (_TAG, real(2, 5, 4, 3)), dtypes=("float32", "uint8"), exact=False),
+    Case("ImageSummary", (_TAG, real(2, 5, 4, 3)), exact=False),
     Case(
         "ImageSummary",
         (_TAG, real(1, 5, 4, 1, low=0)),

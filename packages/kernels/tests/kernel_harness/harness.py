@@ -40,6 +40,7 @@ import numpy as np
 
 from headrace import formats
 from headrace.formats import dtypes, errors, op_catalogue
+from headrace.formats.op_signature import Vector
 
 MAX_RANK = 8
 STRING, RESOURCE, REF = 7, 20, 100
@@ -400,6 +401,8 @@ def _make_attr(name: str, kind: str, value: Any, keep: _Keeper) -> Attr:
         elif kind in ("string", "func"):
             attr.text = keep.text(value)
         elif kind == "tensor":
+            if isinstance(value, Vector):  # a default that the catalogue's line spells out
+                value = np.array(value.values, dtypes.as_dtype(value.dtype).as_numpy_dtype)
             attr.tensor = keep.tensor(value)
         else:
             attr.rank, dims = _dims(value)

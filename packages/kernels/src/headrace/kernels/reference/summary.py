@@ -53,7 +53,8 @@ def histogram(values: np.ndarray) -> HistogramProto:
     flat = wide(values).astype(np.float64).ravel()
     limits = _limits()
     counts = np.zeros(len(limits))
-    np.add.at(counts, np.searchsorted(limits, flat, side="right"), 1)
+    places = np.searchsorted(limits, flat, side="right")
+    np.add.at(counts, np.minimum(places, len(limits) - 1), 1)
     message = HistogramProto(
         min=flat.min() if flat.size else float(np.finfo(np.float64).max),
         max=flat.max() if flat.size else -float(np.finfo(np.float64).max),
@@ -220,7 +221,7 @@ def merge_summary(attrs: Attrs, *inputs: np.ndarray) -> np.ndarray:
     merged, seen = Summary(), set()
     for text in [one for x in inputs for one in x.ravel().tolist()]:
         for value in Summary.FromString(text).value:
-            if value.tag in seen:
+            if value.tag and value.tag in seen:  # TensorSummary gives no tags
                 raise InvalidArgumentError(
                     None, None, f"Duplicate tag {value.tag} found in summary inputs"
                 )

@@ -1,0 +1,16 @@
+// Deflate (RFC 1951), for pictures: what PNG needs of zlib.
+#ifndef HEADRACE_CPU_DEFLATE_HPP
+#define HEADRACE_CPU_DEFLATE_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hr {
+
+// The bytes as a zlib stream (RFC 1950).
+std::string zlib_compressed(std::string_view bytes);
+
+}  // namespace hr
+
+#endif
