@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functions import normalization
+from functions import networks, normalization
 
-AREAS = {"normalization": normalization.PROGRAMS}
+AREAS = {"normalization": normalization.PROGRAMS, "networks": networks.PROGRAMS}
 ALL = {f"{area}: {name}": f for area, programs in AREAS.items() for name, f in programs.items()}

@@ -319,12 +319,43 @@ _SAVED_MODEL = {
     "saved_model.constants": "saved_model_names:",
 }
 
+_NETWORKS_BY_RANK = {
+    **_all(
+        "ops.transposed_convolution",
+        "conv1d_transpose conv3d_transpose conv_transpose atrous_conv2d_transpose "
+        "conv3d_backprop_filter",
+        "nn",
+    ),
+    "nn.conv3d_backprop_filter_v2": "ops.transposed_convolution:conv3d_backprop_filter",
+    **_all(
+        "ops.depthwise",
+        "depthwise_conv2d_native depthwise_conv2d_backprop_input depthwise_conv2d_backprop_filter "
+        "depthwise_conv2d_native_backprop_input depthwise_conv2d_native_backprop_filter",
+        "nn",
+    ),
+    **_all(
+        "ops.window_pooling",
+        "max_pool1d avg_pool1d max_pool2d max_pool_v2 avg_pool_v2 pool fractional_max_pool "
+        "fractional_avg_pool dilation2d erosion2d",
+        "nn",
+    ),
+    "nn.avg_pool2d": "ops.pooling:avg_pool",
+    **_all("ops.space_batches", "space_to_batch with_space_to_batch", "nn"),
+    **_all("ops.space_batches", "space_to_batch batch_to_space required_space_to_batch_paddings"),
+    **_all("ops.arrays", "space_to_depth depth_to_space", "nn"),
+    **_all("ops.activations", "softmax log_softmax softplus softsign", "math"),
+    "math.in_top_k": "ops.losses",
+    "math.zero_fraction": "clipping",
+    "math.invert_permutation": "ops.arrays",
+}
+
 PUBLIC: dict[str, str] = {
     **VALUES,
     **TRAINING,
     **_SAVED_MODEL,
     **_SUMMARIES,
     **_NETWORKS,
+    **_NETWORKS_BY_RANK,
     **_TRAINING,
     **_ARITHMETIC,
     **_DTYPES,

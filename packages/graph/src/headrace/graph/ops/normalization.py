@@ -172,7 +172,7 @@ def _fused_gradient(version: str) -> None:
     @gradient(f"FusedBatchNorm{version}")
     def rule(node: Operation, grad: Tensor, *_: Any) -> list[Any]:
         """Only the normalised x counts: the statistics are for the moving averages."""
-        x, scale, _, mean, variance = node.inputs
+        x, scale, __, mean, variance = node.inputs
         training = node.get_attr("is_training")
         kept: list[Tensor] = list(node.outputs[3:5]) if training else [mean, variance]
         if version == "V3":
