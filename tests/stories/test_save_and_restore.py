@@ -110,8 +110,9 @@ def test_damaged_bytes_are_refused_with_file_and_offset(tmp_path):
         with open(data, "r+b") as stream:
             stream.seek(17)
             stream.write(b"\xff")
-        with pytest.raises(hr.errors.DataLossError, match="m.data-00000-of-00001"):
+        with pytest.raises(hr.errors.DataLossError, match="m.data-00000-of-00001") as caught:
             saver.restore(sess, path)
+        assert (caught.value.path, caught.value.offset) == (data, 0)
 
 
 def test_summaries_say_what_the_tensors_held():

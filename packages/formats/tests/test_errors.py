@@ -66,3 +66,13 @@ def test_a_code_from_a_newer_peer_is_unknown_but_kept():
     error = errors.from_code(99, "new")
     assert isinstance(error, errors.UnknownError)
     assert error.code == 99
+
+
+def test_path_and_offset_of_a_file_come_back_out_of_the_text():
+    error = errors.from_code(15, "RestoreV2 'a/b': /tmp/it's: at byte 12: 'v' has CRC 1", "a/b")
+    assert (error.path, error.offset) == ("/tmp/it's", 12)
+    error = errors.from_code(15, "m.index: at byte 0: damaged")
+    assert (error.path, error.offset) == ("m.index", 0)
+    error = errors.from_code(3, "shapes differ", path="p")
+    assert (error.path, error.offset) == ("p", None)
+    assert errors.from_code(3, "shapes differ").path is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 OK = 0
@@ -202,6 +203,9 @@ def _rebuild(cls: type[OpError], state: dict[str, Any]) -> OpError:
     return cls(state.pop("node_def"), None, state.pop("message"), code, **state)
 
 
+_IN_FILE = re.compile(r"(?:\w+ '[^']*': )?(.+?): at byte (\d+): ", re.DOTALL)
+
+
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
     """Returns the class of a canonical code.
 
@@ -222,7 +226,11 @@ def from_code(code: int, message: str, node_name: str | None = None, **fields: A
       code: canonical code, 1 to 16.
       message: text of the error.
       node_name: who failed, where known.
-      fields: path and offset, for errors about files.
+      fields: path and offset, for errors about files; where they are not given but the message
+        is worded as all errors about files are ("PATH: at byte 12: ...", perhaps behind the node
+        that failed), they are taken from there.
     """
+    if not fields and (found := _IN_FILE.match(message)):
+        fields = {"path": found[1], "offset": int(found[2])}
     cls = _CLASS_BY_CODE.get(code, UnknownError)
     return cls(None, None, message, code, node_name=node_name, **fields)

@@ -1,0 +1,76 @@
+// Files and folders: what the kernels of checkpoints and files ask of the system.
+#ifndef HEADRACE_CPU_DISK_HPP
+#define HEADRACE_CPU_DISK_HPP
+
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/kernel.h"
+
+namespace hr {
+
+// How a kernel that works with files ends early, thrown no further than `guarded`.
+struct Failure {
+  hr_code code;
+  std::string text;
+};
+
+// Runs the body of a compute function.
+template <class Body> hr_code guarded(hr_ctx* ctx, Body&& body) {
+  try {
+    body();
+    return HR_OK;
+  } catch (const Failure& failure) {
+    return hr_ctx_fail(ctx, failure.code, "%s", failure.text.c_str());
+  } catch (const std::bad_alloc&) {
+    return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "out of memory");
+  }
+}
+
+// For what the context itself reported.
+inline void check(hr_code code) {
+  if (code != HR_OK) throw Failure{code, ""};
+}
+
+namespace disk {
+
+// Throws the Failure of an errno: "PATH; No such file or directory".
+[[noreturn]] void fail(const std::string& path, int error);
+
+std::string folder_of(const std::string& path);  // "." where the path names none
+bool exists(const std::string& path);
+void make_folders(const std::string& folder);
+std::vector<std::string> names_in(const std::string& folder);  // none where there is no folder
+std::string read(const std::string& path);
+void rename(const std::string& from, const std::string& to);  // replaces what bears the name
+void remove(const std::string& path);  // if it is there
+void remove_folder_if_empty(const std::string& folder);
+// A second name for a file, or a second copy where that cannot be.
+void link_or_copy(const std::string& from, const std::string& to);
+void sync_folder(const std::string& folder);
+
+class Output {
+ public:
+  explicit Output(std::string path);  // empties a file that is there
+  Output(const Output&) = delete;
+  ~Output();
+  void write(const void* data, size_t size);
+  void write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
+  // Gives the system all that was written; with `sync` the disk has it, too.
+  void close(bool sync);
+  int64_t position() const { return position_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  void flush();
+  std::string path_, held_;
+  int file_;
+  int64_t position_ = 0;
+};
+
+}  // namespace disk
+}  // namespace hr
+
+#endif
