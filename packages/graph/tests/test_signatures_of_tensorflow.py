@@ -71,7 +71,7 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "name") and hasattr(value, "value"):
         return value.name
     if isinstance(value, type) or callable(value):
-        return value.__name__
+        return getattr(value, "__name__", type(value).__name__)
     return value
 
 

@@ -295,6 +295,7 @@ def _check_shape(node: Operation, source: Tensor, grad: Any) -> None:
             f"the gradient of {node.type} '{node.name}' has shape {grad.get_shape()} for an input "
             f"of shape {source.get_shape()}"
         )
+    grad.set_shape(source.get_shape())
 
 
 def _line(node: Operation) -> str:

@@ -349,6 +349,31 @@ _NETWORKS_BY_RANK = {
     "math.invert_permutation": "ops.arrays",
 }
 
+_LAYERS = {
+    "layers.Layer": "layer_classes.layer",
+    "layers.InputSpec": "layer_classes.input_spec",
+    **_all("layer_classes.dense", "Dense Dropout Flatten dense dropout flatten", "layers"),
+    **_all("layer_classes.convolution", "Conv1D Conv2D Conv3D conv1d conv2d conv3d", "layers"),
+    **_all(
+        "layer_classes.transposed_convolution",
+        "Conv2DTranspose Conv3DTranspose conv2d_transpose conv3d_transpose",
+        "layers",
+    ),
+    **_all(
+        "layer_classes.separable_convolution",
+        "SeparableConv1D SeparableConv2D separable_conv1d separable_conv2d",
+        "layers",
+    ),
+    **_all(
+        "layer_classes.pooling",
+        "MaxPooling1D MaxPooling2D MaxPooling3D AveragePooling1D AveragePooling2D "
+        "AveragePooling3D max_pooling1d max_pooling2d max_pooling3d average_pooling1d "
+        "average_pooling2d average_pooling3d",
+        "layers",
+    ),
+    **_all("layer_classes.normalization", "BatchNormalization batch_normalization", "layers"),
+}
+
 PUBLIC: dict[str, str] = {
     **VALUES,
     **TRAINING,
@@ -356,6 +381,7 @@ PUBLIC: dict[str, str] = {
     **_SUMMARIES,
     **_NETWORKS,
     **_NETWORKS_BY_RANK,
+    **_LAYERS,
     **_TRAINING,
     **_ARITHMETIC,
     **_DTYPES,
