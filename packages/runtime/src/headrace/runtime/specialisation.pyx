@@ -270,7 +270,8 @@ cdef int prepare_node(Draft draft, Step* step, uint64_t private_bits) except -1:
         if source.dtype >= HR_REF or source.dtype == HR_RESOURCE:
             # A handle that enters is there for `prepare` to look at; runs may bring others.
             known = known and draft.storage[draft.arguments[step.first_input + i]] == STATIC
-            step.writes = is_stateful(node)
+            # Assign and its like write through a reference, and are not stateful otherwise.
+            step.writes = step.writes or is_stateful(node) or source.dtype >= HR_REF
             if kernel.flags & OWN_MEMORY:
                 step.writes = False
     if node.info != NULL and node.info.shape_only:
@@ -475,9 +476,6 @@ cdef void drop_unused(Draft draft, Segments segments, Segment segment) noexcept:
         needed = step.writes or (is_stateful(step.node) and not step.kernel.flags & OWN_MEMORY)
         for j in range(step.n_outputs):
             needed = needed or used[draft.arguments[step.first_output + j]]
-        # Assign and its like are not stateful, and write through the reference they take.
-        for j in range(step.n_inputs if step.node.info != NULL else 0):
-            needed = needed or draft.tensors[draft.arguments[step.first_input + j]].dtype >= HR_REF
         if not needed:
             step.elided = True
             continue
