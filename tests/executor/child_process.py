@@ -1,0 +1,52 @@
+"""Runs a script in a Python of its own, where a crash, a hang or a signal can do no harm."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+PRELUDE = """
+import os, signal, sys, threading, time
+import numpy as np
+import headrace.graph as hr
+def started():
+    print("started", flush=True)
+"""
+
+
+def begin(script: str, **environment: str) -> subprocess.Popen[str]:
+    """Starts a script after PRELUDE; its output is a pipe."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def output(script: str, timeout_s: float = 60, **environment: str) -> str:
+    """What a script prints; it must end well, and in time."""
+    return end(begin(script, **environment), timeout_s)
+
+
+def end(child: subprocess.Popen[str], timeout_s: float = 60) -> str:
+    """Waits for a child. Returns: what it printed."""
+    try:
+        printed, complaints = child.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        printed, complaints = child.communicate()
+        raise AssertionError(f"the child hung; it had printed {printed!r} {complaints!r}") from None
+    assert child.returncode == 0, (child.returncode, printed, complaints)
+    return printed
+
+
+def interrupt(child: subprocess.Popen[str]) -> None:
+    """Sends Ctrl-C once the child has said that it started."""
+    assert child.stdout is not None
+    assert child.stdout.readline() == "started\n"
+    child.send_signal(signal.SIGINT)
