@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functions import by_index, layers, networks, normalization, sparse, text
+import importlib
+import pkgutil
 
 AREAS = {
-    "normalization": normalization.PROGRAMS,
-    "networks": networks.PROGRAMS,
-    "layers": layers.PROGRAMS,
-    "by_index": by_index.PROGRAMS,
-    "sparse": sparse.PROGRAMS,
-    "text": text.PROGRAMS,
+    module.name: importlib.import_module(f"functions.{module.name}").PROGRAMS
+    for module in pkgutil.iter_modules(__path__)
 }
 ALL = {f"{area}: {name}": f for area, programs in AREAS.items() for name, f in programs.items()}

@@ -13,6 +13,7 @@ sparse tensors stands in public_values.py, what trains and what is around it in 
 
 from __future__ import annotations
 
+from headrace.graph.public_networks import NETWORKS
 from headrace.graph.public_rows import rows as _all
 from headrace.graph.public_training import TRAINING
 from headrace.graph.public_values import VALUES
@@ -319,69 +320,13 @@ _SAVED_MODEL = {
     "saved_model.constants": "saved_model_names:",
 }
 
-_NETWORKS_BY_RANK = {
-    **_all(
-        "ops.transposed_convolution",
-        "conv1d_transpose conv3d_transpose conv_transpose atrous_conv2d_transpose "
-        "conv3d_backprop_filter",
-        "nn",
-    ),
-    "nn.conv3d_backprop_filter_v2": "ops.transposed_convolution:conv3d_backprop_filter",
-    **_all(
-        "ops.depthwise",
-        "depthwise_conv2d_native depthwise_conv2d_backprop_input depthwise_conv2d_backprop_filter "
-        "depthwise_conv2d_native_backprop_input depthwise_conv2d_native_backprop_filter",
-        "nn",
-    ),
-    **_all(
-        "ops.window_pooling",
-        "max_pool1d avg_pool1d max_pool2d max_pool_v2 avg_pool_v2 pool fractional_max_pool "
-        "fractional_avg_pool dilation2d erosion2d",
-        "nn",
-    ),
-    "nn.avg_pool2d": "ops.pooling:avg_pool",
-    **_all("ops.space_batches", "space_to_batch with_space_to_batch", "nn"),
-    **_all("ops.space_batches", "space_to_batch batch_to_space required_space_to_batch_paddings"),
-    **_all("ops.arrays", "space_to_depth depth_to_space", "nn"),
-    **_all("ops.activations", "softmax log_softmax softplus softsign", "math"),
-    "math.in_top_k": "ops.losses",
-    "math.zero_fraction": "clipping",
-    "math.invert_permutation": "ops.arrays",
-}
-
-_LAYERS = {
-    "layers.Layer": "layer_classes.layer",
-    "layers.InputSpec": "layer_classes.input_spec",
-    **_all("layer_classes.dense", "Dense Dropout Flatten dense dropout flatten", "layers"),
-    **_all("layer_classes.convolution", "Conv1D Conv2D Conv3D conv1d conv2d conv3d", "layers"),
-    **_all(
-        "layer_classes.transposed_convolution",
-        "Conv2DTranspose Conv3DTranspose conv2d_transpose conv3d_transpose",
-        "layers",
-    ),
-    **_all(
-        "layer_classes.separable_convolution",
-        "SeparableConv1D SeparableConv2D separable_conv1d separable_conv2d",
-        "layers",
-    ),
-    **_all(
-        "layer_classes.pooling",
-        "MaxPooling1D MaxPooling2D MaxPooling3D AveragePooling1D AveragePooling2D "
-        "AveragePooling3D max_pooling1d max_pooling2d max_pooling3d average_pooling1d "
-        "average_pooling2d average_pooling3d",
-        "layers",
-    ),
-    **_all("layer_classes.normalization", "BatchNormalization batch_normalization", "layers"),
-}
-
 PUBLIC: dict[str, str] = {
     **VALUES,
     **TRAINING,
     **_SAVED_MODEL,
     **_SUMMARIES,
     **_NETWORKS,
-    **_NETWORKS_BY_RANK,
-    **_LAYERS,
+    **NETWORKS,
     **_TRAINING,
     **_ARITHMETIC,
     **_DTYPES,

@@ -46,7 +46,10 @@ def _reduction(op_type: str, says: str) -> Any:
         axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
         keep = bool(_one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
         x = convert_to_tensor(input_tensor, name="input_tensor")
-        return op(op_type, x, _axes(x, axis), keep_dims=keep, name=name or op_type)
+        made = op(op_type, x, _axes(x, axis), keep_dims=keep, name=name or op_type)
+        if axis is None and not keep:
+            made.set_shape(())  # whatever the rank
+        return made
 
     function.__doc__ = (
         f"{says} along axes.\n\n    Args:\n      input_tensor: [...].\n"

@@ -1,0 +1,76 @@
+"""Public names of networks: convolutions and pools, layers, losses and metrics.
+
+public_names.py says how to read a row.
+"""
+
+from __future__ import annotations
+
+from headrace.graph.public_rows import rows
+
+_NETWORKS_BY_RANK = {
+    **rows(
+        "ops.transposed_convolution",
+        "conv1d_transpose conv3d_transpose conv_transpose atrous_conv2d_transpose "
+        "conv3d_backprop_filter",
+        "nn",
+    ),
+    "nn.conv3d_backprop_filter_v2": "ops.transposed_convolution:conv3d_backprop_filter",
+    **rows(
+        "ops.depthwise",
+        "depthwise_conv2d_native depthwise_conv2d_backprop_input depthwise_conv2d_backprop_filter "
+        "depthwise_conv2d_native_backprop_input depthwise_conv2d_native_backprop_filter",
+        "nn",
+    ),
+    **rows(
+        "ops.window_pooling",
+        "max_pool1d avg_pool1d max_pool2d max_pool_v2 avg_pool_v2 pool fractional_max_pool "
+        "fractional_avg_pool dilation2d erosion2d",
+        "nn",
+    ),
+    "nn.avg_pool2d": "ops.pooling:avg_pool",
+    **rows("ops.space_batches", "space_to_batch with_space_to_batch", "nn"),
+    **rows("ops.space_batches", "space_to_batch batch_to_space required_space_to_batch_paddings"),
+    **rows("ops.arrays", "space_to_depth depth_to_space", "nn"),
+    **rows("ops.activations", "softmax log_softmax softplus softsign", "math"),
+    "math.in_top_k": "ops.losses",
+    "math.zero_fraction": "clipping",
+    "math.invert_permutation": "ops.arrays",
+}
+
+_LAYERS = {
+    "layers.Layer": "layer_classes.layer",
+    "layers.InputSpec": "layer_classes.input_spec",
+    **rows("layer_classes.dense", "Dense Dropout Flatten dense dropout flatten", "layers"),
+    **rows("layer_classes.convolution", "Conv1D Conv2D Conv3D conv1d conv2d conv3d", "layers"),
+    **rows(
+        "layer_classes.transposed_convolution",
+        "Conv2DTranspose Conv3DTranspose conv2d_transpose conv3d_transpose",
+        "layers",
+    ),
+    **rows(
+        "layer_classes.separable_convolution",
+        "SeparableConv1D SeparableConv2D separable_conv1d separable_conv2d",
+        "layers",
+    ),
+    **rows(
+        "layer_classes.pooling",
+        "MaxPooling1D MaxPooling2D MaxPooling3D AveragePooling1D AveragePooling2D "
+        "AveragePooling3D max_pooling1d max_pooling2d max_pooling3d average_pooling1d "
+        "average_pooling2d average_pooling3d",
+        "layers",
+    ),
+    **rows("layer_classes.normalization", "BatchNormalization batch_normalization", "layers"),
+}
+
+_LOSSES = {
+    **rows(
+        "weighted_losses",
+        "Reduction add_loss get_losses get_regularization_losses get_regularization_loss "
+        "get_total_loss compute_weighted_loss absolute_difference cosine_distance hinge_loss "
+        "huber_loss log_loss mean_pairwise_squared_error mean_squared_error "
+        "sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy",
+        "losses",
+    ),
+}
+
+NETWORKS = {**_NETWORKS_BY_RANK, **_LAYERS, **_LOSSES}
