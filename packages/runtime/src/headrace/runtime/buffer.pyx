@@ -169,6 +169,29 @@ cdef void buffer_release(hr_buffer* b) noexcept nogil:
     free_locks[number].unlock()
 
 
+# A fork waits until nobody holds one of the locks: in the child, nobody would give it back.
+cdef extern from "<pthread.h>" nogil:
+    int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil,
+                       void (*child)() noexcept nogil)
+
+
+cdef void take_locks() noexcept nogil:
+    cdef int i
+    for i in range(CLASSES):
+        free_locks[i].lock()
+    cached_lock.lock()
+
+
+cdef void give_locks() noexcept nogil:
+    cdef int i
+    cached_lock.unlock()
+    for i in range(CLASSES):
+        free_locks[i].unlock()
+
+
+pthread_atfork(take_locks, give_locks, give_locks)
+
+
 cdef int64_t buffers_from_system() noexcept nogil:
     return count_from_system(0)
 

@@ -18,6 +18,7 @@ cdef struct ProgramNode:
     GraphNode* source        # name, attributes, state; synthetic ones are owned by the program
     const hr_kernel* kernel  # the chosen row; null unless KERNEL or READ_SLOT
     NodeKind kind
+    bint awaited             # a target, or another waits for its end: runs though nobody reads it
     int32_t device           # index into Program.devices
     int32_t first_input, n_inputs
     int32_t first_control, n_controls

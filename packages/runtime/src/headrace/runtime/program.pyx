@@ -214,6 +214,7 @@ cdef int _emit(Draft draft, vector[int32_t]& order, Program program) except -1 n
         out.first_control = 0
         out.first_output = <int32_t>program.values.size()
         out.n_outputs = node.n_outputs
+        out.awaited = False
         program.nodes.push_back(out)
         for k in range(node.n_outputs):
             value.node = i
@@ -241,6 +242,7 @@ cdef int _emit(Draft draft, vector[int32_t]& order, Program program) except -1 n
         program.nodes[i].first_control = <int32_t>program.controls.size()
         for k in range(node.n_controls):
             program.controls.push_back(position[draft.controls[node.first_control + k]])
+            program.nodes[program.controls.back()].awaited = True
     for f in range(draft.feeds.size()):
         at = draft.feeds[f]
         program.feeds.push_back(-1 if at < 0 else program.nodes[position[at]].first_output)
@@ -248,5 +250,6 @@ cdef int _emit(Draft draft, vector[int32_t]& order, Program program) except -1 n
         program.fetches.push_back(program.nodes[position[edge.node]].first_output + edge.port)
     for at in draft.targets:
         program.targets.push_back(position[at])
+        program.nodes[position[at]].awaited = True
     program.dynamic = dynamic
     return 0

@@ -463,7 +463,7 @@ cdef int plan_storage(Draft draft, Segments segments, Segment segment, bint copy
 cdef void drop_unused(Draft draft, Segments segments, Segment segment) noexcept:
     """Elides what nobody reads any more, such as a value of which only the shape was asked."""
     cdef vector[uint8_t] used
-    cdef int i, j
+    cdef int i, j, number
     cdef bint needed
     cdef Step* step
     used.assign(draft.tensors.size(), 0)
@@ -473,7 +473,9 @@ cdef void drop_unused(Draft draft, Segments segments, Segment segment) noexcept:
         step = &draft.steps[i]
         if step.elided:
             continue
-        needed = step.writes or (is_stateful(step.node) and not step.kernel.flags & OWN_MEMORY)
+        number = segments.nodes[segment.first_node + i]
+        needed = step.writes or not step.kernel.flags & OWN_MEMORY and (
+            is_stateful(step.node) or draft.program.nodes[number].awaited and not step.view)
         for j in range(step.n_outputs):
             needed = needed or used[draft.arguments[step.first_output + j]]
         if not needed:

@@ -1,0 +1,91 @@
+"""Which nodes a step runs: those that somebody reads, and those that must for another reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.errors import InvalidArgumentError
+
+
+def test_assignments_by_reference_run_each_time_though_nobody_reads_them() -> None:
+    v = hr.Variable([1.0, 2.0])
+    one = hr.constant([1.0, 1.0])
+    by_target = v.assign_add(one)
+    with hr.control_dependencies([v.assign_sub(one * 3.0)]):
+        by_control = hr.constant(0.0) + 1.0
+    with hr.Session() as session:
+        for _ in range(2):
+            session.run(v.initializer)
+            assert session.run(v).tolist() == [1.0, 2.0]
+            session.run(by_target.op)
+            session.run(by_target.op)
+            assert session.run(v).tolist() == [3.0, 4.0]
+            session.run(by_control)
+            assert session.run(v).tolist() == [0.0, 1.0]
+            assert session.run(by_target).tolist() == [1.0, 2.0]
+            assert session.run(hr.identity(v)).tolist() == [1.0, 2.0]
+
+
+def test_what_a_known_value_adds_is_added_in_every_run() -> None:
+    v = hr.Variable(0)
+    added = v.assign_add(5)
+    with hr.Session() as session:
+        session.run(v.initializer)
+        assert [session.run(added) for _ in range(4)] == [5, 10, 15, 20]
+
+
+def test_whether_a_variable_is_initialised_is_asked_in_every_run() -> None:
+    for resource in (False, True):
+        v = hr.get_variable(f"v{resource:d}", initializer=[1.0], use_resource=resource)
+        asked = hr.is_variable_initialized(v)
+        with hr.Session() as session:
+            assert not session.run(asked)
+            session.run(v.initializer)
+            assert session.run(asked)
+
+
+def test_a_check_runs_as_a_target_and_as_a_control_input() -> None:
+    x = hr.placeholder(hr.float32, [2])
+    check = hr.check_numerics(x, "x is bad")
+    with hr.control_dependencies([check]):
+        other = hr.constant(1.0) + 2.0
+    with hr.Session() as session:
+        for wanted in (check.op, hr.group(check), other, check):
+            session.run(wanted, {x: [1.0, 2.0]})
+            with pytest.raises(InvalidArgumentError, match="x is bad : Tensor had NaN"):
+                session.run(wanted, {x: [1.0, np.nan]})
+
+
+def test_a_check_of_a_known_value_fails_each_run() -> None:
+    check = hr.check_numerics(hr.constant([np.inf]), "known")
+    with hr.Session() as session:
+        for _ in range(2):
+            with pytest.raises(InvalidArgumentError, match="known : Tensor had Inf"):
+                session.run(check.op)
+
+
+def test_a_failing_division_as_a_target_fails_the_run() -> None:
+    x = hr.placeholder(hr.int32, [])
+    with hr.Session() as session:
+        with pytest.raises(InvalidArgumentError, match="division by zero"):
+            session.run(hr.floordiv(hr.constant(4), x).op, {x: 0})
+
+
+def test_an_assertion_fails_the_run_and_shows_its_data() -> None:
+    x = hr.placeholder(hr.float32, [3])
+    with hr.control_dependencies([hr.Assert(hr.reduce_all(x > 0.0), [x, "positive?"])]):
+        y = x * 2.0
+    with hr.Session() as session:
+        assert session.run(y, {x: [1, 2, 3]}).tolist() == [2, 4, 6]
+        with pytest.raises(InvalidArgumentError, match=r"assertion failed: \[1 -2 3\]"):
+            session.run(y, {x: [1, -2, 3]})
+
+
+def test_nodes_that_nobody_needs_do_not_run() -> None:
+    x = hr.placeholder(hr.float32, [2])
+    hr.check_numerics(x, "not asked for")
+    hr.Assert(hr.constant(False), ["nor this"])
+    with hr.Session() as session:
+        assert session.run(x + 1.0, {x: [np.nan, 1.0]})[1] == 2.0
