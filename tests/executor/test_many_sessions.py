@@ -20,7 +20,8 @@ def test_two_hundred_sessions_come_and_go() -> None:
         queue = hr.FIFOQueue(10, [hr.float32], shapes=[[10]])
         step = hr.group(v.assign_add(hr.ones([10])), r.assign_add(hr.ones([10])))
         through = queue.enqueue(v), queue.dequeue()
-        loop = hr.while_loop(lambda i, a: i < 20, lambda i, a: (i + 1, a + v), (0, hr.ones([10])))[1]
+        start = (0, hr.ones([10]))
+        _, loop = hr.while_loop(lambda i, a: i < 20, lambda i, a: (i + 1, a + v), start)
         init = hr.global_variables_initializer()
         total = 0.0
         for i in range(200):
@@ -53,7 +54,8 @@ def test_threads_share_sessions_and_each_sees_whole_values() -> None:
             for _ in range(100):
                 session.run(add)
                 seen = session.run(read)
-                if len(set(seen)) != 1 or not np.array_equal(session.run(twice, {x: mine}), mine * 2):
+                doubled = session.run(twice, {x: mine})
+                if len(set(seen)) != 1 or not np.array_equal(doubled, mine * 2):
                     wrong.append(seen)
 
         threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]

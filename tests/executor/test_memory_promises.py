@@ -170,9 +170,7 @@ def test_a_kept_fetch_never_changes(shape: list[int]) -> None:
         for fetched in (v, r.value(), v.assign_add(hr.ones(shape))):
             _kept(lambda fetched=fetched: session.run(fetched), disturb)
         for fetched in (y, view, x, hr.identity(x), hr.reshape(x, [-1])):
-            _kept(
-                lambda fetched=fetched: session.run(fetched, {x: np.full(shape, 0.5)}), disturb
-            )
+            _kept(lambda fetched=fetched: session.run(fetched, {x: np.full(shape, 0.5)}), disturb)
 
 
 @pytest.mark.parametrize("shape", [[], [3], [256, 256]], ids=str)
