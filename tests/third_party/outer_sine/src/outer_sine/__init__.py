@@ -1,0 +1,1 @@
+"""z[i, j] = sin(frequency * x[i]) * y[j], for Headrace."""
