@@ -1,21 +1,18 @@
 """The dynamic executor: one run of an ExecutorPlan."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.context cimport Run
 from headrace.runtime.executor_plan cimport ExecutorPlan
-from headrace.runtime.kernel_abi cimport hr_tensor
 from headrace.runtime.step cimport SessionOwner
 
 
 cdef class Execution:
-    """State of one dynamic step, from its first unit until nothing of it is outstanding."""
+    """One dynamic step, from its first unit until nothing of it is outstanding."""
     cdef void* state            # executor_state.hpp's; freed with this
     cdef ExecutorPlan plan
     cdef SessionOwner owner
-    cdef object error           # a Python exception that ended the step
-    cdef list trace
+    cdef list errors            # Python exceptions; the first one ends the step
     cdef list kept              # arrays that feeds borrow
     cdef object __weakref__
 

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from headrace.runtime.executor_state cimport UnitState
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_kernel
 from headrace.runtime.passes.segments cimport Segments
@@ -22,6 +23,12 @@ cdef enum UnitKind:
     RUN_SEND
     RUN_RECV
     RUN_LOOP        # a native loop: a whole frame as one unit (native_loop.pyx)
+
+
+cdef enum Weight:
+    LIGHT           # runs on the thread that walks the step
+    HEAVY           # worth a helper's waking, if there are several
+    LONG            # a helper's, so that the walking thread sees signals
 
 
 cdef struct Target:
@@ -65,7 +72,8 @@ cdef class ExecutorPlan:
     cdef vector[Target] targets
     cdef vector[int32_t] fetches         # per Port's fetch range: fetch numbers
     cdef vector[FrameInfo] frames        # 0: not in a loop
-    cdef vector[vector[int32_t]] members # units of each frame, by local number
+    cdef vector[vector[UnitState]] starts # per frame: its units as an iteration starts
+    cdef vector[uint8_t] weights         # per unit: Weight, as far as known
     cdef vector[int32_t] roots           # units of frame 0 that wait for nothing
     cdef vector[int32_t] entered         # per node: the frame that an Enter enters
     cdef vector[int32_t] loop_of         # per node: its native loop; -1: none

@@ -128,11 +128,9 @@ cdef int make_units(ExecutorPlan plan, vector[int32_t]& unit_of,
             unit.kind = RUN_ASYNC
         unit_of[i] = <int32_t>plan.units.size()
         plan.units.push_back(unit)
-    plan.members.resize(plan.frames.size())
     for i in range(plan.units.size()):
         plan.units[i].local = plan.frames[plan.units[i].frame].n_units
         plan.frames[plan.units[i].frame].n_units += 1
-        plan.members[plan.units[i].frame].push_back(<int32_t>i)
     return 0
 
 
@@ -249,6 +247,15 @@ cdef int connect(ExecutorPlan plan, vector[int32_t]& unit_of) except -1:
             control_targets[<size_t>other].push_back(target)
         if unit.pending == 0 and unit.frame == 0 and unit.kind != RUN_FEED:
             plan.roots.push_back(<int32_t>i)
+    cdef UnitState start
+    plan.starts.resize(plan.frames.size())
+    for i in range(plan.units.size()):
+        start.pending = plan.units[i].pending
+        start.dead = 0
+        start.merged = 0
+        plan.starts[plan.units[i].frame].push_back(start)
+        # A loop of unknown length: not the walking thread's, where there is another.
+        plan.weights.push_back(HEAVY if plan.units[i].kind == RUN_LOOP else LIGHT)
     for i in range(plan.program.fetches.size()):
         value_fetches[plan.program.fetches[i]].push_back(<int32_t>i)
     for i in range(plan.program.feeds.size()):

@@ -14,16 +14,20 @@ namespace headrace {
 
 struct FrameRun;
 
+// What a unit still waits for in one iteration.
+struct UnitState {
+  int32_t pending;       // inputs and control edges that have not come
+  int32_t dead;          // inputs that came dead
+  int32_t merged;        // 1 + the live input of a merge
+};
+
 // One iteration of one entered frame (white paper §4.4: a tag). One block of memory.
 struct Iteration {
   FrameRun* frame;
   int64_t number;
   int32_t outstanding;   // units ready, running or awaited, and child frames alive
-  Iteration* next;       // in the frame's pool
   FrameRun* children;    // entered from here
-  int32_t* pending;      // per unit of the frame
-  int32_t* dead;         // per unit: dead inputs that came
-  int32_t* merged;       // per unit: 1 + the live input of a merge
+  UnitState* units;      // of the frame, by local number
   hr_tensor* slots;
 };
 
@@ -57,13 +61,19 @@ struct TraceRecord {
   int64_t start_ns, end_ns;
 };
 
+// One step under way. Everything but the constant pointers is guarded by `lock`.
 struct ExecutionState {
-  Run run;
+  Run run;                      // of units on one thread
+  Run wide;                     // of the unit that has the lane (lane.hpp)
+  void* plan = nullptr;         // ExecutorPlan
+  void* errors = nullptr;       // a Python list: exceptions, the first one wins
+  int32_t team = 1;             // threads that the step may use
   std::mutex lock;
   std::condition_variable changed;
-  std::vector<Ready> ready;
+  std::vector<Ready> light;     // ready units for the calling thread
+  std::vector<Ready> heavy;     // ready units that helpers may take (helper_pool.hpp)
   int32_t outstanding = 0;      // ready, running, awaited
-  int32_t helpers = 0;          // pool threads inside
+  int32_t helpers = 0;          // asked for and not gone
   int32_t waiting = 0;          // threads in `changed`
   bool failed = false;
   FrameRun root;
@@ -92,14 +102,13 @@ inline void wait_for_change(ExecutionState* state) {
 
 inline Iteration* allocate_iteration(int32_t n_units, int32_t n_slots) {
   const size_t head = (sizeof(Iteration) + 15) & ~size_t(15);
-  const size_t counts = (3 * sizeof(int32_t) * n_units + 15) & ~size_t(15);
-  char* block = static_cast<char*>(std::malloc(head + counts + sizeof(hr_tensor) * n_slots));
+  const size_t units = (sizeof(UnitState) * n_units + 15) & ~size_t(15);
+  char* block = static_cast<char*>(std::malloc(head + units + sizeof(hr_tensor) * n_slots));
   if (!block) return nullptr;
   auto* it = reinterpret_cast<Iteration*>(block);
-  it->pending = reinterpret_cast<int32_t*>(block + head);
-  it->dead = it->pending + n_units;
-  it->merged = it->dead + n_units;
-  it->slots = reinterpret_cast<hr_tensor*>(block + head + counts);
+  it->units = reinterpret_cast<UnitState*>(block + head);
+  it->slots = reinterpret_cast<hr_tensor*>(block + head + units);
+  for (int32_t i = 0; i < n_slots; ++i) it->slots[i].owner = nullptr;
   return it;
 }
 

@@ -22,8 +22,8 @@ cdef class SegmentRunner:
     cdef object lock
     # The specialisation for these shapes; the caller keeps its reference while it runs it.
     cdef Specialisation find(self, const hr_tensor* entering, int threads)
-    # For callers without the GIL: the latest specialisation, which lives until `forget_retired`.
-    cdef void* ready_pointer
+    # For callers without the GIL: a specialisation, which lives until `forget_retired`.
+    cdef void* ready_pointer          # the latest for one thread
     cdef list retired
-    cdef void* find_pointer(self, const hr_tensor* entering) except NULL
+    cdef void* find_pointer(self, const hr_tensor* entering, int threads) except NULL
     cdef void forget_retired(self)

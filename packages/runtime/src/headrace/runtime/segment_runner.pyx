@@ -45,9 +45,10 @@ cdef class SegmentRunner:
                 self.latest_wide = found
         return found
 
-    cdef void* find_pointer(self, const hr_tensor* entering) except NULL:
-        cdef Specialisation found = self.find(entering, 1)
-        self.ready_pointer = <void*>found
+    cdef void* find_pointer(self, const hr_tensor* entering, int threads) except NULL:
+        cdef Specialisation found = self.find(entering, threads)
+        if threads == 1:
+            self.ready_pointer = <void*>found
         return <void*>found
 
     cdef void forget_retired(self):

@@ -1,0 +1,403 @@
+# cython: language_level=3
+"""What a finished unit brings about: values delivered, iterations begun and ended.
+
+Frames and iterations are the white paper's (§4.4): a frame per entering of a loop, an iteration
+per turn of it, each with its own counts and values. Dead values (of branches not taken) travel
+like others, and stop at a Merge that has a live one.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+from libcpp.vector cimport vector
+
+from headrace.runtime.buffer cimport buffer_release, buffer_retain
+from headrace.runtime.context cimport run_cancel, run_fail_text
+from headrace.runtime.executor_plan cimport (
+    RUN_ENTER, RUN_EXIT, RUN_MERGE, RUN_NEXT, ExecutorPlan, FrameInfo, Port, Target, Unit,
+)
+from headrace.runtime.executor_state cimport (
+    ExecutionState, FrameRun, Held, Iteration, Ready, TraceRecord, UnitState, allocate_iteration,
+)
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport (
+    HR_CANCELLED, HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
+)
+
+
+cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
+               const char* message) noexcept nogil:
+    run_fail_text(&state.run, code, message)
+    state.lock.lock()
+    if state.run.failed == NULL:
+        state.run.failed = node
+    state.failed = True
+    state.lock.unlock()
+    run_cancel(&state.run)
+    run_cancel(&state.wide)
+    state.rendezvous.abort(HR_CANCELLED, "another part of the step failed")
+
+
+cdef void record(ExecutionState* state, GraphNode* node, int64_t start_ns,
+                 int64_t end_ns) noexcept nogil:
+    cdef TraceRecord made
+    made.node = node
+    made.unit = 0
+    made.lane = 0
+    made.start_ns = start_ns
+    made.end_ns = end_ns
+    state.records.push_back(made)
+
+
+cdef void push(ExecutionState* state, ExecutorPlan plan, int32_t unit,
+               Iteration* iteration) noexcept nogil:
+    cdef Ready item
+    item.unit = unit
+    item.iteration = iteration
+    if plan.weights[unit]:
+        state.heavy.push_back(item)
+    else:
+        state.light.push_back(item)
+    state.outstanding += 1
+    iteration.outstanding += 1
+    if state.waiting:
+        state.changed.notify_all()
+
+
+# ---- what a unit made -----------------------------------------------------------------------------
+
+cdef void finish(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* iteration,
+                 hr_tensor* outputs) noexcept nogil:
+    cdef Unit* unit = &plan.units[number]
+    cdef Iteration* into = iteration
+    if state.failed:
+        give_up(unit, outputs)
+    elif unit.kind == RUN_ENTER:
+        enter(state, plan, number, iteration, outputs)
+    elif unit.kind == RUN_EXIT:
+        # Every iteration but the last brings a dead exit: only a dead loop's goes out.
+        if outputs != NULL or iteration.frame.dead:
+            pass_on(state, plan, unit, iteration.frame.parent, outputs)
+    elif unit.kind == RUN_NEXT:
+        if outputs != NULL:
+            into = next_iteration(state, plan, number, iteration, outputs)
+            if into != NULL:
+                pass_on(state, plan, unit, into, outputs)
+            elif state.failed:
+                give_up(unit, outputs)
+    else:
+        pass_on(state, plan, unit, iteration, outputs)
+    done(state, plan, unit, iteration)
+
+
+cdef void finish_switch(ExecutionState* state, ExecutorPlan plan, int32_t number,
+                        Iteration* iteration, int32_t chosen, hr_tensor* value) noexcept nogil:
+    cdef Unit* unit = &plan.units[number]
+    if state.failed:
+        buffer_release(value.owner)
+    else:
+        deliver_value(state, plan, unit.first_port + chosen, iteration, value)
+        deliver_dead(state, plan, unit.first_port + 1 - chosen, iteration)
+        deliver_controls(state, plan, unit, iteration, False)
+    done(state, plan, unit, iteration)
+
+
+cdef void finish_failed(ExecutionState* state, ExecutorPlan plan, int32_t number,
+                        Iteration* iteration) noexcept nogil:
+    done(state, plan, &plan.units[number], iteration)
+
+
+cdef void give_up(Unit* unit, hr_tensor* outputs) noexcept nogil:
+    cdef int32_t i
+    if outputs != NULL:
+        for i in range(unit.n_ports):
+            buffer_release(outputs[i].owner)
+
+
+cdef inline void done(ExecutionState* state, ExecutorPlan plan, Unit* unit,
+                      Iteration* iteration) noexcept nogil:
+    cdef hr_tensor* inputs = iteration.slots + unit.first_slot
+    cdef int32_t i
+    for i in range(unit.n_inputs):
+        if inputs[i].owner != NULL:
+            buffer_release(inputs[i].owner)
+            inputs[i].owner = NULL
+    iteration.outstanding -= 1
+    state.outstanding -= 1
+    if iteration.outstanding == 0 and not state.failed:
+        end_iterations(state, plan, iteration.frame)
+    if state.outstanding == 0 and state.waiting:
+        state.changed.notify_all()
+
+
+cdef inline void pass_on(ExecutionState* state, ExecutorPlan plan, Unit* unit, Iteration* into,
+                         hr_tensor* outputs) noexcept nogil:
+    cdef int32_t i
+    for i in range(unit.n_ports):
+        if outputs != NULL:
+            deliver_value(state, plan, unit.first_port + i, into, &outputs[i])
+        else:
+            deliver_dead(state, plan, unit.first_port + i, into)
+    if unit.n_controls:
+        deliver_controls(state, plan, unit, into, outputs == NULL)
+
+
+cdef void deliver_value(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* into,
+                        hr_tensor* value) noexcept nogil:
+    cdef Port* port = &plan.ports[number]
+    cdef Target* target = plan.targets.data() + port.first_target
+    cdef Unit* unit
+    cdef UnitState* its
+    cdef hr_tensor* slot
+    cdef int32_t i, fetch
+    if port.n_fetches and into == state.root_iteration:
+        for i in range(port.n_fetches):
+            fetch = plan.fetches[port.first_fetch + i]
+            state.fetch_state[fetch] = 1
+            state.fetched[fetch] = value[0]
+            buffer_retain(value.owner)
+    if port.n_targets == 0:
+        buffer_release(value.owner)
+        return
+    # The last one takes the reference that came.
+    for i in range(port.n_targets - 1):
+        buffer_retain(value.owner)
+    for i in range(port.n_targets):
+        unit = &plan.units[target[i].unit]
+        its = &into.units[unit.local]
+        slot = &into.slots[unit.first_slot + target[i].slot]
+        slot[0] = value[0]
+        if unit.kind == RUN_MERGE:
+            # A merge goes with its first live input.
+            if its.merged:
+                continue
+            its.merged = 1 + target[i].slot
+        its.pending -= 1
+        if its.pending == 0:
+            push(state, plan, target[i].unit, into)
+
+
+cdef void deliver_dead(ExecutionState* state, ExecutorPlan plan, int32_t number,
+                       Iteration* into) noexcept nogil:
+    cdef Port* port = &plan.ports[number]
+    cdef Target* target = plan.targets.data() + port.first_target
+    cdef Unit* unit
+    cdef UnitState* its
+    cdef int32_t i
+    if port.n_fetches and into == state.root_iteration:
+        for i in range(port.n_fetches):
+            state.fetch_state[plan.fetches[port.first_fetch + i]] = 2
+    for i in range(port.n_targets):
+        unit = &plan.units[target[i].unit]
+        its = &into.units[unit.local]
+        its.dead += 1
+        # A merge is dead once all its inputs are: at a loop's head that is the one from outside.
+        if unit.kind == RUN_MERGE and its.dead < (1 if unit.loop_head else unit.n_inputs):
+            continue
+        its.pending -= 1
+        if its.pending == 0:
+            push(state, plan, target[i].unit, into)
+
+
+cdef void deliver_controls(ExecutionState* state, ExecutorPlan plan, Unit* unit, Iteration* into,
+                           bint dead) noexcept nogil:
+    cdef Target* target = plan.targets.data() + unit.first_control
+    cdef Unit* other
+    cdef UnitState* its
+    cdef int32_t i
+    for i in range(unit.n_controls):
+        other = &plan.units[target[i].unit]
+        its = &into.units[other.local]
+        if dead and other.kind != RUN_MERGE:
+            its.dead += 1
+        its.pending -= 1
+        if its.pending == 0:
+            push(state, plan, target[i].unit, into)
+
+
+# ---- frames and iterations --------------------------------------------------------------------------
+
+cdef void enter(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* iteration,
+                hr_tensor* outputs) noexcept nogil:
+    cdef Unit* unit = &plan.units[number]
+    cdef FrameRun* frame = child_frame(state, plan, iteration, unit.child)
+    cdef bint dead = outputs == NULL
+    cdef int32_t i
+    cdef Held held
+    if frame == NULL:
+        give_up(unit, outputs)
+        return
+    frame.enters_left -= 1
+    frame.dead = frame.dead or dead
+    if unit.constant:
+        held.unit = number
+        held.port = unit.first_port
+        held.dead = dead
+        if not dead:
+            held.value = outputs[0]
+        frame.constants.push_back(held)
+        for i in range(<int32_t>frame.live.size()):
+            deliver_constant(state, plan, &held, frame.live[i])
+    else:
+        pass_on(state, plan, unit, frame.live[0], outputs)
+    end_iterations(state, plan, frame)
+
+
+cdef void deliver_constant(ExecutionState* state, ExecutorPlan plan, Held* held,
+                           Iteration* into) noexcept nogil:
+    cdef hr_tensor* value = &held.value
+    if held.dead:
+        value = NULL
+    else:
+        buffer_retain(held.value.owner)
+    pass_on(state, plan, &plan.units[held.unit], into, value)
+
+
+cdef Iteration* new_iteration(ExecutionState* state, ExecutorPlan plan,
+                              FrameRun* frame) noexcept nogil:
+    cdef FrameInfo* info = &plan.frames[frame.number]
+    cdef Iteration* it
+    cdef vector[Iteration*]* pool = &state.pools[frame.number]
+    if pool.size():
+        it = pool.back()
+        pool.pop_back()
+    else:
+        it = allocate_iteration(info.n_units, info.n_slots)
+        if it == NULL:
+            run_fail_text(&state.run, HR_RESOURCE_EXHAUSTED, "no memory for a loop iteration")
+            state.failed = True
+            return NULL
+    it.frame = frame
+    it.number = frame.next_number
+    it.outstanding = 0
+    it.children = NULL
+    if info.n_units:
+        memcpy(it.units, plan.starts[frame.number].data(), info.n_units * sizeof(UnitState))
+    frame.next_number += 1
+    frame.live.push_back(it)
+    return it
+
+
+cdef FrameRun* child_frame(ExecutionState* state, ExecutorPlan plan, Iteration* parent,
+                           int32_t number) noexcept nogil:
+    """The frame entered from this iteration; made when its first Enter runs."""
+    cdef FrameRun* frame = parent.children
+    while frame != NULL and frame.number != number:
+        frame = frame.sibling
+    if frame != NULL:
+        return frame
+    frame = new FrameRun()
+    frame.number = number
+    frame.parent = parent
+    frame.enters_left = plan.frames[number].n_enters
+    frame.dead = False
+    frame.sibling = parent.children
+    parent.children = frame
+    parent.outstanding += 1
+    if new_iteration(state, plan, frame) == NULL:
+        return NULL
+    return frame
+
+
+cdef Iteration* next_iteration(ExecutionState* state, ExecutorPlan plan, int32_t unit,
+                               Iteration* iteration, hr_tensor* outputs) noexcept nogil:
+    """The iteration after this one; null while the window of parallel iterations is full."""
+    cdef FrameRun* frame = iteration.frame
+    cdef int64_t wanted = iteration.number + 1
+    cdef Held held
+    if wanted < frame.next_number:
+        return frame.live[wanted - frame.oldest]
+    if frame.live.size() >= <size_t>plan.frames[frame.number].parallel_iterations + 1:
+        held.unit = unit
+        held.port = plan.units[unit].first_port
+        held.value = outputs[0]
+        held.dead = False
+        frame.deferred.push_back(held)
+        return NULL
+    return start_iteration(state, plan, frame)
+
+
+cdef Iteration* start_iteration(ExecutionState* state, ExecutorPlan plan,
+                                FrameRun* frame) noexcept nogil:
+    cdef Iteration* it = new_iteration(state, plan, frame)
+    cdef size_t i
+    if it == NULL:
+        return NULL
+    for i in range(frame.constants.size()):
+        deliver_constant(state, plan, &frame.constants[i], it)
+    return it
+
+
+cdef void end_iterations(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
+    """Ends iterations from the oldest on, lets waiting ones in; ends the frame after its last."""
+    cdef Iteration* it
+    cdef Iteration* parent
+    cdef FrameRun** link
+    while frame.live.size() and frame.enters_left == 0 and frame.live[0].outstanding == 0:
+        if frame.parent == NULL:
+            return
+        it = frame.live[0]
+        if frame.live.size() == 1 and frame.deferred.size():
+            admit_deferred(state, plan, frame)
+            continue
+        frame.live.erase(frame.live.begin())
+        frame.oldest += 1
+        give_iteration(state, plan, it)
+        if frame.deferred.size():
+            admit_deferred(state, plan, frame)
+    if frame.live.size() or frame.parent == NULL:
+        return
+    parent = frame.parent
+    link = &parent.children
+    while link[0] != frame:
+        link = &link[0].sibling
+    link[0] = frame.sibling
+    end_frame(state, plan, frame)
+    del frame
+    parent.outstanding -= 1
+    if parent.outstanding == 0:
+        end_iterations(state, plan, parent.frame)
+
+
+cdef void admit_deferred(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
+    cdef vector[Held] waiting
+    cdef Iteration* it
+    cdef size_t i
+    waiting.swap(frame.deferred)
+    it = start_iteration(state, plan, frame)
+    for i in range(waiting.size()):
+        if it != NULL:
+            pass_on(state, plan, &plan.units[waiting[i].unit], it,
+                    &waiting[i].value)
+        else:
+            buffer_release(waiting[i].value.owner)
+
+
+cdef void give_iteration(ExecutionState* state, ExecutorPlan plan, Iteration* it) noexcept nogil:
+    cdef int32_t i, number = it.frame.number
+    for i in range(plan.frames[number].n_slots):
+        if it.slots[i].owner != NULL:
+            buffer_release(it.slots[i].owner)
+            it.slots[i].owner = NULL
+    state.pools[number].push_back(it)
+
+
+cdef void end_frame(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
+    """Frees what a frame holds, children first; the frame itself is its owner's to delete."""
+    cdef size_t i
+    cdef FrameRun* child
+    for i in range(frame.live.size()):
+        while frame.live[i].children != NULL:
+            child = frame.live[i].children
+            frame.live[i].children = child.sibling
+            end_frame(state, plan, child)
+            del child
+        give_iteration(state, plan, frame.live[i])
+    frame.live.clear()
+    for i in range(frame.constants.size()):
+        if not frame.constants[i].dead:
+            buffer_release(frame.constants[i].value.owner)
+    frame.constants.clear()
+    for i in range(frame.deferred.size()):
+        buffer_release(frame.deferred[i].value.owner)
+    frame.deferred.clear()

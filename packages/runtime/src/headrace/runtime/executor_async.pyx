@@ -1,0 +1,215 @@
+# cython: language_level=3
+"""Units that end later, on whatever thread calls back: asynchronous kernels and receives.
+
+No thread waits for them (white paper §5.3): a call holds what its kernel may look at, and its
+callback delivers.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+from libcpp.string cimport string
+
+from headrace.runtime.buffer cimport allocate_tensor, buffer_release
+from headrace.runtime.context cimport SessionState, run_fail_text
+from headrace.runtime.delivery cimport fail, finish, finish_failed, record
+from headrace.runtime.executor_plan cimport ExecutorPlan, Unit
+from headrace.runtime.executor_state cimport ExecutionState, Iteration, monotonic_ns
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport (
+    HR_CANCELLED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_request, hr_tensor,
+)
+from headrace.runtime.specialisation cimport ensure_state
+
+
+cdef extern from *:
+    """
+    #include <cstdlib>
+    #include <string>
+    #include "headrace/kernel.h"
+    static std::string send_key(const hr_node* node, uint64_t frame, int64_t iteration) {
+      const char* data = nullptr;
+      size_t size = 0;
+      std::string key;
+      if (node->api->attr_string(node, "tensor_name", &data, &size) == HR_OK)
+        key.assign(data, size);
+      return key + ";" + std::to_string(frame) + ":" + std::to_string(iteration);
+    }
+    """
+    string send_key(const void* node, size_t frame, int64_t iteration) nogil
+
+cdef extern from "<cstdlib>" namespace "std" nogil:
+    void* calloc(size_t n, size_t size)
+
+
+# A call under way, in one block with its tensors.
+cdef struct Call:
+    ExecutionState* state
+    int32_t unit
+    Iteration* iteration
+    hr_tensor* outputs
+    hr_tensor** output_pointers
+    const hr_tensor** input_pointers
+    void* plan
+    void (*destroy_plan)(void*) noexcept nogil
+    hr_tensor workspace
+    int64_t start_ns
+
+
+cdef Call* new_call(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
+    cdef size_t outputs = max(unit.n_ports, 1)
+    cdef size_t inputs = max(unit.n_inputs, 1)
+    cdef char* block = <char*>calloc(1, sizeof(Call) + outputs * sizeof(hr_tensor)
+                                     + (outputs + inputs) * sizeof(void*))
+    cdef Call* call = <Call*>block
+    cdef int32_t i
+    if call == NULL:
+        give_up(state, number, iteration, HR_RESOURCE_EXHAUSTED, "no memory for a call")
+        return NULL
+    call.state = state
+    call.unit = number
+    call.iteration = iteration
+    call.start_ns = monotonic_ns()
+    call.outputs = <hr_tensor*>(block + sizeof(Call))
+    call.output_pointers = <hr_tensor**>(block + sizeof(Call) + outputs * sizeof(hr_tensor))
+    call.input_pointers = <const hr_tensor**>(call.output_pointers + outputs)
+    for i in range(unit.n_ports):
+        call.output_pointers[i] = &call.outputs[i]
+    for i in range(unit.n_inputs):
+        call.input_pointers[i] = &iteration.slots[unit.first_slot + i]
+    return call
+
+
+cdef void give_up(ExecutionState* state, int32_t number, Iteration* iteration, hr_code code,
+                  const char* message) noexcept nogil:
+    fail(state, (<ExecutorPlan>state.plan).units[number].node, code, message)
+    state.lock.lock()
+    finish_failed(state, <ExecutorPlan>state.plan, number, iteration)
+    state.lock.unlock()
+
+
+cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
+    cdef Call* call = new_call(state, number, iteration)
+    cdef hr_request request
+    cdef hr_code code
+    cdef int32_t i
+    if call == NULL:
+        return
+    for i in range(unit.n_ports):
+        call.outputs[i].dtype = unit.node.face.output_dtypes[i]
+    code = make_state(state, unit)
+    memset(&request, 0, sizeof(hr_request))
+    request.size = sizeof(hr_request)
+    request.node = &unit.node.face
+    request.inputs = call.input_pointers
+    request.outputs = <hr_tensor* const*>call.output_pointers
+    request.threads = 1
+    if code == HR_OK:
+        code = unit.kernel.prepare(unit.node.state, &request)
+        if code != HR_OK:
+            run_fail_text(&state.run, code, unit.node.error.c_str())
+        call.plan = request.plan
+        call.destroy_plan = request.destroy_plan
+    if code == HR_OK and not request.shape_depends_on_data:
+        for i in range(unit.n_ports):
+            if code == HR_OK:
+                code = allocate_tensor(&call.outputs[i])
+    if code == HR_OK and request.workspace:
+        call.workspace.dtype = 4
+        call.workspace.rank = 1
+        call.workspace.dims[0] = <int64_t>request.workspace
+        code = allocate_tensor(&call.workspace)
+    if code != HR_OK:
+        kernel_done(call, code)
+        return
+    unit.kernel.compute_async(&state.run.ctx, unit.node.state, call.plan,
+                              <const hr_tensor* const*>call.input_pointers,
+                              <hr_tensor* const*>call.output_pointers, call.workspace.data,
+                              kernel_done, call)
+
+
+cdef hr_code make_state(ExecutionState* state, Unit* unit) noexcept nogil:
+    if unit.node.created:
+        return HR_OK
+    with gil:
+        try:
+            ensure_state(unit.node, unit.kernel, state.run.session)
+            return HR_OK
+        except BaseException as error:
+            (<list>state.errors).append(error)
+            return HR_INTERNAL
+
+
+cdef void kernel_done(void* argument, hr_code code) noexcept nogil:
+    end_call(<Call*>argument, code, False)
+
+
+cdef void end_call(Call* call, hr_code code, bint dead) noexcept nogil:
+    cdef ExecutionState* state = call.state
+    cdef int32_t number = call.unit
+    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
+    cdef Iteration* iteration = call.iteration
+    cdef int32_t i
+    if call.destroy_plan != NULL and call.plan != NULL:
+        call.destroy_plan(call.plan)
+    buffer_release(call.workspace.owner)
+    if code != HR_OK:
+        for i in range(unit.n_ports):
+            buffer_release(call.outputs[i].owner)
+        free(call)
+        give_up(state, number, iteration, code, "")
+        return
+    state.lock.lock()
+    if state.traced and not dead:
+        record(state, unit.node, call.start_ns, monotonic_ns())
+    # The step may be over and gone when the lock is free: nothing of it is touched afterwards.
+    if dead:
+        finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
+    else:
+        finish(state, <ExecutorPlan>state.plan, number, iteration, call.outputs)
+    state.lock.unlock()
+    free(call)
+
+
+# ---- between devices ----------------------------------------------------------------------------------
+
+cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+    cdef Call* call = new_call(state, number, iteration)
+    cdef string key
+    if call == NULL:
+        return
+    key = send_key(&(<ExecutorPlan>state.plan).units[number].node.face,
+                   <size_t>iteration.frame.number, iteration.number)
+    state.rendezvous.recv(key.c_str(), received, call)
+
+
+cdef void received(void* argument, hr_code code, const char* message, const hr_tensor* value,
+                   int32_t dead) noexcept nogil:
+    cdef Call* call = <Call*>argument
+    if code == HR_OK and value != NULL:
+        call.outputs[0] = value[0]
+    elif code != HR_OK:
+        run_fail_text(&call.state.run, code, message)
+    end_call(call, code, dead != 0)
+
+
+cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
+    cdef bint dead = iteration.units[unit.local].dead != 0
+    cdef string key = send_key(&unit.node.face, <size_t>iteration.frame.number, iteration.number)
+    cdef int64_t start = monotonic_ns()
+    cdef hr_code code = state.rendezvous.send(key.c_str(), iteration.slots + unit.first_slot, dead)
+    if code != HR_OK and code != HR_CANCELLED:
+        give_up(state, number, iteration, code, "a value of that key was sent before")
+        return
+    state.lock.lock()
+    if state.traced and not dead:
+        record(state, unit.node, start, monotonic_ns())
+    if dead:
+        finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
+    else:
+        # It has no outputs; that they are not null says that it lives.
+        finish(state, <ExecutorPlan>state.plan, number, iteration, iteration.slots)
+    state.lock.unlock()
