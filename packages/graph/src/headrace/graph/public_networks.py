@@ -73,4 +73,34 @@ _LOSSES = {
     ),
 }
 
-NETWORKS = {**_NETWORKS_BY_RANK, **_LAYERS, **_LOSSES}
+_METRICS = {
+    **rows(
+        "streaming_metrics.means",
+        "mean mean_tensor accuracy mean_absolute_error mean_squared_error "
+        "root_mean_squared_error mean_relative_error mean_cosine_distance percentage_below",
+        "metrics",
+    ),
+    **rows(
+        "streaming_metrics.counts",
+        "true_positives true_negatives false_positives false_negatives precision recall",
+        "metrics",
+    ),
+    **rows(
+        "streaming_metrics.thresholds",
+        "true_positives_at_thresholds true_negatives_at_thresholds false_positives_at_thresholds "
+        "false_negatives_at_thresholds precision_at_thresholds recall_at_thresholds auc "
+        "sensitivity_at_specificity specificity_at_sensitivity",
+        "metrics",
+    ),
+    **rows(
+        "streaming_metrics.ranks",
+        "precision_at_k recall_at_k precision_at_top_k recall_at_top_k average_precision_at_k "
+        "sparse_precision_at_k sparse_average_precision_at_k",
+        "metrics",
+    ),
+    **rows("streaming_metrics.confusion", "mean_iou mean_per_class_accuracy", "metrics"),
+    "confusion_matrix": "streaming_metrics.confusion",
+    "math.confusion_matrix": "streaming_metrics.confusion",
+}
+
+NETWORKS = {**_NETWORKS_BY_RANK, **_LAYERS, **_LOSSES, **_METRICS}
