@@ -54,3 +54,10 @@ def test_a_library_from_outside_brings_op_shape_and_gradient(monkeypatch):
     y = op("TestDouble", [1.0, 2.0])
     assert y.dtype is hr.float32 and y.shape == [4]
     assert op_registry.gradient_function("TestDouble") is not None
+
+
+def test_a_gradient_that_nobody_has_written_raises_and_says_why():
+    op_registry.gradient_not_built("TestLater", "loops come later")
+    with pytest.raises(LookupError, match="op type TestLater: loops come later"):
+        op_registry.gradient_function("TestLater")
+    assert op_registry.no_gradient_reason("TestLater") == "loops come later"

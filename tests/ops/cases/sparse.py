@@ -34,26 +34,24 @@ CASES = [
     Case(
         "SparseConcat", ([_CELLS, _B[0]], [real(4), real(3)], [_SHAPE, _SHAPE]), {"concat_dim": -2}
     ),
-    Case("SparseSplit", (_i64(1), *_A), {"num_split": 2}, smooth=False),
-    Case("SparseSlice", (*_A, _i64([1, 0]), _i64([2, 9])), smooth=False),
+    Case("SparseSplit", (_i64(1), *_A), {"num_split": 2}),
+    Case("SparseSlice", (*_A, _i64([1, 0]), _i64([2, 9]))),
     Case(
         "SparseSliceGrad",
         (real(2), _CELLS, _i64([1, 0]), _i64([[0, 0], [0, 3]])),
         dtypes=_FLOATS,
-        smooth=False,
     ),
-    Case("SparseFillEmptyRows", (*_A, real()), smooth=False),
-    Case("SparseFillEmptyRowsGrad", (_i64([2, 1]), real(4)), dtypes=_FLOATS, smooth=False),
+    Case("SparseFillEmptyRows", (*_A, real())),
+    Case("SparseFillEmptyRowsGrad", (_i64([2, 1]), real(4)), dtypes=_FLOATS),
     Case("SparseAdd", (*_A, *_B, literal(0.0, "float32")), dtypes=("float32",)),
     Case("SparseAdd", (*_A, *_B, literal(1.5, "float64")), dtypes=("float64",), smooth=False),
     Case(
         "SparseAddGrad",
         (real(5), _CELLS, _i64([[0, 1], [2, 2]]), _i64([[0, 1], [1, 0], [1, 3], [2, 2], [3, 2]])),
         dtypes=_FLOATS,
-        smooth=False,
     ),
     Case("SparseTensorDenseAdd", (*_A, real(4, 5)), dtypes=_FLOATS),
-    Case("SparseDenseCwiseAdd", (*_A, real(5)), dtypes=_NUMBERS, smooth=False),
+    Case("SparseDenseCwiseAdd", (*_A, real(5)), dtypes=_NUMBERS),
     Case("SparseDenseCwiseMul", (*_A, real(4, 1)), dtypes=_NUMBERS),
     Case("SparseDenseCwiseDiv", (*_A, real(4, 5, low=1, high=4)), dtypes=_FLOATS),
     Case("SparseSoftmax", _A, dtypes=_FLOATS),
@@ -75,7 +73,6 @@ for _axes in ([0], [1], [0, 1], [-1], []):
                     f"SparseReduce{_op}{_kind}",
                     (*_A, literal(_axes)),
                     {"keep_dims": _keep},
-                    smooth=False,
                 )
                 for _kind in ("", "Sparse")
             ]

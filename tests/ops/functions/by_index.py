@@ -59,7 +59,7 @@ def partitions(m):
     x = m.constant(_X)
     parts = m.dynamic_partition(x, [2, 0, 2, 1, 0, 0], 4)
     numbers = m.dynamic_partition(m.range(6), [2, 0, 2, 1, 0, 0], 4)
-    whole = m.dynamic_stitch(numbers, [m.square(p) for p in parts])
+    whole = m.reshape(m.dynamic_stitch(numbers, [m.square(p) for p in parts]), [6, 4])
     return [*parts, *_both(m, whole, x)]
 
 

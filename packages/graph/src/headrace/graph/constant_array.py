@@ -212,6 +212,8 @@ def _filled(array: np.ndarray, dims: Any, verify: bool) -> np.ndarray:
         if verify and array.shape != dims:
             raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
         return array.reshape(dims)
+    if size == 0 and not verify:
+        return np.empty(dims, array.dtype)
     if verify:
         raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
     if array.size > size or array.size == 0:

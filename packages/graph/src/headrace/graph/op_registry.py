@@ -22,6 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _gradients: dict[str, Callable[..., Any] | None] = {}
 _no_gradient_reasons: dict[str, str] = {}
+_not_built_reasons: dict[str, str] = {}
 _shape_functions: dict[str, Callable[[Any], Any]] = {}
 _missing_rules: set[str] = set()
 _families_read: set[str] = set()
@@ -57,6 +58,17 @@ def no_gradient(op_type: str, reason: str = "it is not differentiable") -> None:
     _no_gradient_reasons[op_type] = reason
 
 
+def gradient_not_built(op_type: str, reason: str) -> None:
+    """Says that an op has a gradient which nobody has written yet: asking for it raises, and says
+    the reason.
+
+    Raises: KeyError where the op has a gradient.
+    """
+    if op_type in _gradients:
+        raise KeyError(f"gradient of {op_type} is registered already: keep one of the two")
+    _not_built_reasons[op_type] = reason
+
+
 def shape_rule(name: str) -> Callable[[Function], Function]:
     """Registers the symbolic shape function of a catalogue rule: `f(query) -> list of shapes`.
 
@@ -84,6 +96,10 @@ def gradient_function(op_type: str) -> Callable[..., Any] | None:
     try:
         return _gradients[op_type]
     except KeyError:
+        if op_type in _not_built_reasons:
+            raise LookupError(
+                f"No gradient defined for op type {op_type}: {_not_built_reasons[op_type]}"
+            ) from None
         raise LookupError(
             f"No gradient defined for op type {op_type}: register one with "
             f'@hr.RegisterGradient("{op_type}"), or cut the path with hr.stop_gradient'
@@ -91,8 +107,8 @@ def gradient_function(op_type: str) -> Callable[..., Any] | None:
 
 
 def no_gradient_reason(op_type: str) -> str | None:
-    """Why nothing flows back through an op; None where something may."""
-    return _no_gradient_reasons.get(op_type)
+    """Why nothing flows back through an op, or not yet; None where something may."""
+    return _no_gradient_reasons.get(op_type) or _not_built_reasons.get(op_type)
 
 
 def shape_function(rule: str) -> Callable[[Any], Any] | None:

@@ -32,4 +32,111 @@ _BY_INDEX = {
     "manip.scatter_nd": "ops.scatter",
 }
 
-VALUES: dict[str, str] = {**_BY_INDEX}
+_SPARSE_BOTH = {  # tf.sparse.<name>: (module, attribute); tf.sparse_<name> or another name
+    "add": "sparse",
+    "concat": "sparse_layout",
+    "fill_empty_rows": "sparse_layout",
+    "mask": "sparse",
+    "maximum": "sparse",
+    "merge": "sparse_layout",
+    "minimum": "sparse",
+    "reduce_max": "sparse",
+    "reduce_max_sparse": "sparse",
+    "reduce_sum": "sparse",
+    "reduce_sum_sparse": "sparse",
+    "reorder": "sparse_layout",
+    "reset_shape": "sparse_layout",
+    "reshape": "sparse_layout",
+    "retain": "sparse_layout",
+    "slice": "sparse_layout",
+    "softmax": "sparse",
+    "split": "sparse_layout",
+    "to_indicator": "sparse",
+    "transpose": "sparse_layout",
+}
+
+_SPARSE = {
+    **{f"sparse.{name}": f"ops.{room}" for name, room in _SPARSE_BOTH.items()},
+    **{f"sparse_{name}": f"ops.{room}:{name}" for name, room in _SPARSE_BOTH.items()},
+    **rows(
+        "ops.sparse", "cross cross_hashed eye from_dense sparse_dense_matmul to_dense", "sparse"
+    ),
+    "sparse.matmul": "ops.sparse:sparse_dense_matmul",
+    "sparse.expand_dims": "ops.sparse_layout",
+    "sparse.placeholder": "ops.arrays:sparse_placeholder",
+    "sparse.SparseTensor": "indexed_slices",
+    "sparse_tensor_dense_matmul": "ops.sparse:sparse_dense_matmul",
+    "sparse_tensor_to_dense": "ops.sparse:to_dense",
+    **rows("ops.sparse", "sparse_to_dense sparse_matmul edit_distance"),
+    **rows(
+        "ops.sparse_layout", "serialize_sparse serialize_many_sparse deserialize_many_sparse"
+    ),
+    **rows(
+        "ops.sparse_layout", "serialize_sparse serialize_many_sparse deserialize_many_sparse", "io"
+    ),
+    **rows("ops.sets", "set_size set_intersection set_union set_difference", "sets"),
+    "sets.size": "ops.sets:set_size",
+    "sets.intersection": "ops.sets:set_intersection",
+    "sets.union": "ops.sets:set_union",
+    "sets.difference": "ops.sets:set_difference",
+}
+
+_TEXT = {
+    **rows("ops.strings", "string_split reduce_join regex_replace as_string substr"),
+    **rows("ops.strings", "encode_base64 decode_base64"),
+    **rows("ops.strings", "encode_base64 decode_base64", "io"),
+    "string_join": "ops.strings:join",
+    "string_strip": "ops.strings:strip",
+    "string_to_number": "ops.strings:to_number",
+    "string_to_hash_bucket": "ops.strings:to_hash_bucket",
+    "string_to_hash_bucket_fast": "ops.strings:to_hash_bucket_fast",
+    "string_to_hash_bucket_strong": "ops.strings:to_hash_bucket_strong",
+    **rows(
+        "ops.strings",
+        "as_string format join length lower reduce_join regex_full_match regex_replace split strip "
+        "substr to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong to_number unicode_script "
+        "unicode_transcode unsorted_segment_join upper",
+        "strings",
+    ),
+}
+
+_PARSING = (
+    "decode_raw decode_compressed decode_csv decode_json_example parse_tensor serialize_tensor "
+    "parse_example parse_single_example parse_single_sequence_example FixedLenFeature "
+    "FixedLenSequenceFeature VarLenFeature SparseFeature"
+)
+
+_CHECKS = (
+    "assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal "
+    "assert_near assert_negative assert_non_negative assert_non_positive assert_none_equal "
+    "assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in "
+    "assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor "
+    "is_strictly_increasing"
+)
+
+_SPOKEN = {
+    **rows("ops.assertions", _CHECKS),
+    **rows("ops.assertions", _CHECKS + " assert_shapes", "debugging"),
+    **rows("ops.elementwise", "is_finite is_inf is_nan", "debugging"),
+    **rows(
+        "ops.logging",
+        "Print print check_numerics add_check_numerics_ops verify_tensor_all_finite timestamp",
+    ),
+    "debugging.check_numerics": "ops.logging",
+    "debugging.assert_all_finite": "ops.logging:verify_tensor_all_finite",
+    **rows(
+        "program_log",
+        "DEBUG INFO WARN ERROR FATAL TaskLevelStatusMessage debug error fatal flush get_verbosity "
+        "info log log_every_n log_first_n log_if set_verbosity vlog warn warning",
+        "logging",
+    ),
+}
+
+VALUES: dict[str, str] = {
+    **_BY_INDEX,
+    **_SPARSE,
+    **_TEXT,
+    **rows("ops.parsing", _PARSING),
+    **rows("ops.parsing", _PARSING, "io"),
+    **_SPOKEN,
+}

@@ -1,0 +1,447 @@
+"""Operations that fail unless something holds: of values, ranks, shapes and types.
+
+What can be told while the graph is built fails there; the rest is an Assert in the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.formats.errors import InvalidArgumentError
+from headrace.graph.constant_value import constant_value
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.indexed_slices import SparseTensor
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.ops.control_flow import Assert, no_op
+from headrace.graph.scopes import name_scope
+
+_OK = "static_checks_determined_all_ok"
+
+# ---- values --------------------------------------------------------------------------------
+
+
+def _all(condition: Any) -> Tensor:
+    return op("All", condition, op("Range", 0, op("Rank", condition), 1))
+
+
+def _fail_now(static: Any, data: list[Any]) -> None:
+    """Raises where a condition is known not to hold."""
+    if static is None or np.all(static):
+        return
+    shown = [str(constant_value(d)) if isinstance(d, Tensor) else str(d) for d in data]
+    raise InvalidArgumentError(None, None, "\n".join(shown))
+
+
+def _compare(
+    name: str,
+    says: str,
+    function: Callable[[Any, Any], Any],
+    op_type: str,
+    x: Any,
+    y: Any,
+    data: Any,
+    summarize: int | None,
+    message: str | None,
+    scope: str | None,
+) -> Operation:
+    with name_scope(scope or name):
+        x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
+        if data is None:
+            data = [
+                message or "",
+                f"Condition x {says} y did not hold element-wise:",
+                f"x ({x.name}) = ",
+                x,
+                f"y ({y.name}) = ",
+                y,
+            ]
+        one, other = constant_value(x), constant_value(y)
+        if one is not None and other is not None:
+            _fail_now(function(one, other), data)
+        return Assert(_all(op(op_type, x, y)), data, summarize=summarize)
+
+
+def _comparison(name: str, says: str, function: Callable[[Any, Any], Any], op_type: str) -> Any:
+    def check(
+        x: Any,
+        y: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        return _compare(
+            check.__name__, says, function, op_type, x, y, data, summarize, message, name
+        )
+
+    check.__name__ = check.__qualname__ = name
+    check.__doc__ = f"""An operation that fails unless x {says} y for all elements.
+
+    Args:
+      x, y: of one dtype, broadcasting.
+      data: list of what an error shows; x and y where None.
+      summarize: how many elements of each it shows.
+      message: what it begins with.
+    Raises: InvalidArgumentError at once, where both values are known.
+    """
+    return check
+
+
+assert_equal = _comparison("assert_equal", "==", np.equal, "Equal")
+assert_none_equal = _comparison("assert_none_equal", "!=", np.not_equal, "NotEqual")
+assert_less = _comparison("assert_less", "<", np.less, "Less")
+assert_less_equal = _comparison("assert_less_equal", "<=", np.less_equal, "LessEqual")
+assert_greater = _comparison("assert_greater", ">", np.greater, "Greater")
+assert_greater_equal = _comparison("assert_greater_equal", ">=", np.greater_equal, "GreaterEqual")
+
+
+def _sign(name: str, says: str, check: Any, zero_first: bool) -> Any:
+    def function(
+        x: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        with name_scope(name or function.__name__):
+            x = convert_to_tensor(x, name="x")
+            if data is None:
+                data = [
+                    message or "",
+                    f"Condition x {says} 0 did not hold element-wise:",
+                    f"x ({x.name}) = ",
+                    x,
+                ]
+            zero = convert_to_tensor(0, dtype=x.dtype.base_dtype)
+            pair = (zero, x) if zero_first else (x, zero)
+            return check(*pair, data=data, summarize=summarize)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"An operation that fails unless x {says} 0 for all elements."
+    return function
+
+
+assert_negative = _sign("assert_negative", "<", assert_less, False)
+assert_positive = _sign("assert_positive", ">", assert_less, True)
+assert_non_negative = _sign("assert_non_negative", ">=", assert_less_equal, True)
+assert_non_positive = _sign("assert_non_positive", "<=", assert_less_equal, False)
+
+
+def assert_near(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless |x - y| <= atol + rtol |y| for all elements.
+
+    Args:
+      rtol, atol: ten times the precision of x's dtype where None.
+    """
+    with name_scope(name or "assert_near"):
+        x = convert_to_tensor(x, name="x")
+        dtype = x.dtype.base_dtype
+        y = convert_to_tensor(y, name="y", dtype=dtype)
+        bound = 10 * float(np.finfo(dtype.real_dtype.as_numpy_dtype).eps)
+        kind = dtype.real_dtype
+        relative = convert_to_tensor(bound if rtol is None else rtol, dtype=kind, name="rtol")
+        absolute = convert_to_tensor(bound if atol is None else atol, dtype=kind, name="atol")
+        if data is None:
+            data = [
+                message or "",
+                f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
+                f"x ({x.name}) = ",
+                x,
+                f"y ({y.name}) = ",
+                y,
+            ]
+        size = "ComplexAbs" if dtype.is_complex else "Abs"
+        attrs = {"Tout": kind} if dtype.is_complex else {}
+        distance = op(size, x - y, **attrs)
+        limit = absolute + relative * op(size, y, **attrs)
+        return Assert(_all(op("LessEqual", distance, limit)), data, summarize=summarize)
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether no element is below the one before it, in row-major order."""
+    with name_scope(name or "is_non_decreasing"):
+        steps = _steps(x)
+        return _all(op("LessEqual", op("ZerosLike", steps), steps))
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is above the one before it, in row-major order."""
+    with name_scope(name or "is_strictly_increasing"):
+        steps = _steps(x)
+        return _all(op("Less", op("ZerosLike", steps), steps))
+
+
+def _steps(x: Any) -> Tensor:
+    """The difference of each element to the one before it; none where there are less than two."""
+    x = convert_to_tensor(x, name="x")
+    if not is_numeric_tensor(x):
+        raise TypeError(f"Expected x to be numeric, instead found: {x}")
+    flat = op("Reshape", x, [-1])
+    count = op("Maximum", op("ExpandDims", op("Size", flat) - 1, 0), 0)
+    after = op("Slice", flat, op("Minimum", op("Shape", flat), [1]), count)
+    return after - op("Slice", flat, [0], count)
+
+
+# ---- ranks and shapes ----------------------------------------------------------------------
+
+
+def _rank_check(
+    name: str,
+    x: Any,
+    ranks: list[Any],
+    fits: Callable[[int, int], bool],
+    op_type: str,
+    must: str,
+    data: Any,
+    summarize: int | None,
+    message: str | None,
+    scope: str | None,
+) -> Operation:
+    with name_scope(scope or name):
+        if not isinstance(x, SparseTensor):
+            x = convert_to_tensor(x, name="x")
+        message = message or ""
+        known = [_static_rank(r) for r in ranks]
+        have = x.get_shape().ndims
+        if have is not None and None not in known:
+            if not any(fits(have, int(want)) for want in known if want is not None):
+                shown = ", ".join(str(k) for k in known)
+                raise ValueError(
+                    f"{message}.  Tensor {x.name} must have rank {must}{shown}.  Received rank "
+                    f"{have}, shape {x.get_shape()}"
+                )
+            return no_op(name=_OK)
+        rank = op("Size", x.dense_shape) if isinstance(x, SparseTensor) else op("Rank", x)
+        if data is None:
+            shape = x.dense_shape if isinstance(x, SparseTensor) else op("Shape", x)
+            data = [message, f"Tensor {x.name} must have rank {must}", *ranks,
+                    "Received shape: ", shape]  # fmt: skip
+        holds = None
+        for want in ranks:
+            one = op(op_type, rank, convert_to_tensor(want, dtype="int32"))
+            holds = one if holds is None else op("LogicalOr", holds, one)
+        return Assert(holds, data, summarize=summarize)
+
+
+def _static_rank(rank: Any) -> int | None:
+    value = constant_value(rank) if isinstance(rank, Tensor) else rank
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"rank must be an integer, got {value!r}")
+    if array.ndim:
+        raise ValueError(f"Rank must be a scalar, got {value!r}")
+    return int(array)
+
+
+def assert_rank(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless x has a rank. Raises: ValueError where it is known not to."""
+    return _rank_check(
+        "assert_rank", x, [rank], int.__eq__, "Equal", "", data, summarize, message, name
+    )
+
+
+def assert_rank_at_least(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless x has a rank or a greater one. Raises: as assert_rank."""
+    return _rank_check(
+        "assert_rank_at_least", x, [rank], int.__ge__, "GreaterEqual", "at least ", data,
+        summarize, message, name,
+    )  # fmt: skip
+
+
+def assert_rank_in(
+    x: Any,
+    ranks: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless x has one of some ranks. Raises: as assert_rank."""
+    return _rank_check(
+        "assert_rank_in", x, list(ranks), int.__eq__, "Equal", "in ", data, summarize, message, name
+    )
+
+
+def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+    """The tensor, where it has rank 0. Raises: ValueError where it has, or may have, another."""
+    with name_scope(name or "assert_scalar"):
+        tensor = convert_to_tensor(tensor)
+        shape = tensor.get_shape()
+        if shape.ndims != 0:
+            begin = f"{message or ''} " if message else ""
+            raise ValueError(f"{begin}Expected scalar shape for {tensor.name}, saw shape: {shape}.")
+        return tensor
+
+
+def assert_shapes(
+    shapes: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """An operation that fails unless tensors have shapes, and sizes of one name are one.
+
+    Args:
+      shapes: dict or list of pairs from a tensor to the sizes that it must have: an int, a name
+        that stands for a size, or None or "." for any; "*" or ... at the front or the end for
+        any number of dimensions.
+    Raises: ValueError where the graph tells already that it will fail.
+    """
+    pairs = list(shapes.items()) if hasattr(shapes, "items") else list(shapes)
+    with name_scope(name or "assert_shapes"):
+        named: dict[str, tuple[int | None, Tensor, str]] = {}
+        checks: list[Any] = []
+        for tensor, wanted in pairs:
+            tensor = convert_to_tensor(tensor)
+            checks += _check_sizes(tensor, wanted, named, data, summarize, message)
+        from headrace.graph.ops.control_flow import group
+
+        return group(*checks) if checks else no_op(name=_OK)
+
+
+def _check_sizes(
+    tensor: Tensor,
+    wanted: Any,
+    named: dict[str, tuple[int | None, Tensor, str]],
+    data: Any,
+    summarize: int | None,
+    message: str | None,
+) -> list[Any]:
+    sizes = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    begin = f"{message}.  " if message else ""
+    checks: list[Any] = []
+    front = bool(sizes) and sizes[0] in ("*", ...)
+    back = not front and bool(sizes) and sizes[-1] in ("*", ...)
+    sizes = sizes[1:] if front else sizes[:-1] if back else sizes
+    rank_check = assert_rank_at_least if front or back else assert_rank
+    checks.append(
+        rank_check(tensor, len(sizes), data=data, summarize=summarize, message=message)
+    )
+    dims = tensor.get_shape().as_list() if tensor.get_shape().ndims is not None else None
+    for place, size in enumerate(sizes):
+        axis = place - len(sizes) if front else place
+        if size in (None, "."):
+            continue
+        have = None if dims is None else dims[axis]
+        shape = op("Shape", tensor)
+        value = op("GatherV2", shape, axis % len(dims) if dims else
+                   (op("Size", shape) + axis if axis < 0 else axis), 0)  # fmt: skip
+        where = f"Tensor {tensor.name} dimension {axis}"
+        if isinstance(size, str):
+            if size not in named:
+                named[size] = (have, value, where)
+                continue
+            known, other, there = named[size]
+        else:
+            known, other, there = int(size), convert_to_tensor(int(size), dtype="int32"), "given"
+        if known is not None and have is not None:
+            if known != have:
+                raise ValueError(
+                    f"{begin}{where} must have size {known} ({size}: {there}).  Received size "
+                    f"{have}, shape {tensor.get_shape()}"
+                )
+            continue
+        said = data or [message or "", f"{where} must have size", other, "Received shape: ", shape]
+        checks.append(Assert(op("Equal", value, other), said, summarize=summarize))
+    return checks
+
+
+# ---- types ---------------------------------------------------------------------------------
+
+
+def assert_type(
+    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
+) -> Operation:
+    """Nothing, where a tensor has a type. Raises: TypeError where it has another."""
+    wanted = as_dtype(tf_type)
+    with name_scope(name or "assert_type"):
+        if not isinstance(tensor, SparseTensor):
+            tensor = convert_to_tensor(tensor, name="tensor")
+        if tensor.dtype.base_dtype != wanted:
+            raise TypeError(
+                f"{message or ''}{tensor.name} must be of type {wanted.name}, "
+                f"is {tensor.dtype.name}"
+            )
+        return no_op(name="statically_determined_correct_type")
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
+    """Nothing, where a tensor is of an integer type. Raises: TypeError where it is not."""
+    with name_scope(name or "assert_integer"):
+        x = convert_to_tensor(x, name="x")
+        if not x.dtype.is_integer:
+            raise TypeError(
+                f"{message or ''}Expected \"x\" to be integer type.  Found: {x.dtype.name}"
+            )
+        return no_op(name="statically_determined_was_integer")
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether it is a Tensor of numbers (not bools, strings or handles)."""
+    if not isinstance(tensor, Tensor):
+        return False
+    dtype = tensor.dtype.base_dtype
+    return dtype.is_floating or dtype.is_integer or dtype.is_complex or dtype.is_quantized
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+    """The floating-point type that all of some tensors have; float32 without any.
+
+    Raises: ValueError where they differ, or it is none.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    for tensor in tensors or ():
+        if tensor is None:
+            continue
+        own = tensor.dtype.base_dtype
+        if wanted is None:
+            wanted = own
+        elif own != wanted:
+            raise ValueError(f"Expected {tensor} to be of type {wanted.name}, is {own.name}")
+    if wanted is None:
+        return as_dtype("float32")
+    if not wanted.is_floating:
+        raise ValueError(f"Expected floating point type, got {wanted.name}.")
+    return wanted
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Nothing, where values can be gone through one by one.
+
+    Raises: TypeError for a tensor, an array, a string or what is no iterable at all.
+    """
+    if isinstance(values, (Tensor, SparseTensor, np.ndarray, bytes, str)):
+        raise TypeError(f"Expected argument 'values' to be a 'proper' iterable.  Found: {values!r}")
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"Expected argument 'values' to be iterable.  Found: {values!r}")

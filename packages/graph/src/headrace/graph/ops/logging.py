@@ -1,0 +1,215 @@
+"""What speaks while a graph runs: prints, checks for numbers that are none, the time."""
+
+from __future__ import annotations
+
+import pprint
+import sys
+from typing import Any
+
+from headrace.graph import nest
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.graph import get_default_graph
+from headrace.graph.indexed_slices import SparseTensor
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import gradient, no_gradient
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.scopes import control_dependencies, name_scope
+
+
+def Print(  # noqa: N802 - TF's name
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The tensor itself; when it is computed, others are printed to standard error.
+
+    Args:
+      data: list of tensors to print.
+      message: before them.
+      first_n: print that often only; always where None.
+      summarize: elements of each; 3 where None.
+    """
+    return op(
+        "Print",
+        input_,
+        data,
+        message=message or "",
+        first_n=-1 if first_n is None else first_n,
+        summarize=3 if summarize is None else summarize,
+        name=name,
+    )
+
+
+_PLACE = "\x1d"  # stands for a tensor in a template; no text that is printed has it
+
+
+class _Shown:
+    """Stands for a tensor in a structure, and shows as its place in the template."""
+
+    def __init__(self, text: str = _PLACE) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def print(*inputs: Any, **kwargs: Any) -> Operation:  # noqa: A001 - TF's name
+    """An operation that prints what it is given, when it runs.
+
+    Args:
+      inputs: tensors, or structures of tensors and other objects.
+      output_stream: sys.stderr (the default), sys.stdout, one of hr.logging's functions info,
+        warning and error, or "file://PATH".
+      summarize: elements at each end of each dimension; 3; -1 for all.
+      sep, end: between the inputs, and after the last.
+      name: of the operation.
+    Raises: ValueError for another stream.
+    """
+    stream = _stream_name(kwargs.pop("output_stream", sys.stderr))
+    name = kwargs.pop("name", None)
+    summarize = kwargs.pop("summarize", 3)
+    separator, end = kwargs.pop("sep", " "), kwargs.pop("end", "\n")
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments for hr.print: {kwargs}")
+    templates: list[str] = []
+    tensors: list[Any] = []
+    for item in inputs:
+        templates.append(_template(item, tensors))
+    with name_scope(name or "print"):
+        if len(inputs) == 1 and _is_line(inputs[0]):
+            text: Any = inputs[0]
+        else:
+            text = op(
+                "StringFormat",
+                tensors,
+                template=separator.join(templates),
+                placeholder=_PLACE,
+                summarize=-1 if summarize is None else summarize,
+            )
+        return op("PrintV2", text, output_stream=stream, end=end)
+
+
+def _is_line(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.dtype.base_dtype.name == "string" and x.shape.ndims == 0
+
+
+def _template(item: Any, tensors: list[Any]) -> str:
+    """How one input is shown; its tensors are added to the list in the order of their places."""
+
+    def shown(part: Any) -> Any:
+        if isinstance(part, SparseTensor):
+            tensors.extend([part.indices, part.values, part.dense_shape])
+            return _Shown(f"SparseTensor(indices={_PLACE}, values={_PLACE}, shape={_PLACE})")
+        if isinstance(part, Tensor) or hasattr(part, "_as_graph_element"):
+            tensors.append(convert_to_tensor(part))
+            return _Shown()
+        return part
+
+    if isinstance(item, str):
+        return item
+    made = nest.map_structure(shown, item)
+    return pprint.pformat(made)
+
+
+def _stream_name(stream: Any) -> str:
+    if isinstance(stream, str) and stream.startswith("file://"):
+        return stream
+    from headrace.graph import program_log
+
+    known = {
+        id(sys.stdout): "stdout",
+        id(sys.stderr): "stderr",
+        id(program_log.info): "log(info)",
+        id(program_log.warning): "log(warning)",
+        id(program_log.warn): "log(warning)",
+        id(program_log.error): "log(error)",
+    }
+    if id(stream) in known:
+        return known[id(stream)]
+    if stream in ("stdout", "stderr", "log(info)", "log(warning)", "log(error)"):
+        return stream
+    raise ValueError(
+        f"hr.print: output_stream must be sys.stdout, sys.stderr, hr.logging.info, .warning, "
+        f".error or 'file://PATH', got {stream!r}"
+    )
+
+
+# ---- checks --------------------------------------------------------------------------------
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """The tensor itself; InvalidArgumentError with the message where an element is NaN or Inf."""
+    return op("CheckNumerics", tensor, message=message, name=name)
+
+
+def verify_tensor_all_finite(
+    t: Any = None,
+    msg: str | None = None,
+    name: str | None = None,
+    x: Any = None,
+    message: str | None = None,
+) -> Tensor:
+    """The older spelling of check_numerics."""
+    value = t if x is None else x
+    with name_scope(name or "VerifyFinite"):
+        value = convert_to_tensor(value, name="t")
+        with get_default_graph().colocate_with(value.op):
+            checked = check_numerics(value, message=(msg if message is None else message) or "")
+            with control_dependencies([checked]):
+                return op("Identity", value)
+
+
+def add_check_numerics_ops() -> Operation:
+    """An operation that checks every floating-point tensor of the graph, inputs before outputs.
+
+    Raises: ValueError where the graph has a cond or a while_loop.
+    """
+    checks: list[Tensor] = []
+    graph = get_default_graph()
+    for node in list(graph.get_operations()):
+        for output in node.outputs:
+            if output.dtype.base_dtype.name not in ("float16", "float32", "float64"):
+                continue
+            if node._get_control_flow_context() is not None:
+                raise ValueError(
+                    "add_check_numerics_ops does not work with cond or while_loop: "
+                    f"{node.name} is in one; use check_numerics there"
+                )
+            with control_dependencies(checks[-1:]):
+                checks.append(check_numerics(output, f"{node.name}:{output.value_index}"))
+    from headrace.graph.ops.control_flow import group
+
+    return group(*checks[-1:])
+
+
+def timestamp(name: str | None = None) -> Tensor:
+    """Seconds since 1970, float64, when it runs."""
+    return op("Timestamp", name=name)
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+@gradient("CheckNumerics")
+def _check_gradient(node: Operation, grad: Tensor) -> Any:
+    said = node.get_attr("message")
+    message = said.decode() if isinstance(said, bytes) else said
+    return check_numerics(
+        grad, f"Not a number (NaN) or infinity (Inf) values detected in gradient of {message}"
+    )
+
+
+gradient("CheckNumericsV2")(_check_gradient)
+
+
+@gradient("Print")
+def _print_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    return [grad, *[None] * (len(node.inputs) - 1)]
+
+
+no_gradient("PrintV2", "it prints and says nothing")
+no_gradient("Timestamp", "its output is the time")
+no_gradient("Assert", "it only fails or does not")

@@ -1,0 +1,377 @@
+"""Bytes read as values: examples, CSV, raw arrays, serialised tensors."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from headrace.formats import op_catalogue
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.indexed_slices import SparseTensor
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import no_gradient
+from headrace.graph.operation import Tensor
+from headrace.graph.ops.sparse import sparse_of
+from headrace.graph.scopes import name_scope
+from headrace.graph.tensor_shape import as_dims
+
+# ---- raw bytes -----------------------------------------------------------------------------
+
+
+def decode_raw(
+    input_bytes: Any = None,
+    out_type: Any = None,
+    little_endian: bool = True,
+    name: str | None = None,
+    bytes: Any = None,  # noqa: A002 - TF's name
+) -> Tensor:
+    """The bytes of each string as a vector of numbers.
+
+    Args:
+      input_bytes: [...] string, all of one length; out_type: of the numbers.
+    Returns: [..., length / size of a number].
+    """
+    x = bytes if input_bytes is None else input_bytes
+    return op(
+        "DecodeRaw", x, out_type=as_dtype(out_type), little_endian=little_endian, name=name
+    )
+
+
+def decode_compressed(
+    bytes: Any,  # noqa: A002 - TF's name
+    compression_type: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """What strings hold that "ZLIB" or "GZIP" has compressed."""
+    return op("DecodeCompressed", bytes, compression_type=compression_type, name=name)
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+    """The tensor that a TensorProto message, serialised, holds."""
+    return op("ParseTensor", serialized, out_type=as_dtype(out_type), name=name)
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """A tensor as a serialised TensorProto message."""
+    return op("SerializeTensor", tensor, name=name)
+
+
+def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
+    """Example messages, written as JSON, as serialised ones."""
+    return op("DecodeJSONExample", json_examples, name=name)
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: Any = None,
+) -> list[Tensor]:
+    """The columns of lines of CSV.
+
+    Args:
+      records: [...] string, a line each.
+      record_defaults: for each column a value for empty fields, or an empty list (or a dtype)
+        where there must be none; its dtype is the column's.
+      na_value: a text that also means an empty field.
+      select_cols: ascending numbers of the columns to read; all where None.
+    Returns: a tensor of the records' shape for each column.
+    Raises: ValueError where columns and defaults are not as many, or columns do not ascend.
+    """
+    columns = [] if select_cols is None else list(select_cols)
+    if columns and len(columns) != len(record_defaults):
+        raise ValueError(
+            f"Length of select_cols and record_defaults do not match: {len(columns)} and "
+            f"{len(record_defaults)}"
+        )
+    if any(b <= a for a, b in zip(columns, columns[1:])):
+        raise ValueError(f"select_cols must be strictly increasing, is {columns}")
+    if columns and columns[0] < 0:
+        raise ValueError(f"select_cols must not be negative, is {columns}")
+    defaults = [_default(d) for d in record_defaults]
+    return op(
+        "DecodeCSV",
+        records,
+        defaults,
+        field_delim=field_delim,
+        use_quote_delim=use_quote_delim,
+        na_value=na_value,
+        select_cols=columns,
+        name=name,
+    )
+
+
+def _default(value: Any) -> Tensor:
+    """A column's default; an empty vector of its type where the field is required."""
+    if isinstance(value, (type, str)) or hasattr(value, "as_datatype_enum"):
+        try:
+            return convert_to_tensor([], dtype=as_dtype(value))
+        except TypeError:  # a text, not the name of a type
+            pass
+    return convert_to_tensor(value)
+
+
+# ---- examples ------------------------------------------------------------------------------
+
+
+class VarLenFeature(namedtuple("VarLenFeature", ["dtype"])):
+    """A feature of any number of values: it becomes a SparseTensor [batch, most values]."""
+
+
+class FixedLenFeature(namedtuple("FixedLenFeature", ["shape", "dtype", "default_value"])):
+    """A feature of one shape: it becomes a Tensor [batch, shape...].
+
+    Args:
+      default_value: for an example without it; None: it must be there.
+    """
+
+    def __new__(cls, shape: Any, dtype: Any, default_value: Any = None) -> FixedLenFeature:
+        return super().__new__(cls, shape, dtype, default_value)
+
+
+class FixedLenSequenceFeature(
+    namedtuple("FixedLenSequenceFeature", ["shape", "dtype", "allow_missing", "default_value"])
+):
+    """A feature of any number of items of one shape: a Tensor [batch, most items, shape...].
+
+    Args:
+      allow_missing: must be True in an Example; default_value: fills up shorter ones.
+    """
+
+    def __new__(
+        cls, shape: Any, dtype: Any, allow_missing: bool = False, default_value: Any = None
+    ) -> FixedLenSequenceFeature:
+        return super().__new__(cls, shape, dtype, allow_missing, default_value)
+
+
+class SparseFeature(
+    namedtuple("SparseFeature", ["index_key", "value_key", "dtype", "size", "already_sorted"])
+):
+    """Two features, indices and values, that become one SparseTensor [batch, size].
+
+    Args:
+      index_key: of int64 indices, or a list of keys; value_key: of the values.
+      size: of the dimension (or dimensions); already_sorted: indices ascend.
+    """
+
+    def __new__(
+        cls, index_key: Any, value_key: Any, dtype: Any, size: Any, already_sorted: bool = False
+    ) -> SparseFeature:
+        return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
+
+
+class _Plan:
+    """What a dict of features asks of the op, and how its outputs become the result."""
+
+    def __init__(self, features: Any) -> None:
+        if not features:
+            raise ValueError("Missing: features was not given, or is empty.")
+        self.features = features
+        self.sparse: dict[str, Any] = {}
+        self.dense: dict[str, tuple[Any, list[Any], Any]] = {}
+        for key in sorted(features):
+            self._take(key, features[key])
+
+    def _take(self, key: str, feature: Any) -> None:
+        if isinstance(feature, VarLenFeature):
+            self._sparse(key, feature.dtype)
+        elif isinstance(feature, SparseFeature):
+            keys = feature.index_key
+            for index_key in [keys] if isinstance(keys, str) else keys:
+                self._sparse(index_key, "int64")
+            self._sparse(feature.value_key, feature.dtype)
+        elif isinstance(feature, FixedLenFeature):
+            if feature.dtype is None or feature.shape is None:
+                raise ValueError(f"Missing dtype or shape for feature {key}.")
+            self.dense[key] = _dense(key, feature.dtype, feature.shape, feature.default_value)
+        elif isinstance(feature, FixedLenSequenceFeature):
+            if not feature.allow_missing:
+                raise ValueError(
+                    f"Unsupported: FixedLenSequenceFeature requires allow_missing to be True: {key}"
+                )
+            shape = [-1, *(as_dims(feature.shape) or ())]
+            default = feature.default_value
+            if default is None:
+                default = "" if as_dtype(feature.dtype).name == "string" else 0
+            fill = convert_to_tensor(default, dtype=as_dtype(feature.dtype))
+            self.dense[key] = (as_dtype(feature.dtype), shape, fill)
+        else:
+            raise ValueError(f"Invalid feature {key}: {feature!r}.")
+
+    def _sparse(self, key: str, dtype: Any) -> None:
+        if dtype is None:
+            raise ValueError(f"Missing type for feature {key}.")
+        dtype = as_dtype(dtype)
+        if self.sparse.setdefault(key, dtype) != dtype:
+            raise ValueError(
+                f"Conflicting type {dtype.name} vs {self.sparse[key].name} for feature {key}."
+            )
+
+    def result(self, sparse: list[SparseTensor], dense: list[Tensor]) -> dict[str, Any]:
+        """The dict of the caller's keys."""
+        found: dict[str, Any] = dict(zip(self.sparse, sparse, strict=True))
+        found.update(zip(self.dense, dense, strict=True))
+        made = {}
+        for key, feature in self.features.items():
+            if isinstance(feature, SparseFeature):
+                made[key] = _merged(feature, found)
+            else:
+                made[key] = found[key]
+        return made
+
+
+def _dense(key: str, dtype: Any, shape: Any, default: Any) -> tuple[Any, list[Any], Any]:
+    dims = as_dims(shape)
+    if dims is None or None in dims:
+        raise ValueError(f"The shape of feature {key} must be known, is {shape}")
+    dtype = as_dtype(dtype)
+    if default is None:
+        fill = convert_to_tensor([], dtype=dtype)  # required
+    else:
+        fill = op("Reshape", convert_to_tensor(default, dtype=dtype), list(dims) or _scalar())
+    return dtype, [d for d in dims if d is not None], fill
+
+
+def _scalar() -> Tensor:
+    return convert_to_tensor([], dtype="int32")
+
+
+def _merged(feature: SparseFeature, found: dict[str, Any]) -> SparseTensor:
+    from headrace.graph.ops.sparse_layout import merge
+
+    keys, sizes = feature.index_key, feature.size
+    values = found[feature.value_key]
+    if isinstance(keys, str):
+        return merge(found[keys], values, sizes, already_sorted=feature.already_sorted)
+    return merge(
+        [found[k] for k in keys], values, list(sizes), already_sorted=feature.already_sorted
+    )
+
+
+def parse_example(
+    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+) -> dict[str, Any]:
+    """The features of a batch of Example messages.
+
+    Args:
+      serialized: [batch] string.
+      features: key -> FixedLenFeature, VarLenFeature, SparseFeature or FixedLenSequenceFeature.
+      example_names: [batch] string, for error texts.
+    Returns: key -> Tensor or SparseTensor.
+    """
+    plan = _Plan(features)
+    with name_scope(name or "ParseExample"):
+        batch = convert_to_tensor(serialized, dtype="string", name="serialized")
+        names: Any = [] if example_names is None else example_names
+        outputs = op(
+            "ParseExample",
+            batch,
+            convert_to_tensor(names, dtype="string", name="names"),
+            _keys(plan.sparse),
+            _keys(plan.dense),
+            [fill for _, _, fill in plan.dense.values()],
+            sparse_types=list(plan.sparse.values()),
+            dense_shapes=_shapes(plan),
+        )
+        return plan.result(*_parts(outputs, 2))
+
+
+def parse_single_example(
+    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+) -> dict[str, Any]:
+    """As parse_example, for one message: serialized [], and results without the batch dimension."""
+    plan = _Plan(features)
+    with name_scope(name or "ParseSingleExample"):
+        one = convert_to_tensor(serialized, dtype="string", name="serialized")
+        outputs = op(
+            "ParseSingleExample",
+            one,
+            [fill for _, _, fill in plan.dense.values()],
+            num_sparse=len(plan.sparse),
+            sparse_keys=list(plan.sparse),
+            dense_keys=list(plan.dense),
+            sparse_types=list(plan.sparse.values()),
+            dense_shapes=_shapes(plan),
+        )
+        return plan.result(*_parts(outputs, 1))
+
+
+def _keys(keys: Any) -> list[Tensor]:
+    return [convert_to_tensor(key, dtype="string") for key in keys]
+
+
+def _shapes(plan: _Plan) -> list[Any]:
+    return [[None if d == -1 else d for d in shape] for _, shape, _ in plan.dense.values()]
+
+
+def _parts(outputs: Any, rank: int) -> tuple[list[SparseTensor], list[Tensor]]:
+    indices, values, shapes, dense = outputs
+    sparse = [sparse_of(part, rank) for part in zip(indices, values, shapes, strict=True)]
+    return sparse, list(dense)
+
+
+def parse_single_sequence_example(
+    serialized: Any,
+    context_features: Any = None,
+    sequence_features: Any = None,
+    example_name: Any = None,
+    name: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The features of one SequenceExample message.
+
+    Args:
+      serialized: [] string.
+      context_features: key -> FixedLenFeature or VarLenFeature of the whole.
+      sequence_features: key -> FixedLenSequenceFeature (a Tensor [length, shape...]) or
+        VarLenFeature (a SparseTensor [length, most values]).
+      example_name: [] string, for error texts.
+    Returns: the context's and the sequence's features.
+    Raises: ValueError where there are none of both.
+    """
+    if not context_features and not sequence_features:
+        raise ValueError("Missing features: give context_features or sequence_features.")
+    with name_scope(name or "ParseSingleSequenceExample"):
+        context = _Plan(context_features) if context_features else None
+        lists = sequence_features or {}
+        sparse = {k: as_dtype(lists[k].dtype) for k in sorted(lists)
+                  if isinstance(lists[k], VarLenFeature)}  # fmt: skip
+        dense = {k: lists[k] for k in sorted(lists)
+                 if isinstance(lists[k], FixedLenSequenceFeature)}  # fmt: skip
+        other = [k for k in lists if k not in sparse and k not in dense]
+        if other:
+            raise ValueError(f"Unsupported kind of sequence feature: {other}")
+        missing = [k for k, f in dense.items() if f.allow_missing]
+        outputs = op(
+            "ParseSingleSequenceExample",
+            convert_to_tensor(serialized, dtype="string", name="serialized"),
+            convert_to_tensor(missing, dtype="string"),
+            _keys(context.sparse if context else ()),
+            _keys(context.dense if context else ()),
+            _keys(sparse),
+            _keys(dense),
+            [fill for _, _, fill in context.dense.values()] if context else [],
+            convert_to_tensor("" if example_name is None else example_name, dtype="string"),
+            context_sparse_types=list(context.sparse.values()) if context else [],
+            context_dense_shapes=_shapes(context) if context else [],
+            feature_list_sparse_types=list(sparse.values()),
+            feature_list_dense_types=[as_dtype(f.dtype) for f in dense.values()],
+            feature_list_dense_shapes=[as_dims(f.shape) for f in dense.values()],
+        )
+        of_context = context.result(*_parts(outputs[:4], 1)) if context else {}
+        for key, (_, shape, _fill) in context.dense.items() if context else ():
+            of_context[key].set_shape(shape)
+        found_sparse, found_dense = _parts(outputs[4:], 2)
+        for part, feature in zip(found_dense, dense.values(), strict=True):
+            part.set_shape([None, *(as_dims(feature.shape) or ())])
+        of_lists: dict[str, Any] = dict(zip(sparse, found_sparse, strict=True))
+        of_lists.update(zip(dense, found_dense, strict=True))
+        return of_context, of_lists
+
+
+for _op_type in op_catalogue.names():
+    if op_catalogue.family(_op_type) == "parsing":
+        no_gradient(_op_type, "bytes have no slope")

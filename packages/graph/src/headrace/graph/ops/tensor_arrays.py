@@ -1,0 +1,18 @@
+"""TensorArrays: what a loop reads and writes, one element an iteration. Nothing to call yet."""
+
+from __future__ import annotations
+
+from headrace.graph.op_registry import gradient_not_built, no_gradient
+
+for _version in ("V2", "V3"):
+    for _kind in ("", "Grad"):
+        no_gradient(f"TensorArray{_kind}{_version}", "its output is a handle")
+    no_gradient(f"TensorArrayClose{_version}", "it closes a handle and says nothing")
+    no_gradient(f"TensorArraySize{_version}", "its output is a count")
+    for _kind in "Write Scatter Split Read Gather Concat".split():
+        gradient_not_built(
+            f"TensorArray{_kind}{_version}",
+            "gradients through TensorArray come with those of while_loop, and are not built yet; "
+            "stack and unstack instead",
+        )
+no_gradient("TensorArrayGradWithShape", "its output is a handle")

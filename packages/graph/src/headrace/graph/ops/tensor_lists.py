@@ -1,0 +1,19 @@
+"""Lists of tensors, as functional loops carry them. Nothing to call yet."""
+
+from __future__ import annotations
+
+from headrace.graph.op_registry import gradient_not_built, no_gradient
+
+for _kind in "Length ElementShape".split():
+    no_gradient(f"TensorList{_kind}", "its output is a size")
+no_gradient("EmptyTensorList", "it makes a list of nothing")
+no_gradient("TensorListReserve", "it makes a list of nothing")
+for _kind in (
+    "FromTensor PushBack PushBackBatch SetItem Resize Scatter ScatterV2 ScatterIntoExistingList "
+    "Split ConcatLists GetItem PopBack Stack Gather Concat ConcatV2"
+).split():
+    gradient_not_built(
+        f"TensorList{_kind}",
+        "gradients through lists come with those of functional loops, and are not built yet; "
+        "stack and unstack instead",
+    )

@@ -1,0 +1,43 @@
+"""hr.logging says what is at or above its level, on standard error."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import headrace.graph as hr
+
+
+@pytest.fixture(autouse=True)
+def level():
+    before = hr.logging.get_verbosity()
+    yield
+    hr.logging.set_verbosity(before)
+
+
+def test_only_what_reaches_the_level_is_said(caplog):
+    with caplog.at_level(logging.NOTSET, "headrace"):
+        hr.logging.set_verbosity(hr.logging.WARN)
+        hr.logging.info("a %d", 1)
+        hr.logging.warn("b %d", 2)
+        hr.logging.error("c")
+        hr.logging.log(hr.logging.FATAL, "d")
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("WARNING", "b 2"), ("ERROR", "c"), ("CRITICAL", "d"),
+    ]  # fmt: skip
+
+
+def test_a_line_of_the_program_counts_by_itself(caplog):
+    hr.logging.set_verbosity(hr.logging.INFO)
+    with caplog.at_level(logging.INFO, "headrace"):
+        for i in range(7):
+            hr.logging.log_every_n(hr.logging.INFO, "every %d", 3, i)
+            hr.logging.log_first_n(hr.logging.INFO, "first %d", 2, i)
+            hr.logging.log_if(hr.logging.INFO, "if %d", i == 5, i)
+    said = [r.getMessage() for r in caplog.records]
+    assert said == ["every 0", "first 0", "first 1", "every 3", "if 5", "every 6"]
+
+
+def test_levels_are_pythons():
+    assert (hr.logging.DEBUG, hr.logging.INFO, hr.logging.FATAL) == (10, 20, 50)
