@@ -27,7 +27,7 @@ MADE_INSIDE = {"DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optim
 OTHER_KIND = {"init_scope", "variable_creator_scope"}
 # name, or "*" -> arguments that TensorFlow got after 1.15.
 NEWER: dict[str, set[str]] = {
-    "*": {"layout", "bad_indices_policy"},
+    "*": {"layout", "bad_indices_policy", "allow_fast_lookup"},
     "linspace": {"axis"},
     "lin_space": {"axis"},
     "make_tensor_proto": {"allow_broadcast"},

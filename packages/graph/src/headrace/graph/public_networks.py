@@ -103,4 +103,25 @@ _METRICS = {
     "math.confusion_matrix": "streaming_metrics.confusion",
 }
 
-NETWORKS = {**_NETWORKS_BY_RANK, **_LAYERS, **_LOSSES, **_METRICS}
+_SAMPLERS = (
+    "uniform_candidate_sampler log_uniform_candidate_sampler learned_unigram_candidate_sampler "
+    "fixed_unigram_candidate_sampler all_candidate_sampler"
+)
+_EMBEDDINGS = {
+    **rows(
+        "ops.embedding",
+        "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
+        "nn",
+    ),
+    **rows("ops.candidate_sampling", f"{_SAMPLERS} compute_accidental_hits", "nn"),
+    **rows("ops.candidate_sampling", _SAMPLERS, "random"),
+    **rows("ops.sampled_losses", "nce_loss sampled_softmax_loss", "nn"),
+}
+
+NETWORKS = {
+    **_EMBEDDINGS,
+    **_NETWORKS_BY_RANK,
+    **_LAYERS,
+    **_LOSSES,
+    **_METRICS,
+}

@@ -1,0 +1,250 @@
+"""Rows of embedding tables by id: one table or parts of one, single ids or bags of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.clipping import clip_by_norm
+from headrace.graph.conversion import constant, convert_to_tensor
+from headrace.graph.indexed_slices import SparseTensor
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Tensor
+from headrace.graph.ops.control_flow import identity
+from headrace.graph.ops.elementwise import cast
+from headrace.graph.ops.gather import gather
+from headrace.graph.ops.reduction import reduce_prod
+from headrace.graph.partitioned_variable import PartitionedVariable
+from headrace.graph.scopes import colocate_with, name_scope
+
+_INT32, _INT64 = as_dtype("int32"), as_dtype("int64")
+
+
+def table_parts(params: Any) -> list[Any]:
+    """The parts of a table. Raises: ValueError where there are none."""
+    if params is None:
+        raise ValueError("params must be specified")
+    parts = list(params) if isinstance(params, (list, tuple, PartitionedVariable)) else [params]
+    if not parts:
+        raise ValueError("Length of `params` must be non-zero.")
+    return parts
+
+
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Tensor:
+    """The rows of a table for some ids.
+
+    Args:
+      params: the table [rows, ...], a list of parts of it, or a variable in parts.
+      ids: [...] int32 or int64.
+      partition_strategy: which part has row i: "mod": i % parts; "div": the rows are cut into
+        stretches, as a partitioned variable's are.
+      validate_indices: has no effect; an id out of range fails the step.
+      max_norm: rows of a greater L2 norm are scaled down to it.
+    Returns: [..., rest of a row]. Raises: ValueError for another strategy.
+    """
+    parts = table_parts(params)
+    with name_scope(name, "embedding_lookup", [*parts, ids]) as scope:
+        ids = convert_to_tensor(ids, name="ids")
+        if len(parts) == 1:
+            with colocate_with(parts[0]):
+                found = gather(parts[0], ids, name=scope)
+                found = _bounded(found, ids, max_norm)
+            return identity(found)
+        return _from_parts(parts, ids, partition_strategy, scope, max_norm)
+
+
+def _from_parts(parts: list[Any], ids: Tensor, strategy: str, scope: str, max_norm: Any) -> Tensor:
+    flat = op("Reshape", ids, [-1])
+    places = op("Range", 0, op("Size", flat), 1)
+    assigned, rows = _assigned(parts, flat, strategy)
+    assigned = cast(assigned, _INT32)
+    count = len(parts)
+    picked = op("DynamicPartition", rows, assigned, num_partitions=count)
+    at = op("DynamicPartition", places, assigned, num_partitions=count)
+    found = []
+    for part, wanted in zip(parts, picked, strict=True):
+        with colocate_with(part):
+            found.append(gather(part, wanted))
+    joined = op("ParallelDynamicStitch", at, found, name=scope)
+    static = ids.get_shape().concatenate(_row_shape(parts))
+    row = _row_shape(parts)
+    if row.is_fully_defined():
+        rest: Any = constant(row.as_list(), dtype=_INT32)
+    else:
+        rest = op("Slice", op("Shape", joined), [1], [-1])
+    made = op("Reshape", joined, op("ConcatV2", [op("Shape", ids), rest], 0))
+    made.set_shape(static)
+    return identity(_bounded(made, ids, max_norm))
+
+
+def _row_shape(parts: list[Any]) -> Any:
+    shape = parts[0].get_shape()[1:]
+    for part in parts[1:]:
+        shape = shape.merge_with(part.get_shape()[1:])
+    return shape
+
+
+def _assigned(parts: list[Any], flat: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
+    """The part that each id is in, and its row there."""
+    count = constant(len(parts), dtype=flat.dtype.base_dtype)
+    if strategy == "mod":
+        return op("FloorMod", flat, count), op("FloorDiv", flat, count)
+    if strategy != "div":
+        raise ValueError(
+            f"Unrecognized partition strategy: {strategy}. Must be one of either `mod` or `div`."
+        )
+    sizes = [part.get_shape().as_list()[0] for part in parts]
+    if None not in sizes:
+        total = constant(sum(sizes), dtype=flat.dtype.base_dtype)
+    else:
+        lengths = [op("Shape", convert_to_tensor(part))[0] for part in parts]
+        total = cast(op("Sum", op("Pack", lengths), [0]), flat.dtype.base_dtype)
+    least = op("FloorDiv", total, count)
+    more = op("FloorMod", total, count)  # so many parts have a row more, the first ones
+    longer = least + constant(1, dtype=flat.dtype.base_dtype)
+    behind = flat - more
+    # with no row in the shorter parts nothing is divided by their length
+    safe = op("Maximum", least, constant(1, dtype=flat.dtype.base_dtype))
+    assigned = op("Maximum", op("FloorDiv", flat, longer), op("FloorDiv", behind, safe))
+    in_long = op("Less", assigned, more)
+    rows = op("SelectV2", in_long, op("FloorMod", flat, longer), op("FloorMod", behind, safe))
+    return assigned, rows
+
+
+def _bounded(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
+    if max_norm is None:
+        return rows
+    first, last = ids.get_shape().ndims, rows.get_shape().ndims
+    if first is not None and last is not None:
+        axes: Any = list(range(first, last))
+    else:
+        axes = op("Range", op("Rank", ids), op("Rank", rows), 1)
+    made: Tensor = clip_by_norm(rows, max_norm, axes=axes)
+    return made
+
+
+def embedding_lookup_sparse(
+    params: Any,
+    sp_ids: SparseTensor,
+    sp_weights: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: float | None = None,
+) -> Tensor:
+    """For each row of ids the sum, or a mean, of their rows in a table.
+
+    Args:
+      params, partition_strategy, max_norm: as of embedding_lookup.
+      sp_ids: SparseTensor [rows, n] of ids; no row is empty, nor in another order than rows are.
+      sp_weights: SparseTensor of the same places; None: all 1.
+      combiner: "mean" (the default), "sqrtn" (divided by the L2 norm of the weights) or "sum".
+    Returns: [rows, rest of a table's row].
+    Raises: TypeError where ids or weights are not sparse; ValueError for another combiner.
+    """
+    combiner = "mean" if combiner is None else combiner
+    if combiner not in ("mean", "sqrtn", "sum"):
+        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner}")
+    parts = table_parts(params)
+    for what, value in (("sp_ids", sp_ids), ("sp_weights", sp_weights)):
+        if not isinstance(value, SparseTensor) and (what == "sp_ids" or value is not None):
+            raise TypeError(f"{what} must be SparseTensor, got {type(value).__name__}")
+    with name_scope(name, "embedding_lookup_sparse", [*parts, sp_ids.values]) as scope:
+        rows = cast(sp_ids.indices[:, 0], _INT32)
+        ids, index = op("Unique", sp_ids.values)
+        found = embedding_lookup(parts, ids, partition_strategy, max_norm=max_norm)
+        if sp_weights is None:
+            kind = {"sum": "Sum", "mean": "Mean", "sqrtn": "SqrtN"}[combiner]
+            return op(f"SparseSegment{kind}", found, index, rows, name=scope)
+        each = gather(found, index)
+        weights = cast(sp_weights.values, each.dtype.base_dtype)
+        extra = op("Fill", op("ExpandDims", op("Rank", each) - 1, 0), 1)
+        wide = op("Reshape", weights, op("ConcatV2", [op("Shape", weights), extra], 0))
+        static = each.get_shape().ndims
+        if static is not None:
+            wide.set_shape([None] + [1] * (static - 1))
+        total = op("SegmentSum", each * wide, rows)
+        if combiner == "sum":
+            return op("Identity", total, name=scope)
+        if combiner == "mean":
+            divisor = op("SegmentSum", wide, rows)
+        else:
+            divisor = op("Sqrt", op("SegmentSum", op("Square", wide), rows))
+        return op("DivNoNan", total, divisor, name=scope)
+
+
+def safe_embedding_lookup_sparse(
+    embedding_weights: Any,
+    sparse_ids: SparseTensor,
+    sparse_weights: Any = None,
+    combiner: str = "mean",
+    default_id: int | None = None,
+    name: str | None = None,
+    partition_strategy: str = "div",
+    max_norm: float | None = None,
+) -> Tensor:
+    """embedding_lookup_sparse for rows that may be empty and ids that may be below 0.
+
+    Args:
+      embedding_weights: the table, or its parts; sparse_ids, sparse_weights: [..., n].
+      default_id: what an empty row holds; None: its result is zeros.
+      the others: as of embedding_lookup_sparse.
+    Returns: [..., rest of a table's row].
+    """
+    parts = table_parts(embedding_weights)
+    with name_scope(name, "embedding_lookup", [*parts, sparse_ids.values]) as scope:
+        shape = sparse_ids.dense_shape
+        rank = sparse_ids.get_shape().ndims
+        last = op("Sub", op("Size", shape), 1)
+        before = op("Slice", shape, [0], op("ExpandDims", last, 0))
+        width = gather(shape, last)
+        flat = op("Pack", [reduce_prod(before), width])
+        places, flat_shape = op("SparseReshape", sparse_ids.indices, shape, flat)
+        ids = sparse_ids.values
+        weights = None if sparse_weights is None else sparse_weights.values
+        good = op("GreaterEqual", ids, constant(0, dtype=ids.dtype.base_dtype))
+        if weights is not None and combiner != "sum":
+            above = constant(0, dtype=weights.dtype.base_dtype)
+            good = op("LogicalAnd", good, op("Greater", weights, above))
+        kept = op("Reshape", op("Where", good), [-1])
+        places, ids = gather(places, kept), gather(ids, kept)
+        filler = constant(default_id or 0, dtype=ids.dtype.base_dtype)
+        full, full_ids, is_empty, _ = op("SparseFillEmptyRows", places, ids, flat_shape, filler)
+        filled = SparseTensor(full, full_ids, flat_shape)
+        filled_weights = None
+        if weights is not None:
+            one = constant(1, dtype=weights.dtype.base_dtype)
+            more = op("SparseFillEmptyRows", places, gather(weights, kept), flat_shape, one)
+            filled_weights = SparseTensor(more[0], more[1], flat_shape)
+        made = embedding_lookup_sparse(
+            parts,
+            filled,
+            filled_weights,
+            partition_strategy,
+            None if default_id is None else scope,
+            combiner,
+            max_norm,
+        )
+        if default_id is None:
+            extra = op("Fill", op("ExpandDims", op("Rank", made) - 1, 0), 1)
+            wide = op("ConcatV2", [op("Shape", is_empty), extra], 0)
+            made = op(
+                "SelectV2",
+                op("Reshape", is_empty, wide),
+                op("ZerosLike", made),
+                made,
+                name=scope,
+            )
+        rest = op("Slice", op("Shape", made), [1], [-1])
+        final = op("Reshape", made, op("ConcatV2", [cast(before, _INT32), rest], 0))
+        if rank is not None:
+            known = sparse_ids.get_shape()[: rank - 1]
+            final.set_shape(known.concatenate(made.get_shape()[1:]))
+        return final
