@@ -13,6 +13,7 @@ import numpy as np
 LONG = 1000
 ITERATIONS = 10_000
 NODES = 36_000
+RUNS_OF_A_THREAD = 500
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,11 @@ def chain(tf: Any, session: Any) -> Program:
 
 def wide(tf: Any, session: Any) -> Program:
     x = tf.placeholder(tf.float32, [])
-    every = tf.group(*[tf.add(x, float(i)) for i in range(LONG)])
+    # Their sum is fetched: a system may leave out an addition that nobody reads.
+    total = tf.add_n([tf.add(x, float(i)) for i in range(LONG)])
     s = session()
-    return Program(lambda: s.run(every, {x: 1.0}), parts=LONG)
+    assert s.run(total, {x: 1.0}) == LONG * (LONG + 1) / 2
+    return Program(lambda: s.run(total, {x: 1.0}), parts=LONG)
 
 
 def adam_arrays() -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
@@ -159,7 +162,7 @@ def _in_threads(tf: Any, session: Any, n_threads: int) -> Program:
         s.run(y, {x: value})
 
     def work(s: Any) -> None:
-        for _ in range(100):
+        for _ in range(RUNS_OF_A_THREAD):
             s.run(y, {x: value})
 
     def once() -> None:
@@ -169,7 +172,7 @@ def _in_threads(tf: Any, session: Any, n_threads: int) -> Program:
         for worker in workers:
             worker.join()
 
-    return Program(once, parts=100 * n_threads)
+    return Program(once, parts=RUNS_OF_A_THREAD * n_threads)
 
 
 class Batch:

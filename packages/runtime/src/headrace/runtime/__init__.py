@@ -1,1 +1,3 @@
 """Run a GraphDef on one machine."""
+
+from headrace.runtime import team_waiting as team_waiting

@@ -39,6 +39,12 @@ cdef extern from "lane.hpp" namespace "headrace" nogil:
         void (*poll)(void*) noexcept nogil, void* poll_argument)
 
 
+cdef extern from "gil_turn.hpp" namespace "headrace" nogil:
+    void gil_left()
+    void gil_taken()
+    void wait_for_gil()
+
+
 # Work below this does not pay for waking the lane: a hand-over costs 5 to 60 us.
 cdef double LANE_NS = 250e3
 # Work from here on is watched also where the lane is taken: for Ctrl-C, close and timeout.
@@ -228,10 +234,13 @@ cdef class TapeStep:
             begin(self, chosen, entering, &work, trace)
             run_begin(run, self.owner.state, 1)
             with nogil:
+                gil_left()
                 if expected_ns >= LONG_NS:
                     run_beside(work_on_tape, &work, poll_signals, &work)
                 else:
                     work_on_tape(&work)
+                wait_for_gil()
+            gil_taken()
         try:
             if work.interrupt != NULL:
                 interrupt = <object>work.interrupt
