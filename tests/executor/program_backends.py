@@ -56,8 +56,8 @@ class InNumPy:
     def concat(self, x: np.ndarray, axis: int) -> np.ndarray:
         return np.concatenate([x, -x], axis)
 
-    def matmul(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.tanh(x @ y)
+    def matmul(self, x: np.ndarray, y: np.ndarray, turned: bool) -> np.ndarray:
+        return np.tanh(x @ (y.T if turned else y))
 
     def read(self, number: int) -> np.ndarray:
         return self.variables[number].copy()
@@ -121,8 +121,8 @@ class InAGraph:
     def concat(self, x: hr.Tensor, axis: int) -> hr.Tensor:
         return hr.concat([x, -x], axis)
 
-    def matmul(self, x: hr.Tensor, y: hr.Tensor) -> hr.Tensor:
-        return hr.tanh(hr.matmul(x, y))
+    def matmul(self, x: hr.Tensor, y: hr.Tensor, turned: bool) -> hr.Tensor:
+        return hr.tanh(hr.matmul(x, y, transpose_b=turned))
 
     def read(self, number: int) -> hr.Tensor:
         with hr.control_dependencies(self.last):

@@ -41,19 +41,24 @@ class Program:
 
 @st.composite
 def programs(draw: Any, depth: int = 2) -> Program:
-    """Programs of up to 12 statements, with branches and loops of up to 4 nested to `depth`."""
+    """Programs of 4 to 12 statements, with branches and loops of up to 4 nested to `depth`."""
     shapes = st.lists(st.sampled_from(SIZES), max_size=3).map(tuple)
-    feeds = tuple(draw(st.lists(shapes, min_size=1, max_size=3)))
+    matrix = (draw(st.sampled_from(SIZES)), draw(st.sampled_from(SIZES)))
+    feeds = (matrix, *draw(st.lists(shapes, max_size=2)))
     variables = tuple(draw(st.lists(st.tuples(shapes, st.booleans()), min_size=1, max_size=2)))
     values = list(feeds)
-    statements = _statements(draw, values, variables, depth, 12)
-    fetches = st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=5, unique=True)
-    return Program(feeds, variables, statements, tuple(draw(fetches)), draw(st.integers(0, 99)))
+    statements = _statements(draw, values, variables, depth, 4, 12)
+    # The last values hang on the most; any others with them.
+    others = st.lists(st.integers(0, len(values) - 1), max_size=3)
+    fetches = tuple(dict.fromkeys([*range(len(values) - 1, len(feeds) - 1, -2), *draw(others)]))
+    return Program(feeds, variables, statements, fetches, draw(st.integers(0, 99)))
 
 
-def _statements(draw: Any, values: list[Shape], variables: Any, depth: int, most: int) -> Any:
+def _statements(
+    draw: Any, values: list[Shape], variables: Any, depth: int, least: int, most: int
+) -> Any:
     made = []
-    for _ in range(draw(st.integers(1, most))):
+    for _ in range(draw(st.integers(least, most))):
         statement = _statement(draw, values, variables, depth)
         made.append(statement)
         values.append(statement.shape)
@@ -64,7 +69,7 @@ def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> St
     kinds = ["unary", "binary", "reduce", "slice", "transpose", "flatten", "concat", "matmul"]
     kinds += ["read", "assign", "assign_add"]
     if depth:
-        kinds += ["cond", "while"]
+        kinds += ["cond", "while"] * 2
     kind = draw(st.sampled_from(kinds))
     at = draw(st.integers(0, len(values) - 1))
     shape = values[at]
@@ -95,12 +100,17 @@ def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> St
         return Statement("concat", (at, axis), grown)
     if kind == "matmul":
         pairs = [
-            (i, j) for i, a in enumerate(values) for j, b in enumerate(values)
-            if len(a) == len(b) == 2 and a[1] == b[0]
-        ]  # fmt: skip
+            (i, j, turned)
+            for i, a in enumerate(values)
+            for j, b in enumerate(values)
+            for turned in (False, True)
+            if len(a) == len(b) == 2 and a[1] == b[turned]
+        ]
         if pairs:
-            i, j = draw(st.sampled_from(pairs))
-            return Statement("matmul", (i, j), (values[i][0], values[j][1]))
+            i, j, turned = draw(st.sampled_from(pairs))
+            return Statement(
+                "matmul", (i, j, turned), (values[i][0], values[j][0 if turned else 1])
+            )
     if kind in ("read", "assign", "assign_add"):
         number = draw(st.integers(0, len(variables) - 1))
         fitting = [i for i, other in enumerate(values) if other == variables[number][0]]
@@ -120,7 +130,7 @@ def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> St
 def _block(draw: Any, values: list[Shape], variables: Any, depth: int, shape: Shape) -> Any:
     """Statements of their own, and which of all values, of one shape, they end in."""
     inside = list(values)
-    statements = _statements(draw, inside, variables, depth - 1, 4)
+    statements = _statements(draw, inside, variables, depth - 1, 1, 4)
     fitting = [i for i, other in enumerate(inside) if other == shape]
     return statements, draw(st.sampled_from(fitting[-3:]))
 
@@ -150,7 +160,7 @@ def _one(kind: str, arguments: tuple[Any, ...], values: list[Any], backend: Any)
         name, at, axes, keep = arguments
         return backend.reduce(name, values[at], axes, keep)
     if kind == "matmul":
-        return backend.matmul(values[arguments[0]], values[arguments[1]])
+        return backend.matmul(values[arguments[0]], values[arguments[1]], arguments[2])
     if kind == "read":
         return backend.read(arguments[0])
     if kind in ("assign", "assign_add"):
