@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import zipfile
 from pathlib import Path
@@ -10,6 +11,25 @@ import numpy as np
 
 MEMBER = "sklearn/datasets/data/digits.csv.gz"
 FOLDS = 5
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that say where the digits are."""
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path, help="scikit-learn's wheel, or digits.csv(.gz)")
+    source.add_argument("--mnist", type=Path, help="folder of MNIST's IDX files")
+
+
+def source_arguments(options: argparse.Namespace) -> list[str]:
+    """Returns: the arguments that `add_source` read, for another process."""
+    if options.mnist:
+        return ["--mnist", str(options.mnist)]
+    return ["--data", str(options.data)]
+
+
+def read_source(options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
+    """Returns: images [n, side, side, 1] float32 in 0 to 1, labels [n] int64."""
+    return read_mnist(options.mnist) if options.mnist else read_digits(options.data)
 
 
 def read_digits(path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import headrace.graph as hr
 
+HIDDEN = 128
+
 
 @dataclass(frozen=True)
 class Model:
@@ -13,13 +15,12 @@ class Model:
 
     images: hr.Tensor  # [None, side, side, 1] float
     labels: hr.Tensor  # [None] int64
-    keep: hr.Tensor  # [] float, 1 unless fed
+    kept: hr.Tensor  # [None, HIDDEN] float, ones unless fed: factors of dropout
     rate: hr.Tensor  # [] float
     probabilities: hr.Tensor  # [None, 10] float
     predictions: hr.Tensor  # [None] int64
     loss: hr.Tensor  # [] float
-    accuracy: hr.Tensor  # [] float
-    step: hr.Variable  # [] int64
+    step: hr.Variable  # [] int64, how many steps the variables have behind them
     train: hr.Operation
 
 
@@ -31,29 +32,27 @@ def build_model(side: int) -> Model:
     """
     images = hr.placeholder(hr.float32, [None, side, side, 1], name="images")
     labels = hr.placeholder(hr.int64, [None], name="labels")
-    keep = hr.placeholder_with_default(hr.constant(1.0), [], name="keep")
+    # Fed, since an op that draws at random goes on from where it was: a state that no checkpoint
+    # has, and a resumed training must be the one that was not interrupted.
+    kept = hr.placeholder_with_default(hr.ones([1, HIDDEN]), [None, HIDDEN], name="kept")
     rate = hr.placeholder_with_default(hr.constant(2e-3), [], name="rate")
     h = _convolution(images, 1, 32, "conv1")
     h = _convolution(h, 32, 64, "conv2")
     flat = (side // 4) ** 2 * 64
     h = hr.reshape(h, [-1, flat])
-    h = hr.nn.relu(_dense(h, flat, 128, "dense"))
-    h = hr.nn.dropout(h, keep_prob=keep)
-    logits = _dense(h, 128, 10, "logits")
-    predictions = hr.argmax(logits, 1, name="predictions")
+    h = hr.nn.relu(_dense(h, flat, HIDDEN, "dense")) * kept
+    logits = _dense(h, HIDDEN, 10, "logits")
     each = hr.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     loss = hr.reduce_mean(each, name="loss")
-    hits = hr.cast(hr.equal(predictions, labels), hr.float32)
     step = hr.Variable(hr.zeros([], hr.int64), trainable=False, name="global_step")
     return Model(
         images=images,
         labels=labels,
-        keep=keep,
+        kept=kept,
         rate=rate,
         probabilities=hr.nn.softmax(logits, name="probabilities"),
-        predictions=predictions,
+        predictions=hr.argmax(logits, 1, name="predictions"),
         loss=loss,
-        accuracy=hr.reduce_mean(hits, name="accuracy"),
         step=step,
         train=hr.train.AdamOptimizer(rate).minimize(loss, global_step=step),
     )

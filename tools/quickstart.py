@@ -4,13 +4,14 @@
     python3 tools/quickstart.py --mnist DIR    # on MNIST's IDX files; arguments go to the example
 
 All it makes lies in .quickstart/, which git ignores; a second start installs nothing again unless
-the packages changed.
+the packages changed. Ctrl-C stops it anywhere; started again, it goes on from there.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -28,18 +29,36 @@ def main() -> int:
         print(f"quickstart: Python is {sys.version.split()[0]}, Headrace needs 3.10 or later")
         return 1
     started = time.monotonic()
-    python = environment()
-    arguments = sys.argv[1:]
-    if "--mnist" not in arguments and "--data" not in arguments:
-        arguments = ["--data", str(digits_wheel(python)), *arguments]
+    try:
+        python = environment()
+        arguments = sys.argv[1:]
+        if "--mnist" not in arguments and "--data" not in arguments:
+            arguments = ["--data", str(digits_wheel(python)), *arguments]
+    except KeyboardInterrupt:
+        report("interrupted; started again, it goes on from there")
+        return 130
+    if "--out" not in arguments:
+        arguments = ["--out", str(HOME / "digits"), *arguments]
     report(f"set up in {time.monotonic() - started:.0f} s; training on real digits")
     command = [str(python), str(EXAMPLE), *arguments]
-    code = subprocess.run(command, cwd=ROOT).returncode
-    if code:
+    if code := train(command):
         return code
-    report(f"done in {time.monotonic() - started:.0f} s. All five folds are next:")
-    print("  " + shlex.join([*command, "--folds", "5"]))
+    report(f"done in {time.monotonic() - started:.0f} s; checkpoints, event log and model are in")
+    print(f"  {arguments[arguments.index('--out') + 1]}")
+    if "--folds" not in arguments:
+        report("all five folds are next:")
+        print("  " + shlex.join([*command, "--folds", "5"]))
     return 0
+
+
+def train(command: list[str]) -> int:
+    """Runs the example, which answers Ctrl-C itself. Returns: its exit status."""
+    child = subprocess.Popen(command, cwd=ROOT)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return child.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def environment() -> Path:

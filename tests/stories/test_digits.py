@@ -1,16 +1,28 @@
-"""The example of the digits: its folds, its data, and that a short training learns."""
+"""The example of the digits: data, training, interruption, event log, model in a new process."""
 
 from __future__ import annotations
 
 import gzip
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
-import digits
-import digits_data
+import headrace.graph as hr
+from headrace.formats.checkpoint_bundle import BundleReader
+from headrace.formats.event_file import event_files, read_events
+from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.proto.run_pb2 import RunMetadata
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+import digits_data  # noqa: E402
+import digits_training  # noqa: E402
+from digits_training import Examples, Settings  # noqa: E402
 
 SIDE = 8
 
@@ -23,11 +35,120 @@ def made_digits(n: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndar
     return images.astype(np.float32), labels.astype(np.int64)
 
 
-def test_short_training_learns_what_it_has_not_seen():
+def made_csv(path: Path) -> Path:
+    """Made digits as scikit-learn has the real ones, 480 of them to train on in a fold."""
+    images, labels = made_digits(600, np.random.RandomState(0))
+    table = np.hstack([np.rint(images.reshape(-1, SIDE * SIDE) * 16), labels[:, None]])
+    np.savetxt(path, table, "%d", ",")
+    return path
+
+
+def command(data: Path, out: Path, *more: str) -> list[str]:
+    script = str(EXAMPLES / "digits.py")
+    return [sys.executable, script, "--data", str(data), "--out", str(out), *more]
+
+
+def finished(line: list[str], code: int = 0) -> str:
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def checkpoint(folder: Path, step: int) -> dict[str, np.ndarray]:
+    with BundleReader(folder / "fold1" / f"model.ckpt-{step}") as reader:
+        return {name: reader.read(name) for name in reader.names()}
+
+
+def saved_step(out: Path) -> int:
+    """The step of the checkpoint that a training would go on from; 0 without one."""
+    latest = hr.train.latest_checkpoint(str(out / "fold1"))
+    return int(latest.rpartition("-")[2]) if latest else 0
+
+
+def test_short_training_learns_what_it_has_not_seen(tmp_path):
     rng = np.random.RandomState(0)
-    images, labels = made_digits(640, rng)
-    unseen = made_digits(200, rng)
-    assert digits.train_fold(images, labels, *unseen, epochs=6, seed=1, title="made") > 0.9
+    examples = Examples(*made_digits(640, rng), *made_digits(200, rng))
+    settings = Settings("made", epochs=10, seed=1)
+    reached = digits_training.train_fold(examples, settings, tmp_path / "run", "made")
+    assert reached > 0.9
+    # trained already: nothing is done again, and other settings do not go on with it
+    assert digits_training.train_fold(examples, settings, tmp_path / "run", "made") == reached
+    with pytest.raises(ValueError, match="holds a training of .*name another folder"):
+        digits_training.train_fold(
+            examples, Settings("made", epochs=11, seed=1), tmp_path / "run", "made"
+        )
+
+
+EPOCHS, STEPS = "60", 420
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a training that nothing interrupted, and what it printed."""
+    folder = tmp_path_factory.mktemp("digits")
+    data = made_csv(folder / "digits.csv")
+    return folder, data, finished(command(data, folder / "whole", "--epochs", EPOCHS))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_interrupted_training_goes_on_to_the_very_same_bits(trained, number):
+    folder, data, _ = trained
+    out = folder / f"interrupted{number}"
+    line = command(data, out, "--epochs", EPOCHS)
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:
+        while not saved_step(out):
+            assert child.poll() is None
+            time.sleep(0.005)
+        child.send_signal(number)
+        said = child.stderr.read()
+    if number == signal.SIGINT:
+        assert child.returncode == 130
+        assert "what was learnt is saved. The same command goes on from there." in said
+    newest = saved_step(out)
+    assert 0 < newest < STEPS
+    said = finished(line)
+    assert f"| {newest}/{STEPS} " in said  # the bar goes on where it was
+    whole, resumed = (checkpoint(folder / name, STEPS) for name in ("whole", out.name))
+    assert whole.keys() == resumed.keys() and len(whole) > 20
+    for name, value in whole.items():
+        assert value.tobytes() == resumed[name].tobytes(), name
+
+
+def test_event_log_has_scalars_histograms_pictures_graph_and_a_trace(trained):
+    (path,) = event_files(trained[0] / "whole" / "fold1")
+    kinds: dict[str, set[str]] = {}
+    for event in read_events(path):
+        for value in event.summary.value:
+            kinds.setdefault(value.WhichOneof("value"), set()).add(value.tag)
+        if event.HasField("graph_def"):
+            names = {node.name for node in GraphDef.FromString(event.graph_def).node}
+            assert {"images", "predictions", "conv1/Conv2D"} <= names
+            kinds["graph"] = names
+        if event.HasField("tagged_run_metadata"):
+            trace = RunMetadata.FromString(event.tagged_run_metadata.run_metadata)
+            labels = [n.node_name for d in trace.step_stats.dev_stats for n in d.node_stats]
+            assert len(labels) > 10
+            kinds["trace"] = set(labels)
+    assert kinds["simple_value"] == {"batch/loss", "batch/rate", "held_out_accuracy"}
+    assert "variables/conv1/weights" in kinds["histo"] and len(kinds["histo"]) == 8
+    assert kinds["image"] == {f"digits/image/{i}" for i in range(6)}
+    assert kinds["graph"] and kinds["trace"]
+
+
+def test_model_is_loaded_and_predicts_in_a_new_process(trained):
+    folder, data, said = trained
+    assert "in a new process: 100.00% of 120 held-out digits" in said
+    script = str(EXAMPLES / "digits_predict.py")
+    model = str(folder / "whole" / "fold1" / "export")
+    said = finished([sys.executable, script, model, "--data", str(data), "--show", "2"])
+    assert said.count("the model takes this for a") == 2
+    finished([sys.executable, script, model, "--data", str(data), "--at-least", "1.1"], code=1)
+
+
+def test_training_ends_in_an_error_below_what_is_promised(trained):
+    folder, data, _ = trained
+    said = finished(command(data, folder / "short", "--epochs", "1"), code=1)
+    assert "is below the promised 97.5%" in said
 
 
 def test_folds_are_fixed_disjoint_and_hold_every_digit_evenly():

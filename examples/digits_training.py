@@ -1,0 +1,240 @@
+"""Trains one fold: checkpoints, an event log, and an end that loses nothing.
+
+What step k does depends on the variables, the seed and k alone. So a training that was stopped and
+goes on from its checkpoint ends in the very bits of one that was never stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+from digits_data import shifted
+from digits_model import HIDDEN, Model, build_model
+from tqdm import tqdm
+
+import headrace.graph as hr
+
+BATCH = 64
+SAVE_EVERY = 200  # steps
+LOG_EVERY = 20
+TRACED_STEP = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides how a training goes; a folder holds the training of one such."""
+
+    data: str  # where the digits come from, and which are held out
+    epochs: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Examples:
+    """images [n, side, side, 1] float, labels [n] int64; the test images are never trained on."""
+
+    images: np.ndarray
+    labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+
+
+class Stopped(Exception):
+    """The training was asked to end before its last step; all it did is saved."""
+
+    def __init__(self, step: int, steps: int) -> None:
+        super().__init__(f"stopped after step {step} of {steps}; what was learnt is saved")
+
+
+def train_fold(examples: Examples, settings: Settings, folder: Path, title: str) -> float:
+    """Trains in `folder`, from where an earlier training there ended.
+
+    Returns: the accuracy on the test images; the model is in folder/export.
+    Raises: ValueError if the folder holds a training of other settings; Stopped after Ctrl-C.
+    """
+    _claim(folder, settings)
+    with hr.Graph().as_default() as graph:
+        hr.set_random_seed(settings.seed)
+        model = build_model(examples.images.shape[1])
+        saver = hr.train.Saver(max_to_keep=3)
+        with (
+            hr.Session(config=compiled_kernels_only()) as session,
+            EventLog(folder, graph, model) as log,
+            Interrupt() as interrupt,
+        ):
+            session.run(hr.global_variables_initializer())
+            if latest := hr.train.latest_checkpoint(str(folder)):
+                saver.restore(session, latest)
+                state = hr.train.get_checkpoint_state(str(folder))
+                saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+            Training(examples, settings, model, session, saver, log, folder).run(title, interrupt)
+            accuracy = accuracy_of(session, model, examples)
+            _export(session, model, folder / "export")
+            return accuracy
+
+
+def compiled_kernels_only() -> Any:
+    """A ConfigProto under which a session fails rather than take a kernel written in Python."""
+    config = hr.ConfigProto()
+    config.experimental.refuse_reference_kernels = True
+    return config
+
+
+@dataclass
+class Training:
+    """The loop over the steps, and what it works with."""
+
+    examples: Examples
+    settings: Settings
+    model: Model
+    session: hr.Session
+    saver: Any
+    log: EventLog
+    folder: Path
+
+    def run(self, title: str, interrupt: Interrupt) -> None:
+        done = int(self.session.run(self.model.step))
+        per_epoch = len(self.examples.images) // BATCH
+        steps = self.settings.epochs * per_epoch
+        self.log.begin(done)
+        with tqdm(total=steps, initial=done, desc=title, unit="step") as bar:
+            for step in range(done, steps):
+                feed = self._feed(step, per_epoch, steps)
+                loss = self.log.run_step(self.session, self.model, feed, step)
+                bar.update()
+                if step % LOG_EVERY == 0:
+                    bar.set_postfix(loss=f"{loss:.4f}")
+                last = step + 1 == steps
+                if last or interrupt.asked or (step + 1) % SAVE_EVERY == 0:
+                    self.saver.save(self.session, str(self.folder / "model.ckpt"), step + 1)
+                    accuracy = accuracy_of(self.session, self.model, self.examples)
+                    self.log.describe(self.session, accuracy, step + 1)
+                if interrupt.asked and not last:
+                    raise Stopped(step + 1, steps)
+
+    def _feed(self, step: int, per_epoch: int, steps: int) -> dict[Any, Any]:
+        """The batch of a step: any step's can be made without those before it."""
+        epoch, place = divmod(step, per_epoch)
+        seed = self.settings.seed
+        order = np.random.RandomState([seed, 1, epoch]).permutation(len(self.examples.images))
+        at = order[place * BATCH :][:BATCH]
+        rng = np.random.RandomState([seed, 2, step])
+        return {
+            self.model.images: shifted(self.examples.images[at], rng),
+            self.model.labels: self.examples.labels[at],
+            self.model.kept: 2.0 * (rng.random_sample((len(at), HIDDEN)) < 0.5),
+            # down to nothing along half a cosine
+            self.model.rate: 1e-3 * (1 + np.cos(np.pi * step / steps)),
+        }
+
+
+def accuracy_of(session: hr.Session, model: Model, examples: Examples) -> float:
+    """The part of the test images that are predicted right."""
+    images, labels = examples.test_images, examples.test_labels
+    pieces = [images[i : i + 512] for i in range(0, len(images), 512)]
+    predicted = [session.run(model.predictions, {model.images: piece}) for piece in pieces]
+    return float(np.mean(np.concatenate(predicted) == labels))
+
+
+def _claim(folder: Path, settings: Settings) -> None:
+    """Writes down what the folder is of; stops a training that would go on with another's."""
+    path = folder / "settings.json"
+    wanted = asdict(settings)
+    if path.exists():
+        if (found := json.loads(path.read_text())) != wanted:
+            raise ValueError(
+                f"{folder} holds a training of {found}, not of {wanted}: name another folder with "
+                "--out, or begin anew with --fresh"
+            )
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(wanted, indent=1) + "\n")
+
+
+def _export(session: hr.Session, model: Model, folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    outputs = {"probabilities": model.probabilities, "predictions": model.predictions}
+    hr.saved_model.simple_save(session, str(folder), {"images": model.images}, outputs)
+
+
+class Interrupt:
+    """Ctrl-C as a question to the loop, so that no step is left half done; twice ends at once."""
+
+    asked = False
+
+    def __enter__(self) -> Interrupt:
+        self._before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+
+class EventLog:
+    """What the board shows: the graph, scalars, pictures, histograms and one traced step."""
+
+    def __init__(self, folder: Path, graph: hr.Graph, model: Model) -> None:
+        hr.summary.scalar("batch/loss", model.loss, collections=["steps"])
+        hr.summary.scalar("batch/rate", model.rate, collections=["steps"])
+        for variable in hr.trainable_variables():
+            hr.summary.histogram(f"variables/{variable.op.name}", variable, collections=["weights"])
+        self._steps = hr.summary.merge_all("steps")
+        self._weights = hr.summary.merge_all("weights")
+        self._pictures = hr.summary.image("digits", model.images, max_outputs=6, collections=[])
+        self._writer = hr.summary.FileWriter(str(folder), graph)
+
+    def __enter__(self) -> EventLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.close()
+
+    def begin(self, step: int) -> None:
+        """Tells the board to forget what an ended training logged of later steps."""
+        started = hr.summary.SessionLog(status=hr.summary.SessionLog.START)
+        self._writer.add_session_log(started, step)
+
+    def run_step(self, session: hr.Session, model: Model, feed: dict[Any, Any], step: int) -> float:
+        """Runs one step of training and logs it if it is its turn. Returns: the loss."""
+        if step == TRACED_STEP:
+            options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+            trace = hr.RunMetadata()
+            _, loss = session.run([model.train, model.loss], feed, options, trace)
+            self._writer.add_run_metadata(trace, f"step {step}", step)
+        elif step % LOG_EVERY == 0:
+            _, loss, text = session.run([model.train, model.loss, self._steps], feed)
+            self._writer.add_summary(text, step)
+        else:
+            _, loss = session.run([model.train, model.loss], feed)
+        if step == 0:
+            self._writer.add_summary(session.run(self._pictures, feed), step)
+        return float(loss)
+
+    def describe(self, session: hr.Session, accuracy: float, step: int) -> None:
+        """Logs the weights, and how well they do on what they have not seen."""
+        self._writer.add_summary(session.run(self._weights), step)
+        value = hr.summary.Summary.Value(tag="held_out_accuracy", simple_value=accuracy)
+        self._writer.add_summary(hr.summary.Summary(value=[value]), step)
+        self._writer.flush()
