@@ -27,8 +27,9 @@ cdef void finish_failed(ExecutionState* state, ExecutorPlan plan, int32_t number
 # Brings a value (its reference taken over) to where a port leads.
 cdef void deliver_value(ExecutionState* state, ExecutorPlan plan, int32_t port, Iteration* into,
                         hr_tensor* value) noexcept nogil
-cdef void record(ExecutionState* state, GraphNode* node, int64_t start_ns,
-                 int64_t end_ns) noexcept nogil
+# Notes a unit that is one node, for a traced step.
+cdef void note(ExecutionState* state, ExecutorPlan plan, int32_t unit, const hr_tensor* outputs,
+               int64_t start_ns) noexcept nogil
 # A frame's next iteration; null: no memory, and the step has failed.
 cdef Iteration* new_iteration(ExecutionState* state, ExecutorPlan plan,
                               FrameRun* frame) noexcept nogil

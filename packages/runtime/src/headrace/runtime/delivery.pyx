@@ -17,12 +17,13 @@ from headrace.runtime.executor_plan cimport (
     RUN_ENTER, RUN_EXIT, RUN_MERGE, RUN_NEXT, ExecutorPlan, FrameInfo, Port, Target, Unit,
 )
 from headrace.runtime.executor_state cimport (
-    ExecutionState, FrameRun, Held, Iteration, Ready, TraceRecord, UnitState, allocate_iteration,
+    ExecutionState, FrameRun, Held, Iteration, Ready, UnitState, allocate_iteration,
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
 )
+from headrace.runtime.trace cimport TraceRecord, monotonic_ns, thread_number, trace_outputs
 
 
 cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
@@ -38,14 +39,15 @@ cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
     state.rendezvous.abort(HR_CANCELLED, "another part of the step failed")
 
 
-cdef void record(ExecutionState* state, GraphNode* node, int64_t start_ns,
-                 int64_t end_ns) noexcept nogil:
+cdef void note(ExecutionState* state, ExecutorPlan plan, int32_t unit, const hr_tensor* outputs,
+               int64_t start_ns) noexcept nogil:
     cdef TraceRecord made
-    made.node = node
-    made.unit = 0
-    made.lane = 0
+    made.node = plan.units[unit].node
+    made.device = plan.units[unit].device
+    made.thread = thread_number()
     made.start_ns = start_ns
-    made.end_ns = end_ns
+    made.end_ns = monotonic_ns()
+    trace_outputs(made, outputs, plan.units[unit].n_ports)
     state.records.push_back(made)
 
 

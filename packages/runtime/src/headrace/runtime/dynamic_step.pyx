@@ -59,10 +59,10 @@ cdef class DynamicStep:
         return self.execute(values, 0.0, None)
 
     def run(self, values, bytes options):
-        from headrace.runtime.run_options import step_metadata, timeout_s, wants_trace
+        from headrace.runtime.run_options import timeout_s, wants_trace
         trace = [] if wants_trace(options) else None
         results = self.execute(values, timeout_s(options), trace)
-        return results, step_metadata(trace)
+        return results, trace[0] if trace else b""
 
     def explain(self):
         from headrace.runtime.explain import explain_dynamic_step
@@ -102,7 +102,7 @@ cdef class DynamicStep:
                 execution.feed(<int>i, values[i])
             execution.advance(everything, time.monotonic() + timeout if timeout else 0.0)
             if trace is not None:
-                trace.extend(execution.trace_records())
+                trace.append(execution.metadata())
             return [execution.fetch(<int>i) for i in range(self.plan.program.fetches.size())]
         finally:
             with self.lock:

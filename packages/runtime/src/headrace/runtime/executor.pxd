@@ -21,3 +21,4 @@ cdef class Execution:
     cdef bint advance(self, vector[int32_t]& wanted, double deadline) except -1
     cdef object fetch(self, int number)
     cdef bint has_fetch(self, int number) noexcept
+    cdef bytes metadata(self)   # RunMetadata of a traced step

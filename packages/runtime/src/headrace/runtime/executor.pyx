@@ -23,7 +23,7 @@ from headrace.runtime.buffer cimport allocate_tensor, buffer_release
 from headrace.runtime.context cimport run_begin, run_cancel, run_fail_text
 from headrace.runtime.delivery cimport (
     deliver_value, end_frame, fail, finish, finish_failed, finish_switch, new_iteration, push,
-    record,
+    note,
 )
 from headrace.runtime.executor_async cimport send, start_async, start_recv
 from headrace.runtime.executor_plan cimport (
@@ -32,14 +32,14 @@ from headrace.runtime.executor_plan cimport (
 )
 from headrace.runtime.executor_segments cimport run_loop, run_segment
 from headrace.runtime.executor_state cimport (
-    ExecutionState, Iteration, Ready, monotonic_ns, wait_for_change,
+    ExecutionState, Iteration, Ready, wait_for_change,
 )
-from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_INT32, HR_OK, HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code,
     hr_tensor,
 )
 from headrace.runtime.step cimport SessionOwner, run_error
+from headrace.runtime.trace cimport metadata_of, monotonic_ns
 
 
 cdef extern from "helper_pool.hpp" namespace "headrace" nogil:
@@ -161,18 +161,8 @@ cdef class Execution:
         """Ends the step with CancelledError as soon as its kernels let go."""
         cancel(self, HR_CANCELLED, reason.encode())
 
-    def trace_records(self) -> list:
-        """(node, op, start_ns, end_ns) of what ran, if the execution was traced."""
-        cdef ExecutionState* state = state_of(self)
-        cdef size_t i
-        cdef GraphNode* node
-        out = []
-        for i in range(state.records.size()):
-            node = <GraphNode*>state.records[i].node
-            if node != NULL:
-                out.append(((<bytes>node.name).decode(), (<bytes>node.op).decode(),
-                            state.records[i].start_ns, state.records[i].end_ns))
-        return out
+    cdef bytes metadata(self):
+        return metadata_of(state_of(self).records, self.plan.program)
 
 
 cdef void cancel(Execution e, hr_code code, const char* reason) noexcept:
@@ -362,7 +352,7 @@ cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready i
         finish_failed(state, plan, item.unit, item.iteration)
         return
     if start and state.traced:
-        record(state, unit.node, start, monotonic_ns())
+        note(state, plan, item.unit, outputs, start)
     finish(state, plan, item.unit, item.iteration, outputs)
 
 

@@ -12,14 +12,15 @@ from libcpp.string cimport string
 
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
 from headrace.runtime.context cimport SessionState, run_fail_text
-from headrace.runtime.delivery cimport fail, finish, finish_failed, record
+from headrace.runtime.delivery cimport fail, finish, finish_failed, note
 from headrace.runtime.executor_plan cimport ExecutorPlan, Unit
-from headrace.runtime.executor_state cimport ExecutionState, Iteration, monotonic_ns
+from headrace.runtime.executor_state cimport ExecutionState, Iteration
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_request, hr_tensor,
 )
 from headrace.runtime.specialisation cimport ensure_state
+from headrace.runtime.trace cimport monotonic_ns
 
 
 cdef extern from *:
@@ -163,7 +164,7 @@ cdef void end_call(Call* call, hr_code code, bint dead) noexcept nogil:
         return
     state.lock.lock()
     if state.traced and not dead:
-        record(state, unit.node, call.start_ns, monotonic_ns())
+        note(state, <ExecutorPlan>state.plan, number, call.outputs, call.start_ns)
     # The step may be over and gone when the lock is free: nothing of it is touched afterwards.
     if dead:
         finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
@@ -206,7 +207,7 @@ cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noex
         return
     state.lock.lock()
     if state.traced and not dead:
-        record(state, unit.node, start, monotonic_ns())
+        note(state, <ExecutorPlan>state.plan, number, iteration.slots, start)
     if dead:
         finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
     else:

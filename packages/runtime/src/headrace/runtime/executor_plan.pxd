@@ -51,6 +51,7 @@ cdef struct Unit:
     int32_t first_control, n_controls   # control targets
     int32_t number                      # segment number, node number, or loop number
     int32_t child                       # RUN_ENTER: the frame that it enters
+    int32_t device                      # of the program
     bint constant                       # RUN_ENTER: the value holds in every iteration
     bint loop_head                      # RUN_MERGE: of Enter and NextIteration
     GraphNode* node                     # to name in errors; null for segments

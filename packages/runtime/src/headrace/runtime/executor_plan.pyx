@@ -83,6 +83,7 @@ cdef int make_units(ExecutorPlan plan, vector[int32_t]& unit_of,
         node = &plan.program.nodes[i]
         memset(&unit, 0, sizeof(Unit))
         unit.number = <int32_t>i
+        unit.device = node.device
         unit.frame = frame_of[i]
         s = plan.segments.segment_of[i]
         if plan.loop_of.size() and plan.loop_of[i] >= 0:

@@ -10,10 +10,8 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport buffer_retain
 from headrace.runtime.context cimport Run, run_fail_text
-from headrace.runtime.delivery cimport record
 from headrace.runtime.executor_plan cimport HEAVY, LIGHT, LONG, ExecutorPlan, Unit
 from headrace.runtime.executor_state cimport ExecutionState
-from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
@@ -21,6 +19,7 @@ from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.specialisation cimport Leaving, Specialisation
 from headrace.runtime.tape cimport Frame, Tape
+from headrace.runtime.trace cimport thread_number, trace_tape
 
 
 cdef extern from "lane.hpp" namespace "headrace" nogil:
@@ -77,7 +76,7 @@ cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tenso
     for i in range(made.entering_tensor.size()):
         frame.tensors[made.entering_tensor[i]] = inputs[i]
     if state.traced:
-        code = run_traced(state, run, tape, frame)
+        code = run_traced(state, run, made, tape, frame)
     else:
         code = tape.run(frame, run)
     if code == HR_OK:
@@ -92,14 +91,13 @@ cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tenso
     return code
 
 
-cdef hr_code run_traced(ExecutionState* state, Run* run, Tape tape, Frame* frame) noexcept nogil:
+cdef hr_code run_traced(ExecutionState* state, Run* run, Specialisation made, Tape tape,
+                        Frame* frame) noexcept nogil:
     cdef vector[int64_t] clock
-    cdef size_t i
     clock.resize(2 * tape.entries.size() + 1)
     cdef hr_code code = tape.run_traced(frame, run, clock.data())
     state.lock.lock()
-    for i in range(tape.entries.size()):
-        record(state, tape.entries[i].node, clock[2 * i], clock[2 * i + 1])
+    trace_tape(state.records, tape, frame, clock.data(), made.device, thread_number())
     state.lock.unlock()
     return code
 

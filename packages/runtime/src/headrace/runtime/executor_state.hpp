@@ -9,6 +9,7 @@
 
 #include "rendezvous.hpp"
 #include "run.hpp"
+#include "trace.hpp"
 
 namespace headrace {
 
@@ -54,13 +55,6 @@ struct Ready {
   Iteration* iteration;
 };
 
-struct TraceRecord {
-  void* node;            // GraphNode*; null: see unit
-  int32_t unit;
-  int32_t lane;
-  int64_t start_ns, end_ns;
-};
-
 // One step under way. Everything but the constant pointers is guarded by `lock`.
 struct ExecutionState {
   Run run;                      // of units on one thread
@@ -85,11 +79,6 @@ struct ExecutionState {
   bool traced = false;
   std::vector<TraceRecord> records;
 };
-
-inline int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Waits for a change, 20 ms at most; the lock is held before and after.
 inline void wait_for_change(ExecutionState* state) {

@@ -6,6 +6,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.context cimport Run
 from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_tensor
+from headrace.runtime.trace cimport TraceRecord
 
 
 cdef extern from "executor_state.hpp" namespace "headrace" nogil:
@@ -52,13 +53,6 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         int32_t unit
         Iteration* iteration
 
-    cdef cppclass TraceRecord:
-        void* node
-        int32_t unit
-        int32_t lane
-        int64_t start_ns
-        int64_t end_ns
-
     ctypedef void (*ReceivedDone)(void*, hr_code, const char*, const hr_tensor*,
                                   int32_t) noexcept nogil
 
@@ -92,6 +86,5 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         cbool traced
         vector[TraceRecord] records
 
-    int64_t monotonic_ns()
     void wait_for_change(ExecutionState* state)
     Iteration* allocate_iteration(int32_t n_units, int32_t n_slots)

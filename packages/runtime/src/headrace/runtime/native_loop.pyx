@@ -26,10 +26,7 @@ from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.specialisation cimport Leaving, Specialisation
 from headrace.runtime.tape cimport ARENA, Frame, Tape
-
-
-cdef extern from "executor_state.hpp" namespace "headrace" nogil:
-    int64_t monotonic_ns()
+from headrace.runtime.trace cimport monotonic_ns
 
 
 # ---- recognising ------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ cdef class Specialisation:
     cdef readonly double flops
     cdef readonly double bytes_moved
     cdef readonly int threads
+    cdef readonly int device              # of the program
     cdef readonly int64_t intermediate_bytes   # what all arena values would take side by side
     cdef readonly int folded
     cdef bint fits(self, const hr_tensor* entering) noexcept nogil

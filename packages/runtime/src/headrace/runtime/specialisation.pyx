@@ -115,6 +115,7 @@ cdef Specialisation specialise(Program program, Segments segments, int number,
     made.program = program
     made.tape = Tape()
     made.threads = threads
+    made.device = program.nodes[segments.nodes[segments.segments[number].first_node]].device
     draft.program = program
     draft.made = made
     draft.session = session

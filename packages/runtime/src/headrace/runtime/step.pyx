@@ -27,6 +27,7 @@ from headrace.runtime.program cimport Program
 from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.specialisation cimport Leaving, Specialisation
 from headrace.runtime.tape cimport Frame, Tape
+from headrace.runtime.trace cimport TraceRecord, metadata_of, thread_number, trace_tape
 
 
 cdef extern from "lane.hpp" namespace "headrace" nogil:
@@ -87,6 +88,7 @@ cdef struct TapeWork:
     Frame* frame
     Run* run
     int64_t* clock_ns
+    int32_t thread    # where it ran, if traced
     void* interrupt   # the exception of a signal's handler, counted; null: none came
     double deadline   # of time.monotonic; 0: none
     void* owner
@@ -95,6 +97,7 @@ cdef struct TapeWork:
 cdef void work_on_tape(void* argument) noexcept nogil:
     cdef TapeWork* work = <TapeWork*>argument
     if work.clock_ns != NULL:
+        work.thread = thread_number()
         (<Tape>work.tape).run_traced(work.frame, work.run, work.clock_ns)
     else:
         (<Tape>work.tape).run(work.frame, work.run)
@@ -158,10 +161,10 @@ cdef class TapeStep:
         return self.execute(values, 0.0, None)
 
     def run(self, values, bytes options):
-        from headrace.runtime.run_options import step_metadata, timeout_s, wants_trace
+        from headrace.runtime.run_options import timeout_s, wants_trace
         trace = [] if wants_trace(options) else None
         results = self.execute(values, timeout_s(options), trace)
-        return results, step_metadata(trace)
+        return results, trace[0] if trace else b""
 
     def explain(self):
         from headrace.runtime.explain import explain_tape_step
@@ -212,6 +215,7 @@ cdef class TapeStep:
         cdef Specialisation chosen = self.runner.find(entering, 1)
         cdef Specialisation wide
         cdef TapeWork work
+        cdef vector[TraceRecord] records
         cdef bint ran = False
         cdef double expected_ns = chosen.flops * 0.03 + chosen.bytes_moved * 0.1
         memset(&work, 0, sizeof(TapeWork))
@@ -250,7 +254,8 @@ cdef class TapeStep:
                 PyErr_CheckSignals()  # a Python kernel may have met one
                 raise run_error(run)
             if trace is not None:
-                record(chosen.tape, work.clock_ns, trace)
+                trace_tape(records, chosen.tape, work.frame, work.clock_ns, chosen.device, work.thread)
+                trace.append(metadata_of(records, self.program))
             return self.collect(chosen, work.frame, values)
         finally:
             end(chosen, &work)
@@ -312,13 +317,3 @@ cdef void end(Specialisation made, TapeWork* work) noexcept:
         made.tape.release_values(work.frame)
         made.tape.give_frame(work.frame)
         work.frame = NULL
-
-
-cdef int record(Tape tape, int64_t* clock_ns, list trace) except -1:
-    """Appends (node, op, start_ns, end_ns) of each entry."""
-    cdef size_t i
-    for i in range(tape.entries.size()):
-        trace.append(((<bytes>tape.entries[i].node.name).decode(),
-                      (<bytes>tape.entries[i].node.op).decode(),
-                      clock_ns[2 * i], clock_ns[2 * i + 1]))
-    return 0

@@ -1,0 +1,44 @@
+// What a traced step notes of each node that it ran.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "headrace/kernel.h"
+
+namespace headrace {
+
+struct TracedOutput {
+  int32_t slot;
+  hr_tensor shape;       // dtype, rank, dims and bytes; its memory may be gone
+};
+
+struct TraceRecord {
+  void* node;            // GraphNode*
+  int32_t device;        // of the program
+  int32_t thread;        // thread_number() of where it ran
+  int64_t start_ns, end_ns;  // on the steady clock
+  std::vector<TracedOutput> outputs;
+};
+
+inline int64_t monotonic_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What to add to monotonic_ns() for nanoseconds since 1970.
+inline int64_t wall_clock_offset_ns() {
+  const int64_t wall = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           std::chrono::system_clock::now().time_since_epoch()).count();
+  return wall - monotonic_ns();
+}
+
+// The calling thread's number in this process, counted from 0 as threads first trace something.
+inline int32_t thread_number() {
+  static std::atomic<int32_t> threads{0};
+  thread_local int32_t mine = threads++;
+  return mine;
+}
+
+}  // namespace headrace

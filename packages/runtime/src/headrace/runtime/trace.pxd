@@ -1,0 +1,34 @@
+"""What a traced step notes of each node that it ran."""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.kernel_abi cimport hr_tensor
+from headrace.runtime.program cimport Program
+from headrace.runtime.tape cimport Frame, Tape
+
+
+cdef extern from "trace.hpp" namespace "headrace" nogil:
+    cdef cppclass TracedOutput:
+        int32_t slot
+        hr_tensor shape
+
+    cdef cppclass TraceRecord:
+        void* node
+        int32_t device
+        int32_t thread
+        int64_t start_ns
+        int64_t end_ns
+        vector[TracedOutput] outputs
+
+    int64_t monotonic_ns()
+    int64_t wall_clock_offset_ns()
+    int32_t thread_number()
+
+
+# Notes all entries of a tape that ran in this frame; clock_ns: Tape.run_traced's.
+cdef void trace_tape(vector[TraceRecord]& records, Tape tape, Frame* frame, int64_t* clock_ns,
+                     int32_t device, int32_t thread) noexcept nogil
+cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n) noexcept nogil
+# The records as a RunMetadata message.
+cdef bytes metadata_of(vector[TraceRecord]& records, Program program)

@@ -1,0 +1,93 @@
+# cython: language_level=3
+# distutils: language = c++
+"""What a traced step notes of each node that it ran (white paper §9.2), and the RunMetadata of it.
+
+The same plan runs as without a trace, with a look at the clock around each kernel.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from headrace.formats.proto import run_pb2
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport hr_tensor
+from headrace.runtime.node_text cimport text_of
+from headrace.runtime.program cimport Program
+from headrace.runtime.tape cimport EntryPlan, Frame, Tape, release_entry
+
+
+cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n) noexcept nogil:
+    cdef TracedOutput made
+    cdef int32_t i
+    for i in range(n):
+        made.slot = i
+        made.shape = outputs[i]
+        record.outputs.push_back(made)
+
+
+cdef void trace_tape(vector[TraceRecord]& records, Tape tape, Frame* frame, int64_t* clock_ns,
+                     int32_t device, int32_t thread) noexcept nogil:
+    cdef TraceRecord record
+    cdef TracedOutput output
+    cdef EntryPlan* plan
+    cdef size_t i
+    cdef int32_t j
+    for i in range(tape.entries.size()):
+        plan = &tape.entries[i]
+        if plan.node == NULL or clock_ns[2 * i + 1] == 0 or \
+                <void*>plan.compute == <void*>release_entry:
+            continue
+        record.node = plan.node
+        record.device = device
+        record.thread = thread
+        record.start_ns = clock_ns[2 * i]
+        record.end_ns = clock_ns[2 * i + 1]
+        record.outputs.clear()
+        for j in range(plan.n_outputs):
+            output.slot = j
+            output.shape = frame.tensors[tape.arguments[plan.first_output + j]]
+            record.outputs.push_back(output)
+        records.push_back(record)
+
+
+cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
+    cdef int64_t offset_ns = wall_clock_offset_ns()
+    cdef int64_t start_ns, took_ns
+    cdef size_t i, j
+    cdef GraphNode* node
+    cdef TracedOutput* output
+    metadata = run_pb2.RunMetadata()
+    devices = {}
+    for i in range(records.size()):
+        node = <GraphNode*>records[i].node
+        stats = devices.get(records[i].device)
+        if stats is None:
+            stats = devices[records[i].device] = metadata.step_stats.dev_stats.add(
+                device=program.devices[records[i].device])
+        start_ns = records[i].start_ns + offset_ns
+        took_ns = records[i].end_ns - records[i].start_ns
+        name = text_of(node.name)
+        made = stats.node_stats.add(
+            node_name=name,
+            timeline_label=f"{name} = {text_of(node.op)}",
+            thread_id=records[i].thread,
+            scheduled_micros=start_ns // 1000,
+            scheduled_nanos=start_ns,
+            all_start_micros=start_ns // 1000,
+            op_start_rel_micros=0,
+            op_end_rel_micros=took_ns // 1000,
+            all_end_rel_micros=took_ns // 1000,
+            all_start_nanos=start_ns,
+            op_start_rel_nanos=0,
+            op_end_rel_nanos=took_ns,
+            all_end_rel_nanos=took_ns,
+        )
+        for j in range(records[i].outputs.size()):
+            output = &records[i].outputs[j]
+            told = made.output.add(slot=output.slot).tensor_description
+            told.dtype = output.shape.dtype
+            for k in range(output.shape.rank):
+                told.shape.dim.add(size=output.shape.dims[k])
+            told.allocation_description.requested_bytes = output.shape.bytes
+            told.allocation_description.allocator_name = "cpu"
+    return metadata.SerializeToString()
