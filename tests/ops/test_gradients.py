@@ -28,6 +28,8 @@ _STEPS = {
 BY_DESIGN = {
     "StopGradient": "nothing flows back",
     "PreventGradient": "it refuses",
+    "ImageProjectiveTransformV2": "TensorFlow's rule goes through the inverse, which is near it",
+    "ImageProjectiveTransformV3": "TensorFlow's rule goes through the inverse, which is near it",
     "NextAfter": "the step is far below that of a difference",
 }
 # op -> inputs of which TensorFlow knows no derivative either.
@@ -35,6 +37,7 @@ UNKNOWN_SLOPES = {
     "Betainc": {0, 1},
     "Zeta": {0},
     "Polygamma": {0},
+    "ScaleAndTranslate": {2, 3},
     **{f"FusedBatchNorm{v}": {3, 4} for v in ("", "V2", "V3", "Grad", "GradV2", "GradV3")},
 }
 # Rules that TensorFlow has for real numbers alone, and ours after it.

@@ -28,6 +28,11 @@ OTHER_KIND = {"init_scope", "variable_creator_scope"}
 # name, or "*" -> arguments that TensorFlow got after 1.15.
 NEWER: dict[str, set[str]] = {
     "*": {"layout", "bad_indices_policy", "allow_fast_lookup"},
+    "image.non_max_suppression_padded": {
+        "sorted_input",
+        "canonicalized_coordinates",
+        "tile_size",
+    },
     "linspace": {"axis"},
     "lin_space": {"axis"},
     "make_tensor_proto": {"allow_broadcast"},

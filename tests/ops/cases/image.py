@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 
-from cases.case import Case, T, floats, integers, literal, real
+from cases.case import Case, T, distinct, floats, integers, literal, real
 
 _FLOATS = ("float32", "float64")
 CASES = []
@@ -265,6 +265,37 @@ _WAV = (
     + struct.pack("<I", 8)
     + np.array([1, -2, 32767, -32768], "<i2").tobytes()
 )
+# Smooth enough for differences: nothing on an edge between pixels, channels apart.
+_COLOURS = [[0.9, 0.5, 0.2], [0.3, 0.8, 0.6], [0.1, 0.4, 0.7], [0.2, 0.9, 0.5], [0.6, 0.3, 0.9]]
+CASES += [
+    *[
+        Case(_op, (distinct(1, 4, 3, 2), literal([6, 5])), _mode, dtypes=("float32",))
+        for _op in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor")
+        for _mode in ({}, {"half_pixel_centers": True})
+    ],
+    Case(
+        "ScaleAndTranslate",
+        (
+            real(1, 6, 7, 2),
+            literal([5, 9]),
+            literal([0.7, 1.4], "float32"),
+            literal([0.5, -1.0], "float32"),
+        ),
+        {"antialias": False},
+        dtypes=("float32",),
+    ),
+    Case(
+        "CropAndResize",
+        (
+            real(2, 6, 5, 3),
+            literal([[0.12, 0.23, 0.83, 0.71], [0.31, 0.17, 0.93, 0.9]], "float32"),
+            literal([0, 1]),
+            literal([3, 2]),
+        ),
+        dtypes=("float32",),
+    ),
+    Case("RGBToHSV", (literal(_COLOURS, T),), dtypes=("float64",)),
+]
 CASES += [
     Case("DecodePng", (literal(_png(), "string"),)),
     Case("DecodePng", (literal(_png(), "string"),), {"channels": 4}),

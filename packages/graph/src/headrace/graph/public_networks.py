@@ -118,7 +118,60 @@ _EMBEDDINGS = {
     **rows("ops.sampled_losses", "nce_loss sampled_softmax_loss", "nn"),
 }
 
+_IMAGE = {
+    **rows(
+        "ops.image",
+        "ResizeMethod resize_images resize_bilinear resize_bicubic resize_nearest_neighbor "
+        "resize_area crop_and_resize extract_glimpse",
+        "image",
+    ),
+    "image.resize": "ops.image:resize_images",
+    **rows("ops.image_hsv", "rgb_to_hsv hsv_to_rgb", "image"),
+    **rows(
+        "ops.image_geometry",
+        "flip_left_right flip_up_down transpose transpose_image rot90 random_flip_left_right "
+        "random_flip_up_down central_crop pad_to_bounding_box crop_to_bounding_box "
+        "resize_image_with_crop_or_pad resize_with_crop_or_pad resize_image_with_pad",
+        "image",
+    ),
+    "image.random_crop": "ops.random",
+    **rows(
+        "ops.image_colour",
+        "convert_image_dtype adjust_brightness adjust_contrast adjust_gamma adjust_hue "
+        "adjust_saturation adjust_jpeg_quality random_brightness random_contrast random_hue "
+        "random_saturation random_jpeg_quality rgb_to_grayscale grayscale_to_rgb rgb_to_yuv "
+        "yuv_to_rgb rgb_to_yiq yiq_to_rgb per_image_standardization",
+        "image",
+    ),
+    **rows(
+        "ops.image_files",
+        "decode_jpeg decode_and_crop_jpeg decode_png decode_bmp decode_gif decode_image "
+        "extract_jpeg_shape is_jpeg encode_jpeg encode_png",
+        "image",
+    ),
+    **rows("ops.image_files", "decode_wav encode_wav", "audio"),
+    **rows(
+        "ops.image_files",
+        "decode_jpeg decode_and_crop_jpeg decode_png decode_bmp decode_gif decode_image "
+        "extract_jpeg_shape is_jpeg encode_jpeg",
+        "io",
+    ),
+    **rows(
+        "ops.image_boxes",
+        "draw_bounding_boxes non_max_suppression non_max_suppression_with_scores "
+        "non_max_suppression_padded non_max_suppression_overlaps combined_non_max_suppression "
+        "sample_distorted_bounding_box",
+        "image",
+    ),
+    **rows(
+        "ops.image_quality",
+        "psnr ssim ssim_multiscale total_variation image_gradients sobel_edges",
+        "image",
+    ),
+}
+
 NETWORKS = {
+    **_IMAGE,
     **_EMBEDDINGS,
     **_NETWORKS_BY_RANK,
     **_LAYERS,

@@ -1,0 +1,74 @@
+"""Images: shapes that are known before a run, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace.graph as hr
+
+
+def _batch():
+    return hr.placeholder("float32", [None, 6, 5, 3])
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda x: hr.image.resize_images(x, [9, 4]), [None, 9, 4, 3]),
+        (lambda x: hr.image.resize_images(x[0], [9, 4]), [9, 4, 3]),
+        (lambda x: hr.image.rot90(x), [None, 5, 6, 3]),
+        (lambda x: hr.image.central_crop(x, 0.5), [None, 4, 3, 3]),
+        (lambda x: hr.image.pad_to_bounding_box(x, 1, 1, 9, 9), [None, 9, 9, 3]),
+        (lambda x: hr.image.resize_image_with_crop_or_pad(x, 3, 9), [None, 3, 9, 3]),
+        (lambda x: hr.image.rgb_to_grayscale(x), [None, 6, 5, 1]),
+        (lambda x: hr.image.grayscale_to_rgb(x[..., :1]), [None, 6, 5, 3]),
+        (lambda x: hr.image.sobel_edges(x), [None, 6, 5, 3, 2]),
+        (lambda x: hr.image.ssim(x, x, 1.0, filter_size=3), [None]),
+        (lambda x: hr.image.random_flip_left_right(x[0]), [6, 5, 3]),
+        (lambda x: hr.image.random_contrast(x, 0.5, 2.0), [None, 6, 5, 3]),
+        (lambda x: hr.image.random_jpeg_quality(x[0], 50, 90), [None, None, 3]),
+        (lambda x: hr.image.decode_png("", channels=3), [None, None, 3]),
+    ],
+)
+def test_the_shape_of_an_image_is_known(make, shape):
+    assert make(_batch()).shape.as_list() == shape
+
+
+def test_an_image_of_the_size_asked_for_is_left_alone():
+    x = _batch()
+    assert hr.image.resize_images(x, [6, 5]) is x
+
+
+def test_the_type_of_an_image_stays():
+    x = hr.placeholder("uint8", [6, 5, 3])
+    for made in (hr.image.adjust_contrast(x, 2.0), hr.image.random_brightness(x, 0.1)):
+        assert made.dtype == hr.uint8
+    assert hr.image.resize_images(x, [3, 3]).dtype == hr.float32
+    nearest = hr.image.ResizeMethod.NEAREST_NEIGHBOR
+    assert hr.image.resize_images(x, [3, 3], nearest).dtype == hr.uint8
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda x: hr.image.flip_left_right(x[0, 0]), "3 or 4 dimensions"),
+        (lambda x: hr.image.resize_images(x, [3, 3, 3]), "2 elements"),
+        (lambda x: hr.image.resize_images(x, [3, 3], 7), "not implemented: 7"),
+        (lambda x: hr.image.central_crop(x, 1.5), r"within \(0, 1\]"),
+        (lambda x: hr.image.pad_to_bounding_box(x, 1, 0, 6, 5), "height must be <="),
+        (lambda x: hr.image.crop_to_bounding_box(x, 3, 0, 4, 5), "height must be >="),
+        (lambda x: hr.image.adjust_gamma(x, -1), "non-negative"),
+        (lambda x: hr.image.random_hue(x, 0.7), "max_delta must be <= 0.5"),
+        (lambda x: hr.image.random_contrast(x, 2.0, 1.0), "upper must be > lower"),
+        (lambda x: hr.image.psnr(x, x[:, :3], 1.0), "shapes are different"),
+        (lambda x: hr.image.image_gradients(x[0]), "4D tensor"),
+    ],
+)
+def test_a_wrong_image_is_refused(make, says):
+    with pytest.raises(ValueError, match=says):
+        make(_batch())
+
+
+def test_an_image_is_converted_only_between_numbers():
+    with pytest.raises(AttributeError, match="floating point or integer"):
+        hr.image.convert_image_dtype(_batch(), "string")
