@@ -61,6 +61,10 @@ class PartialStep(Protocol):
     def run(self, feeds: Mapping[str, np.ndarray], fetches: Sequence[str]) -> list[np.ndarray]:
         """Hands in some feeds and waits for some fetches.
 
+        Args:
+          feeds: values by tensor name; read during the call only, as a Step's.
+          fetches: names of tensors, or of operations, that the setup named.
+        Returns: one array per fetch, in order; None for an operation.
         Raises: errors.InvalidArgumentError for a tensor that the setup did not name, or a
           feed given twice; errors.OpError as a Step.
         """

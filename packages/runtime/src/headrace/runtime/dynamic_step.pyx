@@ -5,6 +5,8 @@ import threading
 import time
 import weakref
 
+import numpy as np
+
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
@@ -13,7 +15,7 @@ from headrace.runtime.executor cimport Execution
 from headrace.runtime.executor_plan cimport ExecutorPlan, plan_executor
 from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.passes.segments cimport Segments
-from headrace.runtime.program cimport Program
+from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.step cimport SessionOwner
 
@@ -115,24 +117,26 @@ cdef class DynamicPartialStep:
     cdef Execution execution
     cdef dict feeds
     cdef dict fetches
+    cdef dict targets            # operation -> number of its node
     cdef set fed
     cdef ExecutorPlan plan
     cdef object __weakref__
 
-    def __init__(self, SessionOwner owner, Program program, Segments segments):
+    def __init__(self, SessionOwner owner, Program program, Segments segments, list targets):
         owner.check()
         self.program = program
         self.plan = executor_plan(owner, program, segments, True)
         self.execution = Execution(owner, self.plan, False)
         self.feeds = {name: i for i, name in enumerate(program.feed_names)}
         self.fetches = {name: i for i, name in enumerate(program.fetch_names)}
+        self.targets = {name: program.targets[i] for i, name in enumerate(targets)}
         self.fed = set()
 
     def __del__(self):
         self.cancel("the partial run was given up")
 
     def run(self, feeds, fetches):
-        cdef vector[int32_t] wanted
+        cdef vector[int32_t] wanted, everything
         cdef int number
         for name in feeds:
             if name not in self.feeds:
@@ -143,23 +147,54 @@ cdef class DynamicPartialStep:
                 raise errors.InvalidArgumentError(
                     None, None, f"'{name}' was fed before in this partial run")
         for name in fetches:
-            if name not in self.fetches:
+            if name in self.fetches:
+                wanted.push_back(self.fetches[name])
+            elif name not in self.targets:
+                known = ", ".join([*self.fetches, *self.targets])
                 raise errors.InvalidArgumentError(
                     None, None, f"'{name}' was not named as a fetch when the partial run was set "
-                    f"up (named: {', '.join(self.fetches) or 'none'})")
-            wanted.push_back(self.fetches[name])
+                    f"up (named: {known or 'none'})")
         for name, value in feeds.items():
             self.fed.add(name)
-            self.execution.feed(self.feeds[name], value)
-        self.execution.advance(wanted, 0.0)
+            # Kept until the step is over, while the caller may go on writing to his.
+            self.execution.feed(self.feeds[name], np.array(value))
+        if wanted.size() == len(fetches):
+            self.execution.advance(wanted, 0.0)
+        else:  # an operation has run once all has that the feeds allow
+            self.execution.advance(everything, 0.0)
         for name in fetches:
-            number = self.fetches[name]
-            if not self.execution.has_fetch(number):
+            if name in self.targets:
+                missing = self.feeds_missing_for(self.targets[name])
+            elif not self.execution.has_fetch(self.fetches[name]):
                 missing = sorted(set(self.feeds) - self.fed)
+            else:
+                continue
+            if missing or name in self.fetches:
                 raise errors.InvalidArgumentError(
                     None, None, f"fetch '{name}' needs a feed that this partial run does not have "
                     f"yet (not fed: {', '.join(missing) or 'none'})")
-        return [self.execution.fetch(self.fetches[name]) for name in fetches]
+        return [self.execution.fetch(self.fetches[name]) if name in self.fetches else None
+                for name in fetches]
+
+    cdef list feeds_missing_for(self, int32_t target):
+        """The names of the feeds that a node hangs on and that have not come."""
+        cdef list stack = [target]
+        cdef set seen = {target}
+        cdef ProgramNode* node
+        cdef int32_t i, at
+        while stack:
+            node = &self.program.nodes[stack.pop()]
+            before = [self.program.values[self.program.inputs[node.first_input + i]].node
+                      for i in range(node.n_inputs)]
+            before += [self.program.controls[node.first_control + i]
+                       for i in range(node.n_controls)]
+            for at in before:
+                if at not in seen:
+                    seen.add(at)
+                    stack.append(at)
+        return [name for name, number in self.feeds.items()
+                if name not in self.fed and self.program.feeds[number] >= 0
+                and self.program.values[self.program.feeds[number]].node in seen]
 
     def cancel(self, str reason):
         cdef vector[int32_t] none

@@ -100,7 +100,7 @@ cdef class LocalSession:
         cdef Program program = build_program(self.graph, list(feeds), list(fetches),
                                              list(targets), self.program_config(True))
         from headrace.runtime.dynamic_step import DynamicPartialStep
-        step = DynamicPartialStep(self.owner, program, cut_segments(program, True))
+        step = DynamicPartialStep(self.owner, program, cut_segments(program, True), list(targets))
         self.running.add(step)
         return step
 

@@ -1,0 +1,97 @@
+"""Who shares a variable, a queue: names, containers, sessions, targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.errors import FailedPreconditionError, InvalidArgumentError
+
+
+def _handle(shared_name: str, container: str = "", dtype: hr.DType = hr.float32) -> hr.Tensor:
+    return hr.raw_ops.VarHandleOp(
+        dtype=dtype, shape=[2], shared_name=shared_name, container=container
+    )
+
+
+def test_two_handles_of_one_shared_name_are_one_variable() -> None:
+    one, other, third = _handle("s"), _handle("s"), _handle("t")
+    assign = hr.raw_ops.AssignVariableOp(resource=one, value=[1.0, 2.0])
+    add = hr.raw_ops.AssignAddVariableOp(resource=other, value=[10.0, 10.0])
+    reads = [hr.raw_ops.ReadVariableOp(resource=h, dtype=hr.float32) for h in (one, other, third)]
+    with hr.Session() as session:
+        session.run(assign)
+        session.run(add)
+        assert [r.tolist() for r in session.run(reads[:2])] == [[11.0, 12.0]] * 2
+        with pytest.raises(FailedPreconditionError, match="uninitialized"):
+            session.run(reads[2])
+
+
+def test_two_references_of_one_shared_name_are_one_variable() -> None:
+    one, other = (
+        hr.raw_ops.VariableV2(shape=[2], dtype=hr.float32, shared_name="s") for _ in range(2)
+    )
+    with hr.Session() as session:
+        session.run(hr.raw_ops.Assign(ref=one, value=[1.0, 2.0]))
+        assert session.run(hr.raw_ops.AssignAdd(ref=other, value=[1.0, 1.0])).tolist() == [2, 3]
+        assert session.run(one).tolist() == [2.0, 3.0]
+
+
+def test_containers_keep_equal_names_apart_and_are_cleared_alone() -> None:
+    handles = [_handle("s", container) for container in ("", "a", "b")]
+    assigns = [
+        hr.raw_ops.AssignVariableOp(resource=h, value=[float(i), 0.0])
+        for i, h in enumerate(handles)
+    ]
+    reads = [hr.raw_ops.ReadVariableOp(resource=h, dtype=hr.float32) for h in handles]
+    with hr.Session("local://containers") as session:
+        session.run(assigns)
+        assert [r[0] for r in session.run(reads)] == [0.0, 1.0, 2.0]
+    hr.Session.reset("local://containers", ["a"])
+    with hr.Session("local://containers") as session:
+        assert [r[0] for r in session.run([reads[0], reads[2]])] == [0.0, 2.0]
+        with pytest.raises(FailedPreconditionError):
+            session.run(reads[1])
+
+
+def test_the_container_scope_names_it() -> None:
+    with hr.container("mine"):
+        v = hr.Variable([1.0])
+        queue = hr.FIFOQueue(3, [hr.int32])
+    assert v.op.get_attr("container") == b"mine"
+    assert queue.queue_ref.op.get_attr("container") == b"mine"
+
+
+def test_one_name_with_another_dtype_or_kind_is_refused() -> None:
+    hr.raw_ops.AssignVariableOp(resource=_handle("s"), value=[1.0, 2.0], name="put")
+    wrong = hr.raw_ops.AssignVariableOp(
+        resource=_handle("s", dtype=hr.int32), value=np.array([1, 2], np.int32)
+    )
+    queue = hr.FIFOQueue(3, [hr.int32], shared_name="s")
+    with hr.Session() as session:
+        session.run("put")
+        with pytest.raises(InvalidArgumentError, match="with another dtype"):
+            session.run(wrong)
+        with pytest.raises(InvalidArgumentError, match="is a Variable, not a Queue"):
+            session.run(queue.size())
+
+
+def test_sessions_own_their_state_or_share_it_by_target() -> None:
+    v = hr.Variable(1.0)
+    add = v.assign_add(1.0)
+    queue = hr.FIFOQueue(3, [hr.int32], shapes=[[]], shared_name="q")
+    put = queue.enqueue(5)
+    with hr.Session() as one, hr.Session() as other:
+        one.run([v.initializer, put])
+        one.run(add)
+        assert one.run([v, queue.size()]) == [2.0, 1]
+        assert other.run(queue.size()) == 0
+        with pytest.raises(FailedPreconditionError, match="uninitialized"):
+            other.run(v)
+    with hr.Session("local://shared") as one, hr.Session("local://shared") as other:
+        one.run([v.initializer, put])
+        assert other.run(add) == 2.0
+        assert other.run([v, queue.size()]) == one.run([v, queue.size()]) == [2.0, 1]
+    with hr.Session("local://shared") as later:
+        assert later.run([v, queue.dequeue()]) == [2.0, 5]
