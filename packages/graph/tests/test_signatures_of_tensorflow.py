@@ -74,6 +74,8 @@ def _plain(value: Any) -> Any:
     """A default in a form that both systems share."""
     if hasattr(value, "as_datatype_enum"):
         return value.name
+    if type(value) is object:
+        return "not given"
     if isinstance(value, (list, tuple)):
         return tuple(map(_plain, value))
     if hasattr(value, "name") and hasattr(value, "value"):

@@ -133,3 +133,107 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
                 made,
             )
         return made
+
+
+piecewise_constant_decay = piecewise_constant
+
+
+def cosine_decay_restarts(
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: Any,
+    t_mul: Any = 2.0,
+    m_mul: Any = 1.0,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """cosine_decay again and again, each time over t_mul as many steps from m_mul as high.
+
+    Source: Loshchilov and Hutter 2016.
+    """
+    with name_scope(name or "SGDRDecay"):
+        rate, step, first, times, lower, alpha = _operands(
+            learning_rate, global_step, first_decay_steps, t_mul, m_mul, alpha
+        )
+        one = op("OnesLike", rate)
+        passed = step / first
+        # which period it is, and how much of it is over; periods may be of one length
+        log = op("Log", one - passed * (one - times)) / op("Log", times)
+        longer = op("Floor", log)
+        before = (one - op("Pow", times, longer)) / (one - times)
+        in_longer = (passed - before) / op("Pow", times, longer)
+        equal = op("Equal", times, one)
+        period = op("SelectV2", equal, op("Floor", passed), longer)
+        fraction = op("SelectV2", equal, passed - op("Floor", passed), in_longer)
+        half, pi = _half_and_pi(rate)
+        cosine = half * op("Pow", lower, period) * (one + op("Cos", pi * fraction))
+        return rate * ((one - alpha) * cosine + alpha)
+
+
+def _half_and_pi(rate: Tensor) -> tuple[Tensor, Tensor]:
+    dtype = rate.dtype.base_dtype
+    return constant(0.5, dtype=dtype), constant(math.pi, dtype=dtype)
+
+
+def linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """(alpha + linear) * cosine + beta, of the learning rate. Source: Bello et al. 2017."""
+    with name_scope(name or "LinearCosineDecay"):
+        rate, step, steps, periods, alpha, beta = _operands(
+            learning_rate, global_step, decay_steps, num_periods, alpha, beta
+        )
+        linear, cosine = _linear_and_cosine(rate, step, steps, periods)
+        return rate * ((alpha + linear) * cosine + beta)
+
+
+def _linear_and_cosine(
+    rate: Tensor, step: Tensor, steps: Tensor, periods: Tensor
+) -> tuple[Tensor, Tensor]:
+    """What is left of the steps, and where the cosine stands."""
+    step = op("Minimum", step, steps)
+    half, pi = _half_and_pi(rate)
+    one, two = op("OnesLike", rate), constant(2.0, dtype=rate.dtype.base_dtype)
+    cosine = half * (one + op("Cos", pi * two * periods * step / steps))
+    return (steps - step) / steps, cosine
+
+
+def noisy_linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: Any = 1.0,
+    variance_decay: Any = 0.55,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """linear_cosine_decay with normal noise of variance initial / (1 + step)^decay on its line.
+
+    Source: Bello et al. 2017.
+    """
+    from headrace.graph.ops.random import random_normal
+
+    with name_scope(name or "NoisyLinearCosineDecay"):
+        rate, step, steps, variance, decay, periods, alpha, beta = _operands(
+            learning_rate,
+            global_step,
+            decay_steps,
+            initial_variance,
+            variance_decay,
+            num_periods,
+            alpha,
+            beta,
+        )
+        step = op("Minimum", step, steps)
+        linear, cosine = _linear_and_cosine(rate, step, steps, periods)
+        spread = variance / op("Pow", op("OnesLike", step) + step, decay)
+        noise = random_normal(op("Shape", linear), dtype=rate.dtype.base_dtype)
+        return rate * ((alpha + linear + noise * op("Sqrt", spread)) * cosine + beta)

@@ -17,6 +17,99 @@ _MESSAGES = {
     **rows("=headrace.formats.proto.summary_pb2", "Summary SummaryMetadata HistogramProto"),
     **rows("=headrace.formats.proto.event_pb2", "Event SessionLog LogMessage"),
     "summary.TaggedRunMetadata": "=headrace.formats.proto.event_pb2",
+    "summary.SummaryDescription": "=headrace.formats.proto.summary_pb2",
 }
 
-TRAINING: dict[str, str] = {**_MESSAGES}
+_STEPS = {
+    **rows(
+        "training.global_step",
+        "get_global_step create_global_step get_or_create_global_step assert_global_step "
+        "global_step",
+        "train",
+    ),
+    "train.ExponentialMovingAverage": "training.moving_averages",
+    **rows(
+        "optimizers.proximal",
+        "ProximalGradientDescentOptimizer ProximalAdagradOptimizer AdagradDAOptimizer",
+        "train",
+    ),
+    **rows(
+        "learning_rate",
+        "cosine_decay_restarts linear_cosine_decay noisy_linear_cosine_decay "
+        "piecewise_constant_decay",
+        "train",
+    ),
+}
+
+_SESSIONS = {
+    **rows("training.coordinator", "Coordinator LooperThread", "train"),
+    "train.Scaffold": "training.scaffold",
+    "train.SessionManager": "training.session_manager",
+    **rows(
+        "training.monitored_session",
+        "SessionCreator ChiefSessionCreator WorkerSessionCreator MonitoredSession "
+        "SingularMonitoredSession MonitoredTrainingSession",
+        "train",
+    ),
+    **rows(
+        "training.session_run_hook",
+        "SessionRunHook SessionRunArgs SessionRunContext SessionRunValues",
+        "train",
+    ),
+    **rows(
+        "training.checkpoint_hooks",
+        "SecondOrStepTimer CheckpointSaverListener CheckpointSaverHook",
+        "train",
+    ),
+    **rows(
+        "training.monitor_hooks",
+        "LoggingTensorHook StopAtStepHook StepCounterHook NanLossDuringTrainingError NanTensorHook "
+        "SummarySaverHook GlobalStepWaiterHook FinalOpsHook FeedFnHook",
+        "train",
+    ),
+    "train.ProfilerHook": "training.profiler_hook",
+    **rows(
+        "training.checkpoint_initialization",
+        "init_from_checkpoint warm_start checkpoints_iterator",
+        "train",
+    ),
+}
+
+_FILES = {
+    **rows(
+        "file_system",
+        "GFile FastGFile Open Copy DeleteRecursively Exists Glob IsDirectory ListDirectory "
+        "MakeDirs MkDir Remove Rename Stat Walk",
+        "gfile",
+    ),
+    **rows("ops.files", "read_file write_file matching_files"),
+    **rows("ops.files", "read_file write_file matching_files match_filenames_once", "io"),
+    "train.match_filenames_once": "ops.files",
+    "train.write_graph": "training.graph_writing",
+    "io.write_graph": "training.graph_writing",
+    "train.summary_iterator": "record_io",
+}
+for _space in ("io", "python_io"):
+    _FILES.update(
+        rows(
+            "record_io",
+            "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
+            _space,
+        )
+    )
+
+_PROGRAMS = {
+    "app.run": "command_line",
+    "app.flags": "command_line:",
+    "flags": "command_line:",
+    **rows(
+        "testing",
+        "TestCase main get_temp_dir is_gpu_available gpu_device_name is_built_with_cuda "
+        "is_built_with_gpu_support is_built_with_rocm is_built_with_xla assert_equal_graph_def",
+        "test",
+    ),
+    **rows("gradient_checker", "compute_gradient compute_gradient_error", "test"),
+    "test.mock": "=unittest.mock:",
+}
+
+TRAINING: dict[str, str] = {**_MESSAGES, **_STEPS, **_SESSIONS, **_FILES, **_PROGRAMS}

@@ -1,0 +1,355 @@
+"""A program's start and its command-line flags: hr.app and hr.flags."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+
+class Error(Exception):
+    """A flag was given wrongly."""
+
+
+class DuplicateFlagError(Error):
+    """Two flags of one name."""
+
+
+class IllegalFlagValueError(Error):
+    """A value that a flag does not take."""
+
+
+class UnparsedFlagAccessError(Error):
+    """A flag was asked for before the command line was read."""
+
+
+class UnrecognizedFlagError(Error):
+    """The command line has a flag that nobody has defined."""
+
+
+class _Flag:
+    """One flag: how its text becomes a value, and the value."""
+
+    __slots__ = ("default", "help", "is_bool", "multi", "name", "parse", "present", "value")
+
+    def __init__(
+        self, name: str, default: Any, help: str | None, parse: Callable[[str], Any],  # noqa: A002
+        is_bool: bool = False, multi: bool = False,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.help = help or ""
+        self.parse = parse
+        self.is_bool = is_bool
+        self.multi = multi
+        self.default = self.value = self._converted(default)
+        self.present = 0
+
+    def _converted(self, value: Any) -> Any:
+        if value is None:
+            return None
+        if self.multi:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            return [self.take(v) for v in values]
+        return self.take(value)
+
+    def take(self, value: Any) -> Any:
+        """A value of the command line, or of the program, as the flag's type."""
+        try:
+            return self.parse(value)
+        except (TypeError, ValueError) as error:
+            raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from None
+
+
+class FlagValues:
+    """The flags of a program, as attributes; `FLAGS(argv)` reads a command line."""
+
+    def __init__(self) -> None:
+        self.__dict__["_flags"] = {}
+        self.__dict__["_parsed"] = False
+        self.__dict__["_validators"] = []
+
+    def _define(self, flag: _Flag) -> None:
+        if flag.name in self._flags:
+            raise DuplicateFlagError(f"The flag '{flag.name}' is defined twice.")
+        self._flags[flag.name] = flag
+
+    def __getattr__(self, name: str) -> Any:
+        flag = self._flags.get(name)
+        if flag is None:
+            raise AttributeError(name)
+        if not self._parsed:
+            raise UnparsedFlagAccessError(
+                f"Trying to access flag --{name} before flags were parsed: call hr.app.run, or "
+                "FLAGS(sys.argv)"
+            )
+        return flag.value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._flags:
+            raise AttributeError(f"there is no flag '{name}'; define it first")
+        self._flags[name].value = value
+        self._check([name])
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self._flags:
+            raise AttributeError(name)
+        del self._flags[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._flags
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._flags))
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._flags[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._flags)
+
+    def __call__(self, argv: Any, known_only: bool = False) -> list[str]:
+        """Reads a command line, argv[0] being the program.
+
+        Args:
+          known_only: leave flags that nobody has defined among the rest.
+        Returns: argv[0] and what is no flag.
+        Raises: UnrecognizedFlagError; IllegalFlagValueError.
+        """
+        rest = list(argv[:1])
+        words = list(argv[1:])
+        seen: set[str] = set()
+        while words:
+            word = words.pop(0)
+            if word == "--":
+                rest += words
+                break
+            if not word.startswith("-") or word == "-":
+                rest.append(word)
+                continue
+            name, given, value = word.lstrip("-").partition("=")
+            flag, negated = self._flags.get(name), False
+            if flag is None and name.startswith("no") and not given:
+                flag = self._flags.get(name[2:])
+                negated = flag is not None and flag.is_bool
+                flag = flag if negated else None
+            if flag is None:
+                if name in ("help", "h", "helpfull", "helpshort"):
+                    self._show_help(rest[0] if rest else "")
+                if not known_only:
+                    raise UnrecognizedFlagError(f"Unknown command line flag '{name}'")
+                rest.append(word)
+                continue
+            if flag.is_bool:
+                value = "false" if negated else value if given else "true"
+            elif not given:
+                if not words:
+                    raise Error(f"Missing value for flag {word}")
+                value = words.pop(0)
+            self._give(flag, value, seen)
+        self.__dict__["_parsed"] = True
+        self._check(list(self._flags))
+        return rest
+
+    def _give(self, flag: _Flag, value: str, seen: set[str]) -> None:
+        if flag.multi:
+            before = flag.value if flag.name in seen and flag.value else []
+            flag.value = [*before, flag.take(value)]
+        else:
+            flag.value = flag.take(value)
+        flag.present += 1
+        seen.add(flag.name)
+
+    def _show_help(self, program: str) -> NoReturn:
+        print(f"USAGE: {program} [flags]\n{self.get_help()}")
+        raise SystemExit(1)
+
+    def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:
+        """A line for each flag."""
+        lines = []
+        for name in self:
+            flag = self._flags[name]
+            shown = f"--[no]{name}" if flag.is_bool else f"--{name}"
+            lines.append(f"{prefix}  {shown}: {flag.help} (default: {flag.default!r})")
+        return "\n".join(lines)
+
+    def _check(self, names: list[str]) -> None:
+        for name, check, message in self._validators:
+            if name in names and name in self._flags and not check(self._flags[name].value):
+                raise IllegalFlagValueError(f"flag --{name}={self._flags[name].value}: {message}")
+
+    def is_parsed(self) -> bool:
+        """Whether a command line has been read."""
+        return self._parsed
+
+    def mark_as_parsed(self) -> None:
+        """Lets defaults be read though no command line was."""
+        self.__dict__["_parsed"] = True
+
+    def unparse_flags(self) -> None:
+        """Forgets that a command line was read."""
+        self.__dict__["_parsed"] = False
+
+    def flag_values_dict(self) -> dict[str, Any]:
+        """Name -> value."""
+        return {name: flag.value for name, flag in self._flags.items()}
+
+
+FLAGS = FlagValues()
+
+
+def _number(kind: type, lower: Any, upper: Any) -> Callable[[Any], Any]:
+    def parse(value: Any) -> Any:
+        if isinstance(value, bool):
+            raise TypeError(f"expected a number, got {value!r}")
+        number = int(value, 0) if kind is int and isinstance(value, str) else kind(value)
+        if (lower is not None and number < lower) or (upper is not None and number > upper):
+            raise ValueError(f"must be within [{lower}, {upper}]")
+        return number
+
+    return parse
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, str):
+        if value.lower() in ("true", "t", "1"):
+            return True
+        if value.lower() in ("false", "f", "0"):
+            return False
+        raise ValueError("Non-boolean argument to boolean flag")
+    return bool(value)
+
+
+def _one_of(enum_values: Any, case_sensitive: bool = True) -> Callable[[Any], Any]:
+    known = list(enum_values)
+
+    def parse(value: Any) -> Any:
+        for one in known:
+            if value == one or (not case_sensitive and str(value).lower() == str(one).lower()):
+                return one
+        raise ValueError(f"value should be one of <{'|'.join(map(str, known))}>")
+
+    return parse
+
+
+def _comma_list(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",")] if value else []
+    return list(value)
+
+
+def DEFINE_string(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+) -> None:
+    """A flag whose value is text."""
+    flag_values._define(_Flag(name, default, help, str))
+
+
+def DEFINE_integer(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
+    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+) -> None:  # fmt: skip
+    """A flag whose value is an integer within bounds."""
+    flag_values._define(_Flag(name, default, help, _number(int, lower_bound, upper_bound)))
+
+
+def DEFINE_float(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
+    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+) -> None:  # fmt: skip
+    """A flag whose value is a number within bounds."""
+    flag_values._define(_Flag(name, default, help, _number(float, lower_bound, upper_bound)))
+
+
+def DEFINE_boolean(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+) -> None:
+    """A flag that is on (--name) or off (--noname)."""
+    flag_values._define(_Flag(name, default, help, _truth, is_bool=True))
+
+
+DEFINE_bool = DEFINE_boolean
+
+
+def DEFINE_enum(  # noqa: N802 - TF's name
+    name: str, default: Any, enum_values: Any, help: str | None,  # noqa: A002
+    flag_values: Any = FLAGS, **_: Any,
+) -> None:  # fmt: skip
+    """A flag whose value is one of some texts."""
+    flag_values._define(_Flag(name, default, help, _one_of(enum_values)))
+
+
+def DEFINE_list(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+) -> None:
+    """A flag whose value is a list, written with commas."""
+    flag_values._define(_Flag(name, default, help, _comma_list))
+
+
+def DEFINE_multi_string(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+) -> None:
+    """A flag that may be given several times: a list of texts."""
+    flag_values._define(_Flag(name, default, help, str, multi=True))
+
+
+def DEFINE_multi_integer(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
+    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+) -> None:  # fmt: skip
+    """A flag that may be given several times: a list of integers."""
+    parse = _number(int, lower_bound, upper_bound)
+    flag_values._define(_Flag(name, default, help, parse, multi=True))
+
+
+def DEFINE_multi_float(  # noqa: N802 - TF's name
+    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
+    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+) -> None:  # fmt: skip
+    """A flag that may be given several times: a list of numbers."""
+    parse = _number(float, lower_bound, upper_bound)
+    flag_values._define(_Flag(name, default, help, parse, multi=True))
+
+
+def register_validator(
+    flag_name: str,
+    checker: Callable[[Any], bool],
+    message: str = "Flag validation failed",
+    flag_values: Any = FLAGS,
+) -> None:
+    """A check that a flag's value must pass whenever it is set or read from a command line."""
+    flag_values._validators.append((flag_name, checker, message))
+
+
+def mark_flag_as_required(flag_name: str, flag_values: Any = FLAGS) -> None:
+    """A flag that must be given."""
+    register_validator(
+        flag_name,
+        lambda value: value is not None,
+        f"Flag --{flag_name} must have a value other than None.",
+        flag_values,
+    )
+
+
+def mark_flags_as_required(flag_names: Any, flag_values: Any = FLAGS) -> None:
+    """Flags that must be given."""
+    for name in flag_names:
+        mark_flag_as_required(name, flag_values)
+
+
+def run(main: Callable[..., Any] | None = None, argv: Any = None) -> NoReturn:
+    """Reads the flags, calls main with what is left of the command line, and exits with its result.
+
+    Args:
+      main: `main(argv)`; that of the program's main module where None.
+      argv: sys.argv where None.
+    """
+    main = main or sys.modules["__main__"].main
+    try:
+        rest = FLAGS(sys.argv if argv is None else argv)
+    except Error as error:
+        print(f"FATAL Flags parsing error: {error}\nPass --help to see all flags.", file=sys.stderr)
+        raise SystemExit(1) from None
+    raise SystemExit(main(rest))

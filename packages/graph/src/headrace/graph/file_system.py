@@ -1,0 +1,319 @@
+"""Files and folders, with TF 1.x's names and errors: hr.gfile."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import glob
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from headrace.formats.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnknownError,
+)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_CLASSES: dict[int, type[OpError]] = {
+    errno.ENOENT: NotFoundError,
+    errno.EEXIST: AlreadyExistsError,
+    errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError,
+    errno.EROFS: PermissionDeniedError,
+    errno.EISDIR: FailedPreconditionError,
+    errno.ENOTDIR: FailedPreconditionError,
+    errno.ENOTEMPTY: FailedPreconditionError,
+    errno.ENOSPC: ResourceExhaustedError,
+    errno.EMFILE: ResourceExhaustedError,
+}
+
+
+def as_our_error(error: OSError) -> Exception:
+    """An operating system's error as the class of its canonical code, with file and reason."""
+    kind = _CLASSES.get(error.errno or 0, UnknownError)
+    path = error.filename if isinstance(error.filename, str) else None
+    where = f"{path}; " if path is not None else ""
+    return kind(None, None, f"{where}{error.strerror}", path=path)  # type: ignore[call-arg]
+
+
+def _with_our_errors(function: Function) -> Function:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except OSError as error:
+            raise as_our_error(error) from None
+
+    return call  # type: ignore[return-value]
+
+
+class GFile:
+    """A file; opened when first used, a context manager, an iterator over lines.
+
+    Args:
+      name: its path.
+      mode: r, w, a, r+, w+ or a+, with b for bytes instead of UTF-8 text.
+    Raises: InvalidArgumentError for another mode; from its methods NotFoundError,
+      PermissionDeniedError (also for a file that is not open in that way), ...
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._path = os.fspath(name)
+        self._mode = mode
+        plain = mode.replace("b", "")
+        if plain not in ("r", "w", "a", "r+", "w+", "a+"):
+            raise InvalidArgumentError(
+                None, None, f"mode must be r, w, a, r+, w+ or a+, perhaps with b; got {mode!r}"
+            )
+        self._binary = "b" in mode
+        self._reads = plain[0] == "r" or "+" in plain
+        self._writes = plain != "r"
+        self._file: Any = None
+
+    @property
+    def name(self) -> str:
+        """Its path."""
+        return self._path
+
+    @property
+    def mode(self) -> str:
+        """How it was opened."""
+        return self._mode
+
+    def _opened(self, wanted: bool, way: str) -> Any:
+        if not wanted:
+            raise PermissionDeniedError(None, None, f"{self._path}: the file isn't open for {way}")
+        if self._file is None:
+            plain = self._mode.replace("b", "") + "b"
+            self._file = open(self._path, plain)
+        return self._file
+
+    @_with_our_errors
+    def size(self) -> int:
+        """Its size in bytes."""
+        if self._writes and self._file is not None:
+            self._file.flush()
+        return os.stat(self._path).st_size
+
+    def _shown(self, data: bytes) -> Any:
+        return data if self._binary else data.decode()
+
+    @_with_our_errors
+    def read(self, n: int = -1) -> Any:
+        """The next n characters (bytes in mode b); all that is left where n is -1."""
+        file = self._opened(self._reads, "reading")
+        if n < 0 or self._binary:
+            return self._shown(file.read(n))
+        return "".join(_characters(file, n))
+
+    @_with_our_errors
+    def readline(self) -> Any:
+        """The next line with its end; nothing at the end of the file."""
+        return self._shown(self._opened(self._reads, "reading").readline())
+
+    @_with_our_errors
+    def readlines(self) -> list[Any]:
+        """All lines that are left."""
+        return [self._shown(line) for line in self._opened(self._reads, "reading")]
+
+    @_with_our_errors
+    def write(self, file_content: Any) -> None:
+        """Appends text (bytes in mode b)."""
+        data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
+        self._opened(self._writes, "writing").write(data)
+
+    @_with_our_errors
+    def seek(self, offset: Any = None, whence: int = 0, position: Any = None) -> None:
+        """Goes to a byte: from the start (whence 0), from here (1) or from the end (2)."""
+        where = position if offset is None else offset
+        if where is None:
+            raise TypeError("seek(): offset argument required")
+        if whence not in (0, 1, 2):
+            raise InvalidArgumentError(None, None, f"Invalid whence argument: {whence!r}")
+        self._opened(self._reads, "reading").seek(where, whence)
+
+    @_with_our_errors
+    def tell(self) -> int:
+        """The byte that comes next."""
+        return self._opened(self._reads or self._writes, "reading").tell()
+
+    def seekable(self) -> bool:
+        """True."""
+        return True
+
+    @_with_our_errors
+    def flush(self) -> None:
+        """Lets readers see what was written."""
+        if self._file is not None and self._writes:
+            self._file.flush()
+
+    @_with_our_errors
+    def close(self) -> None:
+        """Closes it; a file that was opened to be written to is there afterwards."""
+        if self._file is None and self._mode.replace("b", "") in ("w", "w+"):
+            self._opened(True, "writing")
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> GFile:
+        return self
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    next = __next__
+
+    def __del__(self) -> None:
+        if getattr(self, "_file", None) is not None:
+            self._file.close()
+
+
+def _characters(file: Any, n: int) -> Iterator[str]:
+    """The next n characters of a file of UTF-8."""
+    for _ in range(n):
+        lead = file.read(1)
+        if not lead:
+            return
+        more = 0 if lead[0] < 0xC0 else 1 if lead[0] < 0xE0 else 2 if lead[0] < 0xF0 else 3
+        yield (lead + file.read(more)).decode()
+
+
+FastGFile = Open = GFile
+
+
+def Exists(filename: Any) -> bool:  # noqa: N802 - TF's name
+    """Whether there is a file or folder."""
+    return os.path.exists(filename)
+
+
+def IsDirectory(dirname: Any) -> bool:  # noqa: N802 - TF's name
+    """Whether there is a folder."""
+    return os.path.isdir(dirname)
+
+
+@_with_our_errors
+def MkDir(dirname: Any) -> None:  # noqa: N802 - TF's name
+    """Makes a folder within one that is there; nothing where it is there itself."""
+    if not os.path.isdir(dirname):
+        os.mkdir(dirname)
+
+
+@_with_our_errors
+def MakeDirs(dirname: Any) -> None:  # noqa: N802 - TF's name
+    """Makes a folder and those that it is in; nothing where it is there."""
+    os.makedirs(dirname, exist_ok=True)
+
+
+@_with_our_errors
+def ListDirectory(dirname: Any) -> list[str]:  # noqa: N802 - TF's name
+    """The names in a folder, without "." and "..". Raises: NotFoundError."""
+    if not os.path.isdir(dirname):
+        raise NotFoundError(
+            None, None, f"Could not find directory {os.fspath(dirname)}", path=os.fspath(dirname)
+        )
+    return sorted(os.listdir(dirname))
+
+
+def Glob(filename: Any) -> list[str]:  # noqa: N802 - TF's name
+    """The paths that a pattern (or each of a list of patterns) matches, sorted."""
+    patterns = filename if isinstance(filename, (list, tuple)) else [filename]
+    return [path for one in patterns for path in sorted(glob.glob(os.fspath(one)))]
+
+
+@_with_our_errors
+def Remove(filename: Any) -> None:  # noqa: N802 - TF's name
+    """Removes a file. Raises: NotFoundError; FailedPreconditionError for a folder."""
+    if os.path.isdir(filename):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory", os.fspath(filename))
+    os.remove(filename)
+
+
+@_with_our_errors
+def DeleteRecursively(dirname: Any) -> None:  # noqa: N802 - TF's name
+    """Removes a folder and all that is in it (or a file). Raises: NotFoundError."""
+    if os.path.isdir(dirname) and not os.path.islink(dirname):
+        shutil.rmtree(dirname)
+    else:
+        os.remove(dirname)
+
+
+def _free(path: Any, overwrite: bool) -> None:
+    if not overwrite and os.path.exists(path):
+        raise AlreadyExistsError(
+            None,
+            None,
+            f"{os.fspath(path)}: the file already exists; overwrite=True replaces it",
+            path=os.fspath(path),
+        )
+
+
+@_with_our_errors
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:  # noqa: N802 - TF's name
+    """Copies a file's bytes. Raises: AlreadyExistsError unless it may overwrite."""
+    with open(oldpath, "rb"):  # a source that is not there is told first
+        _free(newpath, overwrite)
+        shutil.copyfile(oldpath, newpath)
+
+
+@_with_our_errors
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:  # noqa: N802 - TF's name
+    """Moves a file or folder. Raises: AlreadyExistsError unless it may overwrite."""
+    os.stat(oldname)
+    _free(newname, overwrite)
+    os.replace(oldname, newname)
+
+
+def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:  # noqa: N802
+    """Folder, its folders and its files, for a folder and all below it.
+
+    Args:
+      in_order: a folder before those in it; else after them.
+    """
+    top = os.fspath(top)
+    if not os.path.isdir(top):
+        return
+    names = sorted(os.listdir(top))
+    folders = [n for n in names if os.path.isdir(os.path.join(top, n))]
+    here = (top, folders, [n for n in names if n not in folders])
+    if in_order:
+        yield here
+    for name in folders:
+        yield from Walk(os.path.join(top, name), in_order)
+    if not in_order:
+        yield here
+
+
+@dataclass(frozen=True)
+class FileStatistics:
+    """Size in bytes, time of the last change in nanoseconds since 1970, and the kind."""
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+@_with_our_errors
+def Stat(filename: Any) -> FileStatistics:  # noqa: N802 - TF's name
+    """What is known of a file. Raises: NotFoundError."""
+    found = os.stat(filename)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))

@@ -1,0 +1,39 @@
+"""Files read, written and found by a graph as it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.scopes import name_scope
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """A file's bytes. Args: filename: [] string."""
+    return op("ReadFile", filename, name=name)
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
+    """An operation that writes a file anew, making the folders that it is in."""
+    return op("WriteFile", filename, contents, name=name)
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+    """The paths that a pattern, or each of a vector of patterns, matches, sorted."""
+    return op("MatchingFiles", pattern, name=name)
+
+
+def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
+    """A local variable of the paths that match when it is initialised, the same from then on."""
+    from headrace.graph.graph_keys import GraphKeys
+    from headrace.graph.variables import Variable
+
+    with name_scope(name or "matching_filenames"):
+        return Variable(
+            matching_files(pattern),
+            trainable=False,
+            validate_shape=False,
+            name="matching_filenames",
+            collections=[GraphKeys.LOCAL_VARIABLES],
+        )

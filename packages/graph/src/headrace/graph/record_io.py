@@ -1,0 +1,132 @@
+"""TFRecord files in a program: hr.python_io, and in hr.io."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.formats.record_file import RecordWriter, read_records
+from headrace.graph.file_system import as_our_error
+
+
+class TFRecordCompressionType:
+    """How records are compressed."""
+
+    NONE = 0
+    ZLIB = 1
+    GZIP = 2
+
+
+_NAMES = {
+    TFRecordCompressionType.NONE: "",
+    TFRecordCompressionType.ZLIB: "ZLIB",
+    TFRecordCompressionType.GZIP: "GZIP",
+}
+
+
+class TFRecordOptions:
+    """How a TFRecord file is written or read.
+
+    Args:
+      compression_type: "", "GZIP", "ZLIB", or one of TFRecordCompressionType.
+      flush_mode, input_buffer_size, output_buffer_size, window_bits, compression_level,
+        compression_method, mem_level, compression_strategy: kept, and of no account: every
+        setting gives a stream that every reader reads.
+    """
+
+    compression_type_map = _NAMES
+
+    def __init__(
+        self,
+        compression_type: Any = None,
+        flush_mode: Any = None,
+        input_buffer_size: Any = None,
+        output_buffer_size: Any = None,
+        window_bits: Any = None,
+        compression_level: Any = None,
+        compression_method: Any = None,
+        mem_level: Any = None,
+        compression_strategy: Any = None,
+    ) -> None:
+        self.get_compression_type_string(compression_type)  # refuses others
+        self.compression_type = compression_type
+        self.flush_mode = flush_mode
+        self.input_buffer_size = input_buffer_size
+        self.output_buffer_size = output_buffer_size
+        self.window_bits = window_bits
+        self.compression_level = compression_level
+        self.compression_method = compression_method
+        self.mem_level = mem_level
+        self.compression_strategy = compression_strategy
+
+    @classmethod
+    def get_compression_type_string(cls, options: Any) -> str:
+        """The compression that options, a TFRecordCompressionType, a name or None mean, by name.
+
+        Raises: ValueError for anything else.
+        """
+        if not options:
+            return ""
+        if isinstance(options, TFRecordOptions):
+            return cls.get_compression_type_string(options.compression_type)
+        if isinstance(options, str) and options in _NAMES.values():
+            return options
+        if isinstance(options, int) and options in _NAMES:
+            return _NAMES[options]
+        raise ValueError(
+            f"compression_type must be '', 'GZIP', 'ZLIB' or of TFRecordCompressionType, "
+            f"got {options!r}"
+        )
+
+
+def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
+    """The records of a file, one by one.
+
+    Raises: NotFoundError; DataLossError naming file and byte where it is damaged or torn.
+    """
+    return read_records(path, TFRecordOptions.get_compression_type_string(options))
+
+
+class TFRecordWriter:
+    """Writes records to a file; a context manager.
+
+    Args:
+      path: the file; it is written anew.
+      options: TFRecordOptions, or a compression's name.
+    """
+
+    def __init__(self, path: Any, options: Any = None) -> None:
+        compression = TFRecordOptions.get_compression_type_string(options)
+        try:
+            self._writer = RecordWriter(os.fspath(path), compression)
+        except OSError as error:
+            raise as_our_error(error) from None
+
+    def write(self, record: Any) -> None:
+        """Appends one record. Raises: TypeError unless it is bytes."""
+        if not isinstance(record, (bytes, bytearray, memoryview)):
+            raise TypeError(f"a record must be bytes, got {type(record)}; encode it first")
+        self._writer.write(bytes(record))
+
+    def flush(self) -> None:
+        """Lets readers see the records so far."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Flushes and closes the file."""
+        self._writer.close()
+
+    def __enter__(self) -> TFRecordWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def summary_iterator(path: Any) -> Iterator[Any]:
+    """The Event messages of an event file, one by one."""
+    from headrace.formats.proto.event_pb2 import Event
+
+    for record in tf_record_iterator(path):
+        yield Event.FromString(record)

@@ -1,0 +1,179 @@
+"""Checkpoints written while a monitored session trains."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from headrace.graph import program_log
+from headrace.graph.file_writer import FileWriterCache
+from headrace.graph.graph import get_default_graph
+from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.training.global_step import required_global_step
+from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
+
+
+class SecondOrStepTimer:
+    """Says when something is due: after so many seconds, or so many steps.
+
+    Args: every_secs or every_steps, not both.
+    Raises: ValueError for both or none.
+    """
+
+    def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
+        if every_secs is None and every_steps is None:
+            raise ValueError("Either every_secs or every_steps should be provided.")
+        if every_secs is not None and every_steps is not None:
+            raise ValueError("Can not provide both every_secs and every_steps.")
+        self._every_s = every_secs
+        self._every_steps = every_steps
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets when it was last due."""
+        self._last_step: int | None = None
+        self._last_time: float | None = None
+
+    def should_trigger_for_step(self, step: int) -> bool:
+        """Whether it is due at a step; the first one always is, the same one never again."""
+        if self._last_step is None or self._last_time is None:
+            return True
+        if self._last_step == step:
+            return False
+        if self._every_s is not None:
+            return time.time() >= self._last_time + self._every_s
+        return step >= self._last_step + int(self._every_steps or 0)
+
+    def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
+        """Says that it was done at a step; returns seconds and steps since the last time."""
+        now = time.time()
+        if self._last_time is None or self._last_step is None:
+            passed: tuple[float | None, int | None] = (None, None)
+        else:
+            passed = (now - self._last_time, step - self._last_step)
+        self._last_time, self._last_step = now, step
+        return passed
+
+    def last_triggered_step(self) -> int | None:
+        """The step when it was last done; None before the first time."""
+        return self._last_step
+
+
+class CheckpointSaverListener:
+    """The base of what is told of a hook's checkpoints; override what is of interest."""
+
+    def begin(self) -> None:
+        """Called once, before the session is made."""
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Called before a checkpoint is written."""
+
+    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+        """Called after a checkpoint was written; True asks training to stop."""
+
+    def end(self, session: Any, global_step_value: int) -> None:
+        """Called at the end, after the last checkpoint."""
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Writes a checkpoint every save_secs seconds or save_steps steps, and at the end.
+
+    Args:
+      checkpoint_dir: the folder.
+      saver: Saver; that of scaffold, or of the graph's collection, where None.
+      checkpoint_basename: of the checkpoints' names.
+      listeners: list of CheckpointSaverListener.
+      save_graph_def: also write the graph, as graph.pbtxt.
+    Raises: ValueError for both a saver and a scaffold.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: str,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Any = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Any = None,
+        listeners: Any = None,
+        save_graph_def: bool = True,
+    ) -> None:
+        if saver is not None and scaffold is not None:
+            raise ValueError("You cannot provide both saver and scaffold.")
+        self._saver = saver
+        self._folder = os.fspath(checkpoint_dir)
+        self._path = os.path.join(self._folder, checkpoint_basename)
+        self._scaffold = scaffold
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+        self._listeners = list(listeners or [])
+        self._save_graph_def = save_graph_def
+        self._step: Any = None
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._writer = FileWriterCache.get(self._folder)
+        self._step = required_global_step("CheckpointSaverHook")
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Writes the graph, and a first checkpoint."""
+        step = int(session.run(self._step))
+        if self._save_graph_def:
+            from headrace.graph.training.graph_writing import write_graph
+
+            write_graph(get_default_graph().as_graph_def(add_shapes=True), self._folder,
+                        "graph.pbtxt")  # fmt: skip
+        self._writer.add_graph(get_default_graph())
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
+
+    def before_run(self, run_context: Any) -> SessionRunArgs:
+        """Asks for the global step."""
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Writes a checkpoint where one is due."""
+        if self._timer.should_trigger_for_step(int(run_values.results) + 1):
+            # what was fetched may be from before the step
+            step = int(run_context.session.run(self._step))
+            if self._timer.should_trigger_for_step(step):
+                self._timer.update_last_triggered_step(step)
+                if self._save(run_context.session, step):
+                    run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        """Writes the last checkpoint."""
+        step = int(session.run(self._step))
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session: Any, step: int) -> bool:
+        from headrace.formats.proto.event_pb2 import SessionLog
+
+        program_log.info("Saving checkpoints for %d into %s.", step, self._path)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        self._get_saver().save(session, self._path, global_step=step,
+                               write_meta_graph=self._save_graph_def)  # fmt: skip
+        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
+        self._writer.add_session_log(log, step)
+        stops = [listener.after_save(session, step) for listener in self._listeners]
+        return any(stops)
+
+    def _get_saver(self) -> Any:
+        if self._saver is not None:
+            return self._saver
+        if self._scaffold is not None:
+            return self._scaffold.saver
+        found = get_default_graph().get_collection(GraphKeys.SAVERS)
+        if len(found) != 1:
+            raise RuntimeError(
+                f"CheckpointSaverHook: give it a saver or a scaffold; collection "
+                f"{GraphKeys.SAVERS} has {len(found)} savers"
+            )
+        self._saver = found[0]
+        return self._saver

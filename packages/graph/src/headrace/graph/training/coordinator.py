@@ -1,0 +1,189 @@
+"""Threads that stop together: the first to fail, or to be done, asks the others to."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace.formats.errors import OutOfRangeError
+
+
+class Coordinator:
+    """Lets several threads ask each other to stop, and hands on the first error.
+
+    Args:
+      clean_stop_exception_types: errors that only say that it is time to stop; OutOfRangeError
+        by default.
+    """
+
+    def __init__(self, clean_stop_exception_types: Any = None) -> None:
+        if clean_stop_exception_types is None:
+            clean_stop_exception_types = (OutOfRangeError,)
+        self._clean_stops = tuple(clean_stop_exception_types)
+        self._lock = threading.Lock()
+        self._stop_event = threading.Event()
+        self._error: tuple[Any, Any, Any] | None = None
+        self._joined = False
+        self._threads: set[threading.Thread] = set()
+
+    def request_stop(self, ex: Any = None) -> None:
+        """Asks all threads to stop.
+
+        Args:
+          ex: the error that is the reason, or what sys.exc_info() gives; `join` raises it.
+        """
+        with self._lock:
+            late = self._joined
+            if not late and ex is not None and self._error is None:
+                kind, error, trace = (
+                    ex if isinstance(ex, tuple) else (type(ex), ex, ex.__traceback__)
+                )
+                if not isinstance(error, BaseException):
+                    raise TypeError(f"ex must be an exception or sys.exc_info(), got {ex!r}")
+                if not isinstance(error, self._clean_stops):
+                    self._error = (kind, error, trace)
+            self._stop_event.set()
+        if late and isinstance(ex, BaseException):
+            raise ex  # nobody will join again: say it here
+
+    def clear_stop(self) -> None:
+        """Forgets that it was asked to stop, and why."""
+        with self._lock:
+            self._joined = False
+            self._error = None
+            self._stop_event.clear()
+
+    def should_stop(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._stop_event.is_set()
+
+    @contextlib.contextmanager
+    def stop_on_exception(self) -> Iterator[None]:
+        """Context manager: an error inside is a request to stop, and goes no further."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001 - `join` raises it
+            self.request_stop(ex=sys.exc_info())
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Waits until somebody asks to stop; returns whether somebody has."""
+        return self._stop_event.wait(timeout)
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Adds a thread that `join` waits for."""
+        with self._lock:
+            self._threads.add(thread)
+
+    def join(
+        self,
+        threads: Any = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Waits until the threads have ended.
+
+        Args:
+          threads: to wait for, beside those that were registered.
+          stop_grace_period_secs: how long they may take after the request to stop.
+          ignore_live_threads: do not mind those that still live then.
+        Raises: the error of the request to stop; RuntimeError where threads still live.
+        """
+        with self._lock:
+            waited = list(dict.fromkeys([*self._threads, *(threads or [])]))
+        while any(t.is_alive() for t in waited) and not self.wait_for_stop(0.05):
+            pass
+        self.request_stop()
+        end = time.monotonic() + stop_grace_period_secs
+        for thread in waited:
+            thread.join(max(0.0, end - time.monotonic()))
+        alive = [t.name for t in waited if t.is_alive()]
+        with self._lock:
+            self._joined = True
+            self._threads.clear()
+            error, self._error = self._error, None
+        if error is not None:
+            raise error[1].with_traceback(error[2])
+        if alive and not ignore_live_threads:
+            raise RuntimeError(
+                f"Coordinator stopped with threads still running: {' '.join(alive)}"
+            )
+
+    @property
+    def joined(self) -> bool:
+        """Whether `join` is done."""
+        return self._joined
+
+    def raise_requested_exception(self) -> None:
+        """Raises the error of the request to stop, where there is one."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error[1].with_traceback(self._error[2])
+
+
+class LooperThread(threading.Thread):
+    """A thread that does something again and again until its coordinator stops.
+
+    Args:
+      coord: Coordinator.
+      timer_interval_secs: from one beginning to the next; None: one right after the other.
+      target, args, kwargs: what to call; or override run_loop.
+    """
+
+    def __init__(
+        self,
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any] | None = None,
+        args: Any = None,
+        kwargs: Any = None,
+    ) -> None:
+        if not isinstance(coord, Coordinator):
+            raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
+        super().__init__(daemon=True)
+        self._coord = coord
+        self._interval = timer_interval_secs
+        self._looped = target
+        self._args = args or ()
+        self._kwargs = kwargs or {}
+        coord.register_thread(self)
+
+    @staticmethod
+    def loop(
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any],
+        args: Any = None,
+        kwargs: Any = None,
+    ) -> LooperThread:
+        """Makes such a thread and starts it."""
+        looper = LooperThread(coord, timer_interval_secs, target=target, args=args, kwargs=kwargs)
+        looper.start()
+        return looper
+
+    def run(self) -> None:
+        """Loops until it is asked to stop."""
+        with self._coord.stop_on_exception():
+            self.start_loop()
+            due = time.monotonic()
+            while not self._coord.should_stop():
+                self.run_loop()
+                if self._interval is not None:
+                    due += self._interval
+                    if self._coord.wait_for_stop(max(0.0, due - time.monotonic())):
+                        break
+            self.stop_loop()
+
+    def start_loop(self) -> None:
+        """Called once before the loop."""
+
+    def stop_loop(self) -> None:
+        """Called once after the loop."""
+
+    def run_loop(self) -> None:
+        """Called at each round."""
+        if self._looped is not None:
+            self._looped(*self._args, **self._kwargs)

@@ -1,0 +1,89 @@
+"""The global step: the variable that counts how often a model was trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.graph import Graph, get_default_graph
+from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.initializers import zeros_initializer
+from headrace.graph.operation import Tensor
+from headrace.graph.scopes import name_scope
+from headrace.graph.variable_scope import get_variable
+
+
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """The value of the global step in a session."""
+    return int(sess.run(global_step_tensor))
+
+
+def get_global_step(graph: Graph | None = None) -> Any:
+    """The global step of a graph: of its collection, or the tensor `global_step:0`; None without.
+
+    Raises: TypeError where it is no integer scalar.
+    """
+    graph = graph or get_default_graph()
+    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(found) == 1:
+        step = found[0]
+    elif found:
+        return None  # more than one: nobody can say which
+    else:
+        try:
+            step = graph.get_tensor_by_name("global_step:0")
+        except KeyError:
+            return None
+    assert_global_step(step)
+    return step
+
+
+def create_global_step(graph: Graph | None = None) -> Any:
+    """Makes the global step, an int64 scalar that is not trainable.
+
+    Raises: ValueError where the graph has one.
+    """
+    graph = graph or get_default_graph()
+    if get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with graph.as_default(), name_scope(None):
+        return get_variable(
+            GraphKeys.GLOBAL_STEP,
+            shape=[],
+            dtype="int64",
+            initializer=zeros_initializer(),
+            trainable=False,
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
+
+
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
+    """The global step of a graph, made where there is none."""
+    graph = graph or get_default_graph()
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """Raises: TypeError unless it is a variable or tensor, an integer scalar."""
+    if not (isinstance(global_step_tensor, Tensor) or hasattr(global_step_tensor, "initializer")):
+        raise TypeError(
+            f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.'
+        )
+    if not global_step_tensor.dtype.base_dtype.is_integer:
+        raise TypeError(
+            f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}'
+        )
+    shape = global_step_tensor.get_shape()
+    if shape.ndims != 0 and shape.is_fully_defined():
+        raise TypeError(f'Existing "global_step" is not scalar: {shape}')
+
+
+def required_global_step(user: str) -> Any:
+    """The global step of the default graph. Raises: RuntimeError naming who needs it."""
+    found = get_global_step()
+    if found is None:
+        raise RuntimeError(
+            f"Global step should be created to use {user}: call "
+            "hr.train.get_or_create_global_step() and count it up in the training operation"
+        )
+    return found

@@ -1,0 +1,35 @@
+"""A graph written to a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
+    """Writes a graph (or GraphDef) to a file of a folder, which is made if need be.
+
+    Args:
+      as_text: as protobuf's text form, else as bytes.
+    Returns: the file's path.
+    """
+    from google.protobuf import text_format
+
+    message = (
+        graph_or_graph_def.as_graph_def()
+        if hasattr(graph_or_graph_def, "as_graph_def")
+        else graph_or_graph_def
+    )
+    folder = os.fspath(logdir)
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    data = (
+        text_format.MessageToString(message).encode()
+        if as_text
+        else message.SerializeToString(deterministic=True)
+    )
+    temporary = f"{path}.tmp{os.getpid()}"
+    with open(temporary, "wb") as stream:
+        stream.write(data)
+    os.replace(temporary, path)
+    return path

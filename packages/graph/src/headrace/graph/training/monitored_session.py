@@ -1,0 +1,471 @@
+"""Sessions that initialise or restore themselves, call hooks, and recover from lost workers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from headrace.formats.errors import AbortedError, OutOfRangeError, UnavailableError
+from headrace.graph import program_log
+from headrace.graph.graph import get_default_graph
+from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.nest import flatten_dict_items
+from headrace.graph.training.coordinator import Coordinator
+from headrace.graph.training.scaffold import Scaffold
+from headrace.graph.training.session_manager import SessionManager
+from headrace.graph.training.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+
+# What a recreated session may mend: the machine behind it went away, not the program wrong.
+_RECOVERABLE = (AbortedError, UnavailableError)
+USE_DEFAULT = object()
+
+
+class SessionCreator:
+    """Makes the session of a MonitoredSession."""
+
+    def create_session(self) -> Any:
+        """A session, ready to run."""
+        raise NotImplementedError(f"{type(self).__name__}.create_session")
+
+
+class ChiefSessionCreator(SessionCreator):
+    """Restores the model from a checkpoint or initialises it.
+
+    Args:
+      scaffold: Scaffold; a default one where None.
+      master: session target; config: ConfigProto.
+      checkpoint_dir: folder of checkpoints; or checkpoint_filename_with_path: one of them.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._folder = checkpoint_dir
+        self._path = checkpoint_filename_with_path
+        self._manager: SessionManager | None = None
+
+    def _session_manager(self) -> SessionManager:
+        if self._manager is None:
+            self._manager = SessionManager(
+                local_init_op=self._scaffold.local_init_op,
+                local_init_feed_dict=self._scaffold.local_init_feed_dict,
+                ready_op=self._scaffold.ready_op,
+                ready_for_local_init_op=self._scaffold.ready_for_local_init_op,
+                graph=get_default_graph(),
+            )
+        return self._manager
+
+    def create_session(self) -> Any:
+        """A session, restored or initialised."""
+        self._scaffold.finalize()
+        return self._session_manager().prepare_session(
+            self._master,
+            saver=self._scaffold.saver,
+            checkpoint_dir=self._folder,
+            checkpoint_filename_with_path=self._path,
+            config=self._config,
+            init_op=self._scaffold.init_op,
+            init_feed_dict=self._scaffold.init_feed_dict,
+            init_fn=self._scaffold.init_fn,
+        )
+
+
+class WorkerSessionCreator(SessionCreator):
+    """Waits until the chief has restored or initialised the model.
+
+    Args: as ChiefSessionCreator; max_wait_secs: how long at most.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 30 * 60,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._max_wait_s = max_wait_secs
+
+    def create_session(self) -> Any:
+        """A session that another has made ready."""
+        self._scaffold.finalize()
+        manager = SessionManager(
+            local_init_op=self._scaffold.local_init_op,
+            local_init_feed_dict=self._scaffold.local_init_feed_dict,
+            ready_op=self._scaffold.ready_op,
+            ready_for_local_init_op=self._scaffold.ready_for_local_init_op,
+            graph=get_default_graph(),
+        )
+        return manager.wait_for_session(
+            self._master, config=self._config, max_wait_secs=self._max_wait_s
+        )
+
+
+class _Monitored:
+    """What monitored sessions share; see MonitoredSession."""
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None,
+        hooks: Any,
+        should_recover: bool,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        self._graph_was_finalized = get_default_graph().finalized
+        self._hooks: list[SessionRunHook] = list(hooks or [])
+        self._recovers = should_recover
+        self._grace_s = stop_grace_period_secs
+        for hook in self._hooks:
+            hook.begin()
+        self._creator = session_creator or ChiefSessionCreator()
+        self._session: Any = None
+        self._coord = Coordinator(clean_stop_exception_types=())
+        self._stop = False
+        self._closed = False
+        if should_recover:
+            self._until_it_holds(self._open)
+        else:
+            self._open()
+
+    def _until_it_holds(self, function: Callable[[], None]) -> None:
+        while True:
+            try:
+                return function()
+            except _RECOVERABLE as error:
+                program_log.info("The session could not be made, trying again: %s", error)
+
+    def _open(self) -> None:
+        self._coord = Coordinator(clean_stop_exception_types=())
+        self._session = self._creator.create_session()
+        runners = self._session.graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        for runner in runners:
+            runner.create_threads(self._session, coord=self._coord, daemon=True, start=True)
+        for hook in self._hooks:
+            hook.after_create_session(self._session, self._coord)
+
+    @property
+    def graph(self) -> Any:
+        """The graph that it runs; None once it is closed."""
+        return None if self._session is None else self._session.graph
+
+    def should_stop(self) -> bool:
+        """Whether it is closed, or a hook or a thread asked to stop."""
+        return self._closed or self._session is None or self._stop or self._coord.should_stop()
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """As Session.run, with the hooks' fetches in the same run.
+
+        Raises: RuntimeError for a closed session; as Session.run.
+        """
+        while True:
+            if self._session is None:
+                raise RuntimeError("Run called even after should_stop requested.")
+            try:
+                return self._run_once(fetches, feed_dict, options, run_metadata)
+            except _RECOVERABLE as error:
+                if not self._recovers:
+                    raise
+                program_log.info("A worker was lost, the session is made anew: %s", error)
+                self._drop()
+                self._until_it_holds(self._open)
+
+    def _run_once(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        try:
+            return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
+        except _RECOVERABLE:
+            raise
+        except Exception as error:
+            # a thread that failed is the reason why a run is cancelled: that is what to say
+            try:
+                self._coord.raise_requested_exception()
+            except _RECOVERABLE:
+                raise
+            except Exception as first:  # noqa: BLE001 - any of a thread's errors
+                raise first from error
+            raise
+
+    def _run_with_hooks(
+        self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
+    ) -> Any:
+        from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
+
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._session)
+        actual: dict[Any, Any] = {"caller": fetches}
+        feeds = dict(flatten_dict_items(feed_dict)) if feed_dict else {}
+        merged = None
+        if options is not None:
+            merged = RunOptions()
+            merged.CopyFrom(options)
+        for number, hook in enumerate(self._hooks):
+            wanted = hook.before_run(context)
+            if wanted is None:
+                continue
+            if wanted.fetches is not None:
+                actual[number] = wanted.fetches
+            for key, value in (wanted.feed_dict or {}).items():
+                if key in feeds:
+                    raise RuntimeError(f"Same tensor is fed by two hooks, or a hook and you: {key}")
+                feeds[key] = value
+            if wanted.options is not None:
+                merged = _merged(merged, wanted.options)
+        metadata = run_metadata
+        if metadata is None and merged is not None:
+            metadata = RunMetadata()
+        results = self._session.run(actual, feeds or None, merged, metadata)
+        for number, hook in enumerate(self._hooks):
+            hook.after_run(
+                context, SessionRunValues(results.get(number), merged, metadata)
+            )
+        self._stop = self._stop or context.stop_requested
+        return results["caller"]
+
+    def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
+        """Calls step_fn(step_context), whose session.run has no hooks, and run_with_hooks has.
+
+        Raises: ValueError unless it takes one argument, step_context (after self of a method).
+        """
+        import inspect
+
+        names = [p for p in inspect.signature(step_fn).parameters if p != "self"]
+        if names != ["step_context"]:
+            raise ValueError(f"step_fn may either have one `step_context` argument, has {names}")
+        try:
+            return step_fn(StepContext(self._session, self._run_with_hooks))
+        except StopIteration:
+            self._stop = True
+            return None
+
+    def close(self) -> None:
+        """Calls the hooks' end, stops threads, and ends the session."""
+        self._close(None)
+
+    def _close(self, kind: Any) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._session is not None and (kind is None or issubclass(kind, OutOfRangeError)):
+                for hook in self._hooks:
+                    hook.end(self._session)
+        finally:
+            try:
+                self._drop()
+            finally:
+                if not self._graph_was_finalized:
+                    get_default_graph()._finalized = False  # noqa: SLF001 - it was ours to set
+
+    def _drop(self) -> None:
+        session, self._session = self._session, None
+        if session is None:
+            return
+        self._coord.request_stop()
+        try:
+            self._coord.join(stop_grace_period_secs=self._grace_s, ignore_live_threads=True)
+        finally:
+            try:
+                session.close()
+            except Exception as error:  # noqa: BLE001 - it is given up anyway
+                program_log.info("Closing the session failed: %s", error)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        if kind is not None and issubclass(kind, (OutOfRangeError, StopIteration)):
+            kind_of_end: Any = None
+        else:
+            kind_of_end = kind
+        try:
+            self._close(kind_of_end)
+        except Exception:
+            if kind_of_end is None:
+                raise
+            program_log.error("Closing the session failed, too: %s", sys.exc_info()[1])
+        # an end of the input is how a loop ends
+        return kind is not None and kind_of_end is None
+
+
+class StepContext:
+    """What the function of run_step_fn is given."""
+
+    def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
+        self._session = session
+        self._run = run_with_hooks_fn
+
+    @property
+    def session(self) -> Any:
+        """The session without hooks."""
+        return self._session
+
+    def run_with_hooks(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """As MonitoredSession.run."""
+        return self._run(fetches, feed_dict, None, None)
+
+    def request_stop(self) -> None:
+        """Asks to stop after this step."""
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+class MonitoredSession(_Monitored):
+    """A session that makes itself ready, calls hooks, and is made anew when a worker is lost.
+
+    Args:
+      session_creator: ChiefSessionCreator by default.
+      hooks: list of SessionRunHook.
+      stop_grace_period_secs: how long threads may take to stop.
+    """
+
+    StepContext = StepContext
+
+    def __init__(
+        self,
+        session_creator: SessionCreator | None = None,
+        hooks: Any = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        super().__init__(session_creator, hooks, True, stop_grace_period_secs)
+
+
+class SingularMonitoredSession(_Monitored):
+    """As MonitoredSession, but never made anew; its session is at hand as raw_session().
+
+    Args: as MonitoredSession and ChiefSessionCreator.
+    """
+
+    StepContext = StepContext
+
+    def __init__(
+        self,
+        hooks: Any = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
+        super().__init__(creator, hooks, False, stop_grace_period_secs)
+
+    def raw_session(self) -> Any:
+        """The Session itself."""
+        return self._session
+
+
+def _merged(options: Any, more: Any) -> Any:
+    """Two hooks' RunOptions: the fuller trace, the longer timeout."""
+    from headrace.formats.proto.run_pb2 import RunOptions
+
+    made = RunOptions()
+    if options is None:
+        made.CopyFrom(more)
+        return made
+    made.CopyFrom(options)
+    made.trace_level = max(options.trace_level, more.trace_level)
+    made.timeout_in_ms = max(options.timeout_in_ms, more.timeout_in_ms)
+    made.output_partition_graphs = options.output_partition_graphs or more.output_partition_graphs
+    return made
+
+
+def MonitoredTrainingSession(  # noqa: N802 - TF's name
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: str | None = None,
+    scaffold: Scaffold | None = None,
+    hooks: Any = None,
+    chief_only_hooks: Any = None,
+    save_checkpoint_secs: Any = USE_DEFAULT,
+    save_summaries_steps: Any = USE_DEFAULT,
+    save_summaries_secs: Any = USE_DEFAULT,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = USE_DEFAULT,
+    summary_dir: str | None = None,
+    save_graph_def: bool = True,
+) -> MonitoredSession:
+    """A MonitoredSession for training: saves, summarises, counts steps.
+
+    Args:
+      checkpoint_dir: where checkpoints are found and written; None: none.
+      save_checkpoint_secs, save_checkpoint_steps: how often; 600 seconds by default.
+      save_summaries_secs, save_summaries_steps: how often; 100 steps by default.
+      log_step_count_steps: how often steps per second are told; None: never.
+      summary_dir: where summaries are written; checkpoint_dir by default.
+      chief_only_hooks: hooks that only the chief calls.
+    """
+    from headrace.graph.training import checkpoint_hooks, monitor_hooks
+
+    if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
+        save_summaries_steps, save_summaries_secs = 100, None
+    elif save_summaries_secs is USE_DEFAULT:
+        save_summaries_secs = None
+    elif save_summaries_steps is USE_DEFAULT:
+        save_summaries_steps = None
+    if save_checkpoint_steps is USE_DEFAULT and save_checkpoint_secs is USE_DEFAULT:
+        save_checkpoint_steps, save_checkpoint_secs = None, 600
+    elif save_checkpoint_secs is USE_DEFAULT:
+        save_checkpoint_secs = None
+    elif save_checkpoint_steps is USE_DEFAULT:
+        save_checkpoint_steps = None
+    scaffold = scaffold or Scaffold()
+    if not is_chief:
+        creator: SessionCreator = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(creator, hooks or [], stop_grace_period_secs)
+    all_hooks = list(chief_only_hooks or [])
+    summary_dir = summary_dir or checkpoint_dir
+    if summary_dir:
+        if log_step_count_steps and log_step_count_steps > 0:
+            all_hooks.append(
+                monitor_hooks.StepCounterHook(
+                    every_n_steps=log_step_count_steps, output_dir=summary_dir
+                )
+            )
+        if (save_summaries_steps and save_summaries_steps > 0) or (
+            save_summaries_secs and save_summaries_secs > 0
+        ):
+            all_hooks.append(
+                monitor_hooks.SummarySaverHook(
+                    save_steps=save_summaries_steps,
+                    save_secs=save_summaries_secs,
+                    output_dir=summary_dir,
+                    scaffold=scaffold,
+                )
+            )
+    if checkpoint_dir and (
+        (save_checkpoint_secs and save_checkpoint_secs > 0)
+        or (save_checkpoint_steps and save_checkpoint_steps > 0)
+    ):
+        all_hooks.append(
+            checkpoint_hooks.CheckpointSaverHook(
+                checkpoint_dir,
+                save_secs=save_checkpoint_secs,
+                save_steps=save_checkpoint_steps,
+                scaffold=scaffold,
+                save_graph_def=save_graph_def,
+            )
+        )
+    all_hooks += list(hooks or [])
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    return MonitoredSession(creator, all_hooks, stop_grace_period_secs)

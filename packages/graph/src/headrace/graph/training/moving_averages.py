@@ -1,0 +1,178 @@
+"""Exponential moving averages of variables and tensors, for evaluation."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.graph import get_default_graph
+from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Operation, Tensor
+from headrace.graph.ops.control_flow import group
+from headrace.graph.scopes import colocate_with, control_dependencies, init_scope, name_scope
+from headrace.graph.variable_collections import moving_average_variables, trainable_variables
+from headrace.graph.variables import Variable
+
+
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Any:
+    """Moves a variable towards a value: variable -= (variable - value) * (1 - decay).
+
+    Args:
+      zero_debias: correct for a start at zero. Source: Kingma and Ba 2014, section 3.
+    Returns: its new value.
+    """
+    with name_scope(name or "AssignMovingAvg") as scope:
+        dtype = variable.dtype.base_dtype
+        decay = convert_to_tensor(1.0 - decay, name="decay")
+        if decay.dtype.base_dtype != dtype:
+            decay = op("Cast", decay, DstT=dtype)
+        value = convert_to_tensor(value, dtype=dtype)
+        if zero_debias:
+            with name_scope(f"{variable.op.name}/"):
+                return _without_bias(variable, value, decay)
+        step = (convert_to_tensor(variable) - value) * decay
+        return variable.assign_sub(step, name=scope)
+
+
+def _without_bias(variable: Any, value: Tensor, decay: Tensor) -> Any:
+    """Averages into a variable of its own that starts at zero; the variable is it, corrected."""
+    dtype = variable.dtype.base_dtype
+    with init_scope(), colocate_with(variable.op):
+        zeros = op("Fill", variable.get_shape().as_list(), op("Cast", 0, DstT=dtype))
+        biased = Variable(zeros, trainable=False, name="biased")
+        count = Variable(op("Cast", 0, DstT=dtype), trainable=False, name="local_step")
+    moved = biased.assign_sub((convert_to_tensor(biased) - value) * decay)
+    counted = count.assign_add(op("Cast", 1, DstT=dtype))
+    one = op("Cast", 1, DstT=dtype)
+    with control_dependencies([moved, counted]):
+        # what the updates have left, not what was there before them
+        corrected = biased.read_value() / (one - op("Pow", one - decay, count.read_value()))
+        return variable.assign_sub(convert_to_tensor(variable) - corrected)
+
+
+class ExponentialMovingAverage:
+    """Keeps averages of variables: average = decay * average + (1 - decay) * value at each step.
+
+    Args:
+      decay: near 1, such as 0.999.
+      num_updates: a count of updates: the decay is then at most (1 + n) / (10 + n), so that
+        averages move faster at the start.
+      zero_debias: correct the averages of tensors for their start at zero.
+      name: ends the names of the averages.
+    """
+
+    def __init__(
+        self,
+        decay: Any,
+        num_updates: Any = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
+    ) -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Any, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """The name that ends the names of the averages."""
+        return self._name
+
+    def apply(self, var_list: Any = None) -> Operation:
+        """Makes averages, and the operation that moves them to the values as they are.
+
+        Args:
+          var_list: variables (their averages begin at their initial values) and tensors (at
+            zero); all trainable variables where None.
+        Raises: TypeError for values that are no floating-point numbers.
+        """
+        values = trainable_variables() if var_list is None else list(var_list)
+        debiased: set[Any] = set()
+        for value in values:
+            if value.dtype.base_dtype.name not in ("float16", "bfloat16", "float32", "float64"):
+                raise TypeError(f"The variables must be half, float, or double: {value.name}")
+            if _key(value) not in self._averages:
+                self._averages[_key(value)] = self._make(value, debiased)
+        with name_scope(self._name) as scope:
+            decay = convert_to_tensor(self._decay, name="decay")
+            if self._num_updates is not None:
+                updates = op("Cast", convert_to_tensor(self._num_updates), DstT="float32")
+                decay = op("Minimum", decay, (1.0 + updates) / (10.0 + updates))
+            moved = [
+                assign_moving_average(
+                    self._averages[_key(v)], v, decay, zero_debias=_key(v) in debiased
+                )
+                for v in values
+            ]
+            return group(*moved, name=scope)
+
+    def _make(self, value: Any, debiased: set[Any]) -> Any:
+        full = f"{value.op.name}/{self._name}"
+        with init_scope():
+            if hasattr(value, "initializer"):
+                with name_scope(None), colocate_with(value.op):
+                    average = Variable(
+                        value.initialized_value(),
+                        trainable=False,
+                        name=full,
+                        validate_shape=value.get_shape().is_fully_defined(),
+                        collections=[GraphKeys.GLOBAL_VARIABLES],
+                    )
+                collection = get_default_graph().get_collection_ref(
+                    GraphKeys.MOVING_AVERAGE_VARIABLES
+                )
+                if not any(v is value for v in collection):
+                    collection.append(value)
+                return average
+            with name_scope(None):
+                zero = op("Cast", 0, DstT=value.dtype.base_dtype)
+                zeros = op("Fill", value.get_shape().as_list(), zero)
+                average = Variable(
+                    zeros,
+                    trainable=False,
+                    name=full,
+                    collections=[GraphKeys.GLOBAL_VARIABLES],
+                )
+            if self._zero_debias:
+                debiased.add(_key(value))
+            return average
+
+    def average(self, var: Any) -> Any:
+        """The average of a variable; None before `apply` had it."""
+        return self._averages.get(_key(var))
+
+    def average_name(self, var: Any) -> str:
+        """The name that the average of a variable has, or would have."""
+        if _key(var) in self._averages:
+            return self._averages[_key(var)].op.name
+        return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
+
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
+        """Name in a checkpoint -> variable, so that a Saver puts averages in variables' places.
+
+        Args:
+          moving_avg_variables: those that have averages; the trainable ones and those of the
+            collection where None.
+        """
+        if moving_avg_variables is None:
+            chosen = [*trainable_variables(), *moving_average_variables()]
+        else:
+            chosen = list(moving_avg_variables)
+        names = {self.average_name(v): v for v in {_key(v): v for v in chosen}.values()}
+        averaged = {_key(v) for v in chosen}
+        for v in dict.fromkeys(
+            [*get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES), *chosen]
+        ):
+            own = re.search(rf"/{re.escape(self._name)}(_\d+)?$", v.op.name)
+            if _key(v) not in averaged and v.op.name not in names and not own:
+                names[v.op.name] = v
+        return names
+
+
+def _key(value: Any) -> Any:
+    return (value.graph, value.name)

@@ -1,0 +1,92 @@
+"""Traces of single steps, for a browser's trace viewer."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from headrace.graph import program_log
+from headrace.graph.file_writer import FileWriterCache
+from headrace.graph.training.checkpoint_hooks import SecondOrStepTimer
+from headrace.graph.training.global_step import required_global_step
+from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
+
+
+def chrome_trace(step_stats: Any) -> str:
+    """A StepStats as JSON in Chrome's trace format: a process a device, a row a thread."""
+    events: list[dict[str, Any]] = []
+    for number, device in enumerate(step_stats.dev_stats):
+        events.append(
+            {"ph": "M", "pid": number, "name": "process_name", "args": {"name": device.device}}
+        )
+        for node in device.node_stats:
+            events.append(
+                {
+                    "ph": "X",
+                    "pid": number,
+                    "tid": node.thread_id,
+                    "name": node.node_name,
+                    "cat": "Op",
+                    "ts": node.all_start_micros,
+                    "dur": max(1, node.all_end_rel_micros),
+                    "args": {"label": node.timeline_label},
+                }
+            )
+    return json.dumps({"traceEvents": events})
+
+
+class ProfilerHook(SessionRunHook):
+    """Traces a step every save_steps steps or save_secs seconds, into timeline-STEP.json.
+
+    Args:
+      output_dir: folder of the traces, and of an event file that has them, too.
+      show_dataflow, show_memory: of no account: a trace holds times.
+    """
+
+    def __init__(
+        self,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        output_dir: str = "",
+        show_dataflow: bool = True,
+        show_memory: bool = False,
+    ) -> None:
+        self._folder = output_dir
+        self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._next_step: int | None = None
+        self._step = required_global_step("ProfilerHook")
+        self._writer = FileWriterCache.get(self._folder or ".")
+
+    def before_run(self, run_context: Any) -> SessionRunArgs:
+        """Asks for a trace where one is due."""
+        from headrace.formats.proto.run_pb2 import RunOptions
+
+        self._asked = self._next_step is not None and self._timer.should_trigger_for_step(
+            self._next_step
+        )
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._asked else None
+        return SessionRunArgs(self._step, options=options)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Writes it."""
+        step = int(run_values.results)
+        if self._next_step is None:
+            self._timer.update_last_triggered_step(step)
+        if self._asked:
+            step = int(run_context.session.run(self._step))
+            self._timer.update_last_triggered_step(step)
+            path = os.path.join(self._folder, f"timeline-{step}.json")
+            os.makedirs(self._folder or ".", exist_ok=True)
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(chrome_trace(run_values.run_metadata.step_stats))
+            program_log.info("Saving timeline for %d into '%s'.", step, path)
+            self._writer.add_run_metadata(run_values.run_metadata, f"step_{step}", step)
+        self._next_step = step + 1
+
+    def end(self, session: Any) -> None:
+        """Lets readers see them all."""
+        self._writer.flush()

@@ -1,0 +1,160 @@
+"""What a training program needs of a graph to begin: how to initialise, check, save, summarise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.graph.graph import get_default_graph
+from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.ops.control_flow import group
+from headrace.graph.saver import Saver
+from headrace.graph.summaries import merge_all
+from headrace.graph.variable_collections import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,
+)
+
+_NONE = object()  # made, and there is nothing
+
+
+class Scaffold:
+    """The pieces of a training program; those that are not given are made by `finalize`.
+
+    Args:
+      init_op: initialises; run with init_feed_dict, then init_fn(scaffold, session).
+      ready_op: a vector of the names of what is not initialised.
+      ready_for_local_init_op: as ready_op, asked before local_init_op runs.
+      local_init_op: initialises what no checkpoint holds; run with local_init_feed_dict.
+      summary_op: a serialised Summary.
+      saver: Saver.
+      copy_from_scaffold: another Scaffold, for what is not given.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[..., Any] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Any = None,
+        copy_from_scaffold: Scaffold | None = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        other = copy_from_scaffold
+        if other is not None and not isinstance(other, Scaffold):
+            raise TypeError(f"copy_from_scaffold is not a Scaffold instance: {other!r}")
+
+        def given(value: Any, name: str) -> Any:
+            return value if value is not None or other is None else getattr(other, name)
+
+        self._init_op = given(init_op, "_init_op")
+        self._init_feed_dict = given(init_feed_dict, "_init_feed_dict")
+        self._user_init_fn = given(init_fn, "_user_init_fn")
+        self._ready_op = given(ready_op, "_ready_op")
+        self._ready_for_local_init_op = given(ready_for_local_init_op, "_ready_for_local_init_op")
+        self._local_init_op = given(local_init_op, "_local_init_op")
+        self._local_init_feed_dict = given(local_init_feed_dict, "_local_init_feed_dict")
+        self._summary_op = given(summary_op, "_summary_op")
+        self._saver = given(saver, "_saver")
+
+    def finalize(self) -> Scaffold:
+        """Makes what was not given, and finalises the default graph. Returns itself."""
+        if self._init_op is None:
+            self._init_op = self.get_or_default(
+                "init_op", GraphKeys.INIT_OP, global_variables_initializer
+            )
+        if self._ready_op is None:
+            self._ready_op = self.get_or_default(
+                "ready_op", GraphKeys.READY_OP, report_uninitialized_variables
+            )
+        if self._ready_for_local_init_op is None:
+            self._ready_for_local_init_op = self.get_or_default(
+                "ready_for_local_init_op",
+                GraphKeys.READY_FOR_LOCAL_INIT_OP,
+                lambda: report_uninitialized_variables(global_variables()),
+            )
+        if self._local_init_op is None:
+            self._local_init_op = self.get_or_default(
+                "local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op
+            )
+        if self._summary_op is None:
+            # no summaries: no operation, and nobody asks again
+            collection = get_default_graph().get_collection_ref(GraphKeys.SUMMARY_OP)
+            made = collection[0] if collection else merge_all()
+            self._summary_op = _NONE if made is None else made
+            if made is not None and not collection:
+                collection.append(made)
+        if self._saver is None:
+            self._saver = _default_saver()
+        self._saver.build()
+        get_default_graph().finalize()
+        return self
+
+    @staticmethod
+    def default_local_init_op() -> Any:
+        """Initialises local variables and tables."""
+        tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+        return group(local_variables_initializer(), *tables)
+
+    @staticmethod
+    def get_or_default(
+        arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
+    ) -> Any:
+        """The one element of a collection, or a new one, which is put there.
+
+        Raises: RuntimeError where the collection has more than one.
+        """
+        found = get_default_graph().get_collection(collection_key)
+        if len(found) > 1:
+            raise RuntimeError(
+                f"Graph has more than one {arg_name} in collection {collection_key!r}: remove "
+                f"all but one, or give {arg_name} to the Scaffold: {found}"
+            )
+        if found:
+            return found[0]
+        made = default_constructor()
+        if made is not None:
+            get_default_graph().add_to_collection(collection_key, made)
+        return made
+
+    @property
+    def init_fn(self) -> Callable[[Any], Any] | None:
+        """The user's init_fn of a session alone; None where there is none."""
+        function = self._user_init_fn
+        return None if function is None else lambda session: function(self, session)
+
+    init_op = property(lambda self: self._init_op, doc="Initialises.")
+    init_feed_dict = property(lambda self: self._init_feed_dict, doc="Feeds of init_op.")
+    ready_op = property(lambda self: self._ready_op, doc="Names what is not initialised.")
+    ready_for_local_init_op = property(
+        lambda self: self._ready_for_local_init_op, doc="As ready_op, before local_init_op."
+    )
+    local_init_op = property(lambda self: self._local_init_op, doc="Initialises local variables.")
+    local_init_feed_dict = property(
+        lambda self: self._local_init_feed_dict, doc="Feeds of local_init_op."
+    )
+    summary_op = property(
+        lambda self: None if self._summary_op is _NONE else self._summary_op,
+        doc="A serialised Summary, or None.",
+    )
+    saver = property(lambda self: self._saver, doc="The Saver.")
+
+
+def _default_saver() -> Saver:
+    """The Saver of the graph's collection; a new one of all variables where there is none."""
+    collection = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+    if len(collection) > 1:
+        raise RuntimeError(
+            f"More than one item in collection {GraphKeys.SAVERS}; give saver to the Scaffold"
+        )
+    if collection:
+        return collection[0]
+    saver = Saver(allow_empty=True)
+    collection.append(saver)
+    return saver

@@ -1,0 +1,63 @@
+"""Threads that stop together, and hand on the first error."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import headrace.graph as hr
+
+
+def test_the_first_error_stops_all_and_join_raises_it():
+    coord = hr.train.Coordinator()
+
+    def fails():
+        with coord.stop_on_exception():
+            raise ValueError("first")
+
+    def waits():
+        assert coord.wait_for_stop(10)
+
+    threads = [threading.Thread(target=f) for f in (waits, fails)]
+    for thread in threads:
+        thread.start()
+    with pytest.raises(ValueError, match="first"):
+        coord.join(threads)
+    assert coord.should_stop() and coord.joined
+    coord.clear_stop()
+    assert not coord.should_stop() and not coord.joined
+
+
+def test_the_end_of_the_input_is_a_clean_stop():
+    coord = hr.train.Coordinator()
+    with coord.stop_on_exception():
+        raise hr.errors.OutOfRangeError(None, None, "no more")
+    assert coord.should_stop()
+    coord.join([])
+    coord.raise_requested_exception()
+
+
+def test_threads_that_do_not_stop_are_told():
+    coord, go_on = hr.train.Coordinator(), threading.Event()
+    thread = threading.Thread(target=go_on.wait, name="stubborn")
+    thread.start()
+    coord.request_stop()
+    with pytest.raises(RuntimeError, match="still running: stubborn"):
+        coord.join([thread], stop_grace_period_secs=0.01)
+    coord.join([thread], stop_grace_period_secs=0.01, ignore_live_threads=True)
+    go_on.set()
+    thread.join()
+
+
+def test_a_looper_loops_until_it_is_asked_to_stop():
+    coord, seen = hr.train.Coordinator(), []
+
+    def once(n):
+        seen.append(n)
+        if len(seen) == 3:
+            coord.request_stop()
+
+    hr.train.LooperThread.loop(coord, 0.001, once, args=(7,))
+    coord.join()
+    assert seen == [7, 7, 7]
