@@ -13,6 +13,7 @@ sparse tensors stands in public_values.py, what trains and what is around it in 
 
 from __future__ import annotations
 
+from headrace.graph.public_linalg import LINALG
 from headrace.graph.public_networks import NETWORKS
 from headrace.graph.public_rows import rows as _all
 from headrace.graph.public_training import TRAINING
@@ -327,6 +328,7 @@ PUBLIC: dict[str, str] = {
     **_SUMMARIES,
     **_NETWORKS,
     **NETWORKS,
+    **LINALG,
     **_TRAINING,
     **_ARITHMETIC,
     **_DTYPES,
