@@ -108,13 +108,6 @@ WAITING = {
     family: "packages/graph/src/headrace/graph/ops has no file of this name yet"
     for family in "ctc recurrent".split()
 }
-# Ops of families that are there, whose gradients (or reasons) are not.
-WAITING_OPS = set(
-    "EagerPyFunc "
-    "RandomCrop RandomGammaGrad StatelessMultinomial StatelessRandomNormal StatelessRandomUniform "
-    "StatelessRandomUniformFullInt StatelessRandomUniformInt StatelessTruncatedNormal".split()
-)
-
 NAMES = op_catalogue.names()
 
 
@@ -148,8 +141,7 @@ def _only_in_python() -> set[str]:
 def test_op_has_a_gradient_or_says_why_it_has_none(name: str) -> None:
     family = op_catalogue.family(name)
     if (
-        name in WAITING_OPS
-        or family in WITHOUT_SLOPE
+        family in WITHOUT_SLOPE
         or family in WAITING
         or name in IN_THE_EXECUTOR
     ):
@@ -171,16 +163,6 @@ def _is_later(name: str) -> bool:
 def test_a_family_that_came_waits_no_longer() -> None:
     here = [f for f in WAITING if importlib.util.find_spec(f"headrace.graph.ops.{f}") is not None]
     assert not here, f"take these out of WAITING: {here}"
-    answered = [name for name in WAITING_OPS if _is_answered(name)]
-    assert not answered, f"take these out of WAITING_OPS: {answered}"
-
-
-def _is_answered(name: str) -> bool:
-    try:
-        op_registry.gradient_function(name)
-    except LookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("name", NAMES)

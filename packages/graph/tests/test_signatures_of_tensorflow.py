@@ -27,7 +27,7 @@ MADE_INSIDE = {"DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optim
 OTHER_KIND = {"init_scope", "variable_creator_scope"}
 # name, or "*" -> arguments that TensorFlow got after 1.15.
 NEWER: dict[str, set[str]] = {
-    "*": {"layout", "bad_indices_policy", "allow_fast_lookup"},
+    "*": {"layout", "bad_indices_policy", "allow_fast_lookup", "alg"},
     "image.non_max_suppression_padded": {
         "sorted_input",
         "canonicalized_coordinates",
@@ -60,6 +60,7 @@ OURS: dict[str, set[str]] = {
 }
 # name -> why it differs.
 DELIBERATE = {
+    "OpError": "ours also says node, file and byte",
     "einsum": "TensorFlow hides name in **kwargs",
     "linalg.einsum": "TensorFlow hides name in **kwargs",
     "shape": "out_type is int32 as in 1.x; TensorFlow 2 asks a flag of the process",

@@ -140,3 +140,14 @@ def test_a_variable_made_in_a_branch_is_lifted_out(graph):
 
     hr.cond(hr.placeholder(hr.bool, []), branch, lambda: 2.0)
     assert made[0].op._context is None and made[0].initializer._context is None
+
+
+def test_resource_variables_may_be_the_default():
+    try:
+        hr.enable_resource_variables()
+        assert hr.resource_variables_enabled()
+        assert hr.get_variable("a", [1]).op.type == "VarHandleOp"
+        assert hr.get_variable("b", [1], use_resource=False).op.type == "VariableV2"
+    finally:
+        hr.disable_resource_variables()
+    assert hr.Variable(1.0).op.type == "VariableV2"

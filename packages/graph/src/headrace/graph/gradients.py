@@ -100,6 +100,15 @@ def gradients(
     return found
 
 
+def _gradient_name(node: Operation) -> str:
+    """Under which name a node's gradient is registered; Graph.gradient_override_map sets it."""
+    name = node._attrs.values.get("_gradient_op_type")  # noqa: SLF001
+    if name is None:
+        return node.type
+    name = node.get_attr("_gradient_op_type")
+    return name.decode() if isinstance(name, bytes) else name
+
+
 class _Walk:
     """One pass from the ys back to the xs."""
 
@@ -186,7 +195,7 @@ class _Walk:
                 "are not built yet; compute the loop's gradient outside of it, or unroll it"
             )
         try:
-            function = gradient_function(node.type)
+            function = gradient_function(_gradient_name(node))
         except LookupError as missing:
             raise LookupError(
                 f"{node.type} '{node.name}'{_line(node)} has no gradient: {missing.args[0]}"

@@ -112,4 +112,52 @@ _PROGRAMS = {
     "test.mock": "=unittest.mock:",
 }
 
-TRAINING: dict[str, str] = {**_MESSAGES, **_STEPS, **_SESSIONS, **_FILES, **_PROGRAMS}
+_SWITCHES = {
+    **rows(
+        "version_switches",
+        "enable_resource_variables disable_resource_variables resource_variables_enabled "
+        "executing_eagerly executing_eagerly_outside_functions disable_v2_behavior "
+        "disable_eager_execution disable_v2_tensorshape disable_tensor_equality "
+        "disable_control_flow_v2 control_flow_v2_enabled",
+    ),
+    **rows("variable_collections", "tables_initializer initialize_all_tables"),
+    "initializers.global_variables": "variable_collections:global_variables_initializer",
+    "initializers.local_variables": "variable_collections:local_variables_initializer",
+    "initializers.variables": "variable_collections:variables_initializer",
+    "initializers.tables_initializer": "variable_collections",
+    "no_gradient": "op_registry:NotDifferentiable",
+    "OpError": "=headrace.formats.errors",
+    "get_logger": "program_log",
+    "VERSION": "version:__version__",
+    **rows("=headrace.formats.proto.cluster_pb2", "ClusterDef JobDef", "train"),
+    "train.ServerDef": "=headrace.formats.proto.server_pb2",
+}
+
+_EXPORTED = {
+    "saved_model.is_valid_signature": "signature_defs",
+    "saved_model.signature_def_utils.is_valid_signature": "signature_defs",
+    **rows(
+        "signature_defs",
+        "DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_METHOD_NAME PREDICT_INPUTS PREDICT_OUTPUTS "
+        "CLASSIFY_METHOD_NAME CLASSIFY_INPUTS CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES "
+        "REGRESS_METHOD_NAME REGRESS_INPUTS REGRESS_OUTPUTS",
+        "saved_model",
+    ),
+    **rows(
+        "saved_model_names",
+        "ASSETS_DIRECTORY ASSETS_KEY GPU LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_FILENAME_PB "
+        "SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION SERVING TPU TRAINING "
+        "VARIABLES_DIRECTORY VARIABLES_FILENAME",
+        "saved_model",
+    ),
+}
+
+TRAINING: dict[str, str] = {
+    **_SWITCHES,
+    **_EXPORTED,
+    **_MESSAGES,
+    **_STEPS,
+    **_SESSIONS,
+    **_FILES,
+    **_PROGRAMS,
+}

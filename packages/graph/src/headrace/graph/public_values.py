@@ -132,7 +132,35 @@ _SPOKEN = {
     ),
 }
 
+_SMALL = {
+    **rows("ops.sorting", "sort argsort repeat unravel_index"),
+    **rows(
+        "ops.special_functions",
+        "scalar_mul floor_div lbeta log_sigmoid to_complex64 to_complex128 "
+        "histogram_fixed_width_bins",
+    ),
+    **rows(
+        "ops.special_functions",
+        "scalar_mul lbeta log_sigmoid polyval reciprocal_no_nan erfcinv cumulative_logsumexp",
+        "math",
+    ),
+    **rows("ops.assertions", "is_non_decreasing is_strictly_increasing", "math"),
+    **rows("custom_gradients", "custom_gradient grad_pass_through"),
+    **rows(
+        "ops.stateless_random",
+        "stateless_uniform stateless_normal stateless_truncated_normal stateless_multinomial "
+        "stateless_categorical",
+        "random",
+    ),
+    "random.categorical": "ops.random",
+    "random.get_seed": "graph",
+    **rows("ops.elementwise", "cast saturate_cast", "dtypes"),
+    **rows("ops.arrays", "batch_to_space_nd reshape reverse roll space_to_batch_nd tile", "manip"),
+    "manip.gather_nd": "ops.gather",
+}
+
 VALUES: dict[str, str] = {
+    **_SMALL,
     **_BY_INDEX,
     **_SPARSE,
     **_TEXT,

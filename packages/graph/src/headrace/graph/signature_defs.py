@@ -136,3 +136,30 @@ def _check(what: str, tensor: Any, wanted: str) -> None:
     dtype: DType = as_dtype(tensor.dtype).base_dtype
     if dtype != as_dtype(wanted):
         raise ValueError(f"{what} must be of type {wanted}, not {dtype.name}")
+
+
+def is_valid_signature(signature_def: Any) -> bool:
+    """Whether a SignatureDef has the inputs and outputs, and their types, that its method needs."""
+    if signature_def is None:
+        return False
+    inputs, outputs = dict(signature_def.inputs), dict(signature_def.outputs)
+    method = signature_def.method_name
+    if method == PREDICT_METHOD_NAME:
+        return bool(inputs and outputs)
+    text, number = 7, 1
+    if method == REGRESS_METHOD_NAME:
+        types = {key: info.dtype for key, info in {**inputs, **outputs}.items()}
+        return (
+            set(inputs) == {REGRESS_INPUTS}
+            and set(outputs) == {REGRESS_OUTPUTS}
+            and types == {REGRESS_INPUTS: text, REGRESS_OUTPUTS: number}
+        )
+    if method == CLASSIFY_METHOD_NAME:
+        allowed = {CLASSIFY_OUTPUT_CLASSES: text, CLASSIFY_OUTPUT_SCORES: number}
+        return (
+            set(inputs) == {CLASSIFY_INPUTS}
+            and inputs[CLASSIFY_INPUTS].dtype == text
+            and bool(outputs)
+            and all(allowed.get(key) == info.dtype for key, info in outputs.items())
+        )
+    return False

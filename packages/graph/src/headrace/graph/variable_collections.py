@@ -56,6 +56,18 @@ def variables_initializer(var_list: Any, name: str = "init") -> Operation:
 initialize_variables = variables_initializer
 
 
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """An operation that initialises the graph's tables."""
+    from headrace.graph.ops.control_flow import group
+
+    return group(
+        *get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name
+    )
+
+
+initialize_all_tables = tables_initializer
+
+
 def global_variables_initializer() -> Operation:
     """An operation that initialises the global variables."""
     return variables_initializer(global_variables())

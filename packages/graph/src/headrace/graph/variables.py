@@ -23,6 +23,7 @@ from headrace.graph.variable_collections import (  # noqa: F401 - where TF 1.x's
     trainable_variables,
     variables_initializer,
 )
+from headrace.graph.version_switches import resource_variables_enabled
 
 
 class VariableSynchronization(enum.Enum):
@@ -75,6 +76,8 @@ def _construct(**kwargs: Any) -> Any:
             from headrace.graph.variable_scope import get_variable_scope
 
             use_resource = get_variable_scope().use_resource
+            if use_resource is None:
+                use_resource = resource_variables_enabled()
     if use_resource:
         from headrace.graph.resource_variable import ResourceVariable
 

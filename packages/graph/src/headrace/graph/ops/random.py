@@ -8,7 +8,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.conversion import constant, convert_to_tensor
 from headrace.graph.graph import get_seed
 from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
+from headrace.graph.op_registry import gradient, gradient_not_built, no_gradient
 from headrace.graph.operation import Operation, Tensor
 from headrace.graph.scopes import name_scope
 
@@ -129,6 +129,17 @@ def multinomial(
     )
 
 
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The same as multinomial."""
+    return multinomial(logits, num_samples, seed, name, dtype)
+
+
 def random_gamma(
     shape: Any,
     alpha: Any,
@@ -232,5 +243,13 @@ for _op_type in (
     "RandomPoisson",
     "RandomPoissonV2",
     "RandomShuffle",
+    "StatelessMultinomial",
+    "StatelessRandomNormal",
+    "StatelessRandomUniform",
+    "StatelessRandomUniformFullInt",
+    "StatelessRandomUniformInt",
+    "StatelessTruncatedNormal",
 ):
     no_gradient(_op_type, "its output is drawn at random")
+gradient_not_built("RandomCrop", "hr.random_crop, which is made of a Slice, has one")
+gradient_not_built("RandomGammaGrad", "the second derivative of a drawn value is not built")

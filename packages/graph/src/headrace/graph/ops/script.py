@@ -9,7 +9,7 @@ from headrace.formats import callables
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.graph import get_default_graph
 from headrace.graph.op_builder import op
-from headrace.graph.op_registry import no_gradient
+from headrace.graph.op_registry import gradient_not_built, no_gradient
 
 
 def py_func(
@@ -60,5 +60,6 @@ def numpy_function(
     return py_func(func, inp, Tout, stateful, name)
 
 
+gradient_not_built("EagerPyFunc", "it needs eager execution, which is not here; use hr.py_func")
 no_gradient("PyFunc", "a Python function has no gradient of its own")
 no_gradient("PyFuncStateless", "a Python function has no gradient of its own")
