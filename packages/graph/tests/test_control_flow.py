@@ -205,3 +205,22 @@ def test_gradients_of_loops_are_refused_with_a_way_out():
     out = hr.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
     with pytest.raises(LookupError, match="Exit 'while/Exit': gradients through hr.while_loop"):
         gradient_function("Exit")(out.op, out)
+
+
+def test_a_write_of_a_value_from_outside_keeps_its_control_inputs_in_nested_loops():
+    x = hr.placeholder(hr.float32, [])
+    v = hr.get_variable("v", [], use_resource=True)
+    made = {}
+
+    def inner(i, value):
+        before = value + 1.0
+        with hr.control_dependencies([before]):
+            assigned = hr.raw_ops.AssignVariableOp(resource=v.handle, value=x, name="put")
+        made.update(before=before.op, assigned=assigned)
+        return i + 1, value
+
+    def outer(j, value):
+        return j + 1, hr.while_loop(lambda i, _: i < 3, inner, (hr.constant(0), value))[1]
+
+    hr.while_loop(lambda j, _: j < 2, outer, (hr.constant(0), x))
+    assert made["before"] in made["assigned"].control_inputs

@@ -343,7 +343,7 @@ class WhileContext(ControlFlowContext):
         with self.graph.control_dependencies(None):
             result = enter(result, self.name, True, self.parallel_iterations)
         self.graph.prevent_feeding(result)
-        self.place_enters([result])
+        self.place_enters([result], value.op)
         self.values.add(result)
         self.external_values[value] = result
         return result
@@ -365,8 +365,13 @@ class WhileContext(ControlFlowContext):
             operation.control_inputs = (*operation.control_inputs, *inside)
         self._hide(operation)
 
-    def place_enters(self, enters: list[Tensor]) -> None:
-        """Puts Enter nodes into the loop, and gives them the control inputs in force outside."""
+    def place_enters(self, enters: list[Tensor], stands_for: Operation | None = None) -> None:
+        """Puts Enter nodes into the loop, and gives them the control inputs in force outside.
+
+        Args:
+          stands_for: whose value they only hand in; they carry the control inputs in force no
+            more than it does.
+        """
         scope = self.graph._local.scope
         for tensor in enters:
             operation = tensor.op
@@ -380,7 +385,8 @@ class WhileContext(ControlFlowContext):
             operation._context = self
             operation.control_inputs = (*operation.control_inputs, *kept)
             for controller in scope.controllers:
-                controller.seen.add(operation)
+                if stands_for is None or stands_for in controller.seen:
+                    controller.seen.add(operation)
 
     def _reaches(self, control: Operation) -> bool:
         """Whether a control input is in a context around the loop, but inside the next loop."""
