@@ -47,8 +47,6 @@ UNKNOWN_SLOPES = {
 }
 # Rules that TensorFlow has for real numbers alone, and ours after it.
 REAL_ONLY = {"Sign", "SquaredDifference", "Xdivy", "Xlogy", "Xlog1py", "EuclideanNorm", "Cumprod"}
-# Second derivatives whose rules do not yet conjugate as TensorFlow's do.
-REAL_ONLY |= {"InvGrad", "ReciprocalGrad", "SqrtGrad", "RsqrtGrad"}
 # Rules that hold for losses that do not depend on the phases of complex vectors.
 REAL_ONLY |= {"Svd", "SelfAdjointEigV2", "Eig"}
 # Inputs that are self-adjoint, and stay so.

@@ -83,7 +83,17 @@ bessel_i0e = _unary("BesselI0e", "exp(-|x|) times the modified Bessel function o
 bessel_i1 = _unary("BesselI1", "The modified Bessel function of order 1")
 bessel_i1e = _unary("BesselI1e", "exp(-|x|) times the modified Bessel function of order 1")
 
-add = _binary("Add", "x + y")
+
+def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x + y, broadcast; strings are joined."""
+    kind = getattr(x, "dtype", None) or getattr(y, "dtype", None)
+    if kind is None:
+        x = convert_to_tensor(x, name="x")
+        kind = x.dtype
+    joins = as_dtype(kind).base_dtype.name == "string"
+    return op("Add" if joins else "AddV2", x, y, name=name or "Add")
+
+
 add_v2 = _binary("AddV2", "x + y")
 subtract = _binary("Sub", "x - y")
 multiply = _binary("Mul", "x * y")
@@ -470,12 +480,14 @@ for _flat in ("Floor", "Ceil", "Round", "Rint"):
         return None
 
 
+# Of (conj(y), conj(dy), grad). The operations conjugate y themselves, all but the two of tanh and
+# sigmoid, so that what flows to it is the conjugate of what would flow to a y left as it is.
 for _derivative, _second in (
     (
         "SqrtGrad",
         lambda y, dy, g: (
-            -g * op("Mul", dy, op("RealDiv", _scalar_like(y, 0.5), square(y))),
-            g * op("RealDiv", _scalar_like(y, 0.5), y),
+            -conj(g) * op("Mul", conj(dy), op("RealDiv", _scalar_like(y, 0.5), square(y))),
+            g * op("RealDiv", _scalar_like(y, 0.5), conj(y)),
         ),
     ),
     ("TanhGrad", lambda y, dy, g: (g * _scalar_like(y, -2.0) * dy * y, op("TanhGrad", y, g))),
@@ -488,12 +500,24 @@ for _derivative, _second in (
     ),
     (
         "ReciprocalGrad",
-        lambda y, dy, g: (g * _scalar_like(y, -2.0) * dy * y, op("ReciprocalGrad", y, g)),
+        lambda y, dy, g: (
+            conj(g) * _scalar_like(y, -2.0) * conj(dy) * y,
+            op("ReciprocalGrad", y, g),
+        ),
     ),
-    ("InvGrad", lambda y, dy, g: (g * _scalar_like(y, -2.0) * dy * y, op("ReciprocalGrad", y, g))),
+    (
+        "InvGrad",
+        lambda y, dy, g: (
+            conj(g) * _scalar_like(y, -2.0) * conj(dy) * y,
+            op("ReciprocalGrad", y, g),
+        ),
+    ),
     (
         "RsqrtGrad",
-        lambda y, dy, g: (g * _scalar_like(y, -1.5) * dy * square(y), op("RsqrtGrad", y, g)),
+        lambda y, dy, g: (
+            conj(g) * _scalar_like(y, -1.5) * conj(dy) * square(y),
+            op("RsqrtGrad", y, g),
+        ),
     ),
 ):
 

@@ -11,6 +11,7 @@ from headrace.graph.conversion import convert_to_tensor
 from headrace.graph.op_builder import op
 from headrace.graph.op_registry import gradient, no_gradient
 from headrace.graph.operation import Operation, Tensor
+from headrace.graph.ops.einsum import einsum  # noqa: F401 - of this family, and hr.einsum
 from headrace.graph.ops.elementwise import conj
 from headrace.graph.scopes import name_scope
 
@@ -129,11 +130,6 @@ def _as_matrix(x: Tensor, axes: list[int], last: bool) -> tuple[Tensor, Tensor]:
     return op("Reshape", turned, op("Pack", [size, inner] if last else [inner, size])), free_shape
 
 
-def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
-    """Sums of products by an equation such as "ij,jk->ik"."""
-    return op("Einsum", list(inputs), equation=equation.replace(" ", ""), name=name)
-
-
 # ---- gradients -----------------------------------------------------------------------------
 
 
@@ -213,36 +209,6 @@ def _sparse_matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
     first = product(b, grad, turn_b, True, a) if turn_a else product(grad, b, False, not turn_b, a)
     second = product(grad, a, True, turn_a, b) if turn_b else product(a, grad, not turn_a, False, b)
     return [first, second]
-
-
-@gradient("Einsum")
-def _einsum_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
-    """Each operand's gradient is an einsum of the others' with the result's."""
-    equation = node.get_attr("equation")
-    equation = equation.decode() if isinstance(equation, bytes) else equation
-    left, _, right = equation.partition("->")
-    terms = left.split(",")
-    if "..." in equation or any(len(set(t)) != len(t) for t in terms):
-        raise LookupError(
-            f"Einsum '{node.name}': no gradient for '{equation}' with ellipses or repeated labels"
-        )
-    made = []
-    for i, term in enumerate(terms):
-        others = [t for j, t in enumerate(terms) if j != i]
-        operands = [conj(t) for j, t in enumerate(node.inputs) if j != i]
-        seen = set(right).union(*map(set, others)) if others else set(right)
-        reachable = "".join(c for c in term if c in seen)
-        part = op(
-            "Einsum", [grad, *operands], equation=",".join([right, *others]) + "->" + reachable
-        )
-        if reachable != term:  # labels summed away within this operand alone: spread again
-            shape = op("Shape", node.inputs[i])
-            for position, label in enumerate(term):
-                if label not in seen:
-                    part = op("ExpandDims", part, position)
-            part = op("BroadcastTo", part, shape)
-        made.append(part)
-    return made
 
 
 no_gradient("_FusedMatMul", "it is made after gradients are")
