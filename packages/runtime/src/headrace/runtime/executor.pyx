@@ -216,7 +216,7 @@ cdef bint walk(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted
         elif state.heavy.size() and not is_for_helper(state, plan):
             item = state.heavy.back()
             state.heavy.pop_back()
-            ask_for_help(state)
+            ask_for_help(state, plan)
         elif state.outstanding == 0:
             if state.helpers:
                 withdrawn = pool_withdraw(state)
@@ -250,7 +250,7 @@ cdef void help(void* argument) noexcept nogil:
     while state.heavy.size() and not state.failed:
         item = state.heavy.back()
         state.heavy.pop_back()
-        ask_for_help(state)
+        ask_for_help(state, <ExecutorPlan>state.plan)
         run_ready(state, <ExecutorPlan>state.plan, item, nothing, NULL)
     state.helpers -= 1
     if state.waiting:
@@ -259,9 +259,14 @@ cdef void help(void* argument) noexcept nogil:
     state.lock.unlock()
 
 
-cdef inline void ask_for_help(ExecutionState* state) noexcept nogil:
-    """Wakes another helper if more heavy units wait than threads look at them."""
-    if state.heavy.size() and state.helpers < state.team - 1:
+cdef inline void ask_for_help(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+    """Wakes another helper if heavy units wait and a core is left for them."""
+    cdef int32_t most = state.team - 1
+    if state.heavy.size() == 0:
+        return
+    if plan.weights[state.heavy.back().unit] == LONG:
+        most = state.team   # the walking thread takes none of these: it only looks
+    if state.helpers < most:
         state.helpers += 1
         pool_submit(help, state)
 
@@ -270,9 +275,7 @@ cdef inline bint is_for_helper(ExecutionState* state, ExecutorPlan plan) noexcep
     """Whether the next heavy unit is too long for the thread that looks at signals."""
     if plan.weights[state.heavy.back().unit] != LONG:
         return False
-    if state.helpers == 0:
-        state.helpers += 1
-        pool_submit(help, state)
+    ask_for_help(state, plan)
     return True
 
 

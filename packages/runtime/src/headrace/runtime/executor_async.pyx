@@ -19,7 +19,7 @@ from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_request, hr_tensor,
 )
-from headrace.runtime.specialisation cimport ensure_state
+from headrace.runtime.segment_draft cimport ensure_state
 from headrace.runtime.trace cimport monotonic_ns
 
 

@@ -79,7 +79,10 @@ class HelperPool {
       Call call = waiting_.front();
       waiting_.pop_front();
       hold.unlock();
-      call.help(call.argument);
+      {
+        AtWork at_work;
+        call.help(call.argument);
+      }
       hold.lock();
     }
   }

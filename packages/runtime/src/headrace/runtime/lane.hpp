@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -19,6 +20,21 @@ inline int& fork_generation_cell() {
   static int generation = 0;
   return generation;
 }
+
+// How many threads of ours compute right now: the process must not end under them.
+inline std::atomic<int>& threads_at_work() {
+  static std::atomic<int> count{0};
+  return count;
+}
+
+class AtWork {
+ public:
+  AtWork() { ++threads_at_work(); }
+  ~AtWork() { --threads_at_work(); }
+  AtWork(const AtWork&) = delete;
+};
+
+inline int count_at_work() { return threads_at_work(); }
 
 class Lane {
  public:
@@ -50,6 +66,7 @@ class Lane {
     std::condition_variable finished;
     bool done = false;
     std::thread thread([&] {
+      AtWork at_work;
       omp_set_num_threads(1);
       work(argument);
       std::lock_guard<std::mutex> hold(lock);
@@ -105,7 +122,10 @@ class Lane {
       work_ = nullptr;
       hold.unlock();
       omp_set_num_threads(threads_);
-      work(argument_);
+      {
+        AtWork at_work;
+        work(argument_);
+      }
       hold.lock();
       done_ = true;
       finished_.notify_one();
@@ -115,7 +135,10 @@ class Lane {
 
 inline int fork_generation() {
   static bool watching = [] {
-    pthread_atfork(nullptr, nullptr, [] { ++fork_generation_cell(); });
+    pthread_atfork(nullptr, nullptr, [] {
+      ++fork_generation_cell();
+      threads_at_work() = 0;
+    });
     return true;
   }();
   (void)watching;

@@ -1,8 +1,10 @@
 # cython: language_level=3
 """The `local` session service: a graph and its state on this machine, in this process."""
 
+import atexit
 import os
 import threading
+import time
 import weakref
 
 from libcpp.string cimport string
@@ -18,6 +20,25 @@ from headrace.runtime.session_graph cimport SessionGraph
 from headrace.runtime.step cimport SessionOwner
 
 from headrace.runtime.step import TapeStep
+
+cdef extern from "lane.hpp" namespace "headrace" nogil:
+    int count_at_work()
+
+
+# Sessions that nobody has closed.
+_open = weakref.WeakSet()
+
+
+def _end_all():
+    """Ends what runs before the interpreter does: libraries are taken down under it."""
+    for session in list(_open):
+        session.end_steps()
+    give_up = time.monotonic() + 10
+    while count_at_work() and time.monotonic() < give_up:
+        time.sleep(0.001)
+
+
+atexit.register(_end_all)
 
 # States that several sessions of the process share, by the NAME of local://NAME.
 _shared = {}
@@ -66,6 +87,7 @@ cdef class LocalSession:
         self.steps = {}
         self.lock = threading.Lock()
         self.running = weakref.WeakSet()
+        _open.add(self)
 
     def extend(self, bytes graph_def):
         self.check()
@@ -144,6 +166,12 @@ cdef class LocalSession:
         for step in list(self.running):
             step.cancel("the session was closed")
         self.steps = {}
+        _open.discard(self)
+
+    def end_steps(self):
+        """As close, and for good also where other sessions share the state."""
+        self.owner.close()
+        self.close()
 
     cdef int check(self) except -1:
         if self.closed:

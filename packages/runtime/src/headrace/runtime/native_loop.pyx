@@ -24,7 +24,8 @@ from headrace.runtime.node_kind cimport ENTER, EXIT, KERNEL, MERGE, NEXT_ITERATI
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.segment_runner cimport SegmentRunner
-from headrace.runtime.specialisation cimport Leaving, Specialisation
+from headrace.runtime.segment_draft cimport Leaving
+from headrace.runtime.specialisation cimport Specialisation
 from headrace.runtime.tape cimport ARENA, Frame, Tape
 from headrace.runtime.trace cimport monotonic_ns
 

@@ -3,28 +3,13 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.context cimport SessionState, Slot
+from headrace.runtime.context cimport SessionState
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport hr_buffer, hr_compute, hr_kernel, hr_tensor
+from headrace.runtime.kernel_abi cimport hr_buffer, hr_tensor
 from headrace.runtime.program cimport Program
 from headrace.runtime.passes.segments cimport Segments
-from headrace.runtime.tape cimport Frame, Tape
-
-
-cdef struct Leaving:
-    int32_t tensor
-    int32_t root        # whose memory it is
-    uint8_t handed_over # the only leaving value on memory that a run makes: may be taken, not copied
-
-
-cdef struct KernelPlan:
-    void* plan
-    void (*destroy)(void*) noexcept nogil
-
-
-cdef struct ShapeGuard:
-    Slot* slot
-    hr_tensor shape
+from headrace.runtime.segment_draft cimport KernelPlan, Leaving, ShapeGuard
+from headrace.runtime.tape cimport Tape
 
 
 cdef class Specialisation:
@@ -42,6 +27,8 @@ cdef class Specialisation:
     cdef readonly int device              # of the program
     cdef readonly int64_t intermediate_bytes   # what all arena values would take side by side
     cdef readonly int folded
+    cdef readonly int fused                    # nodes that others compute on the way
+    cdef vector[GraphNode*] nodes              # made here
     cdef bint fits(self, const hr_tensor* entering) noexcept nogil
 
 # copy_small: leaving values of up to 4 KiB stay in the arena; the caller copies them out at once.
@@ -49,5 +36,3 @@ cdef class Specialisation:
 cdef Specialisation specialise(Program program, Segments segments, int number,
                                const hr_tensor* entering, int threads, SessionState* session,
                                bint copy_small)
-# Makes the kernel's state at first use; raises what `create` refuses.
-cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session) except -1

@@ -25,7 +25,8 @@ from headrace.runtime.kernel_abi cimport (
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program
 from headrace.runtime.segment_runner cimport SegmentRunner
-from headrace.runtime.specialisation cimport Leaving, Specialisation
+from headrace.runtime.segment_draft cimport Leaving
+from headrace.runtime.specialisation cimport Specialisation
 from headrace.runtime.tape cimport Frame, Tape
 from headrace.runtime.trace cimport TraceRecord, metadata_of, thread_number, trace_tape
 

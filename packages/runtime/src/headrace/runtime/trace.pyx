@@ -6,12 +6,14 @@ The same plan runs as without a trace, with a look at the clock around each kern
 """
 
 from libc.stdint cimport int32_t, int64_t
+from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from headrace.formats.proto import run_pb2
+from headrace.runtime.attributes cimport AttrScalar, find_scalar, kString
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport hr_tensor
-from headrace.runtime.node_text cimport text_of
+from headrace.runtime.kernel_abi cimport HR_OK, hr_tensor
+from headrace.runtime.node_text cimport text, text_of
 from headrace.runtime.program cimport Program
 from headrace.runtime.tape cimport EntryPlan, Frame, Tape, release_entry
 
@@ -50,6 +52,15 @@ cdef void trace_tape(vector[TraceRecord]& records, Tape tape, Frame* frame, int6
         records.push_back(record)
 
 
+cdef str label_of(GraphNode* node):
+    """What ran, as the user wrote it: a fused node tells the nodes that it was made of."""
+    cdef AttrScalar origins
+    if node.info == NULL or not (node.op == b"_FusedElementwise") or find_scalar(
+            node, string_view(<const char*>b"_origins"), kString, origins) != HR_OK:
+        return f"{text_of(node.name)} = {text_of(node.op)}"
+    return text(origins.bytes)
+
+
 cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
     cdef int64_t offset_ns = wall_clock_offset_ns()
     cdef int64_t start_ns, took_ns
@@ -69,7 +80,7 @@ cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
         name = text_of(node.name)
         made = stats.node_stats.add(
             node_name=name,
-            timeline_label=f"{name} = {text_of(node.op)}",
+            timeline_label=label_of(node),
             thread_id=records[i].thread,
             scheduled_micros=start_ns // 1000,
             scheduled_nanos=start_ns,

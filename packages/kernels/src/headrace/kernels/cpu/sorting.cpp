@@ -44,13 +44,13 @@ struct TopPlan {
 
 template <class T>
 hr_code compute_top(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
-                    hr_tensor* const* out, void*) {
+                    hr_tensor* const* out, void* workspace) {
   using C = Compute<T>;
   const auto& p = *static_cast<const TopPlan*>(plan_);
   if (p.k == 0) return HR_OK;
   parallel_ranges(ctx, p.rows, grain_of(4 * p.n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
-    std::vector<int32_t> order(static_cast<size_t>(p.n));
+    int32_t* order = static_cast<int32_t*>(workspace) + this_thread() * p.n;
     for (int64_t r = begin; r < end; ++r) {
       const T* x = read<T>(in[0]) + r * p.n;
       if (p.k == 1) {
@@ -59,13 +59,13 @@ hr_code compute_top(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
           if (before<C>(x[i], i, x[best], best)) best = i;
         order[0] = best;
       } else {
-        std::iota(order.begin(), order.end(), 0);
+        std::iota(order, order + p.n, 0);
         const auto less = [&](int32_t i, int32_t j) { return before<C>(x[i], i, x[j], j); };
-        std::partial_sort(order.begin(), order.begin() + p.k, order.end(), less);
+        std::partial_sort(order, order + p.k, order + p.n, less);
       }
       for (int64_t i = 0; i < p.k; ++i) {
-        write<T>(out[0])[r * p.k + i] = x[order[size_t(i)]];
-        put(out[1], r * p.k + i, order[size_t(i)]);
+        write<T>(out[0])[r * p.k + i] = x[order[i]];
+        put(out[1], r * p.k + i, order[i]);
       }
     }
   });
@@ -79,6 +79,7 @@ hr_code prepare_top(void*, hr_request* r) {
   const int64_t n = x->dims[x->rank - 1];
   keep_plan(r, new TopPlan{product(x->dims, 0, x->rank - 1), n,
                            r->outputs[0]->dims[r->outputs[0]->rank - 1]});
+  r->workspace = size_t(n) * sizeof(int32_t) * size_t(std::max<int32_t>(1, r->threads));
   r->compute = with_type(x->dtype, Reals{}, [](auto t) -> hr_compute {
     return compute_top<typename decltype(t)::type>;
   });

@@ -1,0 +1,64 @@
+# cython: language_level=3
+"""A segment on its way to a tape: what the walks of specialisation.pyx share."""
+
+import threading
+
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.runtime.buffer cimport buffer_release
+from headrace.runtime.context cimport SessionState
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport HR_OK, hr_code, hr_kernel, hr_tensor
+
+_creating = threading.RLock()
+
+
+cdef class SegmentDraft:
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.plans.size()):
+            self.plans[i].destroy(self.plans[i].plan)
+        for i in range(self.constants.size()):
+            buffer_release(self.constants[i])
+        for i in range(self.nodes.size()):
+            del self.nodes[i]
+
+    cdef int add_tensor(self, hr_tensor* t, int storage) except -1:
+        self.tensors.push_back(t[0])
+        self.root.push_back(<int32_t>self.tensors.size() - 1)
+        self.first.push_back(-1)
+        self.last.push_back(-1)
+        self.storage.push_back(storage)
+        self.escapes.push_back(0)
+        return <int>self.tensors.size() - 1
+
+
+cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session) except -1:
+    if node.created:
+        return 0
+    cdef hr_code code = HR_OK
+    cdef void* state = NULL
+    with _creating:
+        if node.created:
+            return 0
+        node.session = session
+        node.kernel = kernel
+        if kernel.create != NULL:
+            with nogil:
+                code = kernel.create(&node.face, &state)
+            if code != HR_OK:
+                raise node_error(node, code)
+        node.state = state
+        node.created = True
+    return 0
+
+
+cdef object node_error(GraphNode* node, hr_code code):
+    """The error that create or prepare left on a node."""
+    text = (<bytes>node.error).decode(errors="replace")
+    node.error.clear()
+    name = (<bytes>node.name).decode()
+    op = (<bytes>node.op).decode()
+    return errors.from_code(code, f"{op} '{name}': {text}", name)
