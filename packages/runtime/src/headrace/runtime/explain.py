@@ -35,7 +35,8 @@ def explain_specialisations(runner: Any) -> list[str]:
         lines.append(
             f"specialisation for {tape['entering'] or 'no inputs'}, {made.threads} thread(s): "
             f"{tape['entries']} kernels, {made.folded} folded, {made.fused} fused; "
-            f"arena {tape['arena_bytes']} bytes for {made.intermediate_bytes} bytes of intermediates; "
+            f"arena {tape['arena_bytes']} bytes for "
+            f"{made.intermediate_bytes} bytes of intermediates; "
             f"{made.flops:.3g} flops, {made.bytes_moved:.3g} bytes moved"
         )
         for kernel, count in sorted(tape["kernels"].items()):
