@@ -234,6 +234,13 @@ def test_sounds_are_the_files_of_the_reference(shape):
     same_as_reference("AudioSummaryV2", TAG, x, np.float32(44100.5), max_outputs=1)
 
 
+def test_halves_of_a_step_are_rounded_away_from_zero():
+    x = np.float32([[0.5858917, 1.5 / 32768, -1.5 / 32768, 2.0, -2.0]])  # as TensorFlow does
+    made = summary("AudioSummary", TAG, x, sample_rate=8000.0).value[0].audio
+    samples = np.frombuffer(made.encoded_audio_string[44:], "<i2")
+    assert samples.tolist() == [19199, 2, -2, 32767, -32768]
+
+
 def test_sounds_refuse_a_rate_that_is_not_positive():
     x = np.zeros((1, 4), np.float32)
     with pytest.raises(InvalidArgumentError, match="sample_rate must be positive, got 0"):

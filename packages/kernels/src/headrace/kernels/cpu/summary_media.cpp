@@ -123,7 +123,7 @@ std::string wav(const float* samples, int64_t frames, int64_t channels, uint32_t
   made += "data";
   put_little(&made, bytes);
   for (int64_t i = 0; i < frames * channels; ++i) {
-    const double value = std::nearbyint(double(samples[i]) * 32768);
+    const double value = std::round(double(samples[i]) * 32768);
     const double kept = value >= 32767 ? 32767 : value >= -32768 ? value : -32768;  // NaN: lowest
     put_little(&made, uint16_t(int16_t(kept)));
   }

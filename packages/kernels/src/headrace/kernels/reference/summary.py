@@ -156,7 +156,9 @@ def image_summary(attrs: Attrs, tag: np.ndarray, tensor: np.ndarray) -> np.ndarr
 def wav(samples: np.ndarray, rate: int) -> bytes:
     """A WAV file of [frames, channels] between -1 and 1, 16 bits a sample."""
     frames, channels = samples.shape
-    scaled = np.clip(np.rint(wide(samples) * 32768), -32768, 32767).astype("<i2").tobytes()
+    loud = wide(samples) * 32768
+    rounded = np.trunc(loud + np.copysign(0.5, loud))  # halves away from zero
+    scaled = np.clip(rounded, -32768, 32767).astype("<i2").tobytes()
     form = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2, channels * 2, 16)
     stream = io.BytesIO()
     stream.write(b"RIFF" + struct.pack("<I", 36 + len(scaled)) + b"WAVE")
