@@ -126,3 +126,55 @@ def test_public_name_is_called_as_in_tensorflow(name: str) -> None:
     mine = [p for p in mine if p[0] not in OURS.get(name, ())]
     same = [p for p in wanted if p[0] not in newer] == [p for p in mine if p[0] not in newer]
     assert same == (name not in DELIBERATE), f"{name}{mine}, TensorFlow {wanted}"
+
+
+# Arguments of methods that TensorFlow got after 1.15.
+NEWER_IN_METHODS = {
+    "skip_gradients_aggregation",
+    "use_pybind11_proto",
+    "experimental_image_format",
+    "experimental_image_writer_options",
+    "relative_tolerance",
+}
+# class.method -> why it differs.
+DELIBERATE_METHODS = {
+    "IndexedSlicesSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
+    "SparseTensorSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
+    "TensorSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
+    "saved_model.Builder.add_meta_graph": "ours also takes assets_list, as 1.x did",
+    "saved_model.Builder.add_meta_graph_and_variables": "ours takes assets_list, as 1.x did",
+    "test.TestCase.assertDictEqual": "unittest's",
+    "test.TestCase.assertMultiLineEqual": "unittest's",
+    "test.TestCase.assertRaisesRegexp": "unittest's",
+    "test.TestCase.assertShapeEqual": "TensorFlow 2 renamed its arguments",
+    "test.TestCase.fail": "unittest's",
+}
+
+
+def _classes() -> dict[str, Any]:
+    """The public classes, each under one of its names."""
+    found: dict[Any, str] = {}
+    for name in COMPARED:
+        value = find(name)
+        if inspect.isclass(value) and not hasattr(value, "DESCRIPTOR"):
+            found.setdefault(value, name)
+    return {name: value for value, name in found.items() if name not in NOT_IN_TENSORFLOW}
+
+
+@pytest.mark.parametrize("name", sorted(_classes()))
+def test_methods_are_called_as_in_tensorflow(name: str) -> None:
+    ours, theirs = find(name), _theirs(name)
+    for method in dir(ours):
+        mine, other = getattr(ours, method), getattr(theirs, method, None)
+        if method.startswith("_") or inspect.isclass(mine):
+            continue
+        if not (callable(mine) and callable(other)):
+            continue
+        here, there = _parameters(mine), _parameters(other)
+        if here is None or there is None:
+            continue
+        there = [p for p in there if p[0] not in NEWER_IN_METHODS]
+        same = here == there
+        assert same == (f"{name}.{method}" not in DELIBERATE_METHODS), (
+            f"{name}.{method}{here}, TensorFlow {there}"
+        )

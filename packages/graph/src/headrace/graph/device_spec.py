@@ -73,23 +73,23 @@ class DeviceSpec:
                 ) from None
         return self
 
-    def merge_from(self, other: DeviceSpec) -> None:
-        """Takes over every part that `other` has."""
+    def merge_from(self, dev: DeviceSpec) -> None:
+        """Takes over every part that `dev` has."""
         for part in self.__slots__:
-            value = getattr(other, part)
+            value = getattr(dev, part)
             if value is not None:
                 setattr(self, part, value)
 
-    def make_merged_spec(self, other: DeviceSpec) -> DeviceSpec:
-        """A new spec: this one's parts, replaced by those that `other` has."""
+    def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
+        """A new spec: this one's parts, replaced by those that `dev` has."""
         new = DeviceSpec(self.job, self.replica, self.task, self.device_type, self.device_index)
-        new.merge_from(other)
+        new.merge_from(dev)
         return new
 
-    def replace(self, **parts: Any) -> DeviceSpec:
+    def replace(self, **kwargs: Any) -> DeviceSpec:
         """A new spec with some parts set."""
         fields = {part: getattr(self, part) for part in self.__slots__}
-        return DeviceSpec(**{**fields, **parts})
+        return DeviceSpec(**{**fields, **kwargs})
 
     def to_string(self) -> str:
         """The name of the parts that are set."""

@@ -90,7 +90,7 @@ class FileWriter:
         self._add(Event(session_log=session_log), global_step)
 
     def add_graph(
-        self, graph: Graph | None = None, global_step: int | None = None, graph_def: Any = None
+        self, graph: Graph | None, global_step: int | None = None, graph_def: Any = None
     ) -> None:
         """Writes a graph.
 

@@ -107,8 +107,9 @@ class SparseTensor:
         indices_shape[1:2].merge_with(shape_shape[0:1])
 
     @classmethod
-    def from_value(cls, value: Any) -> SparseTensor:
+    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
         """A SparseTensor from a SparseTensorValue or itself. Raises: TypeError for others."""
+        value = sparse_tensor_value
         if isinstance(value, cls):
             return value
         if not hasattr(value, "dense_shape"):

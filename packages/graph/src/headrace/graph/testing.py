@@ -342,6 +342,51 @@ class TestCase(unittest.TestCase):
         """A text begins with another."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r}, {expected_start!r}")
 
+    def assertEndsWith(  # noqa: N802
+        self, actual: str, expected_end: str, msg: str | None = None
+    ) -> None:
+        """A text ends with another."""
+        self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r}, {expected_end!r}")
+
+    def assertEmpty(self, container: Any, msg: str | None = None) -> None:  # noqa: N802
+        """A container has no members."""
+        self.assertFalse(len(container), msg or f"{container!r} is not empty")
+
+    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:  # noqa: N802
+        """A container has members."""
+        self.assertTrue(len(container), msg or f"{container!r} is empty")
+
+    def assertLen(  # noqa: N802
+        self, container: Any, expected_len: int, msg: str | None = None
+    ) -> None:
+        """A container has so many members."""
+        self.assertEqual(len(container), expected_len, msg or f"length of {container!r}")
+
+    def assertBetween(  # noqa: N802
+        self, value: Any, minv: Any, maxv: Any, msg: str | None = None
+    ) -> None:
+        """A value is within bounds."""
+        self.assertTrue(minv <= value <= maxv, msg or f"{value!r} is not in [{minv!r}, {maxv!r}]")
+
+    def assertContainsSubset(  # noqa: N802
+        self, expected_subset: Any, actual_set: Any, msg: str | None = None
+    ) -> None:
+        """All of some members are in a set."""
+        missing = set(expected_subset) - set(actual_set)
+        self.assertFalse(missing, msg or f"missing: {missing}")
+
+    def assertSameElements(  # noqa: N802
+        self, expected_seq: Any, actual_seq: Any, msg: str | None = None
+    ) -> None:
+        """Two sequences have the same members, however often."""
+        self.assertEqual(set(expected_seq), set(actual_seq), msg)
+
+    def assertItemsEqual(  # noqa: N802
+        self, first: Any, second: Any, msg: str | None = None
+    ) -> None:
+        """Two sequences have the same members equally often, in whatever order."""
+        self.assertCountEqual(first, second, msg)
+
     def assertProtoEquals(  # noqa: N802
         self, expected_message_maybe_ascii: Any, validate_message: Any, msg: str | None = None
     ) -> None:

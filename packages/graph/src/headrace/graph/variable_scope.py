@@ -128,7 +128,7 @@ class VariableScope:
 
     def get_variable(
         self,
-        store: VariableStore,
+        var_store: VariableStore,
         name: str,
         shape: Any = None,
         dtype: Any = None,
@@ -155,7 +155,7 @@ class VariableScope:
             declared = getattr(initializer, "dtype", None)
             value = initializer is not None and not callable(initializer)
             dtype = declared if value and declared is not None else self._dtype
-        return store.get(
+        return var_store.get(
             f"{self._name}/{name}" if self._name else name,
             self._custom_getter if custom_getter is None else custom_getter,
             shape=shape,

@@ -280,7 +280,7 @@ class SummarySaverHook(SessionRunHook):
                 self._writer.add_summary(summary, step)
         self._next_step = step + 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: Any = None) -> None:
         """Lets readers see them all."""
         if self._writer is not None:
             self._writer.flush()
