@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -103,11 +102,6 @@ WITHOUT_SLOPE = {
     "strings": "text has no slope",
     "summary": "messages have no slope",
 }
-# Families whose builders and gradients are not in the graph package yet.
-WAITING = {
-    family: "packages/graph/src/headrace/graph/ops has no file of this name yet"
-    for family in "ctc recurrent".split()
-}
 NAMES = op_catalogue.names()
 
 
@@ -142,7 +136,6 @@ def test_op_has_a_gradient_or_says_why_it_has_none(name: str) -> None:
     family = op_catalogue.family(name)
     if (
         family in WITHOUT_SLOPE
-        or family in WAITING
         or name in IN_THE_EXECUTOR
     ):
         return
@@ -158,11 +151,6 @@ def _is_later(name: str) -> bool:
     return op_catalogue.family(name) in LATER_FAMILIES or any(
         name.startswith(prefix) for prefix in LATER
     )
-
-
-def test_a_family_that_came_waits_no_longer() -> None:
-    here = [f for f in WAITING if importlib.util.find_spec(f"headrace.graph.ops.{f}") is not None]
-    assert not here, f"take these out of WAITING: {here}"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -118,6 +118,13 @@ _EMBEDDINGS = {
     **rows("ops.sampled_losses", "nce_loss sampled_softmax_loss", "nn"),
 }
 
+_CTC = {
+    **rows(
+        "ops.ctc",
+        "ctc_loss ctc_greedy_decoder ctc_beam_search_decoder ctc_beam_search_decoder_v2",
+        "nn",
+    ),
+}
 _IMAGE = {
     **rows(
         "ops.image",
@@ -172,6 +179,7 @@ _IMAGE = {
 
 NETWORKS = {
     **_IMAGE,
+    **_CTC,
     **_EMBEDDINGS,
     **_NETWORKS_BY_RANK,
     **_LAYERS,

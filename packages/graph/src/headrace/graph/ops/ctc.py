@@ -1,0 +1,128 @@
+"""Labels without times: the loss of all ways to place them, and the likeliest ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.indexed_slices import SparseTensor
+from headrace.graph.op_builder import op
+from headrace.graph.op_registry import gradient, no_gradient
+from headrace.graph.operation import Operation, Tensor
+
+
+def ctc_loss(
+    labels: SparseTensor,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Tensor:
+    """The negative logarithm of the probability of each sequence of labels.
+
+    Args:
+      labels: SparseTensor [batch, length] int32.
+      inputs: [time, batch, classes] unnormalised log-probabilities; the last class is the blank.
+      sequence_length: [batch] int32, how many times count.
+      preprocess_collapse_repeated: labels that repeat are one.
+      ctc_merge_repeated: outputs that repeat are one.
+      ignore_longer_outputs_than_inputs: give 0 where the labels do not fit, do not fail.
+      time_major: False for [batch, time, classes]; logits: another name of inputs.
+    Returns: [batch].
+    Raises: TypeError for labels that are not sparse.
+    Source: Graves et al. 2006.
+    """
+    if not isinstance(labels, SparseTensor):
+        raise TypeError("Expected labels (first argument) to be a SparseTensor")
+    scores = convert_to_tensor(inputs if logits is None else logits)
+    if not time_major:
+        scores = op("Transpose", scores, [1, 0, 2])
+    half = scores.dtype.base_dtype if scores.dtype.name in ("float16", "bfloat16") else None
+    if half is not None:
+        scores = op("Cast", scores, DstT="float32")
+    loss = op(
+        "CTCLoss",
+        scores,
+        labels.indices,
+        labels.values,
+        sequence_length,
+        preprocess_collapse_repeated=preprocess_collapse_repeated,
+        ctc_merge_repeated=ctc_merge_repeated,
+        ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
+    )[0]
+    return loss if half is None else op("Cast", loss, DstT=half)
+
+
+def ctc_greedy_decoder(
+    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
+) -> tuple[list[SparseTensor], Tensor]:
+    """The labels of the likeliest class at each time.
+
+    Args:
+      inputs, sequence_length: as of ctc_loss; merge_repeated: outputs that repeat are one.
+      blank_index: class that is the blank; below 0 from the end; the last one by default.
+    Returns: one SparseTensor [batch, length] int64, and the negative sum of the scores [batch, 1].
+    """
+    indices, values, shape, score = op(
+        "CTCGreedyDecoder",
+        inputs,
+        sequence_length,
+        merge_repeated=merge_repeated,
+        blank_index=-1 if blank_index is None else blank_index,
+    )
+    return [SparseTensor(indices, values, shape)], score
+
+
+def ctc_beam_search_decoder(
+    inputs: Any,
+    sequence_length: Any,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> tuple[list[SparseTensor], Tensor]:
+    """The likeliest labels, by a search that keeps the best beginnings.
+
+    Args:
+      inputs, sequence_length: as of ctc_loss.
+      beam_width: how many beginnings to keep; top_paths: how many results.
+      merge_repeated: labels of a result that repeat are one.
+    Returns: a SparseTensor [batch, length] int64 for each result, and their logarithms
+      [batch, top_paths].
+    Source: Graves 2012.
+    """
+    made = op(
+        "CTCBeamSearchDecoder",
+        inputs,
+        sequence_length,
+        beam_width=beam_width,
+        top_paths=top_paths,
+        merge_repeated=merge_repeated,
+    )
+    paths = [SparseTensor(*parts) for parts in zip(made[0], made[1], made[2], strict=True)]
+    return paths, made[3]
+
+
+def ctc_beam_search_decoder_v2(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+) -> tuple[list[SparseTensor], Tensor]:
+    """As ctc_beam_search_decoder; labels of a result may repeat."""
+    return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+def _loss_gradient(node: Operation, grad: Tensor, _: Any) -> list[Any]:
+    """The operation gives the gradient with the loss; a second one is not known."""
+    says = "Currently there is no way to take the second derivative of ctc_loss."
+    slope = op("PreventGradient", node.outputs[1], message=says)
+    return [op("ExpandDims", grad, -1) * slope, None, None, None]
+
+
+for _op_type in ("CTCLoss", "CTCLossV2"):
+    gradient(_op_type)(_loss_gradient)
+for _op_type in ("CTCGreedyDecoder", "CTCBeamSearchDecoder"):
+    no_gradient(_op_type, "labels are chosen, not computed")
