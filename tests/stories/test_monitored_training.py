@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 
 import numpy as np
 import pytest
@@ -197,6 +198,61 @@ def test_traces_of_single_steps_are_written(tmp_path):
     assert len(files) >= 2
     events = json.loads((tmp_path / files[0]).read_text())["traceEvents"]
     assert any(e["ph"] == "X" and e["dur"] > 0 for e in events)
+
+
+def test_a_supervisor_saves_summarises_and_comes_back(tmp_path):
+    folder = str(tmp_path)
+    for last in (5, 9):
+        with hr.Graph().as_default():
+            step, w, loss, train = _model()
+            supervisor = hr.train.Supervisor(
+                logdir=folder, save_model_secs=0.05, save_summaries_secs=0.05
+            )
+            with supervisor.managed_session() as session:
+                while session.run(step) < last:
+                    session.run(train)
+                supervisor.saver.save(session, supervisor.save_path, global_step=step)
+                _until(lambda: len(list(tmp_path.glob("events*"))) > 0)
+                _until(lambda: "loss" in _tags(folder))
+            assert supervisor.should_stop() and not supervisor.coord._threads
+    assert hr.train.load_variable(folder, "global_step") == 9
+    assert (tmp_path / "graph.pbtxt").exists()
+
+
+def _until(holds):
+    end = time.monotonic() + 10
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert holds()
+
+
+def _tags(folder):
+    for writer in hr.summary.FileWriterCache._writers.values():
+        writer.flush()
+    return {v.tag for path in event_files(folder) for e in read_events(path)
+            for v in e.summary.value}  # fmt: skip
+
+
+def test_what_fails_under_a_supervisor_comes_out_of_it():
+    _, _, _, train = _model()
+    supervisor = hr.train.Supervisor()
+    with pytest.raises(ValueError, match="enough"):
+        with supervisor.managed_session() as session:
+            session.run(train)
+            raise ValueError("enough")
+
+    def once(session):
+        session.run(train)
+        seen.append(1)
+        if len(seen) == 3:
+            other.request_stop()
+
+    seen = []
+    with hr.Graph().as_default():
+        _, _, _, train = _model()
+        other = hr.train.Supervisor()
+        hr.train.basic_train_loop(other, once)
+    assert len(seen) == 3
 
 
 def test_averages_follow_the_variables_and_are_restored_in_their_place(tmp_path):

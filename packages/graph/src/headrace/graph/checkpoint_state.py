@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -96,7 +97,7 @@ def update_checkpoint_state(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
             "Please use a different save path."
         )
-    temporary = f"{path}.tmp{os.getpid()}"
+    temporary = f"{path}.tmp{os.getpid()}-{threading.get_ident()}"  # threads may save at once
     with open(temporary, "w", encoding="utf-8") as stream:
         stream.write(text_format.MessageToString(state))
         stream.flush()

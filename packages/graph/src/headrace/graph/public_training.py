@@ -68,6 +68,7 @@ _SESSIONS = {
         "train",
     ),
     "train.ProfilerHook": "training.profiler_hook",
+    **rows("training.supervisor", "Supervisor basic_train_loop", "train"),
     **rows(
         "training.checkpoint_initialization",
         "init_from_checkpoint warm_start checkpoints_iterator",
