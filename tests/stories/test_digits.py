@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import headrace.graph as hr
-from headrace.formats.checkpoint_bundle import BundleReader
+from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.event_file import event_files, read_events
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.run_pb2 import RunMetadata

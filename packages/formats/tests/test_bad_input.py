@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace.formats import errors
-from headrace.formats.checkpoint_bundle import BundleReader
+from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.event_file import read_events
 from headrace.formats.masked_crc import masked_crc32c
 from headrace.formats.proto.tensor_pb2 import TensorProto

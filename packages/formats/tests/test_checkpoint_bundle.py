@@ -16,7 +16,8 @@ from headrace.formats import bundle_files as files
 from headrace.formats import dtypes, errors
 from headrace.formats.bundle_files import bundle_exists, bundle_files
 from headrace.formats.bundle_merge import merge_bundles
-from headrace.formats.checkpoint_bundle import BundleReader, BundleWriter
+from headrace.formats.bundle_reader import BundleReader
+from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto, BundleHeaderProto
 from headrace.formats.sorted_table import TableReader, TableWriter
 from headrace.formats.tensor_codec import make_shape_proto
@@ -196,7 +197,7 @@ def test_a_failed_or_abandoned_write_leaves_the_older_bundle_and_no_litter(tmp_p
 SAVER = """
 import sys
 import numpy as np
-from headrace.formats.checkpoint_bundle import BundleWriter
+from headrace.formats.bundle_writer import BundleWriter
 prefix = sys.argv[1]
 print("ready", flush=True)
 for step in range(100000):

@@ -8,7 +8,7 @@ import pytest
 from google.protobuf import text_format
 
 from headrace.formats.bundle_files import bundle_files
-from headrace.formats.checkpoint_bundle import BundleReader
+from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.event_file import event_files, read_events
 from headrace.formats.proto.checkpoint_state_pb2 import CheckpointState

@@ -29,7 +29,7 @@ def test_common_names_are_offered_lazily():
 
     assert graph_pb2 is same
     assert headrace.formats.as_dtype is dtypes.as_dtype
-    assert headrace.formats.BundleReader.__module__ == "headrace.formats.checkpoint_bundle"
+    assert headrace.formats.BundleReader.__module__ == "headrace.formats.bundle_reader"
     for name in headrace.formats.reexports._HOME:
         assert getattr(headrace.formats, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 import headrace.graph as hr
-from headrace.formats.checkpoint_bundle import BundleWriter
+from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.event_file import event_files, read_events
 from headrace.formats.proto.summary_pb2 import Summary
 

@@ -18,7 +18,8 @@ from kernel_harness import run_kernel
 
 from headrace.formats import errors
 from headrace.formats.bundle_merge import merge_bundles
-from headrace.formats.checkpoint_bundle import BundleReader, BundleWriter
+from headrace.formats.bundle_reader import BundleReader
+from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.dtypes import as_dtype
 from headrace.kernels.reference import oracle
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from headrace.formats.bundle_merge import merge_bundles
-from headrace.formats.checkpoint_bundle import BundleReader, BundleWriter
+from headrace.formats.bundle_reader import BundleReader
+from headrace.formats.bundle_writer import BundleWriter
 
 pytestmark = pytest.mark.peer
 

@@ -13,7 +13,7 @@ from headrace.formats.bundle_files import (
     shard_path,
     temporary_name,
 )
-from headrace.formats.checkpoint_bundle import BundleReader
+from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.errors import AlreadyExistsError, InvalidArgumentError
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto
 from headrace.formats.tensor_codec import shape_from_proto

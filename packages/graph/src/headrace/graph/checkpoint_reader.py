@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.formats.checkpoint_bundle import BundleReader
+from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.errors import NotFoundError
 from headrace.graph.checkpoint_state import latest_checkpoint
 

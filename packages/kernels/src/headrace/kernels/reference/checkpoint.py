@@ -7,7 +7,8 @@ import os
 import numpy as np
 
 from headrace.formats.bundle_merge import merge_bundles
-from headrace.formats.checkpoint_bundle import BundleReader, BundleWriter
+from headrace.formats.bundle_reader import BundleReader
+from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
 from headrace.kernels.reference.registry import Attrs, kernel

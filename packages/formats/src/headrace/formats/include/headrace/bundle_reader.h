@@ -1,4 +1,4 @@
-/* Checkpoint bundles, read through a memory map. Header only; checkpoint_bundle.py is the same in
+/* Checkpoint bundles, read through a memory map. Header only; bundle_reader.py is the same in
  * Python and says what a bundle is.
  *
  *   hr_bundle bundle;
