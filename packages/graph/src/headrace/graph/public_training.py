@@ -84,6 +84,8 @@ _FILES = {
         "gfile",
     ),
     **rows("ops.files", "read_file write_file matching_files"),
+    **rows("ops.queues", "QueueBase PaddingFIFOQueue PriorityQueue RandomShuffleQueue", "io"),
+    "io.encode_png": "ops.image_files",
     **rows("ops.files", "read_file write_file matching_files match_filenames_once", "io"),
     "train.match_filenames_once": "ops.files",
     "train.write_graph": "training.graph_writing",
@@ -136,6 +138,9 @@ _SWITCHES = {
 
 _EXPORTED = {
     "saved_model.is_valid_signature": "signature_defs",
+    "saved_model.contains_saved_model": "saved_model:maybe_saved_model_directory",
+    "saved_model.main_op_with_restore": "saved_model",
+    "saved_model.main_op.main_op_with_restore": "saved_model",
     "saved_model.signature_def_utils.is_valid_signature": "signature_defs",
     **rows(
         "signature_defs",

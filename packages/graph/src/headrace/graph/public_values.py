@@ -154,7 +154,6 @@ _SMALL = {
     ),
     "random.categorical": "ops.random",
     "random.get_seed": "graph",
-    **rows("ops.elementwise", "cast saturate_cast", "dtypes"),
     **rows("ops.arrays", "batch_to_space_nd reshape reverse roll space_to_batch_nd tile", "manip"),
     "manip.gather_nd": "ops.gather",
 }

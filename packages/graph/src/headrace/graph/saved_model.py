@@ -292,6 +292,12 @@ def simple_save(
     builder.save()
 
 
+def main_op_with_restore(restore_op_name: Any) -> Any:
+    """As main_op, after what restores the variables. Args: restore_op_name: an operation."""
+    with get_default_graph().control_dependencies([main_op()]):
+        return group(restore_op_name)
+
+
 def main_op() -> Any:
     """An operation that initialises local variables and tables."""
     from headrace.graph.variable_collections import local_variables_initializer
