@@ -15,6 +15,7 @@ from headrace.formats.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
+from headrace.formats.op_def_signature import from_op_def, to_op_def
 from headrace.formats.op_signature import (
     NO_DEFAULT,
     TYPE_NAMES,
@@ -24,13 +25,10 @@ from headrace.formats.op_signature import (
     Signature,
     SignatureError,
     Vector,
-    from_op_def,
-    parse_signature,
-    print_signature,
-    to_op_def,
 )
 from headrace.formats.proto.op_pb2 import OpDef, OpList
 from headrace.formats.proto.types_pb2 import DataType
+from headrace.formats.signature_language import parse_signature, print_signature
 
 FLOAT, INT32, STRING, RESOURCE = (
     TYPE_NUMBERS[n] for n in ("float", "int32", "string", "resource")

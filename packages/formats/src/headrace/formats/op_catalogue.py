@@ -10,15 +10,9 @@ import os
 import re
 import threading
 
-from headrace.formats.op_signature import (
-    NO_DEFAULT,
-    Arg,
-    Attr,
-    Signature,
-    from_op_def,
-    parse_signature,
-    to_op_def,
-)
+from headrace.formats.op_def_signature import from_op_def, to_op_def
+from headrace.formats.op_signature import NO_DEFAULT, Arg, Attr, Signature
+from headrace.formats.signature_language import parse_signature
 
 TYPE_CHECKING = False  # typing itself is not imported: it takes longer than this module
 if TYPE_CHECKING:

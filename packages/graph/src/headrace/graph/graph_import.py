@@ -393,7 +393,7 @@ class _Import:
                 op_catalogue.signature(node.op)
             except NotFoundError as error:
                 raise UnknownOpError(node, None, f"node '{node.name}': {error.message}") from None
-        from headrace.formats.op_signature import from_op_def
+        from headrace.formats.op_def_signature import from_op_def
 
         return from_op_def(function.signature)  # type: ignore[union-attr]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.formats.op_signature import parse_signature, to_op_def
+from headrace.formats.op_def_signature import to_op_def
+from headrace.formats.signature_language import parse_signature
 from headrace.formats.proto.op_pb2 import OpList
 
 _LINES = [

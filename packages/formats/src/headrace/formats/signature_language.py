@@ -1,0 +1,294 @@
+"""The one-line signature language of ops: parse it and print it.
+
+Name(in: TYPE, *, attr: KIND = DEFAULT) -> (out: TYPE) [flag, shape=rule]
+"""
+
+from __future__ import annotations
+
+import re
+
+from headrace.formats.op_signature import (
+    NO_DEFAULT,
+    TYPE_NAMES,
+    TYPE_NUMBERS,
+    Arg,
+    Attr,
+    Signature,
+    SignatureError,
+    Vector,
+)
+
+# typing is not imported: it costs more than all the rest of this module.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FLAGS = (
+    "stateful", "commutative", "aggregate", "uninitialized_ok", "shape_only", "view", "data_shape",
+)  # fmt: skip
+_SCALAR_KINDS = ("int", "float", "bool", "string", "shape", "tensor", "func")
+
+
+# The last alternative takes what is no token, so that the parser stumbles over it.
+_TOKEN = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|->|>=|[\w.>+-]+|\S"
+
+
+class _Reader:
+    """Walks over the tokens of one line; "" is the end."""
+
+    __slots__ = ("_at", "_text", "_tokens")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = re.findall(_TOKEN, text)
+        self._tokens.append("")
+        self._at = 0
+
+    def peek(self) -> str:
+        return self._tokens[self._at]
+
+    def next(self) -> str:
+        value = self._tokens[self._at]
+        self._at += 1
+        return value
+
+    def take(self, mark: str) -> bool:
+        if self._tokens[self._at] == mark:
+            self._at += 1
+            return True
+        return False
+
+    def expect(self, mark: str) -> None:
+        if self._tokens[self._at] != mark:
+            raise self.error(f"{mark!r}")
+        self._at += 1
+
+    def name(self) -> str:
+        value = self._tokens[self._at]
+        if not (value[:1].isalpha() or value[:1] == "_"):
+            raise self.error("a name")
+        self._at += 1
+        return value
+
+    def more(self, close: str, first: bool) -> bool:
+        """Steps over what separates the items of a list; False behind its last."""
+        if self.take(close):
+            return False
+        if not first:
+            self.expect(",")
+        return True
+
+    def error(self, wanted: str) -> SignatureError:
+        found = self.peek() or "the end"
+        return SignatureError(f"expected {wanted}, found {found!r} in {self._text!r}")
+
+
+def parse_signature(text: str) -> Signature:
+    """Reads one signature.
+
+    Raises: SignatureError saying what was expected, and where.
+    """
+    reader = _Reader(text.replace("\\\n", " "))
+    name = reader.name()
+    reader.expect("(")
+    raw_inputs: list[tuple[str, tuple[str, str, bool]]] = []
+    attrs: list[Attr] = []
+    in_attrs = False
+    while reader.more(")", first=not raw_inputs and not in_attrs):
+        if not in_attrs and reader.take("*"):
+            in_attrs = True
+            reader.expect(",")
+        if in_attrs:
+            attrs.append(_parse_attr(reader))
+        else:
+            raw_inputs.append(_parse_raw_arg(reader))
+    reader.expect("->")
+    reader.expect("(")
+    raw_outputs: list[tuple[str, tuple[str, str, bool]]] = []
+    while reader.more(")", first=not raw_outputs):
+        raw_outputs.append(_parse_raw_arg(reader))
+    flags, rule = _parse_flags(reader)
+    if reader.peek():
+        raise reader.error("the end of the line")
+    kinds = {attr.name: attr.kind for attr in attrs}
+    return Signature(
+        name=name,
+        inputs=tuple(_resolve(name, arg, kinds) for arg in raw_inputs),
+        outputs=tuple(_resolve(name, arg, kinds) for arg in raw_outputs),
+        attrs=tuple(attrs),
+        shape_rule=rule,
+        **dict.fromkeys(flags, True),
+    )
+
+
+def _parse_raw_arg(reader: _Reader) -> tuple[str, tuple[str, str, bool]]:
+    name = reader.name()
+    reader.expect(":")
+    number = ""
+    kind = reader.name()
+    if reader.take("*"):
+        number, kind = kind, reader.name()
+    is_ref = kind == "Ref" and reader.take("(")
+    if is_ref:
+        kind = reader.name()
+        reader.expect(")")
+    return name, (number, kind, is_ref)
+
+
+def _resolve(
+    op: str, raw: tuple[str, tuple[str, str, bool]], kinds: dict[str, str]
+) -> Arg:
+    name, (number, of, is_ref) = raw
+    if number and kinds.get(number) != "int":
+        raise SignatureError(
+            f"{op}: argument {name!r} counts by {number!r}, no int attribute"
+        )
+    kind = kinds.get(of)
+    if kind == "type":
+        return Arg(name, type_attr=of, number_attr=number, is_ref=is_ref)
+    if kind == "list(type)":
+        return Arg(name, type_list_attr=of, is_ref=is_ref)
+    if of not in TYPE_NUMBERS:
+        raise SignatureError(
+            f"{op}: argument {name!r} has type {of!r}, no dtype, no attribute"
+        )
+    return Arg(name, dtype=TYPE_NUMBERS[of], number_attr=number, is_ref=is_ref)
+
+
+def _parse_attr(reader: _Reader) -> Attr:
+    name = reader.name()
+    reader.expect(":")
+    is_list = reader.peek() == "list" and bool(reader.next()) and reader.take("(")
+    allowed: tuple[Any, ...] = ()
+    if reader.take("{"):
+        kind, allowed = _parse_allowed(reader)
+    else:
+        kind = reader.name()
+        if kind != "type" and kind not in _SCALAR_KINDS:
+            raise SignatureError(f"attribute {name!r} has unknown kind {kind!r}")
+    if is_list:
+        reader.expect(")")
+    minimum = int(reader.next()) if reader.take(">=") else None
+    default: Any = NO_DEFAULT
+    if reader.take("="):
+        default = _parse_value(reader, kind, is_list)
+    return Attr(name, f"list({kind})" if is_list else kind, default, allowed, minimum)
+
+
+def _parse_allowed(reader: _Reader) -> tuple[str, tuple[Any, ...]]:
+    kind = "string" if reader.peek()[:1] in ("'", '"') else "type"
+    values: list[Any] = []
+    while reader.more("}", first=not values):
+        values.append(_parse_value(reader, kind, False))
+    return kind, tuple(values)
+
+
+def _parse_value(reader: _Reader, kind: str, is_list: bool) -> Any:
+    if is_list:
+        reader.expect("[")
+        values: list[Any] = []
+        while reader.more("]", first=not values):
+            values.append(_parse_value(reader, kind, False))
+        return tuple(values)
+    if kind == "shape":
+        if reader.take("?"):
+            return None
+        dims = _parse_value(reader, "int", True)
+        return tuple(None if d < 0 else d for d in dims)
+    token = reader.next()
+    if kind == "tensor" and token in TYPE_NUMBERS:
+        return Vector(TYPE_NUMBERS[token], _parse_value(reader, "int", True))
+    if kind == "type" and token in TYPE_NUMBERS:
+        return TYPE_NUMBERS[token]
+    if kind == "bool" and token in ("True", "False"):
+        return token == "True"
+    if kind == "string" and len(token) > 1 and token[0] in ("'", '"'):
+        if "\\" not in token:
+            return token[1:-1]
+        import ast
+
+        return ast.literal_eval(token)
+    try:
+        if kind == "int":
+            return int(token)
+        if kind == "float":
+            return float(token)
+    except ValueError:
+        pass
+    raise SignatureError(f"{token!r} is no value of kind {kind!r}")
+
+
+def _parse_flags(reader: _Reader) -> tuple[list[str], str]:
+    flags: list[str] = []
+    rule = ""
+    if reader.take("["):
+        while reader.more("]", first=not flags and not rule):
+            flag = reader.name()
+            if flag == "shape" and reader.take("="):
+                rule = reader.name()
+            elif flag in _FLAGS:
+                flags.append(flag)
+            else:
+                raise SignatureError(
+                    f"unknown flag {flag!r}; there are {', '.join(_FLAGS)}, shape="
+                )
+    return flags, rule
+
+
+# ---- printing ----------------------------------------------------------------------------------
+
+
+def print_signature(signature: Signature) -> str:
+    """Writes a signature as one line that parses to the same."""
+    parts = [f"{arg.name}: {_print_type(arg)}" for arg in signature.inputs]
+    if signature.attrs:
+        parts.append("*")
+        parts.extend(_print_attr(attr) for attr in signature.attrs)
+    outputs = ", ".join(f"{arg.name}: {_print_type(arg)}" for arg in signature.outputs)
+    flags = [flag for flag in _FLAGS if getattr(signature, flag)]
+    if signature.shape_rule:
+        flags.append(f"shape={signature.shape_rule}")
+    tail = f" [{', '.join(flags)}]" if flags else ""
+    return f"{signature.name}({', '.join(parts)}) -> ({outputs}){tail}"
+
+
+def _print_type(arg: Arg) -> str:
+    text = arg.type_attr or arg.type_list_attr or TYPE_NAMES[arg.dtype]
+    if arg.is_ref:
+        text = f"Ref({text})"
+    return f"{arg.number_attr} * {text}" if arg.number_attr else text
+
+
+def _print_attr(attr: Attr) -> str:
+    is_list = attr.kind.startswith("list(")
+    kind = attr.kind[5:-1] if is_list else attr.kind
+    text = kind
+    if attr.allowed:
+        text = (
+            "{" + ", ".join(_print_value(value, kind) for value in attr.allowed) + "}"
+        )
+    if is_list:
+        text = f"list({text})"
+    if attr.minimum is not None:
+        text += f" >= {attr.minimum}"
+    if attr.default is NO_DEFAULT:
+        return f"{attr.name}: {text}"
+    if is_list:
+        default = (
+            "[" + ", ".join(_print_value(value, kind) for value in attr.default) + "]"
+        )
+    else:
+        default = _print_value(attr.default, kind)
+    return f"{attr.name}: {text} = {default}"
+
+
+def _print_value(value: Any, kind: str) -> str:
+    if kind == "type":
+        return TYPE_NAMES[value]
+    if kind == "shape":
+        if value is None:
+            return "?"
+        return "[" + ", ".join("-1" if d is None else str(d) for d in value) + "]"
+    if kind == "tensor":
+        return f"{TYPE_NAMES[value.dtype]}[{', '.join(map(str, value.values))}]"
+    return repr(value)
