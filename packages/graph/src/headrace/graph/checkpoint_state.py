@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.bundle_files import bundle_exists, bundle_files, index_path, remove
 from headrace.formats.proto.checkpoint_state_pb2 import CheckpointState
+from headrace.graph.whole_file import write_whole
 
 
 def _state_path(folder: str, latest_filename: str | None) -> str:
@@ -97,12 +97,7 @@ def update_checkpoint_state(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
             "Please use a different save path."
         )
-    temporary = f"{path}.tmp{os.getpid()}-{threading.get_ident()}"  # threads may save at once
-    with open(temporary, "w", encoding="utf-8") as stream:
-        stream.write(text_format.MessageToString(state))
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(temporary, path)
+    write_whole(path, text_format.MessageToString(state).encode(), sync=True)
 
 
 def get_checkpoint_state(

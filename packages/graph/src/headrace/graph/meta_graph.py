@@ -14,6 +14,7 @@ from headrace.graph.graph import Graph, get_default_graph
 from headrace.graph.graph_import import import_graph_def
 from headrace.graph.graph_keys import GraphKeys
 from headrace.graph.import_scope import prepend_name_scope, strip_name_scope
+from headrace.graph.whole_file import write_whole
 
 _UNBOUND = "$unbound_inputs_"
 
@@ -280,10 +281,7 @@ def write_meta_graph(message: Any, filename: str, as_text: bool = False) -> None
     from google.protobuf import text_format
 
     data = text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
-    temporary = f"{filename}.tmp{os.getpid()}"
-    with open(temporary, "wb") as stream:
-        stream.write(data)
-    os.replace(temporary, filename)
+    write_whole(filename, data)
 
 
 # ---- reading -------------------------------------------------------------------------------------

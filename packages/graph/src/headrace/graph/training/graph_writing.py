@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from headrace.graph.whole_file import write_whole
+
 
 def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
     """Writes a graph (or GraphDef) to a file of a folder, which is made if need be.
@@ -28,8 +30,5 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
         if as_text
         else message.SerializeToString(deterministic=True)
     )
-    temporary = f"{path}.tmp{os.getpid()}"
-    with open(temporary, "wb") as stream:
-        stream.write(data)
-    os.replace(temporary, path)
+    write_whole(path, data)
     return path
