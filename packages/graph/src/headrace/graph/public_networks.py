@@ -118,6 +118,17 @@ _EMBEDDINGS = {
     **rows("ops.sampled_losses", "nce_loss sampled_softmax_loss", "nn"),
 }
 
+_RECURRENT = {
+    **rows("rnn_cells.cell", "RNNCell LSTMStateTuple", "nn.rnn_cell"),
+    **rows("rnn_cells.basic", "BasicRNNCell GRUCell", "nn.rnn_cell"),
+    **rows("rnn_cells.lstm", "BasicLSTMCell LSTMCell", "nn.rnn_cell"),
+    **rows(
+        "rnn_cells.wrappers",
+        "MultiRNNCell DropoutWrapper ResidualWrapper DeviceWrapper",
+        "nn.rnn_cell",
+    ),
+    **rows("rnn_cells.unrolled", "static_rnn static_bidirectional_rnn", "nn"),
+}
 _CTC = {
     **rows(
         "ops.ctc",
@@ -180,6 +191,7 @@ _IMAGE = {
 NETWORKS = {
     **_IMAGE,
     **_CTC,
+    **_RECURRENT,
     **_EMBEDDINGS,
     **_NETWORKS_BY_RANK,
     **_LAYERS,

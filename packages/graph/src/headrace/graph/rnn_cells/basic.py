@@ -1,0 +1,116 @@
+"""Recurrent cells with a plain state: the basic one and the gated recurrent unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.conversion import constant
+from headrace.graph.initializers import Constant, Zeros
+from headrace.graph.layer_classes.layer import activation_of
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Tensor
+from headrace.graph.ops.bias import bias_add
+from headrace.graph.ops.elementwise import tanh
+from headrace.graph.rnn_cells.cell import RNNCell, checked_depth
+
+
+class BasicRNNCell(RNNCell):
+    """output = state = activation([inputs, state] @ kernel + bias).
+
+    Args:
+      num_units: size of the state; activation: tanh by default.
+      reuse: take the variables of the scope.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self.input_spec = None
+        self._num_units = num_units
+        self._activation = activation_of(activation) or tanh
+
+    state_size = property(lambda self: self._num_units, doc="Size of the state.")
+    output_size = property(lambda self: self._num_units, doc="Size of the output.")
+
+    def build(self, input_shape: Any) -> None:
+        """Makes kernel [in + num_units, num_units] and bias [num_units]."""
+        depth = checked_depth(input_shape)
+        self._kernel = self.add_weight("kernel", shape=[depth + self._num_units, self._num_units])
+        self._bias = self.add_weight("bias", shape=[self._num_units], initializer=Zeros())
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
+        """[batch, in], [batch, num_units] -> output, state."""
+        joint = op("ConcatV2", [inputs, state], 1)
+        made = self._activation(bias_add(op("MatMul", joint, self._kernel), self._bias))
+        return made, made
+
+
+class GRUCell(RNNCell):
+    """The gated recurrent unit. Source: Cho et al. 2014.
+
+    Args:
+      num_units: size of the state; activation: of the candidate, tanh by default.
+      kernel_initializer: the scope's by default; bias_initializer: ones of the gates, zeros of the
+        candidate by default; reuse: take the variables of the scope.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        self.input_spec = None
+        self._num_units = num_units
+        self._activation = activation_of(activation) or tanh
+        self._kernel_initializer = kernel_initializer
+        self._bias_initializer = bias_initializer
+
+    state_size = property(lambda self: self._num_units, doc="Size of the state.")
+    output_size = property(lambda self: self._num_units, doc="Size of the output.")
+
+    def build(self, input_shape: Any) -> None:
+        """Makes kernels and biases of the gates and of the candidate."""
+        rows = checked_depth(input_shape) + self._num_units
+        for part, width, start in (("gates", 2, Constant(1.0)), ("candidate", 1, Zeros())):
+            kernel = self.add_weight(
+                f"{part}/kernel",
+                shape=[rows, width * self._num_units],
+                initializer=self._kernel_initializer,
+            )
+            bias = self.add_weight(
+                f"{part}/bias",
+                shape=[width * self._num_units],
+                initializer=self._bias_initializer or start,
+            )
+            setattr(self, f"_{part}", (kernel, bias))
+        self.built = True
+
+    def _through(self, part: tuple[Any, Any], inputs: Any, state: Any) -> Tensor:
+        joint = op("ConcatV2", [inputs, state], 1)
+        return bias_add(op("MatMul", joint, part[0]), part[1])
+
+    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
+        """[batch, in], [batch, num_units] -> output, state."""
+        gates = op("Sigmoid", self._through(self._gates, inputs, state))  # type: ignore[attr-defined]
+        reset, update = op("Split", 1, gates, num_split=2)
+        candidate = self._activation(
+            self._through(self._candidate, inputs, reset * state)  # type: ignore[attr-defined]
+        )
+        one = constant(1, dtype=update.dtype.base_dtype)
+        made = update * state + (one - update) * candidate
+        return made, made

@@ -1,0 +1,146 @@
+"""Recurrent networks written out step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph import nest
+from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.op_builder import op
+from headrace.graph.operation import Tensor
+from headrace.graph.rnn_cells.cell import zero_states
+from headrace.graph.variable_scope import variable_scope
+
+
+def static_rnn(
+    cell: Any,
+    inputs: Any,
+    initial_state: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """A cell applied to a list of inputs, one after another.
+
+    Args:
+      cell: RNNCell; inputs: list of [batch, n], or of structures of them, one for each time.
+      initial_state: zeros by default; dtype: of them, needed for it.
+      sequence_length: [batch] int32: beyond it outputs are zero and the state stays.
+      scope: of the variables, "rnn" by default.
+    Returns: outputs, one for each time, and the last state.
+    Raises: TypeError for inputs that are no list; ValueError for none, or where dtype is needed.
+    """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
+    outputs = []
+    with variable_scope(scope or "rnn") as entered:
+        inputs = [nest.map_structure(convert_to_tensor, step) for step in inputs]
+        batch = _batch(nest.flatten(inputs[0])[0])
+        if initial_state is not None:
+            state = initial_state
+        elif dtype is None:
+            raise ValueError("If no initial_state is provided, dtype must be specified")
+        else:
+            state = cell.zero_state(batch, dtype)
+        lengths = None
+        if sequence_length is not None:
+            lengths = convert_to_tensor(sequence_length, dtype="int32", name="sequence_length")
+            if lengths.get_shape().ndims not in (None, 1):
+                raise ValueError(
+                    "sequence_length must be a vector of length batch_size, got shape "
+                    f"{lengths.get_shape()}"
+                )
+        for time, step in enumerate(inputs):
+            if time > 0:
+                entered.reuse_variables()
+            output, new_state = cell(step, state)
+            if lengths is not None:
+                nothing = zero_states(cell.output_size, batch, nest.flatten(output)[0].dtype)
+                over = op("GreaterEqual", time, lengths)
+                output = _where(over, nothing, output)
+                new_state = _where(over, state, new_state)
+            outputs.append(output)
+            state = new_state
+    return outputs, state
+
+
+def _batch(x: Tensor) -> Any:
+    known = x.get_shape().as_list()[0] if x.get_shape().ndims is not None else None
+    return op("Shape", x)[0] if known is None else known
+
+
+def _where(over: Tensor, old: Any, new: Any) -> Any:
+    """old for the rows that are over, new for the others."""
+
+    def chosen(a: Tensor, b: Tensor) -> Tensor:
+        flags = over
+        for _ in range((b.get_shape().ndims or 1) - 1):
+            flags = op("ExpandDims", flags, -1)
+        made: Tensor = op("SelectV2", flags, a, b)
+        made.set_shape(b.get_shape())
+        return made
+
+    return nest.map_structure(chosen, old, new)
+
+
+def static_bidirectional_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any, Any]:
+    """static_rnn forwards and, by another cell, backwards.
+
+    Args:
+      cell_fw, cell_bw: RNNCells; initial_state_fw, initial_state_bw: their first states.
+      the others: as of static_rnn.
+    Returns: outputs of both joined [batch, ...], one for each time, and both last states.
+    """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
+    with variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope("fw") as forward:
+            outputs_fw, state_fw = static_rnn(
+                cell_fw, inputs, initial_state_fw, dtype, sequence_length, scope=forward
+            )
+        with variable_scope("bw") as backward:
+            turned, state_bw = static_rnn(
+                cell_bw,
+                _reversed(list(inputs), sequence_length),
+                initial_state_bw,
+                dtype,
+                sequence_length,
+                scope=backward,
+            )
+    outputs_bw = _reversed(turned, sequence_length)
+    outputs = [
+        nest.map_structure(lambda a, b: op("ConcatV2", [a, b], 1), fw, bw)
+        for fw, bw in zip(outputs_fw, outputs_bw, strict=True)
+    ]
+    return outputs, state_fw, state_bw
+
+
+def _reversed(steps: list[Any], lengths: Any) -> list[Any]:
+    """The steps from the last one; with lengths, from each row's own last one."""
+    if lengths is None:
+        return steps[::-1]
+    columns = zip(*[nest.flatten(step) for step in steps], strict=True)
+    turned = []
+    for column in columns:
+        joint = op("Pack", list(column))
+        back = op("ReverseSequence", joint, lengths, seq_dim=0, batch_dim=1)
+        parts = op("Unpack", back, num=len(steps))
+        for part, like in zip(parts, column, strict=True):
+            part.set_shape(convert_to_tensor(like).get_shape())
+        turned.append(parts)
+    return [
+        nest.pack_sequence_as(step, [parts[i] for parts in turned]) for i, step in enumerate(steps)
+    ]
