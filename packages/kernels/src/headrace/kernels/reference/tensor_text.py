@@ -55,7 +55,7 @@ def _nested(x: np.ndarray, edge: int, depth: int) -> str:
 def flat_summary_of(x: np.ndarray, most: int) -> str:
     """As Print and Assert show it: the first `most` elements, row by row."""
     if x.ndim == 0:
-        return one_element(x[()])
+        return f"[{one_element(x[()])}]"
     count = x.size if most < 0 else min(most, x.size)
     return _flat(x, [count], cut=count < x.size)
 
