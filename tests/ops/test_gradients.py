@@ -58,7 +58,7 @@ RANDOM = {"FractionalMaxPool", "FractionalAvgPool", "RandomGamma"}
 
 # Differentiable ops that no case can stand for, and what does.
 ELSEWHERE_FAMILIES = {
-    "control_flow": "tests of graph: cond and while_loop backwards",
+    "control_flow": "tests/executor/test_cond_gradients.py",
     "datasets": "never on a gradient's path",
     "lookup": "never on a gradient's path",
     "queues": "never on a gradient's path",

@@ -16,21 +16,7 @@ from headrace.graph.op_registry import gradient_function
 from headrace.graph.operation import Operation, Tensor
 from headrace.graph.scopes import colocate_with, name_scope
 
-# Control flow marks forward loops and branches; how to go back through them is not built yet.
-_CONTROL_FLOW = frozenset(
-    (
-        "Switch",
-        "RefSwitch",
-        "Merge",
-        "RefMerge",
-        "Enter",
-        "RefEnter",
-        "Exit",
-        "RefExit",
-        "NextIteration",
-        "RefNextIteration",
-    )
-)
+_SWITCHES = frozenset(("Switch", "RefSwitch"))
 
 
 class AggregationMethod:
@@ -189,10 +175,10 @@ class _Walk:
         return between, waiting
 
     def _visit(self, node: Operation, grads: list[Any], between: set[Operation]) -> None:
-        if node.type in _CONTROL_FLOW:
+        if node._context is not None and node._context.while_context is not None:  # noqa: SLF001
             raise LookupError(
-                f"{node.type} '{node.name}'{_line(node)}: gradients through cond and while_loop "
-                "are not built yet; compute the loop's gradient outside of it, or unroll it"
+                f"{node.type} '{node.name}'{_line(node)}: gradients through while_loop are not "
+                "built yet; compute the loop's gradient outside of it, or unroll it"
             )
         try:
             function = gradient_function(_gradient_name(node))
@@ -202,8 +188,9 @@ class _Walk:
             ) from None
         if function is None:
             return
+        # A Switch has one output that is there: its gradient makes zeros where they may be.
         whole = [
-            _zeros_for(t) if g is None and _is_trainable(t) else g
+            _zeros_for(t) if g is None and _is_trainable(t) and node.type not in _SWITCHES else g
             for t, g in zip(node.outputs, grads, strict=True)
         ]
         with get_default_graph().name_scope(f"{node.name.replace(':', '_')}_grad"):

@@ -12,7 +12,7 @@ from headrace.graph.conversion import convert_to_tensor, convert_to_tensor_or_in
 from headrace.graph.graph import get_default_graph
 from headrace.graph.indexed_slices import IndexedSlices, SparseTensor
 from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
+from headrace.graph.op_registry import gradient_not_built, no_gradient
 from headrace.graph.operation import Operation, Tensor
 from headrace.graph.scopes import name_scope
 
@@ -190,19 +190,11 @@ def Assert(  # noqa: N802 - TF's name
 
 # ---- gradients -----------------------------------------------------------------------------------
 
+from headrace.graph import cond_gradients as cond_gradients  # noqa: E402 - they use what is above
 
-def _not_yet(op_type: str, what: str) -> None:
-    @gradient(op_type)
-    def refuse(operation: Operation, *grads: Any) -> Any:
-        raise LookupError(
-            f"No gradient defined for {op_type} '{operation.name}': gradients through {what} are "
-            "not implemented yet; cut the path with hr.stop_gradient, or unroll it in Python"
-        )
-
-
-for _op_type in ("Switch", "Merge", "RefSwitch", "RefMerge"):
-    _not_yet(_op_type, "hr.cond and hr.while_loop")
 for _op_type in ("Enter", "Exit", "NextIteration", "RefEnter", "RefExit", "RefNextIteration"):
-    _not_yet(_op_type, "hr.while_loop")
+    gradient_not_built(
+        _op_type, "gradients through while_loop are not built yet; cut the path with "
+        "hr.stop_gradient, or unroll it in Python")
 for _op_type in ("LoopCond", "NoOp", "ControlTrigger", "Abort"):
     no_gradient(_op_type, "it only steers the run")
