@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,7 +39,10 @@ def main() -> None:
     with open(HOME / f"wheels-{TAG}.lock", "w") as lock:  # two tox environments build in turn
         fcntl.flock(lock, fcntl.LOCK_EX)
         needed = list(dict.fromkeys(["formats", *options.packages]))
-        wheels = {name: wheel_of(name) for name in needed}
+        builder()
+        # Side by side: while one links or packs, the other's compilers have all cores.
+        with ThreadPoolExecutor(len(needed)) as pool:
+            wheels = dict(zip(needed, pool.map(wheel_of, needed), strict=True))
     seconds = time.monotonic() - started
     print(f"wheelhouse: {len(wheels)} wheels ready in {seconds:.1f} s", flush=True)
     install([wheels[p] for p in options.packages], wheels["formats"], options.lowest)
