@@ -29,11 +29,11 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
     from headrace.graph.graph_keys import GraphKeys
     from headrace.graph.variables import Variable
 
-    with name_scope(name or "matching_filenames"):
+    with name_scope(name or "matching_filenames") as scope:
         return Variable(
             matching_files(pattern),
             trainable=False,
             validate_shape=False,
-            name="matching_filenames",
+            name=scope,
             collections=[GraphKeys.LOCAL_VARIABLES],
         )

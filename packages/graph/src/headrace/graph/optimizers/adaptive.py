@@ -180,9 +180,10 @@ class RMSPropOptimizer(Optimizer):
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for var in var_list:
+            # in this order: slots of one name are numbered, and checkpoints know them by number
+            self._slot(var, "rms", self._name, 1.0)
             if "mg" in self._slot_names:
                 self._zeros_slot(var, "mg", self._name)
-            self._slot(var, "rms", self._name, 1.0)
             self._zeros_slot(var, "momentum", self._name)
 
     def _prepare(self) -> None:

@@ -14,6 +14,7 @@ from headrace.graph.op_builder import op
 from headrace.graph.operation import Operation, Tensor
 from headrace.graph.ops.control_flow import group, no_op
 from headrace.graph.scopes import colocate_with, control_dependencies, init_scope, name_scope
+from headrace.graph.variable_scope import get_variable_scope
 from headrace.graph.variables import Variable, trainable_variables
 
 
@@ -182,7 +183,9 @@ class Optimizer:
         """A variable of var's shape, filled with value, named var/op_name as TF names slots."""
         slots = self._slots.setdefault(slot_name, {})
         if _key(var) not in slots:
-            with name_scope(None), name_scope(f"{var.op.name}/"), colocate_with(var.op):
+            outer = get_variable_scope().name  # as TF's slots: below the variable scope in force
+            scope = f"{outer}/{var.op.name}/" if outer else f"{var.op.name}/"
+            with name_scope(None), name_scope(scope), colocate_with(var.op):
                 slots[_key(var)] = _slot_variable(var, op_name, value)
         return slots[_key(var)]
 

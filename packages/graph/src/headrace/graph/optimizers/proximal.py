@@ -100,10 +100,8 @@ class AdagradDAOptimizer(Optimizer):
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for var in var_list:
-            self._slot(var, "gradient_accumulator", self._name + "/g", 0.0)
-            self._slot(
-                var, "gradient_squared_accumulator", self._name + "/gg", self._initial
-            )
+            self._slot(var, "gradient_accumulator", self._name, 0.0)
+            self._slot(var, "gradient_squared_accumulator", self._name, self._initial)
 
     def _prepare(self) -> None:
         names = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength")

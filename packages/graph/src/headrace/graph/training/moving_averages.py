@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from headrace.graph.conversion import convert_to_tensor
 from headrace.graph.graph import get_default_graph
 from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.initializers import zeros_initializer
 from headrace.graph.op_builder import op
 from headrace.graph.operation import Operation, Tensor
 from headrace.graph.ops.control_flow import group
 from headrace.graph.scopes import colocate_with, control_dependencies, init_scope, name_scope
 from headrace.graph.variable_collections import moving_average_variables, trainable_variables
+from headrace.graph.variable_scope import get_variable, get_variable_scope, variable_scope
 from headrace.graph.variables import Variable
 
 
@@ -32,8 +33,7 @@ def assign_moving_average(
             decay = op("Cast", decay, DstT=dtype)
         value = convert_to_tensor(value, dtype=dtype)
         if zero_debias:
-            with name_scope(f"{variable.op.name}/"):
-                return _without_bias(variable, value, decay)
+            return _without_bias(variable, value, decay)
         step = (convert_to_tensor(variable) - value) * decay
         return variable.assign_sub(step, name=scope)
 
@@ -41,10 +41,10 @@ def assign_moving_average(
 def _without_bias(variable: Any, value: Tensor, decay: Tensor) -> Any:
     """Averages into a variable of its own that starts at zero; the variable is it, corrected."""
     dtype = variable.dtype.base_dtype
-    with init_scope(), colocate_with(variable.op):
-        zeros = op("Fill", variable.get_shape().as_list(), op("Cast", 0, DstT=dtype))
-        biased = Variable(zeros, trainable=False, name="biased")
-        count = Variable(op("Cast", 0, DstT=dtype), trainable=False, name="local_step")
+    with variable_scope(variable.op.name), init_scope(), colocate_with(variable.op):
+        biased = get_variable("biased", variable.get_shape(), dtype, zeros_initializer(),
+                              trainable=False)  # fmt: skip
+        count = get_variable("local_step", [], dtype, zeros_initializer(), trainable=False)
     moved = biased.assign_sub((convert_to_tensor(biased) - value) * decay)
     counted = count.assign_add(op("Cast", 1, DstT=dtype))
     one = op("Cast", 1, DstT=dtype)
@@ -112,7 +112,8 @@ class ExponentialMovingAverage:
             return group(*moved, name=scope)
 
     def _make(self, value: Any, debiased: set[Any]) -> Any:
-        full = f"{value.op.name}/{self._name}"
+        outer = get_variable_scope().name  # as TF's slots: below the variable scope in force
+        full = "/".join([*([outer] if outer else []), value.op.name, self._name])
         with init_scope():
             if hasattr(value, "initializer"):
                 with name_scope(None), colocate_with(value.op):
@@ -165,12 +166,9 @@ class ExponentialMovingAverage:
             chosen = list(moving_avg_variables)
         names = {self.average_name(v): v for v in {_key(v): v for v in chosen}.values()}
         averaged = {_key(v) for v in chosen}
-        for v in dict.fromkeys(
-            [*get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES), *chosen]
-        ):
-            own = re.search(rf"/{re.escape(self._name)}(_\d+)?$", v.op.name)
-            if _key(v) not in averaged and v.op.name not in names and not own:
-                names[v.op.name] = v
+        for v in get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
+            if _key(v) not in averaged:
+                names.setdefault(v.op.name, v)
         return names
 
 

@@ -459,7 +459,8 @@ def deserialize_sparse(attrs: Attrs, serialized: np.ndarray) -> Sparse:
                 f"Requested SparseTensor of type {as_dtype(dtype).name} but the values are of type "
                 f"{as_dtype(values.dtype).name}",
             )
-        front = np.tile(np.array(place, np.int64), (len(indices), 1)).reshape(len(indices), len(place))
+        front = np.tile(np.array(place, np.int64), (len(indices), 1))
+        front = front.reshape(len(indices), len(place))
         cells.append(np.hstack([front, indices]))
         held.append(values)
         inner = np.maximum(inner, shape) if inner.size else shape
