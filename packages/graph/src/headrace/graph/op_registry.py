@@ -126,7 +126,7 @@ def shape_function(rule: str) -> Callable[[Any], Any] | None:
 
 
 def _read_family(op_type: str) -> None:
-    """Imports ops/<family>.py, where the op's gradient is."""
+    """Imports ops/<family>.py and, where it is, <family>_gradients.py: one has the gradient."""
     if op_catalogue.find(op_type) is None:
         _read_foreign()
         return
@@ -135,6 +135,7 @@ def _read_family(op_type: str) -> None:
         _read_foreign()
     elif family not in _families_read:
         _import_if_there(f"headrace.graph.ops.{family}")
+        _import_if_there(f"headrace.graph.ops.{family}_gradients")
         _families_read.add(family)
 
 
