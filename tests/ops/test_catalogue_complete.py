@@ -94,12 +94,10 @@ WITHOUT_SLOPE = {
     "datasets": "input pipelines have no slope",
     "lookup": "tables have no slope",
     "optimizers": "they change variables and say nothing",
-    "parsing": "bytes have no slope",
     "queues": "elements of queues have no slope",
     "readers": "files have no slope",
     "sendrecv": "the runtime makes them after the gradient was built",
     "session": "handles have no slope",
-    "strings": "text has no slope",
     "summary": "messages have no slope",
 }
 NAMES = op_catalogue.names()
