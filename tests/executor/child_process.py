@@ -24,6 +24,7 @@ def begin(script: str, **environment: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         env={**os.environ, **environment},
     )
 
@@ -38,7 +39,7 @@ def end(child: subprocess.Popen[str], timeout_s: float = 60) -> str:
     try:
         printed, complaints = child.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        child.kill()
+        os.killpg(child.pid, signal.SIGKILL)  # with the children that it forked
         printed, complaints = child.communicate()
         raise AssertionError(f"the child hung; it had printed {printed!r} {complaints!r}") from None
     assert child.returncode == 0, (child.returncode, printed, complaints)

@@ -169,8 +169,14 @@ class InAGraph:
             with hr.control_dependencies(self.last):
                 return i + 1, hr.identity(made)
 
+        # What is known of a shape differs between the values that a body may hand on.
+        shapes = (hr.TensorShape([]), hr.TensorShape([None] * value.shape.rank))
         _, value = hr.while_loop(
-            lambda i, _: i < times, once, (start, value), parallel_iterations=1
+            lambda i, _: i < times,
+            once,
+            (start, value),
+            shape_invariants=shapes,
+            parallel_iterations=1,
         )
         self.last = [value]
         return value

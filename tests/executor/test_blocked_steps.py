@@ -91,11 +91,12 @@ def test_a_timeout_ends_the_step(make: Callable[[], tuple[object, object]]) -> N
 def test_closing_the_session_ends_the_step(make: Callable[[], tuple[object, object]]) -> None:
     fetch, config = make()
     session = hr.Session(config=config)
+    step = session.make_callable(fetch)
     closing = threading.Timer(0.3, session.close)
     closing.start()
     began = time.monotonic()
     with pytest.raises(CancelledError, match="the session was closed"):
-        session.run(fetch)
+        step()
     assert time.monotonic() - began < 5
     closing.join()
     with pytest.raises(RuntimeError, match="closed Session"):
@@ -113,14 +114,13 @@ def test_ctrl_c_ends_the_step_and_the_session_goes_on(of: str) -> None:
         after = hr.constant(5.0)
         with hr.Session(config=config) as session:
             session.run(after)
-            started()
             try:
+                threading.Timer(0.3, started).start()  # once the step is under way
                 session.run(fetch)
             except KeyboardInterrupt:
                 print("interrupted", session.run(after))
         """
     )
-    time.sleep(0.5)
     child_process.interrupt(child)
     assert child_process.end(child, 30) == "interrupted 5.0\n"
 
@@ -191,6 +191,8 @@ def test_a_child_forked_in_the_middle_of_a_run_works() -> None:
         queue = hr.FIFOQueue(100, [hr.float32], shapes=[[]])
         through = queue.enqueue(small), queue.dequeue()
         over = False
+        with hr.Session() as first:  # imports what is imported late: Python's own locks do not fork
+            first.run([big, small, *through], {x: np.ones([3], np.float32)})
         def busy():
             with hr.Session() as session:
                 while not over:

@@ -88,8 +88,11 @@ def test_a_traced_step_names_the_nodes_that_were_fused() -> None:
     metadata = hr.RunMetadata()
     with hr.Session() as session:
         session.run(
-            y, {x: np.ones([ROWS, COLUMNS])},
-            options=hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE), run_metadata=metadata)
+            y,
+            {x: np.ones([ROWS, COLUMNS])},
+            options=hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE),
+            run_metadata=metadata,
+        )
     labels = [n.timeline_label for d in metadata.step_stats.dev_stats for n in d.node_stats]
     assert "double = Mul; squash = Tanh" in labels
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import collections
 import enum
 from collections.abc import Sequence
@@ -295,8 +296,8 @@ def _check_shape(node: Operation, source: Tensor, grad: Any) -> None:
 
 
 def _line(node: Operation) -> str:
-    line = node.source_line
-    return f" ({line})" if line else ""
+    line, file = node.source_line, node.source_file
+    return f" ({os.path.basename(file)}:{line})" if line and file else ""
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -43,7 +43,9 @@ def decoded(contents: bytes, channels: int, dtype: np.dtype, frames: bool = Fals
             pictures.append(_pixels(image, channels, dtype))
     except (OSError, SyntaxError, ValueError) as error:
         raise InvalidArgumentError(
-            None, None, f"{len(contents)} bytes are no image that can be read: {error}"
+            None,
+            None,
+            f"{len(contents)} bytes are no image of a kind that is read: PNG, JPEG, GIF or BMP",
         ) from error
     return np.stack(pictures) if frames else pictures[0]
 

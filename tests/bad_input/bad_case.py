@@ -1,0 +1,83 @@
+"""A case of bad input, and what became of it: the columns of docs/bad_input.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import headrace.graph as hr
+from headrace.formats.errors import OpError
+
+Run = Callable[[Path], object]
+_LINE = re.compile(r"(?:/\S*/)?(\w+)\.py:\d+")
+_CRC = re.compile(r"0x[0-9a-f]{8}")
+_OFFSET = re.compile(r"DIR/.*: at byte (\d+)")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: where it belongs, what is wrong, and the program that does it in a folder."""
+
+    section: str
+    what: str
+    run: Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the user gets: class, canonical code, message, offset in a file."""
+
+    error: str
+    code: str
+    message: str
+    offset: str
+
+    def row(self, what: str) -> str:
+        """The line of the table."""
+        message = self.message.replace("|", "\\|").replace("\n", " ")
+        return f"| {what} | `{self.error}` | {self.code} | {message} | {self.offset} |"
+
+
+class Section:
+    """Collects the cases of one heading: `@section("what is wrong")` over a function."""
+
+    def __init__(self, heading: str, cases: list[Case]) -> None:
+        self._heading = heading
+        self._cases = cases
+
+    def __call__(self, what: str) -> Callable[[Run], Run]:
+        def add(run: Run) -> Run:
+            self._cases.append(Case(self._heading, what, run))
+            return run
+
+        return add
+
+
+def outcome(case: Case, folder: Path) -> Outcome:
+    """Runs a case in a fresh graph.
+
+    Raises: AssertionError where nothing was refused, or a line of another file was blamed.
+    """
+    with hr.Graph().as_default():
+        try:
+            case.run(folder)
+        except Exception as error:  # noqa: BLE001 - which it is, is the question
+            return _described(case, error, folder)
+    raise AssertionError(f"{case.what}: nothing was refused")
+
+
+def _described(case: Case, error: Exception, folder: Path) -> Outcome:
+    message = error.message if isinstance(error, OpError) else str(error)
+    message = message.replace(str(folder), "DIR")
+    for file in _LINE.findall(message):
+        assert Path(case.run.__code__.co_filename).stem == file, (case.what, message)
+    message = _LINE.sub("your_program.py:LINE", message)
+    message = _CRC.sub("0xCRC", message)  # events hold the time of day
+    code = f"{error.code}" if isinstance(error, OpError) else ""
+    offset = getattr(error, "offset", None)
+    if offset is None:
+        # Where a node of the graph read the file, the text has it.
+        offset = next(iter(_OFFSET.findall(message)), None)
+    return Outcome(type(error).__name__, code, message, "" if offset is None else str(offset))

@@ -1,0 +1,134 @@
+"""Heavy branches run side by side on helper threads, and are one step all the same."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import child_process
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.errors import InvalidArgumentError
+
+SIZE = 400
+
+
+def _heavy(x: hr.Tensor, rounds: int = 6) -> hr.Tensor:
+    for _ in range(rounds):
+        x = hr.tanh(hr.matmul(x, x)) * 0.1
+    return x
+
+
+def _branches(count: int) -> tuple[hr.Operation, list[hr.Tensor], hr.Tensor]:
+    """Branches of some 5 ms, each behind a dequeue of its own."""
+    x = hr.placeholder(hr.float32, [SIZE, SIZE])
+    puts, results = [], []
+    for _ in range(count):
+        queue = hr.FIFOQueue(10, [hr.float32], shapes=[[SIZE, SIZE]])
+        puts.append(queue.enqueue(x))
+        results.append(hr.reduce_sum(_heavy(queue.dequeue())))
+    return hr.group(*puts), results, x
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core helps nobody")
+def test_heavy_branches_overlap_and_give_what_one_after_another_gives() -> None:
+    put, results, x = _branches(4)
+    at = np.random.default_rng(0).normal(size=[SIZE, SIZE]).astype(np.float32)
+    metadata = hr.RunMetadata()
+    with hr.Session() as session:
+        for _ in range(2):  # the first specialises
+            session.run(put, {x: at})
+            options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+            together = session.run(results, options=options, run_metadata=metadata)
+        session.run(put, {x: at})
+        alone = [session.run(result) for result in results]
+    assert together == alone
+    products = [
+        (node.all_start_nanos, node.all_start_nanos + node.all_end_rel_nanos)
+        for device in metadata.step_stats.dev_stats
+        for node in device.node_stats
+        if node.timeline_label.endswith("= MatMul")
+    ]
+    assert len(products) == 24
+    products.sort()
+    assert any(later[0] < earlier[1] for earlier, later in zip(products, products[1:]))
+
+
+def test_an_error_in_one_branch_ends_the_others() -> None:
+    put, results, x = _branches(3)
+    checked = hr.check_numerics(results[0], "bad branch")
+    at = np.full([SIZE, SIZE], np.nan, np.float32)
+    with hr.Session() as session:
+        for _ in range(5):
+            session.run(put, {x: at})
+            with pytest.raises(InvalidArgumentError, match="bad branch"):
+                session.run([checked, *results[1:]])
+
+
+def test_eight_threads_run_in_two_sessions_at_once() -> None:
+    put, results, x = _branches(2)
+    at = np.random.default_rng(1).normal(size=[SIZE, SIZE]).astype(np.float32)
+    total = hr.add_n(results)
+    loop = hr.while_loop(lambda i, _: i < 40, lambda i, v: (i + 1, _heavy(v, 1)), (0, x))[1]
+    checksum = hr.reduce_sum(loop)
+    wrong: list[object] = []
+    with hr.Session() as one, hr.Session() as other:
+        one.run(put, {x: at})
+        expected = one.run(total), one.run(checksum, {x: at})
+
+        def work(session: hr.Session) -> None:
+            for _ in range(3):
+                session.run(put, {x: at})
+                got = session.run(total), session.run(checksum, {x: at})
+                if got != expected:
+                    wrong.append(got)
+
+        threads = [threading.Thread(target=work, args=(s,)) for s in [one, other] * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+            assert not thread.is_alive()
+    assert not wrong
+
+
+BUSY = {
+    "helpers": """
+        queues = [hr.FIFOQueue(2, [hr.float32], shapes=[[500, 500]]) for _ in range(3)]
+        session.run([q.enqueue(x) for q in queues], {x: at})
+        fetch = [q.dequeue() for q in queues]
+        for _ in range(300):
+            fetch = [hr.tanh(hr.matmul(v, v)) for v in fetch]
+    """,
+    "the lane": """
+        fetch = x
+        for _ in range(1000):
+            fetch = hr.tanh(hr.matmul(fetch, fetch))
+    """,
+    "a native loop": """
+        fetch = hr.while_loop(lambda i: i < 2_000_000_000, lambda i: i + 1, [0])
+    """,
+    "a queue": """
+        fetch = hr.FIFOQueue(2, [hr.float32]).dequeue()
+    """,
+}
+
+
+@pytest.mark.parametrize("work", BUSY.values(), ids=BUSY)
+@pytest.mark.parametrize("target", ["", "local://shared"])
+def test_a_process_ends_well_while_a_step_runs(work: str, target: str) -> None:
+    for _ in range(3):
+        printed = child_process.output(
+            f"""
+        x = hr.placeholder(hr.float32, [500, 500])
+        at = np.ones([500, 500], np.float32)
+        session = hr.Session({target!r})
+        {work}
+        threading.Thread(target=lambda: session.run(fetch, {{x: at}}), daemon=True).start()
+        time.sleep(0.2)
+        print("over")
+        """
+        )
+        assert printed == "over\n"
