@@ -138,10 +138,22 @@ def test_halves_are_normalised_by_single_precision():
     assert {v.dtype.base_dtype for v in layer.variables} == {hr.float32}
 
 
-@pytest.mark.parametrize("what", ["renorm", "virtual_batch_size"])
-def test_what_batch_normalization_has_not_is_refused(what):
-    with pytest.raises(ValueError, match=f"{what}=3 is not built"):
-        hr.layers.batch_normalization(_image(), **{what: 3})
+def test_batch_renormalization_keeps_averages_of_its_own():
+    layer = hr.layers.BatchNormalization(renorm=True)
+    layer(_image(), training=True)
+    assert _names(layer.non_trainable_variables) == [
+        f"batch_normalization/{name}:0"
+        for name in "moving_mean moving_variance moving_stddev renorm_mean renorm_stddev".split()
+    ]
+    with pytest.raises(ValueError, match="fused=True"):
+        hr.layers.BatchNormalization(renorm=True, fused=True)
+    with pytest.raises(ValueError, match="invalid keys"):
+        hr.layers.BatchNormalization(renorm=True, renorm_clipping={"smax": 1.0})
+
+
+def test_what_batch_normalization_has_not_is_refused():
+    with pytest.raises(ValueError, match="virtual_batch_size=3 is not built"):
+        hr.layers.batch_normalization(_image(), virtual_batch_size=3)
 
 
 @pytest.mark.parametrize("unknown", [None, 8])

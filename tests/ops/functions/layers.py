@@ -52,8 +52,6 @@ def _batch_norm(x, training=True, **options):
         trained = layer.apply(m.constant(x), training=flag)
         with m.control_dependencies(m.get_collection(m.GraphKeys.UPDATE_OPS)):
             moved = [m.identity(v.read_value()) for v in layer.non_trainable_variables]
-        if not isinstance(training, bool):
-            return [trained, *moved]
         grads = m.gradients(m.reduce_sum(m.sin(trained)), layer.trainable_variables)
         return [trained, *moved, *grads]
 
@@ -98,6 +96,12 @@ PROGRAMS = {
     "batch_normalization by choice": _batch_norm(X2, training=(True, [])),
     "batch_normalization by the other choice": _batch_norm(X2, training=(False, [])),
     "batch_normalization in parts by choice": _batch_norm(X1, training=(True, [])),
+    "batch renormalization": _batch_norm(X2, renorm=True, renorm_momentum=0.7),
+    "batch renormalization bounded": _batch_norm(
+        X1, renorm=True, renorm_clipping={"rmin": 0.9, "rmax": 1.1, "dmax": 0.1}
+    ),
+    "batch renormalization by choice": _batch_norm(X1, (True, []), renorm=True),
+    "batch renormalization in use": _batch_norm(X1, False, renorm=True, center=False),
     "batch_normalization of rows": _batch_norm(X2[:, 0, 0]),
     "batch_normalization of rank 3": _batch_norm(X1, axis=1),
     "batch_normalization along two axes": _batch_norm(X1, axis=[1, 2]),

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.conversion import convert_to_tensor
+from headrace.graph.conversion import constant, convert_to_tensor
 from headrace.graph.graph import get_default_graph
 from headrace.graph.initializers import Ones, Zeros
 from headrace.graph.layer_classes.input_spec import InputSpec
 from headrace.graph.layer_classes.layer import Layer
+from headrace.graph.layer_classes.renormalization import Renormalization
 from headrace.graph.layer_classes.training_switch import known, smart_cond
 from headrace.graph.op_builder import op
 from headrace.graph.operation import Tensor
 from headrace.graph.ops.moments import moments
 from headrace.graph.ops.normalization import batch_normalization as normalize
 from headrace.graph.ops.normalization import fused_batch_norm
-from headrace.graph.ops.state import assign_sub
+from headrace.graph.ops.state import assign, assign_sub
 from headrace.graph.scopes import name_scope
 from headrace.graph.tensor_shape import TensorShape, as_shape
 from headrace.graph.variables import VariableAggregation, VariableSynchronization
@@ -33,10 +34,12 @@ class BatchNormalization(Layer):
       axis: of the channels, or a list of axes.
       momentum: share of a moving average that a step keeps; epsilon: added to the variance.
       center, scale: whether there is a beta to add, a gamma to multiply with.
+      renorm: in training, too, give what the moving averages would; renorm_clipping,
+        renorm_momentum: as of Renormalization.
       fused: use one operation (for four dimensions); where None, if it can be.
       the others: as for variables.
-    Raises: ValueError for renorm, virtual_batch_size and adjustment, which are not built.
-    Source: Ioffe and Szegedy 2015.
+    Raises: ValueError for virtual_batch_size and adjustment, which are not built.
+    Source: Ioffe and Szegedy 2015; Ioffe 2017, of renorm.
     """
 
     def __init__(
@@ -65,7 +68,6 @@ class BatchNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         for what, value in (
-            ("renorm", renorm),
             ("virtual_batch_size", virtual_batch_size),
             ("adjustment", adjustment),
         ):
@@ -88,7 +90,12 @@ class BatchNormalization(Layer):
         self.beta_constraint = beta_constraint
         self.gamma_constraint = gamma_constraint
         self.renorm = renorm
-        self.fused = fused
+        if renorm and fused:
+            raise ValueError("Passing both `fused=True` and `renorm=True` is not supported")
+        self.fused = False if renorm else fused
+        self._renormalization = (
+            Renormalization(renorm_clipping, renorm_momentum, epsilon) if renorm else None
+        )
         self.gamma: Any = None
         self.beta: Any = None
         self.moving_mean: Any = None
@@ -123,6 +130,10 @@ class BatchNormalization(Layer):
         self.moving_variance = self._average(
             "moving_variance", wide, self.moving_variance_initializer
         )
+        if self._renormalization is not None:
+            self._renormalization.build(
+                self._average, wide, self.moving_mean_initializer, self.moving_variance_initializer
+            )
         self.built = True
 
     def _choose_fused(self, rank: int) -> None:
@@ -209,6 +220,7 @@ class BatchNormalization(Layer):
         rank = len(inputs.get_shape().as_list())
         others = [i for i in range(rank) if i not in self.axis]
         mean, variance = self.moving_mean, self.moving_variance
+        scale, offset = self._spread(self.gamma, rank), self._spread(self.beta, rank)
         if known(training) is not False:
             x = op("Cast", inputs, DstT=self._kind()) if self._is_half(inputs) else inputs
             batch = moments(x, others, keep_dims=len(self.axis) > 1)
@@ -216,15 +228,27 @@ class BatchNormalization(Layer):
             variance = smart_cond(
                 training, lambda: batch[1], lambda: self._now(self.moving_variance)
             )
-            self._move_where(training, self.moving_mean, mean)
-            self._move_where(training, self.moving_variance, variance)
+            new_mean, new_variance = mean, variance
+            if self._renormalization is not None:
+                factor, term, new_mean, new_variance = self._renormalization.correction(
+                    mean, variance, training, self._move
+                )
+                factor, term = self._spread(factor, rank), self._spread(term, rank)
+                if scale is not None:
+                    factor, term = factor * scale, term * scale
+                scale, offset = factor, term if offset is None else term + offset
+            self._move_where(training, self.moving_mean, new_mean)
+            if self._renormalization is None:
+                self._move_where(training, self.moving_variance, new_variance)
+            else:
+                self._move_by_stddev(training, new_variance, self._renormalization.moving_stddev)
         x = op("Cast", inputs, DstT=self._kind()) if self._is_half(inputs) else inputs
         made = normalize(
             x,
             self._spread(mean, rank),
             self._spread(variance, rank),
-            self._spread(self.beta, rank),
-            self._spread(self.gamma, rank),
+            offset,
+            scale,
             self.epsilon,
         )
         if self._is_half(inputs):
@@ -249,6 +273,17 @@ class BatchNormalization(Layer):
                 lambda: self._now(variable),
             )
         )
+
+    def _move_by_stddev(self, training: Any, variance: Tensor, moving_stddev: Any) -> None:
+        """Moves the average of the standard deviation, and sets the variance's by it."""
+        epsilon = constant(self.epsilon, dtype=variance.dtype.base_dtype)
+
+        def moved() -> Any:
+            stddev = self._move(moving_stddev, op("Sqrt", variance + epsilon), self.momentum)
+            value = op("Relu", stddev * stddev - epsilon)
+            return assign(self.moving_variance, value, name="AssignNewValue")
+
+        self.add_update(smart_cond(training, moved, lambda: self._now(self.moving_variance)))
 
     @staticmethod
     def _now(variable: Any) -> Tensor:
