@@ -151,9 +151,12 @@ def test_batch_renormalization_keeps_averages_of_its_own():
         hr.layers.BatchNormalization(renorm=True, renorm_clipping={"smax": 1.0})
 
 
-def test_what_batch_normalization_has_not_is_refused():
-    with pytest.raises(ValueError, match="virtual_batch_size=3 is not built"):
-        hr.layers.batch_normalization(_image(), virtual_batch_size=3)
+def test_parts_of_a_batch_are_normalised_by_variables_of_full_rank():
+    layer = hr.layers.BatchNormalization(virtual_batch_size=3)
+    assert layer(_image(), training=True).shape.as_list() == [None, 8, 8, 3]
+    assert layer.gamma.shape.as_list() == [1, 1, 1, 1, 3]
+    with pytest.raises(ValueError, match="virtual_batch_size"):
+        hr.layers.BatchNormalization(virtual_batch_size=3, fused=True)
 
 
 @pytest.mark.parametrize("unknown", [None, 8])

@@ -41,10 +41,12 @@ def _layer(name, x, *args, **options):
     return program
 
 
-def _batch_norm(x, training=True, **options):
+def _batch_norm(x, training=True, adjusted=False, **options):
     """The output, the averages after a step, what they then give, and the gradients."""
 
     def program(m):
+        if adjusted:
+            options["adjustment"] = lambda shape: (m.fill(shape, 1.5), m.fill(shape, -0.5))
         layer = m.layers.BatchNormalization(
             beta_initializer=_waves(m), gamma_initializer=_waves(m, 2.0), momentum=0.8, **options
         )
@@ -96,6 +98,13 @@ PROGRAMS = {
     "batch_normalization by choice": _batch_norm(X2, training=(True, [])),
     "batch_normalization by the other choice": _batch_norm(X2, training=(False, [])),
     "batch_normalization in parts by choice": _batch_norm(X1, training=(True, [])),
+    "batch_normalization of parts": _batch_norm(X2, virtual_batch_size=1),
+    "batch_normalization of pairs": _batch_norm(
+        np.concatenate([X1, X1[::-1] * 2]), virtual_batch_size=2
+    ),
+    "batch_normalization of pairs in use": _batch_norm(X1, False, virtual_batch_size=2),
+    "batch_normalization adjusted": _batch_norm(X2, adjusted=True),
+    "batch_normalization adjusted by choice": _batch_norm(X1, (True, []), adjusted=True),
     "batch renormalization": _batch_norm(X2, renorm=True, renorm_momentum=0.7),
     "batch renormalization bounded": _batch_norm(
         X1, renorm=True, renorm_clipping={"rmin": 0.9, "rmax": 1.1, "dmax": 0.1}

@@ -16,6 +16,7 @@ from headrace.graph.operation import Tensor
 from headrace.graph.ops.moments import moments
 from headrace.graph.ops.normalization import batch_normalization as normalize
 from headrace.graph.ops.normalization import fused_batch_norm
+from headrace.graph.ops.reduction import reduce_mean
 from headrace.graph.ops.state import assign, assign_sub
 from headrace.graph.scopes import name_scope
 from headrace.graph.tensor_shape import TensorShape, as_shape
@@ -37,8 +38,10 @@ class BatchNormalization(Layer):
       renorm: in training, too, give what the moving averages would; renorm_clipping,
         renorm_momentum: as of Renormalization.
       fused: use one operation (for four dimensions); where None, if it can be.
+      virtual_batch_size: normalise parts of the batch, of so many examples, by themselves.
+      adjustment: `f(shape of inputs) -> factor, term`, for what is normalised in training.
       the others: as for variables.
-    Raises: ValueError for virtual_batch_size and adjustment, which are not built.
+    Raises: ValueError for fused with renorm, virtual_batch_size or adjustment.
     Source: Ioffe and Szegedy 2015; Ioffe 2017, of renorm.
     """
 
@@ -68,13 +71,13 @@ class BatchNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         for what, value in (
+            ("renorm", renorm),
             ("virtual_batch_size", virtual_batch_size),
             ("adjustment", adjustment),
         ):
-            if value:
-                raise ValueError(
-                    f"batch_normalization: {what}={value!r} is not built: leave it out"
-                )
+            if value and fused:
+                raise ValueError(f"Passing both `fused=True` and `{what}` is not supported")
+            fused = False if value else fused
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.axis = list(axis) if isinstance(axis, (list, tuple)) else [axis]
         self.momentum = momentum
@@ -90,9 +93,9 @@ class BatchNormalization(Layer):
         self.beta_constraint = beta_constraint
         self.gamma_constraint = gamma_constraint
         self.renorm = renorm
-        if renorm and fused:
-            raise ValueError("Passing both `fused=True` and `renorm=True` is not supported")
-        self.fused = False if renorm else fused
+        self.virtual_batch_size = virtual_batch_size
+        self.adjustment = adjustment
+        self.fused = fused
         self._renormalization = (
             Renormalization(renorm_clipping, renorm_momentum, epsilon) if renorm else None
         )
@@ -118,10 +121,13 @@ class BatchNormalization(Layer):
                 f"Axis value: {self.axis}"
             )
         self.input_spec = InputSpec(ndim=rank, axes=sizes)
-        if len(sizes) == 1:
+        if len(sizes) == 1 and not self.virtual_batch_size:
             wide = list(sizes.values())
         else:
             wide = [sizes.get(i, 1) for i in range(rank)]
+        if self.virtual_batch_size:
+            wide.insert(1, 1)  # the number of parts comes behind the examples of one
+            self.axis = [a + 1 for a in self.axis]
         if self.scale:
             self.gamma = self._weight("gamma", wide)
         if self.center:
@@ -179,7 +185,17 @@ class BatchNormalization(Layer):
 
     def call(self, inputs: Any, training: Any = False) -> Tensor:
         """inputs normalised; the same shape. Args: training: bool, or a tensor of one."""
-        return self._fused(inputs, training) if self.fused else self._in_parts(inputs, training)
+        if self.fused:
+            return self._fused(inputs, training)
+        if not self.virtual_batch_size:
+            return self._in_parts(inputs, training)
+        shape = op("Shape", inputs)
+        parts = op("ConcatV2", [[self.virtual_batch_size, -1], shape[1:]], 0)
+        apart = op("Reshape", inputs, parts)
+        apart.set_shape([self.virtual_batch_size, None, *inputs.get_shape().as_list()[1:]])
+        made = op("Reshape", self._in_parts(apart, training), shape)
+        made.set_shape(inputs.get_shape())
+        return made
 
     def _fused(self, inputs: Tensor, training: Any) -> Tensor:
         layout = "NCHW" if self.axis == [1] else "NHWC"
@@ -219,11 +235,15 @@ class BatchNormalization(Layer):
     def _in_parts(self, inputs: Tensor, training: Any) -> Tensor:
         rank = len(inputs.get_shape().as_list())
         others = [i for i in range(rank) if i not in self.axis]
+        if self.virtual_batch_size:
+            others.remove(1)
         mean, variance = self.moving_mean, self.moving_variance
         scale, offset = self._spread(self.gamma, rank), self._spread(self.beta, rank)
         if known(training) is not False:
             x = op("Cast", inputs, DstT=self._kind()) if self._is_half(inputs) else inputs
-            batch = moments(x, others, keep_dims=len(self.axis) > 1)
+            if self.adjustment is not None:
+                scale, offset = self._adjusted(x, training, scale, offset)
+            batch = moments(x, others, keep_dims=self._is_wide())
             mean = smart_cond(training, lambda: batch[0], lambda: self._now(self.moving_mean))
             variance = smart_cond(
                 training, lambda: batch[1], lambda: self._now(self.moving_variance)
@@ -237,6 +257,9 @@ class BatchNormalization(Layer):
                 if scale is not None:
                     factor, term = factor * scale, term * scale
                 scale, offset = factor, term if offset is None else term + offset
+            if self.virtual_batch_size:
+                new_mean = reduce_mean(new_mean, axis=1, keepdims=True)
+                new_variance = reduce_mean(new_variance, axis=1, keepdims=True)
             self._move_where(training, self.moving_mean, new_mean)
             if self._renormalization is None:
                 self._move_where(training, self.moving_variance, new_variance)
@@ -259,9 +282,21 @@ class BatchNormalization(Layer):
     def _is_half(self, inputs: Tensor) -> bool:
         return inputs.dtype.base_dtype.name != self._kind()
 
+    def _is_wide(self) -> bool:
+        """Whether the variables have the rank of the inputs."""
+        return len(self.axis) > 1 or bool(self.virtual_batch_size)
+
+    def _adjusted(self, x: Tensor, training: Any, scale: Any, offset: Any) -> tuple[Any, Any]:
+        factor, term = self.adjustment(op("Shape", x))
+        factor = smart_cond(training, lambda: factor, lambda: op("OnesLike", factor))
+        term = smart_cond(training, lambda: term, lambda: op("ZerosLike", term))
+        if scale is not None:
+            factor, term = factor * scale, term * scale
+        return factor, term if offset is None else term + offset
+
     def _spread(self, value: Any, rank: int) -> Any:
         """A vector of the channels, in the place of their axis."""
-        if value is None or len(self.axis) > 1 or self.axis == [rank - 1]:
+        if value is None or self._is_wide() or self.axis == [rank - 1]:
             return value
         return op("Reshape", value, [-1 if i == self.axis[0] else 1 for i in range(rank)])
 
