@@ -109,6 +109,8 @@ std::string stored(std::string_view bytes) {
   return made;
 }
 
+}  // namespace
+
 uint32_t adler32(std::string_view bytes) {
   uint32_t a = 1, b = 0;
   for (size_t i = 0; i < bytes.size();) {
@@ -119,8 +121,6 @@ uint32_t adler32(std::string_view bytes) {
   }
   return b << 16 | a;
 }
-
-}  // namespace
 
 std::string zlib_compressed(std::string_view bytes) {
   std::string made = "\x78\x01", body = packed(bytes);

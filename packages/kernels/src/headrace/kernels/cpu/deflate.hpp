@@ -10,6 +10,7 @@ namespace hr {
 
 // The bytes as a zlib stream (RFC 1950).
 std::string zlib_compressed(std::string_view bytes);
+uint32_t adler32(std::string_view bytes);
 
 }  // namespace hr
 

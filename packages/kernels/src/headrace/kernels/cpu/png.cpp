@@ -10,11 +10,6 @@
 #include "text.hpp"
 
 namespace hr {
-namespace {
-
-void put32(std::string* to, uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) to->push_back(char(value >> shift));
-}
 
 uint32_t crc32(std::string_view bytes) {
   static const std::array<uint32_t, 256> table = [] {
@@ -29,6 +24,12 @@ uint32_t crc32(std::string_view bytes) {
   uint32_t crc = ~0u;
   for (char byte : bytes) crc = table[(crc ^ uint8_t(byte)) & 255] ^ crc >> 8;
   return ~crc;
+}
+
+namespace {
+
+void put32(std::string* to, uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) to->push_back(char(value >> shift));
 }
 
 void put_chunk(std::string* to, const char* name, std::string_view data) {

@@ -54,6 +54,8 @@ def _pixels(image: Any, channels: int, dtype: np.dtype) -> np.ndarray:
     if image.mode.startswith("I"):  # 16 bits of grey
         grey = np.asarray(image).astype(np.uint16)[..., np.newaxis]
         values = grey if channels in (0, 1) else np.repeat(grey, 3, axis=-1)
+        if dtype == np.uint8:
+            return (values >> 8).astype(dtype)  # the low byte is dropped, as libpng drops it
         return values if dtype == np.uint16 else _to(values / 65535.0, dtype)
     own = {"1": "L", "P": "RGB", "CMYK": "RGB"}.get(image.mode, image.mode)
     mode = _MODES[channels] if channels else own if own in _MODES.values() else "RGB"

@@ -1,0 +1,16 @@
+// Inflate (RFC 1951), for pictures: what reading PNG needs of zlib.
+#ifndef HEADRACE_CPU_INFLATE_HPP
+#define HEADRACE_CPU_INFLATE_HPP
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hr {
+
+// Unpacks a zlib stream of just `size` bytes; null, or what is wrong with it.
+const char* zlib_unpacked(std::string_view stream, size_t size, std::string* bytes);
+
+}  // namespace hr
+
+#endif
