@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import collections
 import enum
+import os
 from collections.abc import Sequence
 from typing import Any
 

@@ -25,8 +25,8 @@ from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.node_text cimport blame, dtype_text, text, text_of
 from headrace.runtime.op_table cimport new_entry, op_entry
 
-from headrace.formats import op_signature
 from headrace.formats.errors import InvalidArgumentError, NotFoundError, from_code
+from headrace.formats.op_def_signature import from_op_def
 
 cdef extern from "attributes.hpp" namespace "headrace" nogil:
     cdef struct _NodeApi "hr_node_api":
@@ -92,7 +92,7 @@ cdef class SessionGraph:
             try:
                 for name, message in functions.items():
                     self.functions[name.encode()] = new_entry(
-                        op_signature.from_op_def(message.signature))
+                        from_op_def(message.signature))
                 self.library.update(functions)
                 with nogil:
                     _add_nodes(self, parsed)
