@@ -8,6 +8,7 @@ from headrace.graph.layer_classes.convolution import _ZEROS, Conv
 from headrace.graph.layer_classes.functional import functional, shown_with
 from headrace.graph.op_builder import op
 from headrace.graph.operation import Tensor
+from headrace.graph.ops.bias import bias_add
 from headrace.graph.ops.convolution import separable_conv2d as apart_then_mixed
 
 
@@ -116,9 +117,12 @@ class SeparableConv(Conv):
             rate=rate,
             data_format=layout,
         )
-        if self.rank == 1:
-            made = op("Squeeze", made, squeeze_dims=[axis])
-        return self._finished(made)
+        if self.rank == 2:
+            return self._finished(made)
+        if self.use_bias:
+            made = bias_add(made, self.bias, data_format=layout)
+        made = op("Squeeze", made, squeeze_dims=[axis])
+        return made if self.activation is None else self.activation(made)
 
 
 class SeparableConv1D(SeparableConv):

@@ -181,7 +181,7 @@ def conv1d(
     """As conv2d over one dimension: value [batch, width, in], filters [width, in, out]."""
     value = input if value is None else value
     last = data_format in (None, "NWC", "NHWC")
-    with name_scope(name or "conv1d"):
+    with name_scope(name or "conv1d") as scope:
         x = op("ExpandDims", value, 1 if last else 2)
         kernel = op("ExpandDims", filters, 0)
         (step,), (rate,) = _each(stride, 1), _each(dilations, 1)
@@ -192,6 +192,7 @@ def conv1d(
             strides=[1, 1, step, 1] if last else [1, 1, 1, step],
             dilations=[1, 1, rate, 1] if last else [1, 1, 1, rate],
             data_format="NHWC" if last else "NCHW",
+            name=scope,
             **_padding(padding),
         )
         return op("Squeeze", made, squeeze_dims=[1 if last else 2])
@@ -241,7 +242,7 @@ def separable_conv2d(
     dilations: Any = None,
 ) -> Tensor:
     """depthwise_conv2d, then a 1x1 convolution that mixes the channels."""
-    with name_scope(name or "separable_conv2d"):
+    with name_scope(name or "separable_conv2d") as scope:
         spread = depthwise_conv2d(
             input,
             depthwise_filter,
@@ -257,6 +258,7 @@ def separable_conv2d(
             strides=[1, 1, 1, 1],
             padding="VALID",
             data_format=data_format or "NHWC",
+            name=scope,
         )
 
 
@@ -297,7 +299,7 @@ def convolution(
     first = (data_format or "").startswith("NC")
     strides, rates = _each(strides, n), _each(dilation_rate, n)
     if n == 1:
-        with name_scope(name or "convolution"):
+        with name_scope(name or "convolution") as scope:
             axis = 2 if first else 1
             made = convolution(
                 op("ExpandDims", x, axis),
@@ -306,6 +308,7 @@ def convolution(
                 [1, *strides],
                 [1, *rates],
                 data_format="NCHW" if first else "NHWC",
+                name=scope,
             )
             return op("Squeeze", made, squeeze_dims=[axis])
     full = [1, 1, *strides] if first else [1, *strides, 1]
