@@ -299,6 +299,7 @@ CASES += [
 CASES += [
     Case("DecodePng", (literal(_png(), "string"),)),
     Case("DecodePng", (literal(_png(), "string"),), {"channels": 4}),
+    Case("DecodePng", (literal(_png(), "string"),), {"channels": 1}),
     Case("DecodePng", (literal(_png(), "string"),), {"dtype": "uint16"}),
     Case("DecodeImage", (literal(_png(), "string"),)),
     Case("EncodePng", (real(5, 4, 3, low=0, high=255),), exact=False),

@@ -177,8 +177,9 @@ template <class T> T stored(const File& f, uint32_t value) {
 
 template <class T> void put(const File& f, const Pixel& p, int64_t channels, T* to) {
   const bool coloured = f.colour != kGrey && f.colour != kGreyAlpha;
-  // Luma of ITU-R 601, in 65536ths.
-  const uint64_t grey = (uint64_t(19595) * p.red + 38470 * p.green + 7471 * p.blue + 32768) >> 16;
+  // Luma of ITU-R 601, as libpng rounds it: 8 bits are cut, 16 are not.
+  const uint64_t weighted = uint64_t(9797) * p.red + 19234 * p.green + 3737 * p.blue;
+  const uint64_t grey = (weighted + (f.depth == 16 ? 16384 : 0)) >> 15;
   if (channels < 3) {
     to[0] = stored<T>(f, coloured ? uint32_t(grey) : p.red);
   } else {
@@ -244,8 +245,8 @@ hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 hr_code prepare_decode(void*, hr_request* r) {
   if (hr_code code = need_scalar(r, 0, "contents")) return code;
   const int64_t channels = hr_attr_int(r->node, "channels", 0);
-  if (channels < 0 || channels > 4)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "channels must be 0, 1, 2, 3 or 4, is %lld",
+  if (channels < 0 || channels > 4 || channels == 2)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "channels must be 0, 1, 3 or 4, is %lld",
                            (long long)channels);
   keep_plan(r, new int64_t(channels));
   r->shape_depends_on_data = 1;

@@ -59,7 +59,11 @@ def _pixels(image: Any, channels: int, dtype: np.dtype) -> np.ndarray:
         return values if dtype == np.uint16 else _to(values / 65535.0, dtype)
     own = {"1": "L", "P": "RGB", "CMYK": "RGB"}.get(image.mode, image.mode)
     mode = _MODES[channels] if channels else own if own in _MODES.values() else "RGB"
-    values = np.asarray(image.convert(mode))
+    if image.format == "PNG" and mode == "L" and own in ("RGB", "RGBA"):
+        values = (np.asarray(image.convert("RGB")) @ np.array([9797, 19234, 3737])) >> 15
+        values = values.astype(np.uint8)  # libpng's weights; it rounds down
+    else:
+        values = np.asarray(image.convert(mode))
     values = values if values.ndim == 3 else values[..., np.newaxis]
     return values.copy() if dtype == np.uint8 else _to(values / 255.0, dtype)
 
