@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 from headrace.formats import errors
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_node
+from headrace.runtime.node_text cimport blame, text_of
 from headrace.runtime.native_loop cimport NativeLoop, native_loop_of
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.node_kind cimport ENTER, EXIT, FEED, MERGE, NEXT_ITERATION, RECV, SEND, SWITCH
@@ -179,7 +180,33 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
             inside[i] = numbered
         elif node.kind == EXIT:
             inside[i] = max(plan.frames[own].parent, 0)
+    return check_frames(plan, frame_of, inside)
+
+
+cdef int check_frames(ExecutorPlan plan, vector[int32_t]& frame_of,
+                      vector[int32_t]& inside) except -1:
+    """What enters a frame otherwise than by an Enter has no iteration to go to."""
+    cdef size_t i
+    cdef int32_t j, source
+    cdef ProgramNode* node
+    for i in range(plan.program.nodes.size()):
+        node = &plan.program.nodes[i]
+        for j in range(node.n_inputs + node.n_controls):
+            if j < node.n_inputs:
+                source = plan.program.values[plan.program.inputs[node.first_input + j]].node
+            else:
+                source = plan.program.controls[node.first_control + j - node.n_inputs]
+            if inside[source] != frame_of[i]:
+                raise blame(
+                    node.source, f"it is in {frame_text(plan, frame_of[i])}, its input "
+                    f"'{text_of(plan.program.nodes[source].source.name)}' in "
+                    f"{frame_text(plan, inside[source])}: only Enter leads into a loop, and only "
+                    "Exit out of it")
     return 0
+
+
+cdef str frame_text(ExecutorPlan plan, int32_t frame):
+    return f"the loop '{plan.frame_names[frame]}'" if frame else "no loop"
 
 
 cdef bint is_inside(ExecutorPlan plan, int32_t inner, int32_t outer):

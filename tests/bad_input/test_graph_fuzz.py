@@ -1,0 +1,115 @@
+"""Damaged GraphDefs are refused or run; none takes the process down."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.proto.graph_pb2 import GraphDef
+
+GOLDEN = Path(__file__).parents[2] / "packages" / "formats" / "tests" / "golden" / "graph.pb"
+COUNT = 1500
+
+
+def _graph_of_ours() -> bytes:
+    """Constants, arithmetic, a variable, a loop, a branch, a queue, strings: small values."""
+    with hr.Graph().as_default() as graph:
+        x = hr.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        h = hr.matmul(x, hr.transpose(x)) + hr.reduce_sum(x, 1, keepdims=True)
+        h = hr.concat([h, h[:, :1]], 1)
+        h = hr.reshape(hr.nn.softmax(h), [-1])
+        _, total = hr.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * 0.5 + h), (0, h))
+        hr.cond(hr.reduce_sum(total) > 1.0, lambda: total * 2.0, lambda: total - 1.0)
+        hr.Variable([1, 2, 3]).assign([4, 5, 6])
+        queue = hr.FIFOQueue(3, [hr.float32], shapes=[[]])
+        with hr.control_dependencies([queue.enqueue(1.0)]):
+            queue.size()
+        hr.string_join([hr.constant(b"a"), hr.as_string(hr.constant(3))])
+        hr.unique(hr.constant([1, 1, 2]))
+        hr.gather(hr.range(5), [0, 4])
+        hr.strided_slice(x, [0, 1], [2, 3])
+        hr.pad(x, [[1, 1], [0, 2]])
+        hr.nn.conv2d(hr.ones([1, 4, 4, 1]), hr.ones([2, 2, 1, 1]), [1, 1, 1, 1], "SAME")
+        return graph.as_graph_def().SerializeToString()
+
+
+def _damaged(wire: bytes, dice: random.Random) -> bytes:
+    """Bytes turned over, cut out, doubled, or replaced by extremes."""
+    data = bytearray(wire)
+    for _ in range(dice.choice([1, 1, 1, 2, 3, 8])):
+        if not data:
+            break
+        at = dice.randrange(len(data))
+        kind = dice.randrange(6)
+        if kind == 0:
+            data[at] ^= 1 << dice.randrange(8)
+        elif kind == 1:
+            data[at] = dice.choice([0, 1, 0x7F, 0x80, 0xFF])
+        elif kind == 2:
+            del data[at : at + dice.randrange(1, 9)]
+        elif kind == 3:
+            data[at:at] = data[at : at + dice.randrange(1, 40)]
+        elif kind == 4:
+            data[at:at] = bytes([0xFF] * 8 + [0x7F])
+        else:
+            data = data[: max(at, 1)]
+    return bytes(data)
+
+
+def _changed(wire: bytes, dice: random.Random) -> bytes:
+    """A message that parses, with an input, an attribute or an op that is another's."""
+    graph = GraphDef.FromString(wire)
+    for _ in range(dice.choice([1, 1, 2, 4])):
+        node, other = dice.choice(graph.node), dice.choice(graph.node)
+        kind = dice.randrange(5)
+        if kind == 0 and node.input:
+            node.input[dice.randrange(len(node.input))] = dice.choice(
+                [other.name, f"{other.name}:1", f"^{other.name}", f"{other.name}:99"]
+            )
+        elif kind == 1:
+            node.op = other.op
+        elif kind == 2 and node.attr:
+            key = dice.choice(sorted(node.attr))
+            if other.attr:
+                node.attr[key].CopyFrom(other.attr[dice.choice(sorted(other.attr))])
+        elif kind == 3:
+            for value in node.attr.values():
+                if value.HasField("i"):
+                    value.i = dice.choice([0, -1, 2**31, 2**62, -(2**62), 7])
+                elif value.HasField("type"):
+                    value.type = dice.choice([0, 1, 3, 7, 9, 20, 21, 101, 1000])
+                elif value.HasField("shape"):
+                    value.shape.dim.add(size=dice.choice([-5, -1, 0, 2**31, 2**62]))
+                elif value.HasField("tensor"):
+                    value.tensor.tensor_shape.dim.add(size=dice.choice([-1, 0, 2, 2**40]))
+        elif node.input:
+            del node.input[dice.randrange(len(node.input))]
+    return graph.SerializeToString()
+
+
+@pytest.mark.parametrize("damage", [_damaged, _changed], ids=["bytes", "fields"])
+@pytest.mark.parametrize("source", ["of ours", "TensorFlow's"])
+def test_a_damaged_graph_ends_in_an_error_or_runs(damage: object, source: str) -> None:
+    wire = GOLDEN.read_bytes() if source == "TensorFlow's" else _graph_of_ours()
+    dice = random.Random(f"{source} {damage.__name__}")
+    sent = b""
+    for _ in range(COUNT):
+        broken = damage(wire, dice)
+        sent += struct.pack("<I", len(broken)) + broken
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / "graph_fuzz_child.py")],
+        input=sent,
+        capture_output=True,
+        timeout=400,
+    )
+    last = done.stderr.decode().strip().splitlines()[-1:]
+    assert done.returncode == 0, (done.returncode, last)
+    counts = eval(done.stdout)
+    assert sum(counts.values()) == COUNT and counts["refused"] > COUNT / 10, counts
+    assert counts.get("ran", 0) > COUNT / 50, counts
