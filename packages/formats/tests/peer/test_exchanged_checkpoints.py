@@ -1,6 +1,7 @@
 """Checkpoints that TensorFlow writes, and TensorFlow reading ours."""
 
 import os
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -79,7 +80,7 @@ def test_we_read_tensorflows_checkpoint(tf, tmp_path):
         assert reader.read("part").tolist() == [[0] * 4] * 2 + [[1] * 4] * 4
         assert reader.read("wide").sum() == 808
         assert reader.read_slice("wide", [8190, 0], [5, 1])[:, 0].tolist() == [0, 0, 1, 1, 1]
-    assert open(prefix + ".index", "rb").read()[-8:].hex() == "57fb808b247547db"
+    assert Path(prefix + ".index").read_bytes()[-8:].hex() == "57fb808b247547db"
 
 
 def test_files_are_byte_by_byte_theirs_for_the_same_tensors(tf, tmp_path):
@@ -95,7 +96,7 @@ def test_files_are_byte_by_byte_theirs_for_the_same_tensors(tf, tmp_path):
         for i, name in enumerate(names):
             writer.add(name, np.ones(16, np.float32) * i)
     for end in (".index", ".data-00000-of-00001"):
-        ours_bytes, theirs_bytes = (open(p + end, "rb").read() for p in (ours, theirs))
+        ours_bytes, theirs_bytes = (Path(p + end).read_bytes() for p in (ours, theirs))
         assert ours_bytes == theirs_bytes
 
 
@@ -125,9 +126,9 @@ def test_tensorflow_refuses_the_bundle_that_we_refuse(tf, tmp_path):
     with BundleWriter(prefix) as writer:
         writer.add("v", np.arange(10, dtype=np.float32))
     shard = prefix + ".data-00000-of-00001"
-    data = bytearray(open(shard, "rb").read())
+    data = bytearray(Path(shard).read_bytes())
     data[5] ^= 1
-    open(shard, "wb").write(data)
+    Path(shard).write_bytes(data)
     with pytest.raises(tf.errors.DataLossError):
         tf.raw_ops.RestoreV2(
             prefix=prefix, tensor_names=["v"], shape_and_slices=[""], dtypes=[tf.float32]
