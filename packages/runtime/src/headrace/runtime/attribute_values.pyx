@@ -34,7 +34,7 @@ cdef dict attribute_values(GraphNode* node):
     cdef size_t i
     found = {}
     for i in range(messages.size()):
-        name = (<bytes>messages[i].first).decode()
+        name = (<bytes>messages[i].first).decode(errors="replace")
         if not name.startswith("_"):
             found[name] = python_value(op_pb2.AttrValue.FromString(<bytes>messages[i].second))
     return found

@@ -166,7 +166,8 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
         frame_of[i] = own
         inside[i] = own
         if node.kind == ENTER:
-            name = (<bytes>text_attribute_of(&node.source.face, "frame_name")).decode()
+            name = (<bytes>text_attribute_of(&node.source.face, "frame_name")).decode(
+                errors="backslashreplace")
             if (own, name) not in names:
                 names[own, name] = plan.frames.size()
                 info.parent = own
@@ -191,6 +192,8 @@ cdef int check_frames(ExecutorPlan plan, vector[int32_t]& frame_of,
     cdef ProgramNode* node
     for i in range(plan.program.nodes.size()):
         node = &plan.program.nodes[i]
+        if frame_of[i] == 0 and (node.kind == EXIT or node.kind == NEXT_ITERATION):
+            raise blame(node.source, "it is in no loop: only a loop has what it leads out of, or on")
         for j in range(node.n_inputs + node.n_controls):
             if j < node.n_inputs:
                 source = plan.program.values[plan.program.inputs[node.first_input + j]].node

@@ -59,6 +59,6 @@ cdef object node_error(GraphNode* node, hr_code code):
     """The error that create or prepare left on a node."""
     text = (<bytes>node.error).decode(errors="replace")
     node.error.clear()
-    name = (<bytes>node.name).decode()
+    name = (<bytes>node.name).decode(errors="replace")
     op = (<bytes>node.op).decode()
     return errors.from_code(code, f"{op} '{name}': {text}", name)

@@ -80,7 +80,7 @@ cdef object run_error(Run* run):
     text = (<bytes>run.message).decode(errors="replace")
     if node == NULL:
         return errors.from_code(run.code, text)
-    name = (<bytes>node.name).decode()
+    name = (<bytes>node.name).decode(errors="replace")
     return errors.from_code(run.code, f"{(<bytes>node.op).decode()} '{name}': {text}", name)
 
 
