@@ -7,7 +7,7 @@ beside a busy machine. Some tens of microseconds bridge the gaps between the ker
 
 import os
 
-_SPINS = "500"  # of one `pause` each: 10 to 30 us
+_SPINS = "1000"  # of one `pause` each: 20 to 60 us
 _THE_USERS_WORD = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
