@@ -194,6 +194,15 @@ cdef int check_frames(ExecutorPlan plan, vector[int32_t]& frame_of,
         node = &plan.program.nodes[i]
         if frame_of[i] == 0 and (node.kind == EXIT or node.kind == NEXT_ITERATION):
             raise blame(node.source, "it is in no loop: only a loop has what it leads out of, or on")
+        if node.kind == EXIT:
+            # From anywhere else, each iteration would leave the loop, and not only the last.
+            j = plan.program.inputs[node.first_input]
+            source = plan.program.values[j].node
+            if plan.program.nodes[source].kind != SWITCH or plan.program.values[j].port != 0:
+                raise blame(
+                    node.source, "its input "
+                    f"'{text_of(plan.program.nodes[source].source.name)}' is not what a Switch "
+                    "gives where its predicate is false")
         for j in range(node.n_inputs + node.n_controls):
             if j < node.n_inputs:
                 source = plan.program.values[plan.program.inputs[node.first_input + j]].node
