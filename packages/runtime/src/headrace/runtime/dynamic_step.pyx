@@ -14,6 +14,7 @@ from headrace.formats import errors
 from headrace.runtime.executor cimport Execution
 from headrace.runtime.executor_plan cimport ExecutorPlan, plan_executor
 from headrace.runtime.native_loop cimport NativeLoop
+from headrace.runtime.partition_graphs cimport partition_metadata
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.segment_runner cimport SegmentRunner
@@ -61,10 +62,15 @@ cdef class DynamicStep:
         return self.execute(values, 0.0, None)
 
     def run(self, values, bytes options):
-        from headrace.runtime.run_options import timeout_s, wants_trace
+        from headrace.runtime.run_options import (
+            timeout_s, wants_partition_graphs, wants_trace,
+        )
         trace = [] if wants_trace(options) else None
         results = self.execute(values, timeout_s(options), trace)
-        return results, trace[0] if trace else b""
+        metadata = trace[0] if trace else b""
+        if wants_partition_graphs(options):
+            metadata += partition_metadata(self.plan.program)   # messages side by side are one
+        return results, metadata
 
     def explain(self):
         from headrace.runtime.explain import explain_dynamic_step

@@ -10,3 +10,4 @@ cdef str text(string_view view)
 cdef str text_of(const string& value)
 cdef str dtype_text(hr_dtype dtype)          # "float", "float_ref"
 cdef object blame(const GraphNode* node, str problem)   # an InvalidArgumentError
+cdef str node_label(const GraphNode* node)   # "MatMul 'logits'", in the user's words

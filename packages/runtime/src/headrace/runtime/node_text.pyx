@@ -28,3 +28,11 @@ cdef object blame(const GraphNode* node, str problem):
     return InvalidArgumentError(
         None, None, f"{text_of(node.op)} '{text_of(node.name)}': {problem}",
         node_name=text_of(node.name))
+
+
+cdef str node_label(const GraphNode* node):
+    # A pass puts _ReadSlot where a variable is read: to its user that is the variable.
+    op = (<bytes>node.op).decode(errors="replace")
+    if op == "_ReadSlot":
+        op = "Variable"
+    return f"{op} '{(<bytes>node.name).decode(errors='replace')}'"

@@ -15,5 +15,10 @@ def wants_trace(options: bytes) -> bool:
     return _parsed(options).trace_level > run_pb2.RunOptions.NO_TRACE
 
 
+def wants_partition_graphs(options: bytes) -> bool:
+    """Whether the graphs that the devices run are asked for."""
+    return _parsed(options).output_partition_graphs
+
+
 def _parsed(options: bytes) -> run_pb2.RunOptions:
     return run_pb2.RunOptions.FromString(options)

@@ -11,6 +11,7 @@ from headrace.runtime.buffer cimport buffer_release
 from headrace.runtime.context cimport SessionState
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, hr_code, hr_kernel, hr_tensor
+from headrace.runtime.node_text cimport node_label
 
 _creating = threading.RLock()
 
@@ -60,5 +61,4 @@ cdef object node_error(GraphNode* node, hr_code code):
     text = (<bytes>node.error).decode(errors="replace")
     node.error.clear()
     name = (<bytes>node.name).decode(errors="replace")
-    op = (<bytes>node.op).decode()
-    return errors.from_code(code, f"{op} '{name}': {text}", name)
+    return errors.from_code(code, f"{node_label(node)}: {text}", name)

@@ -22,6 +22,8 @@ from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype, hr_tensor,
 )
+from headrace.runtime.node_text cimport node_label
+from headrace.runtime.partition_graphs cimport partition_metadata
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program
 from headrace.runtime.segment_runner cimport SegmentRunner
@@ -81,7 +83,7 @@ cdef object run_error(Run* run):
     if node == NULL:
         return errors.from_code(run.code, text)
     name = (<bytes>node.name).decode(errors="replace")
-    return errors.from_code(run.code, f"{(<bytes>node.op).decode()} '{name}': {text}", name)
+    return errors.from_code(run.code, f"{node_label(node)}: {text}", name)
 
 
 cdef struct TapeWork:
@@ -162,10 +164,15 @@ cdef class TapeStep:
         return self.execute(values, 0.0, None)
 
     def run(self, values, bytes options):
-        from headrace.runtime.run_options import timeout_s, wants_trace
+        from headrace.runtime.run_options import (
+            timeout_s, wants_partition_graphs, wants_trace,
+        )
         trace = [] if wants_trace(options) else None
         results = self.execute(values, timeout_s(options), trace)
-        return results, trace[0] if trace else b""
+        metadata = trace[0] if trace else b""
+        if wants_partition_graphs(options):
+            metadata += partition_metadata(self.program)   # messages side by side are one
+        return results, metadata
 
     def explain(self):
         from headrace.runtime.explain import explain_tape_step
