@@ -12,6 +12,8 @@ PRELUDE = """
 import os, signal, sys, threading, time
 import numpy as np
 import headrace.graph as hr
+# A shell's background jobs, and what they start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def started():
     print("started", flush=True)
 """

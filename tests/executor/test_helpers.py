@@ -126,7 +126,12 @@ def test_a_process_ends_well_while_a_step_runs(work: str, target: str) -> None:
         at = np.ones([500, 500], np.float32)
         session = hr.Session({target!r})
         {work}
-        threading.Thread(target=lambda: session.run(fetch, {{x: at}}), daemon=True).start()
+        def run():
+            try:
+                session.run(fetch, {{x: at}})
+            except Exception:
+                pass  # to print it would be to race with the interpreter's end
+        threading.Thread(target=run, daemon=True).start()
         time.sleep(0.2)
         print("over")
         """

@@ -49,6 +49,7 @@ cdef class DynamicStep:
     cdef object lock
     cdef int active               # runs under way
     cdef object executions
+    cdef str ended                # why no run may go on; None: they may
     cdef object __weakref__
 
     def __init__(self, SessionOwner owner, Program program, Segments segments,
@@ -85,6 +86,8 @@ cdef class DynamicStep:
         return self.plan.runners
 
     def cancel(self, str reason):
+        """Ends the runs under way, and those that are about to begin."""
+        self.ended = reason
         for execution in list(self.executions):
             execution.cancel(reason)
 
@@ -106,6 +109,8 @@ cdef class DynamicStep:
         try:
             execution = Execution(self.owner, self.plan, trace is not None)
             self.executions.add(execution)
+            if self.ended is not None:  # since the check: `cancel` did not see this one
+                execution.cancel(self.ended)
             for i in range(self.plan.program.feeds.size()):
                 execution.feed(<int>i, values[i])
             execution.advance(everything, time.monotonic() + timeout if timeout else 0.0)

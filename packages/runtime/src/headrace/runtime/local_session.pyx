@@ -115,6 +115,7 @@ cdef class LocalSession:
         from headrace.runtime.dynamic_step import DynamicStep
         step = DynamicStep(self.owner, program, segments, not dynamic)
         self.running.add(step)
+        self.check()    # `close` may have come in between
         return step
 
     def partial_run_setup(self, feeds, fetches, targets):
@@ -124,6 +125,7 @@ cdef class LocalSession:
         from headrace.runtime.dynamic_step import DynamicPartialStep
         step = DynamicPartialStep(self.owner, program, cut_segments(program, True), list(targets))
         self.running.add(step)
+        self.check()
         return step
 
     cdef ProgramConfig program_config(self, bint partial):
