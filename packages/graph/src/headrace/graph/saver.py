@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -92,6 +93,7 @@ class Saver:
         self._is_built = False
         self.saver_def: Any = None
         self._last_checkpoints: list[tuple[str, float]] = []
+        self._saving = threading.RLock()
         if saver_def is not None:
             self._take_def(saver_def)
         elif not defer_build:
@@ -172,39 +174,41 @@ class Saver:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
             )
-        if global_step is not None:
-            if not isinstance(global_step, (int, np.integer)):
-                global_step = sess.run(global_step)
-            step = int(global_step)
-            path = f"{path}-{step:08d}" if self._pad_step_number else f"{path}-{step}"
-        folder = os.path.dirname(path)
-        if folder and not os.path.isdir(folder):
-            raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
-        saved: str | None = None
-        if not self._is_empty:
-            saved = _text(
-                sess.run(
-                    self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: path}
+        # One at a time, so that the newest checkpoint is the one that was begun last.
+        with self._saving:
+            if global_step is not None:
+                if not isinstance(global_step, (int, np.integer)):
+                    global_step = sess.run(global_step)
+                step = int(global_step)
+                path = f"{path}-{step:08d}" if self._pad_step_number else f"{path}-{step}"
+            folder = os.path.dirname(path)
+            if folder and not os.path.isdir(folder):
+                raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
+            saved: str | None = None
+            if not self._is_empty:
+                saved = _text(
+                    sess.run(
+                        self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: path}
+                    )
                 )
-            )
-            if write_state:
-                self._record(saved, meta_graph_suffix)
-                update_checkpoint_state(
-                    folder or ".",
-                    saved,
-                    self.last_checkpoints,
-                    latest_filename,
-                    [stamp for _, stamp in self._last_checkpoints],
-                    save_relative_paths=self._save_relative_paths,
-                )
-                self._remove_old(meta_graph_suffix)
-        if write_meta_graph:
-            with sess.graph.as_default():
-                self.export_meta_graph(
-                    meta_graph_filename(path, meta_graph_suffix),
-                    strip_default_attrs=strip_default_attrs,
-                )
-        return saved
+                if write_state:
+                    self._record(saved, meta_graph_suffix)
+                    update_checkpoint_state(
+                        folder or ".",
+                        saved,
+                        self.last_checkpoints,
+                        latest_filename,
+                        [stamp for _, stamp in self._last_checkpoints],
+                        save_relative_paths=self._save_relative_paths,
+                    )
+                    self._remove_old(meta_graph_suffix)
+            if write_meta_graph:
+                with sess.graph.as_default():
+                    self.export_meta_graph(
+                        meta_graph_filename(path, meta_graph_suffix),
+                        strip_default_attrs=strip_default_attrs,
+                    )
+            return saved
 
     def _record(self, path: str, suffix: str) -> None:
         self._last_checkpoints = [c for c in self._last_checkpoints if c[0] != path]

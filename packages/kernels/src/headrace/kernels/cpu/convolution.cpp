@@ -161,6 +161,14 @@ void append_activation(const Epilogue& e, dnnl::primitive_attr& attr) {
   attr.set_post_ops(ops);
 }
 
+// oneDNN 3.2 gathers the input of strided 1x1 windows (jit_1x1) into scratch that is too small
+// where the channels fill less than one block: it writes past its end, and into the next thread's.
+bool overruns_scratch(const Convolution& c) {
+  const bool strided =
+      std::any_of(c.w.stride, c.w.stride + c.w.nd, [](int64_t s) { return s > 1; });
+  return strided && c.w.window_positions() == 1 && (c.in_group < 16 || c.out_channels < 16);
+}
+
 void build_onednn(hr_request* r, Plan* p) {
   const Window& w = p->c.w;
   onednn::TeamSize team(r->threads);
@@ -348,9 +356,10 @@ hr_code prepare(void*, hr_request* r) {
   } else {
 #if HR_WITH_ONEDNN
     try {
+      if (overruns_scratch(c)) throw dnnl::error(dnnl_unimplemented, "strided 1x1, few channels");
       build_onednn(r, p);
     } catch (const dnnl::error&) {
-      // What oneDNN has no kernel for (padding beyond the window, say) the loops can do.
+      // What oneDNN has no sound kernel for the loops can do.
       r->compute = compute_loops<float>;
       r->workspace = 0;
       if (p->direction == Direction::forward &&
