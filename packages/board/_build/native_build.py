@@ -1,0 +1,183 @@
+"""Compile extensions object by object, and only what changed.
+
+setuptools compiles all sources of an extension when one is newer, does not see a changed header
+and does not transpile a .pyx again when a .pxd changed. Here every object has the list of files
+that the compiler read for it, and the command that made it. The same file stands in every compiled
+package; tests/arrows compares them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import distribution, version
+from pathlib import Path
+
+from setuptools import Extension
+from setuptools.command.build_ext import build_ext
+from sibling_backend import build_dir, formats_checkout
+
+SRC = Path("src")
+
+
+def located(name: str, file_name: str) -> Path:
+    """Returns: the folder of a file that an installed distribution carries.
+
+    Never look in sys.prefix: pip's isolated build environment is a path overlay beside it.
+    """
+    for file in distribution(name).files or ():
+        if file.name == file_name:
+            return Path(str(file.locate())).resolve().parent
+    raise FileNotFoundError(f"{name} {version(name)} has no {file_name}")
+
+
+def formats_include_dir() -> Path:
+    """Returns: the folder of headrace/kernel.h; the checkout's own where there is one."""
+    checkout = formats_checkout()
+    if checkout is not None:
+        return checkout / "src" / "headrace" / "formats" / "include"
+    return located("headrace-formats", "kernel.h").parent
+
+
+def module_name(pyx: Path) -> str:
+    """Returns: the dotted name of src/headrace/a/b.pyx: headrace.a.b."""
+    return ".".join(pyx.relative_to(SRC).with_suffix("").parts)
+
+
+class BuildExt(build_ext):
+    """build_ext with a check per object; HEADRACE_JOBS compilers at once (all cores if unset)."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        # An editable install would use a new temporary folder each time, and compile all again.
+        tag = f"temp.{self.plat_name}-{sys.implementation.cache_tag}"
+        self.build_temp = os.path.relpath(build_dir() / tag)
+
+    def add_paths(self, extension: Extension) -> None:
+        """Adds what is known only once the build requirements are there; packages may add more."""
+        extension.include_dirs += [str(formats_include_dir()), str(SRC)]
+
+    def build_extensions(self) -> None:
+        self._stop_on_foreign_compiler()
+        objects: dict[Path, list[str]] = {}  # object: the command that makes it
+        of_extension: dict[str, list[Path]] = {}
+        jobs = int(os.environ.get("HEADRACE_JOBS", 0)) or os.cpu_count() or 1
+        with ThreadPoolExecutor(jobs) as pool:
+            for extension in self.extensions:
+                self.add_paths(extension)
+            sources = [(e, Path(s)) for e in self.extensions for s in e.sources]
+            for (extension, source), cpp in zip(
+                sources, pool.map(self._transpiled, sources), strict=True
+            ):
+                made = self._temp(source).with_suffix(".o")
+                objects[made] = self._compile_command(extension, cpp, made)
+                of_extension.setdefault(extension.name, []).append(made)
+            # The largest first: the last to finish decides how long the build takes.
+            stale = [made for made in objects if not _up_to_date(made, objects[made])]
+            stale.sort(key=lambda made: -Path(objects[made][-3]).stat().st_size)
+            for result in [pool.submit(_make, made, objects[made]) for made in stale]:
+                result.result()
+        for extension in self.extensions:
+            self._link(extension, of_extension.get(extension.name, []))
+
+    def _stop_on_foreign_compiler(self) -> None:
+        if self.compiler.compiler_type != "unix":
+            raise SystemExit(
+                f"headrace: the compiled packages know gcc and clang, not"
+                f" {self.compiler.compiler_type}: set CC and CXX to one of them"
+            )
+
+    def _temp(self, source: Path) -> Path:
+        return Path(self.build_temp) / source
+
+    def _transpiled(self, job: tuple[Extension, Path]) -> Path:
+        """Returns: the C++ of a source; makes it anew if the .pyx or a .pxd it reads changed."""
+        extension, source = job
+        if source.suffix != ".pyx":
+            return source
+        made = self._temp(source).with_suffix(".cpp")
+        command = [sys.executable, "-m", "cython", "-3", "--cplus", "--depfile"]
+        command += ["--module-name", extension.name, "-I", str(SRC)]
+        command += ["-o", str(made), str(source)]
+        if not _up_to_date(made, command, version("Cython")):
+            _make(made, command, version("Cython"))
+        return made
+
+    def _compile_command(self, extension: Extension, source: Path, made: Path) -> list[str]:
+        compiler = getattr(self.compiler, "compiler_so_cxx", None) or self.compiler.compiler_so
+        command = list(compiler) + [f"-I{folder}" for folder in extension.include_dirs]
+        command += [f"-I{folder}" for folder in self.include_dirs]
+        command += [f"-D{n}" if v is None else f"-D{n}={v}" for n, v in extension.define_macros]
+        command += ["-g0", *extension.extra_compile_args]
+        return command + ["-MMD", "-MF", f"{made}.d", "-c", str(source), "-o", str(made)]
+
+    def _link(self, extension: Extension, objects: list[Path]) -> None:
+        made = Path(self.get_ext_fullpath(extension.name))
+        made.parent.mkdir(parents=True, exist_ok=True)
+        linker = getattr(self.compiler, "linker_so_cxx", None) or self.compiler.linker_so
+        command = list(linker) + [str(o) for o in objects]
+        command += [f"-L{folder}" for folder in extension.library_dirs]
+        command += [f"-l{name}" for name in extension.libraries]
+        command += ["-s"] if sys.platform == "linux" else []  # no symbols
+        command += [*extension.extra_link_args, "-o"]
+        # Linked under a name of its own: an interpreter may have the old file mapped.
+        fresh = self._temp(Path(f"{extension.name}.so"))
+        if not _up_to_date(fresh, command, inputs=objects):
+            _make(fresh, [*command, str(fresh)], signed=command)
+        self.copy_file(str(fresh), str(made))
+
+
+def _signature(command: list[str], tool: str = "") -> str:
+    return hashlib.sha256("\0".join([tool, *command]).encode()).hexdigest()
+
+
+def _up_to_date(
+    made: Path, command: list[str], tool: str = "", inputs: list[Path] | None = None
+) -> bool:
+    """Returns: whether made is newer than all it was made from, and was made by this command."""
+    sign = Path(f"{made}.made_by")
+    if not made.exists() or not sign.exists() or sign.read_text() != _signature(command, tool):
+        return False
+    if inputs is None:
+        inputs = _read_depfile(made)
+    time = made.stat().st_mtime_ns
+    return bool(inputs) and all(p.exists() and p.stat().st_mtime_ns <= time for p in inputs)
+
+
+def _read_depfile(made: Path) -> list[Path]:
+    """Returns: the files that `made: a b \\` names; none if the compiler left no such list."""
+    for path in (Path(f"{made}.d"), Path(f"{made}.dep")):
+        if path.exists():
+            text = path.read_text().replace("\\\n", " ")
+            return [Path(name) for name in shlex.split(text.partition(": ")[2])]
+    return []
+
+
+def _make(made: Path, command: list[str], tool: str = "", signed: list[str] | None = None) -> None:
+    made.parent.mkdir(parents=True, exist_ok=True)
+    Path(f"{made}.made_by").unlink(missing_ok=True)
+    source = next((c for c in reversed(command) if c.endswith((".pyx", ".cpp"))), "")
+    what = f"link {made}" if signed else f"make {source}"
+    sys.stdout.write(what + "\n")  # in one piece: several threads do this
+    started = _now(made.parent)
+    done = subprocess.run(command, capture_output=True, text=True)
+    sys.stderr.write(done.stderr)
+    if done.returncode != 0:
+        raise SystemExit(f"headrace: failed: {shlex.join(command)}")
+    # A file edited while the compiler ran must count as newer than what came out.
+    os.utime(made, ns=(started, started))
+    Path(f"{made}.made_by").write_text(_signature(signed or command, tool))
+
+
+def _now(folder: Path) -> int:
+    """Returns: the time as the file system of folder tells it, in ns."""
+    probe = folder / f".clock.{os.getpid()}.{id(folder)}"
+    probe.touch()
+    try:
+        return probe.stat().st_mtime_ns
+    finally:
+        probe.unlink()

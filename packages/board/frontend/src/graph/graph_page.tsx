@@ -1,0 +1,3 @@
+export default function GraphPage() {
+  return <p class="empty">Nothing here yet.</p>;
+}

@@ -1,0 +1,3 @@
+export default function ProblemsPage() {
+  return <p class="empty">Nothing here yet.</p>;
+}

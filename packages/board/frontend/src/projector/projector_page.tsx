@@ -1,0 +1,3 @@
+export default function ProjectorPage() {
+  return <p class="empty">Nothing here yet.</p>;
+}

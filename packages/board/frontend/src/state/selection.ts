@@ -1,0 +1,16 @@
+/** What every page shares: the chosen runs, the step cursor, the selected node. */
+import { signal } from '@preact/signals';
+import { list, optionalNumber, text } from './url_codec.ts';
+import { urlSignal } from './url_state.ts';
+
+/** Names of the runs that are hidden; a new run is shown. */
+export const hiddenRuns = urlSignal<string[]>('hide', list, []);
+/** The global step cursor: images, histograms, text and traces show what is nearest to it. */
+export const stepCursor = urlSignal<number | null>('step', optionalNumber, null);
+/** The range of steps that is selected on every chart. */
+export const stepFrom = urlSignal<number | null>('from', optionalNumber, null);
+export const stepTo = urlSignal<number | null>('to', optionalNumber, null);
+/** The graph node that is selected on the Graph and the Trace page; "" is none. */
+export const selectedNode = urlSignal<string>('node', text, '');
+/** The run under the pointer, drawn above the others everywhere. */
+export const hoveredRun = signal<number | null>(null);

@@ -1,0 +1,87 @@
+/** Signals that live in the address; a page reads and writes them as any other signal. */
+import { effect, type Signal, signal } from '@preact/signals';
+import { type Codec, formatAddress, parseAddress } from './url_codec.ts';
+
+interface Bound {
+  read(value: string | undefined): void;
+  write(): string | null;
+}
+
+const bound = new Map<string, Bound>();
+const unread = parseAddress(location.hash).parameters;
+let reading = false;
+
+/** The page that the address names. */
+export const page = signal(parseAddress(location.hash).page);
+
+/** A signal kept in the address under `key`, left out of it while it is at its default. */
+export function urlSignal<T>(key: string, codec: Codec<T>, fallback: T): Signal<T> {
+  const initial = unread.get(key);
+  const value = signal<T>((initial === undefined ? undefined : codec.decode(initial)) ?? fallback);
+  const standard = codec.encode(fallback);
+  bound.set(key, {
+    read: (text) => {
+      const decoded = text === undefined ? undefined : codec.decode(text);
+      const next = decoded === undefined ? fallback : decoded;
+      if (codec.encode(next) !== codec.encode(value.peek())) value.value = next;
+    },
+    write: () => {
+      const text = codec.encode(value.peek());
+      return text === standard ? null : text;
+    },
+  });
+  let first = true;
+  effect(() => {
+    void value.value;
+    if (!first && !reading) schedule();
+    first = false;
+  });
+  return value;
+}
+
+/** Goes to a page; the browser's back button comes back from there. */
+export function goTo(name: string): void {
+  if (page.peek() === name) return;
+  flush();
+  page.value = name;
+  history.pushState(null, '', address());
+}
+
+/** The address of the present view. */
+export function address(): string {
+  const parameters = new Map<string, string>();
+  for (const [key, { write }] of bound) {
+    const text = write();
+    if (text !== null) parameters.set(key, text);
+  }
+  // What a page that is not loaded yet will ask for.
+  for (const [key, text] of unread) if (!bound.has(key)) parameters.set(key, text);
+  return formatAddress({ page: page.peek(), parameters });
+}
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function schedule(): void {
+  timer ??= setTimeout(flush, 150);
+}
+
+function flush(): void {
+  clearTimeout(timer);
+  timer = undefined;
+  if (address() !== location.hash) history.replaceState(null, '', address());
+}
+
+function readAddress(): void {
+  const { page: name, parameters } = parseAddress(location.hash);
+  reading = true;
+  try {
+    page.value = name;
+    unread.clear();
+    for (const [key, text] of parameters) unread.set(key, text);
+    for (const [key, { read }] of bound) read(parameters.get(key));
+  } finally {
+    reading = false;
+  }
+}
+addEventListener('popstate', readAddress);
+addEventListener('hashchange', readAddress);
