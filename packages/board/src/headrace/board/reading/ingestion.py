@@ -1,0 +1,255 @@
+"""Keep the store in step with the logdir."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from headrace.board.reading.event_file_feed import EventFileFeed
+from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
+from headrace.board.reading.record_access import RecordAccess
+from headrace.board.reading.scan_batch import DEAD, MORE, TORN
+from headrace.board.reading.scanner import scanner_name
+from headrace.board.store.problems import NOTE
+from headrace.board.store.run import Run
+from headrace.board.store.run_index import RunIndex
+
+_WALK_S = 2.0
+_SLOW_WALK_S = 10.0
+_MANY_FOLDERS = 5000
+_POLL_S = 0.1  # of files that grow
+_POLL_ALL_S = 0.25  # of all others, and of the folders
+_POLLED_FILES = 2000
+_ACTIVE_S = 60.0
+_TORN_S = 5.0
+_READERS = 2
+_MISSED_WALKS = 2  # before a file counts as gone
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """files; bytes read and there; loading: whether files are still read for the first time."""
+
+    files: int
+    bytes_done: int
+    bytes_total: int
+    loading: bool
+
+
+class Ingestion:
+    """Walks the logdir, polls its files and reads what is new.
+
+    Args:
+      logdir, index, records: where from and where to.
+    """
+
+    def __init__(self, logdir: LogFolder, index: RunIndex, records: RecordAccess) -> None:
+        self._logdir = logdir
+        self._index = index
+        self._records = records
+        self._feeds: dict[str, EventFileFeed] = {}
+        self._missed: dict[str, int] = {}
+        self._walk = Walk()
+        self._folder_times: dict[str, int] = {}
+        self._skipped: set[tuple[str, str]] = set()
+        self._walked = False
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._readers = _READERS if scanner_name() == "native" else 1
+
+    def progress(self) -> Progress:
+        """Returns how far reading is."""
+        feeds = [*self._feeds.values()]
+        return Progress(
+            len(feeds),
+            sum(feed.offset for feed in feeds),
+            sum(feed.size for feed in feeds),
+            not self._walked or any(not feed.caught_up for feed in feeds),
+        )
+
+    def load(self) -> None:
+        """Reads all that is there now."""
+        self._take_walk()
+        self._read_pending()
+        for feed in self._feeds.values():
+            self._watch_tail(feed, 0.0)
+        self._index.touch()
+
+    def start(self) -> None:
+        """Reads, and goes on reading as files grow, in a thread."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._follow, name="board-reader", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _follow(self) -> None:
+        next_walk = next_poll = 0.0
+        while not self._stopping.is_set():
+            try:
+                now = time.monotonic()
+                if now >= next_walk or (now >= next_poll and self._folders_changed()):
+                    self._take_walk()
+                    many = len(self._walk.folders) > _MANY_FOLDERS
+                    next_walk = time.monotonic() + (_SLOW_WALK_S if many else _WALK_S)
+                polls_all = now >= next_poll
+                if polls_all:
+                    next_poll = now + _POLL_ALL_S
+                self._poll(polls_all)
+                self._read_pending()
+                self._watch_runs()
+            except Exception:
+                # One file's trouble, or a bug: the board goes on with what it has.
+                _log.exception("headrace-board: reading the logdir failed; trying again")
+                self._stopping.wait(_WALK_S)
+            self._stopping.wait(_POLL_S)
+
+    def _take_walk(self) -> None:
+        there = self._logdir.refresh()
+        self._walk = walk = walk_logdir(self._logdir) if there else Walk()
+        self._folder_times = {}
+        changed = not self._walked
+        self._walked = True
+        for name, found in walk.files.items():
+            self._missed.pop(name, None)
+            feed = self._feeds.get(name)
+            if feed is not None and _is_same(feed.found, found):
+                feed.see_size(found.size, found.mtime)
+                continue
+            if feed is not None:
+                feed.leave()
+            self._feeds[name] = EventFileFeed(found, self._logdir, self._index, self._records)
+            changed = True
+        for name in [name for name in self._feeds if name not in walk.files]:
+            self._missed[name] = self._missed.get(name, 0) + 1
+            if self._missed[name] >= _MISSED_WALKS:
+                self._drop(name)
+                changed = True
+        for what, why in sorted(set(walk.skipped) - self._skipped):
+            self._index.problems.put("skipped", NOTE, file=what, text=why)
+            changed = True
+        for what, _ in self._skipped - set(walk.skipped):
+            self._index.problems.remove("skipped", file=what)
+            changed = True
+        self._skipped = set(walk.skipped)
+        if changed:
+            self._index.touch()
+
+    def _drop(self, name: str) -> None:
+        feed = self._feeds.pop(name)
+        self._missed.pop(name, None)
+        feed.leave()
+        if not any(other.run is feed.run for other in self._feeds.values()):
+            self._index.drop_run(feed.run)
+
+    def _folders_changed(self) -> bool:
+        """Whether an entry came or went in a folder: a new run or a further writer."""
+        folders = [*self._walk.folders.values()]
+        if len(folders) > _POLLED_FILES:
+            return False
+        times = {}
+        for path in folders:
+            try:
+                times[path] = os.stat(os.path.join(self._logdir.path, path)).st_mtime_ns
+            except OSError:
+                times[path] = 0
+        before, self._folder_times = self._folder_times, times
+        return bool(before) and before != times
+
+    def _poll(self, all_files: bool) -> None:
+        now = time.monotonic()
+        feeds = [*self._feeds.values()]
+        if not all_files or len(feeds) > _POLLED_FILES:
+            feeds = [feed for feed in feeds if now - feed.grew_at < _ACTIVE_S][:_POLLED_FILES]
+        for feed in feeds:
+            try:
+                found = os.stat(os.path.join(self._logdir.path, feed.found.path))
+            except OSError:
+                continue  # the walk finds out
+            feed.see_size(found.st_size, found.st_mtime)
+
+    def _read_pending(self) -> None:
+        """Reads until nothing is left, one pass a file in turn, so that all runs show early."""
+        feeds = [feed for feed in self._feeds.values() if _wants_reading(feed)]
+        while feeds and not self._stopping.is_set():
+            if self._readers > 1 and len(feeds) > 1 and sum(f.pending_bytes() for f in feeds) > 1e6:
+                with ThreadPoolExecutor(self._readers) as pool:
+                    changed = [*pool.map(_read, feeds)]
+            else:
+                changed = [_read(feed) for feed in feeds]
+            for feed in feeds:
+                feed.watch.not_torn()
+                if feed.replaced:
+                    self._reread(feed)
+            if any(changed):
+                self._index.touch()
+            feeds = [feed for feed in self._feeds.values() if feed.state == MORE]
+
+    def _reread(self, feed: EventFileFeed) -> None:
+        feed.leave()
+        name = feed.found.name
+        try:
+            fd = self._logdir.open_file(feed.found.path)
+        except OSError:
+            del self._feeds[name]
+            return
+        try:
+            now = os.fstat(fd)
+        finally:
+            os.close(fd)
+        found = FoundFile(
+            feed.found.run,
+            name,
+            feed.found.path,
+            now.st_dev,
+            now.st_ino,
+            now.st_size,
+            now.st_mtime,
+        )
+        self._feeds[name] = EventFileFeed(found, self._logdir, self._index, self._records)
+        self._index.touch()
+
+    def _watch_tail(self, feed: EventFileFeed, quiet_s: float) -> None:
+        if feed.state == TORN and time.monotonic() - feed.grew_at >= quiet_s:
+            feed.watch.torn(feed.offset, feed.size)
+
+    def _watch_runs(self) -> None:
+        now = time.time()
+        live: dict[Run, bool] = {}
+        before = self._index.problems.rev
+        for feed in self._feeds.values():
+            live[feed.run] = live.get(feed.run, False) or now - feed.grew_wall < _ACTIVE_S
+            self._watch_tail(feed, _TORN_S)
+        changed = self._index.problems.rev != before
+        for run, is_live in live.items():
+            if run.live != is_live:
+                run.live = is_live
+                changed = True
+        if changed:
+            self._index.touch()
+
+
+def _wants_reading(feed: EventFileFeed) -> bool:
+    if feed.state == DEAD:
+        return feed.replaced
+    return feed.state == MORE or feed.replaced or feed.size != feed.seen
+
+
+def _read(feed: EventFileFeed) -> bool:
+    return feed.read()
+
+
+def _is_same(old: FoundFile, new: FoundFile) -> bool:
+    return (old.device, old.inode, old.path) == (new.device, new.inode, new.path)

@@ -1,0 +1,164 @@
+"""What reading finds wrong, as lines of the Problems page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.board.reading.scan_batch import DEAD, MAX_TAGS, Hole, ScanBatch
+from headrace.board.store.problems import ERROR, NOTE, WARNING, Problems
+from headrace.board.store.run import Run
+from headrace.board.store.scalar_series import ScalarSeries
+
+# Writers of several threads hand over events out of order, but not by this much.
+CLOCK_JUMP_S = 60.0
+
+_TEXTS = {
+    "payload": ("bad_payload", ERROR, "the data of a record does not match its checksum; skipped"),
+    "length": (
+        "bad_length",
+        ERROR,
+        "the length of a record cannot be trusted; read on at the next whole record",
+    ),
+    "event": ("bad_event", ERROR, "a record is whole but holds no event; skipped"),
+    "name": (
+        "tag_limit",
+        WARNING,
+        "a tag's name was cut, or the tag refused: it is beyond a limit",
+    ),
+}
+
+
+class BatchWatch:
+    """Looks at what each pass over a file brought.
+
+    Args:
+      problems: the list.
+      run, file: whom the lines name.
+    """
+
+    def __init__(self, problems: Problems, run: Run, file: str) -> None:
+        self._problems = problems
+        self._run = run
+        self._file = file
+        self._bad: dict[int, dict[str, tuple[int, int]]] = {}  # tag: first step and count
+        self._told_open = self._told_torn = False
+
+    def points(
+        self, series: ScalarSeries, rows: tuple[np.ndarray, ...], wall_before: float
+    ) -> None:
+        """Looks for values that are no numbers, clocks that go back, and writers at once."""
+        step, wall, value = rows
+        if not np.isfinite(value).all():
+            self._not_finite(series, step, value)
+        before = wall[:-1]
+        back = np.flatnonzero(wall[1:] < before - CLOCK_JUMP_S) + 1
+        if len(wall) and wall[0] < wall_before - CLOCK_JUMP_S:
+            self._clock(series, int(step[0]), wall_before - float(wall[0]), 1)
+        if len(back):
+            at = int(back[0])
+            self._clock(series, int(step[at]), float(wall[at - 1] - wall[at]), len(back))
+        if series.writers_at_once():
+            text = f"two files grow at once with the same tag, first seen in {series.tag.name!r}"
+            if not self._told_at_once():
+                self._problems.put("duplicate_writers", WARNING, run=self._run.id, text=text)
+
+    def batch(self, batch: ScanBatch, size: int) -> None:
+        """Looks at the damage that a pass met."""
+        for hole in batch.holes:
+            kind, severity, text = _TEXTS[hole.kind]
+            self._problems.add(
+                kind,
+                severity,
+                run=self._run.id,
+                file=self._file,
+                offset=hole.offset,
+                bytes=hole.bytes,
+                count=hole.records,
+                text=text,
+            )
+        self._open_hole(batch.open_hole)
+        if batch.state == DEAD:
+            self._problems.put(
+                "dead",
+                ERROR,
+                run=self._run.id,
+                file=self._file,
+                offset=batch.offset,
+                bytes=max(0, size - batch.offset),
+                text="there is too much damage; the rest of the file is not read",
+            )
+
+    def torn(self, offset: int, size: int) -> None:
+        """Says that a file that has not grown lately ends inside a record."""
+        self._told_torn = True
+        self._problems.put(
+            "torn",
+            NOTE,
+            run=self._run.id,
+            file=self._file,
+            offset=offset,
+            bytes=size - offset,
+            text="the file ends inside a record; it is read on when it grows",
+        )
+
+    def not_torn(self) -> None:
+        """Takes that back."""
+        if self._told_torn:
+            self._told_torn = False
+            self._problems.remove("torn", run=self._run.id, file=self._file)
+
+    def too_many_tags(self) -> None:
+        """Says that a run has more tags than are kept."""
+        text = f"the run has more than {MAX_TAGS} tags; the further ones are not read"
+        self._problems.put("tag_limit", WARNING, run=self._run.id, text=text)
+
+    def _open_hole(self, hole: Hole | None) -> None:
+        if hole is not None:
+            self._told_open = True
+            self._problems.put(
+                "lost_tail",
+                ERROR,
+                run=self._run.id,
+                file=self._file,
+                offset=hole.offset,
+                bytes=hole.bytes,
+                text="the file is damaged from here on; no whole record follows so far",
+            )
+        elif self._told_open:
+            self._told_open = False
+            self._problems.remove("lost_tail", run=self._run.id, file=self._file)
+
+    def _not_finite(self, series: ScalarSeries, step: np.ndarray, value: np.ndarray) -> None:
+        for kind, bad in (("nan", np.isnan(value)), ("infinite", np.isinf(value))):
+            count = int(np.count_nonzero(bad))
+            if count:
+                mine = self._bad.setdefault(series.tag.id, {})
+                first, before = mine.get(kind, (int(step[int(np.argmax(bad))]), 0))
+                mine[kind] = (first, before + count)
+                word = "NaN" if kind == "nan" else "infinite"
+                self._problems.put(
+                    kind,
+                    WARNING,
+                    run=self._run.id,
+                    file=self._file,
+                    count=before + count,
+                    text=f"{series.tag.name} is {word} first at step {first}",
+                    subject=series.tag.name,
+                )
+
+    def _clock(self, series: ScalarSeries, step: int, seconds: float, count: int) -> None:
+        self._problems.add(
+            "clock_jump",
+            NOTE,
+            run=self._run.id,
+            file=self._file,
+            count=count,
+            text=f"the writer's clock went back by {seconds:.0f} s before step {step}"
+            f" of {series.tag.name}",
+        )
+
+    def _told_at_once(self) -> bool:
+        return any(
+            problem.kind == "duplicate_writers" and problem.run == self._run.id
+            for problem in self._problems.list()
+        )

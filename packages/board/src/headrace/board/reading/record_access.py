@@ -1,0 +1,175 @@
+"""Read one record again, when somebody looks at it."""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from headrace.board.reading.log_folder import LogFolder
+from headrace.board.store.blob_series import BlobRows
+from headrace.formats.errors import DataLossError
+from headrace.formats.masked_crc import masked_crc32c
+from headrace.formats.proto.event_pb2 import Event
+from headrace.formats.proto.summary_pb2 import Summary
+
+_HEADER = struct.Struct("<QI")
+_CRC = struct.Struct("<I")
+_CACHE_BYTES = 16 << 20
+_MOST_OPEN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file by its number; device and inode tell whether it is still the same."""
+
+    name: str
+    path: str
+    device: int
+    inode: int
+
+
+class RecordAccess:
+    """Reads records of the files that have been scanned, with their CRC; keeps the last ones.
+
+    Args:
+      logdir: folder of the files.
+    """
+
+    def __init__(self, logdir: LogFolder) -> None:
+        self._logdir = logdir
+        self._lock = threading.Lock()
+        self._files: dict[int, KnownFile] = {}
+        self._next = 0
+        self._open: OrderedDict[int, int] = OrderedDict()  # number: descriptor
+        self._events: OrderedDict[tuple[int, int], tuple[Any, int]] = OrderedDict()
+        self._events_bytes = 0
+
+    def add_file(self, file: KnownFile) -> int:
+        """Returns the number by which a file goes from now on."""
+        with self._lock:
+            number = self._next
+            self._next += 1
+            self._files[number] = file
+            return number
+
+    def drop_file(self, number: int) -> None:
+        """Forgets a file that is gone or was replaced."""
+        with self._lock:
+            self._files.pop(number, None)
+            fd = self._open.pop(number, None)
+            if fd is not None:
+                os.close(fd)
+            for key in [key for key in self._events if key[0] == number]:
+                self._events_bytes -= self._events.pop(key)[1]
+
+    def data(self, file: int, offset: int, length: int) -> bytes:
+        """Returns a record's data. Raises: DataLossError if it is not there any more."""
+        file, offset, length = int(file), int(offset), int(length)
+        with self._lock:
+            # Under the lock: a descriptor must not be closed and given out anew meanwhile.
+            fd, name = self._descriptor(file)
+            frame = os.pread(fd, length + 16, offset)
+        if len(frame) != length + 16:
+            raise _lost(name, offset, f"has {len(frame)} of {length + 16} bytes")
+        stored_length, length_crc = _HEADER.unpack_from(frame)
+        data = frame[12:-4]
+        if stored_length != length or length_crc != masked_crc32c(frame[:8]):
+            raise _lost(name, offset, "has another length than when it was scanned")
+        (stored,) = _CRC.unpack_from(frame, length + 12)
+        actual = masked_crc32c(data)
+        if stored != actual:
+            raise _lost(name, offset, f"has CRC {actual:#010x} but {stored:#010x} is stored")
+        return data
+
+    def event(self, file: int, offset: int, length: int) -> Any:
+        """Returns the Event of a record; do not change it. Raises: DataLossError."""
+        key = (int(file), int(offset))
+        with self._lock:
+            kept = self._events.get(key)
+            if kept is not None:
+                self._events.move_to_end(key)
+                return kept[0]
+        data = self.data(file, offset, length)
+        try:
+            event = Event.FromString(data)
+        except DecodeError:
+            raise _lost(str(file), int(offset), "is no Event") from None
+        self._keep(key, event, len(data))
+        return event
+
+    def value(self, rows: BlobRows, i: int) -> Any:
+        """Returns the Summary.Value of row i; do not change it. Raises: DataLossError."""
+        event = self.event(rows.file[i], rows.offset[i], rows.length[i])
+        place = int(rows.value[i])
+        if 0 <= place < len(event.summary.value):
+            return event.summary.value[place]
+        if place < 0:
+            return Summary.Value()
+        raise _lost(str(rows.file[i]), int(rows.offset[i]), f"has no value {place}")
+
+    def payload(self, rows: BlobRows, i: int) -> bytes:
+        """Returns the bytes of row i of a graph or run_metadata series, however they were written.
+
+        Raises: DataLossError.
+        """
+        event = self.event(rows.file[i], rows.offset[i], rows.length[i])
+        place = int(rows.value[i])
+        if place >= 0:
+            strings = self.value(rows, i).tensor.string_val
+            return bytes(strings[0]) if strings else b""
+        what = event.WhichOneof("what")
+        if what == "tagged_run_metadata":
+            return bytes(event.tagged_run_metadata.run_metadata)
+        return bytes(getattr(event, what)) if what in ("graph_def", "meta_graph_def") else b""
+
+    def close(self) -> None:
+        """Closes all files."""
+        with self._lock:
+            for fd in self._open.values():
+                os.close(fd)
+            self._open.clear()
+
+    def _keep(self, key: tuple[int, int], event: Any, size: int) -> None:
+        if size > _CACHE_BYTES // 4:
+            return
+        with self._lock:
+            if key in self._events or key[0] not in self._files:
+                return
+            self._events[key] = (event, size)
+            self._events_bytes += size
+            while self._events_bytes > _CACHE_BYTES:
+                _, (_, gone) = self._events.popitem(last=False)
+                self._events_bytes -= gone
+
+    def _descriptor(self, number: int) -> tuple[int, str]:
+        file = self._files.get(number)
+        if file is None:
+            raise _lost(f"file {number}", 0, "was in a file that is gone")
+        fd = self._open.get(number)
+        if fd is not None:
+            self._open.move_to_end(number)
+            return fd, file.name
+        try:
+            fd = self._logdir.open_file(file.path)
+        except OSError as error:
+            raise _lost(file.name, 0, f"cannot be read: {error.strerror or error}") from None
+        found = os.fstat(fd)
+        if (found.st_dev, found.st_ino) != (file.device, file.inode):
+            os.close(fd)
+            raise _lost(file.name, 0, "was in a file that another has replaced")
+        self._open[number] = fd
+        while len(self._open) > _MOST_OPEN:
+            os.close(self._open.popitem(last=False)[1])
+        return fd, file.name
+
+
+def _lost(name: str, offset: int, what: str) -> DataLossError:
+    return DataLossError(
+        None, None, f"{name}: the record at byte {offset} {what}", path=name, offset=offset
+    )

@@ -1,0 +1,59 @@
+"""Where the values lie that are read only when somebody looks: images, histograms, texts, graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.board.store.run import Run, Tag
+from headrace.board.store.series import Series
+
+_I64, _F64, _I32 = np.dtype("i8"), np.dtype("f8"), np.dtype("i4")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlobRows:
+    """All rows of a series at one moment, in order of file; read-only. RecordAccess reads one.
+
+    step: [n] i64; wall: [n] f64; file: [n] i32, its number; offset: [n] i64 of the record;
+    length: [n] i64 of its data; value: [n] i32, place in the summary, -1: the event's own field;
+    superseded: [n] bool, overtaken by a restart.
+    """
+
+    step: np.ndarray
+    wall: np.ndarray
+    file: np.ndarray
+    offset: np.ndarray
+    length: np.ndarray
+    value: np.ndarray
+    superseded: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+class BlobSeries(Series):
+    """The rows of one tag in one run whose values stay in the file."""
+
+    __slots__ = ()
+
+    def __init__(self, run: Run, tag: Tag) -> None:
+        super().__init__(run, tag, (_I64, _F64, _I64, _I64, _I32, _I32))
+
+    def add_rows(
+        self,
+        file: int,
+        order: str,
+        rows: tuple[np.ndarray, ...],
+        starts: list[tuple[int, int]],
+    ) -> None:
+        """Adds a file's further rows: step, wall, offset, length, value."""
+        self.append(file, order, (*rows, np.broadcast_to(np.int32(file), rows[0].shape)), starts)
+
+    def rows(self) -> BlobRows:
+        """Returns all rows as they are now, without a copy."""
+        with self._lock:
+            step, wall, offset, length, value, file = self._columns.snapshot()
+            superseded = self._found_restarts().superseded
+        return BlobRows(step, wall, file, offset, length, value, superseded)

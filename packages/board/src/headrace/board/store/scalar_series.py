@@ -1,0 +1,147 @@
+"""Every point of a curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from headrace.board.store.run import Run, Tag
+from headrace.board.store.series import Series
+
+_F32, _F64, _I64 = np.dtype("f4"), np.dtype("f8"), np.dtype("i8")
+_VALUE = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScalarColumns:
+    """All points of a series at one moment, in order of file; read-only.
+
+    step: [n] i64; wall: [n] f64, seconds since 1970; value: [n] f32, f64 where a point needs it.
+    segment: [n] i32, how many restarts lie before; superseded: [n] bool, overtaken by a restart.
+    """
+
+    step: np.ndarray
+    wall: np.ndarray
+    value: np.ndarray
+    segment: np.ndarray
+    superseded: np.ndarray
+    segments: int
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+class ScalarStatistics(NamedTuple):
+    """Of the points that no restart has superseded; min and max leave out NaN."""
+
+    n: int
+    first_step: int
+    last_step: int
+    first_wall: float
+    last_wall: float
+    last: float
+    min: float
+    max: float
+    nan: int
+
+
+class ScalarSeries(Series):
+    """The curve of one tag in one run."""
+
+    __slots__ = ("_statistics", "_statistics_version")
+
+    def __init__(self, run: Run, tag: Tag) -> None:
+        super().__init__(run, tag, (_I64, _F64, _F32))
+        self._statistics: ScalarStatistics | None = None
+        self._statistics_version = -1
+
+    def add_points(
+        self,
+        file: int,
+        order: str,
+        rows: tuple[np.ndarray, ...],
+        wide: bool,
+        starts: list[tuple[int, int]],
+    ) -> None:
+        """Adds a file's further points; rows are step, wall, value, wide: f32 will not do."""
+        if wide and self._columns.dtype(_VALUE) == _F32:
+            with self._lock:
+                self._columns.widen(_VALUE, _F64)
+        if self._columns.dtype(_VALUE) == _F32:
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = (*rows[:_VALUE], rows[_VALUE].astype(_F32))
+        self.append(file, order, rows, starts)
+
+    def columns(self) -> ScalarColumns:
+        """Returns all points as they are now, without a copy."""
+        with self._lock:
+            step, wall, value = self._columns.snapshot()
+            restarts = self._found_restarts()
+        return ScalarColumns(
+            step, wall, value, restarts.segment, restarts.superseded, restarts.segments
+        )
+
+    def statistics(self) -> ScalarStatistics:
+        """Returns the figures of the run table; only what is new is looked at."""
+        version = self.version
+        known = self._statistics
+        if known is not None and self._statistics_version == version:
+            return known
+        points = self.columns()
+        if points.segments > 1:
+            live = ~points.superseded
+            step, wall, value = points.step[live], points.wall[live], points.value[live]
+            known = None
+        else:
+            step, wall, value = points.step, points.wall, points.value
+        if known is not None and known.n <= len(step) and self._plain:
+            new = _figures(step, wall, value, known.n)
+            known = _joined(known, new) if new.n else known
+        else:
+            known = _figures(step, wall, value, 0)
+        self._statistics, self._statistics_version = known, version
+        return known
+
+    def drop_file(self, file: int) -> None:
+        """Removes the rows of a file that is gone or was replaced."""
+        self._statistics = None
+        super().drop_file(file)
+        self._statistics = None
+
+
+def _figures(step: np.ndarray, wall: np.ndarray, value: np.ndarray, since: int) -> ScalarStatistics:
+    new = value[since:]
+    if not len(new):
+        nan = float("nan")
+        return ScalarStatistics(0, 0, 0, nan, nan, nan, nan, nan, 0)
+    missing = np.isnan(new)
+    count = int(np.count_nonzero(missing))
+    present = new[~missing] if count else new
+    return ScalarStatistics(
+        len(new),
+        int(step[since]),
+        int(step[-1]),
+        float(wall[since]),
+        float(wall[-1]),
+        float(new[-1]),
+        float(present.min()) if len(present) else float("nan"),
+        float(present.max()) if len(present) else float("nan"),
+        count,
+    )
+
+
+def _joined(old: ScalarStatistics, new: ScalarStatistics) -> ScalarStatistics:
+    return ScalarStatistics(
+        old.n + new.n,
+        old.first_step,
+        new.last_step,
+        old.first_wall,
+        new.last_wall,
+        new.last,
+        # NaN (no number yet) loses against any number.
+        float(np.fmin(old.min, new.min)),
+        float(np.fmax(old.max, new.max)),
+        old.nan + new.nan,
+    )
