@@ -50,6 +50,7 @@ def create_app(
     guard(app, access or Access())
     app.register_blueprint(assets_manifest.blueprint())
     board = Board(logdir, title=title, state_file=state_file, follow_links=follow_links)
+    board.token_needed = access is not None and access.token is not None
     for name in PANELS:
         panel: Any = importlib.import_module(f"headrace.board.panels.{name}")
         app.register_blueprint(panel.blueprint(board), url_prefix="/api/v1")

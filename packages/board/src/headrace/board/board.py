@@ -35,6 +35,7 @@ class Board:
         self.logdir = Path(os.path.abspath(os.fspath(logdir)))
         self.title = title or self.logdir.name or "headrace"
         self.state_file = None if state_file is None else Path(state_file)
+        self.token_needed = False
         self.state: Any = None  # SavedState, set by its panel
         self.folder = LogFolder(self.logdir, follow_links)
         self.index = RunIndex()

@@ -29,7 +29,7 @@ class LogFolder:
         self._real = ""
 
     def refresh(self) -> bool:
-        """Opens the folder, anew if another one has taken its place. Returns: whether it is there."""
+        """Opens the folder, anew if another has taken its place. Returns: whether it is there."""
         try:
             now = os.stat(self.path)
         except OSError:

@@ -1,4 +1,4 @@
-"""Where the values lie that are read only when somebody looks: images, histograms, texts, graphs."""
+"""Where the values lie that are read only when asked for: images, histograms, texts, graphs."""
 
 from __future__ import annotations
 
