@@ -24,9 +24,17 @@ ROOT = Path(__file__).resolve().parents[1]
 TAG = f"py{sys.version_info.major}{sys.version_info.minor}"
 HOME = Path(os.environ.get("HEADRACE_CHECK_DIR", ROOT / ".check"))
 WHEELS = HOME / f"wheels-{TAG}"
-COMPILED = ("runtime", "kernels")
+COMPILED = ("runtime", "kernels", "board")
 MADE_BY_BUILDS = ("_pb2.py", "_pb2.pyi", ".so", ".pyc", ".generated_from")
-MADE_FOLDERS = ("__pycache__", "build", "lib", ".pytest_cache", ".hypothesis")
+MADE_FOLDERS = (
+    "__pycache__",
+    "build",
+    "lib",
+    "assets",
+    "node_modules",
+    ".pytest_cache",
+    ".hypothesis",
+)
 
 
 def main() -> None:

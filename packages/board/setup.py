@@ -22,7 +22,8 @@ class BuildBoard(BuildExt):
         import numpy
 
         super().add_paths(extension)
-        extension.include_dirs += [numpy.get_include()]
+        beside = str(Path(extension.sources[0]).parent)
+        extension.include_dirs += [numpy.get_include(), beside]
 
     def run(self) -> None:
         super().run()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from checkout import PACKAGES, ROOT, SHARED, declared, python_tests, source_root, sources
 
-TEST_TOOLS = {"pytest", "hypothesis"}
-PEERS = {"tensorflow", "jax", "torch"}  # what the tests marked `peer` compare with
+TEST_TOOLS = {"pytest", "hypothesis", "playwright", "PIL"}
+PEERS = {"tensorflow", "tensorboard", "jax", "torch"}  # what the tests marked `peer` compare with
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.*)|c?import\s+([\w., ]+))", re.M)
 
 

@@ -39,16 +39,25 @@ def build_frontend(target: Path) -> None:
     stamp.write_text(state)
 
 
+def install_all() -> None:
+    """Fetches what a developer needs besides: the type checker and the linter."""
+    if not _installed(developer=True):
+        _npm_ci()
+
+
 def _install_packages() -> None:
     """Fetches the run-time packages and the bundler, by the hashes of package-lock.json."""
-    if _installed():
-        return
+    if not _installed(developer=False):
+        _npm_ci("--omit=dev")
+
+
+def _npm_ci(*options: str) -> None:
     npm = node().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    command = [str(node()), str(npm), "ci", "--omit=dev", "--ignore-scripts"]
+    command = [str(node()), str(npm), "ci", "--ignore-scripts", *options]
     _run([*command, "--no-audit", "--no-fund", "--loglevel=error"])
 
 
-def _installed() -> bool:
+def _installed(developer: bool) -> bool:
     """Returns: whether node_modules holds what the lock names, and perhaps more (a developer's)."""
     listed = FRONTEND / "node_modules" / ".package-lock.json"
     if not listed.exists():
@@ -58,7 +67,7 @@ def _installed() -> bool:
     return all(
         name in here and here[name]["version"] == package["version"]
         for name, package in wanted.items()
-        if name and not package.get("dev") and not package.get("optional")
+        if name and (developer or not package.get("dev")) and not package.get("optional")
     )
 
 

@@ -59,9 +59,7 @@ def reply_bytes(body: bytes, media_type: str, status: int = 200) -> Response:
     return response
 
 
-def int_argument(
-    name: str, default: int | None = None, least: int = 0, most: int = 2**53
-) -> int:
+def int_argument(name: str, default: int | None = None, least: int = 0, most: int = 2**53) -> int:
     """Returns an integer of the query string. Raises: BadRequest."""
     text = request.args.get(name)
     if text is None or text == "":

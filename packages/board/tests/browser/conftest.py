@@ -1,0 +1,106 @@
+"""A board on a free port, and a browser to look at it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = os.environ.get("HEADRACE_CHROMIUM", "/usr/bin/chromium")
+SIZE = {"width": 1600, "height": 1000}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+class BoardProcess:
+    """A `headrace-board` of its own process, as a user starts it."""
+
+    def __init__(self, logdir: Path, *arguments: str) -> None:
+        command = [sys.executable, "-m", "headrace.board", "--logdir", str(logdir), "--port", "0"]
+        self.process = subprocess.Popen(
+            [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert self.process.stdout is not None
+        self.lines = [self.process.stdout.readline()]
+        assert " on http://" in self.lines[0], self.lines[0] + self.process.stdout.read()
+        self.url = self.lines[0].rsplit(" on ", 1)[1].strip()
+        self._drain = threading.Thread(target=self._read, daemon=True)
+        self._drain.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(10)
+        self._drain.join(5)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def board_server() -> Iterator[Callable[..., BoardProcess]]:
+    """Starts boards: board_server(logdir, *arguments).url"""
+    started: list[BoardProcess] = []
+
+    def start(logdir: Path, *arguments: str) -> BoardProcess:
+        started.append(BoardProcess(logdir, *arguments))
+        return started[-1]
+
+    yield start
+    for board in started:
+        board.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests of a session."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page of its own context; a script error, a CSP report or a foreign request fails the test."""
+    context = browser.new_context(viewport=SIZE, color_scheme="light")
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(f"script error: {error}"))
+    opened.on(
+        "console",
+        lambda message: (
+            wrong.append(f"console: {message.text}")
+            if "Content Security Policy" in message.text
+            else None
+        ),
+    )
+    opened.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith(("http://localhost", "http://127.0.0.1", "blob:"))
+            else wrong.append(f"foreign request: {request.url}")
+        ),
+    )
+    yield opened
+    context.close()
+    assert wrong == []

@@ -1,0 +1,82 @@
+"""The binary reply says exactly what went in."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.board.columns import columns_as_json, dump_json, encode_columns
+
+DTYPES = {
+    "f64": "<f8",
+    "f32": "<f4",
+    "i64": "<i8",
+    "i32": "<i4",
+    "i16": "<i2",
+    "u32": "<u4",
+    "u16": "<u2",
+    "u8": "u1",
+}
+
+
+def decode(reply: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    size = int.from_bytes(reply[:4], "little")
+    assert (4 + size) % 8 == 0
+    header = json.loads(reply[4 : 4 + size])
+    columns = {}
+    for placed in header["columns"]:
+        assert placed["offset"] % 8 == 0
+        columns[placed["name"]] = np.frombuffer(
+            reply, DTYPES[placed["dtype"]], placed["length"], 4 + size + placed["offset"]
+        )
+    return header, columns
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=8),
+        st.tuples(st.sampled_from(sorted(DTYPES)), st.lists(st.integers(0, 200), max_size=20)),
+        max_size=6,
+    )
+)
+def test_columns_come_back(drawn: dict[str, tuple[str, list[int]]]) -> None:
+    sent = {name: np.array(values, DTYPES[dtype]) for name, (dtype, values) in drawn.items()}
+    header, columns = decode(encode_columns({"rev": 7}, sent))
+    assert header["rev"] == 7
+    assert list(columns) == list(sent)
+    for name, column in sent.items():
+        assert columns[name].dtype == column.dtype
+        np.testing.assert_array_equal(columns[name], column)
+
+
+def test_strides_and_byte_order_do_not_matter() -> None:
+    sent = {"a": np.arange(20)[::3], "b": np.arange(5, dtype=">f8")}
+    _, columns = decode(encode_columns({}, sent))
+    np.testing.assert_array_equal(columns["a"], sent["a"])
+    np.testing.assert_array_equal(columns["b"], sent["b"])
+
+
+def test_a_dtype_without_a_name_is_refused() -> None:
+    with pytest.raises(TypeError, match="column a: the format has no complex128"):
+        encode_columns({}, {"a": np.zeros(1, complex)})
+
+
+def test_json_has_no_bare_nan() -> None:
+    text = dump_json({"a": [math.nan, {"b": math.inf}, (-math.inf, 1.5)], "c": None})
+    assert json.loads(text, parse_constant=lambda token: pytest.fail(token)) == {
+        "a": ["NaN", {"b": "Infinity"}, ["-Infinity", 1.5]],
+        "c": None,
+    }
+    columns = {"x": np.array([1.0, math.nan])}
+    assert json.loads(columns_as_json({}, columns))["columns"] == {"x": [1.0, "NaN"]}
+
+
+def test_text_cannot_end_a_script_or_leave_ascii() -> None:
+    text = dump_json({"name": "\u2028</script>\u202e"})
+    assert text.isascii()
+    assert json.loads(text) == {"name": "\u2028</script>\u202e"}
