@@ -63,6 +63,7 @@ setup(
         "protobuf>=5.29.1,<8",
         "google-crc32c>=1.7",
         "flask>=3.0",
+        "werkzeug>=3.0",
         "waitress>=3.0",
     ],
 )

@@ -17,7 +17,7 @@ from headrace.board.columns import dump_json
 from headrace.board.replies import BadRequest, NotFound
 from headrace.board.security import MAX_UPLOAD_BYTES, Access, guard
 
-# One module each, with `blueprint(board)`; a module is an area of the interface in docs/board_api.md.
+# One module each, with `blueprint(board)`: an area of the interface in docs/board_api.md.
 PANELS = ("overview",)
 
 

@@ -70,7 +70,6 @@ def _serve(app: object, listener: socket.socket) -> None:
         threads=_THREADS,
         ident="",
         channel_timeout=600,
-        send_bytes=1,  # an event must not wait for more of them
     )
     try:
         server.run()
@@ -123,6 +122,7 @@ def _listener(host: str, port: int | None) -> socket.socket:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, candidate))
+            listener.listen(1024)  # who comes before the server is ready waits
         except OSError:
             listener.close()
             if last == len(ports):

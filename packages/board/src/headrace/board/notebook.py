@@ -56,7 +56,7 @@ def show(logdir: str | os.PathLike[str], height: int = _HEIGHT) -> Display:
             # A notebook's page has an origin of its own: it may frame the board, not ask it.
             loopback = ("http://localhost:*", "http://127.0.0.1:*")
             app = create_app(logdir, access=Access(frames=loopback))
-            server = waitress.create_server(app, host="127.0.0.1", port=0, threads=16, send_bytes=1)
+            server = waitress.create_server(app, host="127.0.0.1", port=0, threads=16)
             threading.Thread(target=server.run, name="headrace-board", daemon=True).start()
             _servers[key] = (server, f"http://localhost:{server.effective_port}/")
         return Display(_servers[key][1], height)
