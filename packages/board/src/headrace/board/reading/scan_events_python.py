@@ -64,7 +64,8 @@ class EventScanner:
             if plain is not None:
                 wall, step, tag, number = plain
                 name = self._names.get(tag)
-                if name is not None and name.scalar >= 0:
+                # The first event goes the long way, which notes its time.
+                if name is not None and name.scalar >= 0 and self._first_wall > 0:
                     records += 1
                     if wall > last_wall:
                         last_wall = wall
