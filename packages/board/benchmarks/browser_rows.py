@@ -1,0 +1,148 @@
+"""Rows that a headless Chromium measures: from navigation to what a person sees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+from sides import Board, Side, wait_for
+
+_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+_SIZE = {"width": 1600, "height": 1000}
+_WATCH = """
+window.__longest = 0; window.__blocked = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) {
+    window.__longest = Math.max(window.__longest, entry.duration);
+    window.__blocked += entry.duration;
+  }
+}).observe({ type: 'longtask', buffered: true });
+"""
+# TensorBoard's graph lies in nested shadow roots.
+_DEEP = """(selector) => {
+  const found = [];
+  const walk = (root) => {
+    found.push(...root.querySelectorAll(selector));
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot) walk(e.shadowRoot);
+  };
+  walk(document);
+  return found.length;
+}"""
+_CLICK_DEEP = """([selector, text]) => {
+  const walk = (root) => {
+    for (const e of root.querySelectorAll(selector)) {
+      if (e.textContent.trim().includes(text)) { e.click(); return true; }
+    }
+    for (const e of root.querySelectorAll('*')) if (e.shadowRoot && walk(e.shadowRoot)) return true;
+    return false;
+  };
+  return walk(document);
+}"""
+
+
+@contextmanager
+def opened(side: Side) -> Iterator[Page]:
+    """A page of a fresh browser, with the long tasks recorded."""
+    try:
+        side.start()
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path="/usr/bin/chromium", args=_ARGUMENTS
+            )
+            page = browser.new_context(viewport=_SIZE).new_page()
+            page.add_init_script(_WATCH)
+            yield page
+            browser.close()
+    finally:
+        side.stop()
+
+
+def open_metrics(side: Side, _: Path) -> dict[str, float]:
+    """A7: 100 runs, the cards of the first screen: all lines painted."""
+    with opened(side) as page:
+        if isinstance(side, Board):
+            wait_for(lambda: b'"loading":false' in side.get("api/v1/health"))
+            start = time.perf_counter()
+            page.goto(side.url + "#/metrics")
+            page.wait_for_function("() => window.__board?.metrics?.allPainted === true")
+            seconds = time.perf_counter() - start
+        else:
+            wait_for(lambda: side.get("data/plugin/scalars/tags").count(b"train") >= 1)
+            time.sleep(5)
+            answered: list[float] = []
+            page.on(
+                "response",
+                lambda r: answered.append(time.perf_counter()) if "timeSeries" in r.url else None,
+            )
+            start = time.perf_counter()
+            page.goto(side.url + "#timeseries")
+            page.wait_for_timeout(8_000)
+            while time.perf_counter() - answered[-1] < 3:
+                page.wait_for_timeout(500)
+            seconds = answered[-1] - start
+        return {"all lines painted, s": seconds, **_cost(page)}
+
+
+def open_graph(side: Side, _: Path) -> dict[str, float]:
+    """A14: navigation to the first picture of the graph."""
+    with opened(side) as page:
+        if isinstance(side, Board):
+            wait_for(lambda: b'"nodes"' in side.get("api/v1/graphs"))
+            first = "() => (window.__board?.graph?.nodes?.length ?? 0) > 0"
+            address = "#/graph"
+        else:
+            wait_for(lambda: b"run" in side.get("data/plugin/graphs/info"))
+            first = f"() => ({_DEEP})('g.node') > 0"
+            address = "#graphs"
+        start = time.perf_counter()
+        page.goto(side.url + address)
+        page.wait_for_function(first, timeout=60_000, polling=20)
+        seconds = time.perf_counter() - start
+        page.wait_for_timeout(1500)
+        return {"navigation to first picture, s": seconds, **_cost(page)}
+
+
+def colour_by_structure(side: Side, _: Path) -> dict[str, float]:
+    """A15: switch the colours to structure; how long does the page stand still?"""
+    with opened(side) as page:
+        if isinstance(side, Board):
+            page.goto(side.url + "#/graph?colour=device")
+            page.wait_for_function("() => (window.__board?.graph?.nodes?.length ?? 0) > 0")
+            page.wait_for_timeout(1500)
+            page.evaluate("window.__longest = 0")
+            start = time.perf_counter()
+            page.get_by_label("Colour by").select_option("structure")
+            page.wait_for_function("() => window.__board.graph.colouredBy === 'structure'")
+        else:
+            wait_for(lambda: b"run" in side.get("data/plugin/graphs/info"))
+            page.goto(side.url + "#graphs")
+            page.wait_for_function(f"() => ({_DEEP})('g.node') > 0", timeout=60_000)
+            page.wait_for_timeout(3000)
+            page.evaluate("window.__longest = 0")
+            start = time.perf_counter()
+            clicked = page.evaluate(
+                _CLICK_DEEP, ["tf-radio-button, paper-radio-button, label", "Structure"]
+            )
+            assert clicked, "TensorBoard has no such button"
+            page.wait_for_timeout(100)
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        seconds = time.perf_counter() - start
+        page.wait_for_timeout(1000)
+        return {"switch, ms": seconds * 1000, "longest task, ms": _longest(page)}
+
+
+def _cost(page: Page) -> dict[str, float]:
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    session.send("Performance.enable")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    heap = next(m["value"] for m in metrics if m["name"] == "JSHeapUsedSize")
+    return {"longest task, ms": _longest(page), "heap, MB": heap / 1e6}
+
+
+def _longest(page: Page) -> float:
+    # A task of less than 50 ms is none to the browser; one millisecond stands for that.
+    return max(1.0, float(page.evaluate("window.__longest")))
