@@ -1,5 +1,6 @@
 import './style/tokens.css';
 import './style/frame.css';
+import './histograms/cards.css';
 import { render } from 'preact';
 import { follow } from './api/live.ts';
 import { Shell } from './shell/shell.tsx';

@@ -1,0 +1,235 @@
+/** The card of a tag of histograms: ridges, overlay, heat-map or percentile bands over all steps. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Series } from '../api/types.ts';
+import type { CardProps } from '../metrics/cards.ts';
+import { runColour } from '../runs/colours.ts';
+import { safeText } from '../shell/safe_text.ts';
+import { seriesByTag } from '../state/catalogue.ts';
+import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
+import { shortNumber, wallTime } from './axis_ticks.ts';
+import { CanvasView } from './canvas_view.tsx';
+import { download, downloadCanvas } from './download.ts';
+import { draw } from './histogram_draw.ts';
+import { bucketsCsv, tableJson } from './histogram_export.ts';
+import { HistogramMirror } from './histogram_mirror.tsx';
+import { type Bucket, compose, hit, type Layer, type Mode, type StepAxis } from './histogram_scene.ts';
+import { fetchTable, type HistogramTable } from './histogram_table.ts';
+import { exposeScene } from './histogram_test_hook.ts';
+import { histogramApart, histogramAxis, histogramLog, histogramMode } from './histogram_view.ts';
+import { paletteNow } from './palette.ts';
+import { SvgSurface } from './surface.ts';
+import { ToolBar, ToolChoice, ToolMenu, ToolToggle } from './tool_bar.tsx';
+
+const MOST_ROWS = 200;
+const MOST_ROWS_LARGE = 500;
+const BINS = 60;
+const MOST_RUNS = 8;
+const TOOLS_HEIGHT = 32;
+const FOOT_HEIGHT = 20;
+
+const MODES: [Mode, string][] = [
+  ['offset', 'Offset'],
+  ['overlay', 'Overlay'],
+  ['heat', 'Heat-map'],
+  ['distribution', 'Distribution'],
+];
+const AXES: [StepAxis, string][] = [
+  ['step', 'Step'],
+  ['relative', 'Relative'],
+  ['wall', 'Wall time'],
+];
+
+export default function HistogramCard({ card, tag, runs, large, width, height }: CardProps) {
+  const shown = runs.slice(0, MOST_RUNS);
+  const { tables, failure } = useTables(
+    tag.id,
+    shown.map((run) => run.id),
+    large ? MOST_ROWS_LARGE : MOST_ROWS,
+  );
+  const [hovered, setHovered] = useState<Bucket | null>(null);
+  const palette = paletteNow();
+  const layers = shown.flatMap((run): Layer[] => {
+    const table = tables.get(run.id);
+    return table ? [{ run: run.id, name: safeText(run.name, 200), colour: runColour(run), table }] : [];
+  });
+  const view = {
+    mode: histogramMode.value,
+    axis: histogramAxis.value,
+    logCounts: histogramLog.value,
+    apart: histogramApart.value,
+  };
+  const cursor = stepCursor.value;
+  const h = Math.max(80, height - TOOLS_HEIGHT - FOOT_HEIGHT);
+  // layers and view are new objects of the same content
+  const scene = useMemo(
+    () => compose(layers, view, width, h),
+    [tables, layers.map((l) => l.run + l.colour).join(), JSON.stringify(view), width, h],
+  );
+  const paint = useMemo(
+    () => (on: CanvasRenderingContext2D) => draw(on, scene, palette, { hovered, cursor }),
+    [scene, hovered, cursor, palette.surface, palette.text],
+  );
+  useEffect(
+    () => exposeScene(card.id, tag.name, () => ({ scene, hovered })),
+    [card.id, tag.name, scene, hovered],
+  );
+
+  const total = layers.reduce((sum, { table }) => sum + table.total, 0);
+  const drawn = layers.reduce((sum, { table }) => sum + table.rows, 0);
+  const root = useRef<HTMLDivElement>(null);
+  const name = safeText(tag.name, 120);
+  const step = (row: number, bin: number) => setHovered(moved(scene.facets, hovered, row, bin));
+
+  return (
+    <div class="histogram-card" ref={root}>
+      <ToolBar label={`View of ${name}`}>
+        <ToolChoice
+          label="Mode"
+          value={view.mode}
+          options={MODES}
+          onChange={(v) => (histogramMode.value = v)}
+        />
+        <ToolChoice
+          label="Axis of steps"
+          value={view.axis}
+          options={AXES}
+          onChange={(v) => (histogramAxis.value = v)}
+          quiet
+        />
+        <ToolToggle label="Log counts" on={view.logCounts} onChange={(v) => (histogramLog.value = v)}>
+          log
+        </ToolToggle>
+        {shown.length > 1 && (
+          <ToolToggle label="Runs side by side" on={view.apart} onChange={(v) => (histogramApart.value = v)}>
+            side by side
+          </ToolToggle>
+        )}
+        <ToolMenu
+          label="Download"
+          items={[
+            ['CSV', () => download(`${tag.name}.csv`, bucketsCsv(layers), 'text/csv')],
+            ['JSON', () => download(`${tag.name}.json`, tableJson(tag.name, layers), 'application/json')],
+            [
+              'SVG',
+              () => {
+                const svg = new SvgSurface(width, h);
+                draw(svg, scene, palette, { hovered: null, cursor });
+                download(`${tag.name}.svg`, String(svg), 'image/svg+xml');
+              },
+            ],
+            ['PNG', () => downloadCanvas(`${tag.name}.png`, root.current!.querySelector('canvas')!)],
+          ]}
+        />
+      </ToolBar>
+      {failure && layers.length === 0 ? (
+        <p class="card-note" role="alert">
+          {failure}
+        </p>
+      ) : (
+        <CanvasView
+          width={width}
+          height={h}
+          draw={paint}
+          label={`Histograms of ${name}: ${drawn} steps of ${layers.length} runs. Arrow keys read buckets.`}
+          onMove={(x, y) => setHovered(hit(scene, x, y))}
+          onLeave={() => setHovered(null)}
+          onPress={(x, y) => chooseStep(scene.facets, hit(scene, x, y))}
+          onKey={(event) => {
+            const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[
+              event.key
+            ];
+            if (event.key === 'Enter') chooseStep(scene.facets, hovered);
+            else if (by) step(by[0]!, by[1]!);
+            else return;
+            event.preventDefault();
+          }}
+        />
+      )}
+      <p class="card-foot" role="status">
+        {hovered ? (
+          <Reading facets={scene.facets} bucket={hovered} />
+        ) : (
+          <span class="faint">
+            {drawn < total ? `${shortNumber(drawn)} of ${shortNumber(total)} steps drawn` : `${drawn} steps`}
+            {runs.length > shown.length ? ` · ${shown.length} of ${runs.length} runs` : ''}
+          </span>
+        )}
+      </p>
+      <HistogramMirror name={name} layers={layers} />
+    </div>
+  );
+}
+
+function Reading({ facets, bucket }: { facets: { layers: Layer[] }[]; bucket: Bucket }) {
+  const layer = facets[bucket.facet]?.layers[bucket.layer];
+  if (!layer || bucket.row >= layer.table.rows) return null;
+  const { table } = layer;
+  const count = table.counts[bucket.row * table.bins + bucket.bin]!;
+  const sum = table.sums[bucket.row]!;
+  const shown = Number.isInteger(count) ? String(count) : count.toFixed(2);
+  const share = sum > 0 ? ` (${((100 * count) / sum).toPrecision(3)} %)` : '';
+  return (
+    <>
+      <Swatch colour={layer.colour} />
+      <span class="reading-run">{layer.name}</span> step <b>{table.steps[bucket.row]}</b> · [
+      {shortNumber(table.edges[bucket.bin]!)}, {shortNumber(table.edges[bucket.bin + 1]!)}):{' '}
+      <b class="bucket-count">{shown}</b> of {shortNumber(sum)}
+      {share} · median {shortNumber(table.percentiles[bucket.row * 9 + 4]!)} ·{' '}
+      {wallTime(table.walls[bucket.row]!)}
+    </>
+  );
+}
+
+export function Swatch({ colour }: { colour: string }) {
+  const ref = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (ref.current) ref.current.style.background = colour;
+  }, [colour]);
+  return <span class="swatch" ref={ref} aria-hidden="true" />;
+}
+
+function chooseStep(facets: { layers: Layer[] }[], bucket: Bucket | null): void {
+  const layer = bucket && facets[bucket.facet]?.layers[bucket.layer];
+  if (layer && bucket) stepCursor.value = layer.table.steps[bucket.row]!;
+}
+
+function moved(facets: { layers: Layer[] }[], from: Bucket | null, row: number, bin: number): Bucket | null {
+  const first = facets[0]?.layers[0];
+  if (!first) return null;
+  const at = from ?? { facet: 0, layer: 0, row: first.table.rows - 1, bin: first.table.bins >> 1 };
+  const table = facets[at.facet]?.layers[at.layer]?.table;
+  if (!from || !table) return at;
+  const within = (value: number, n: number) => Math.max(0, Math.min(n - 1, value));
+  return { ...at, row: within(at.row + row, table.rows), bin: within(at.bin + bin, table.bins) };
+}
+
+/** The tables of some runs, fetched again when a run has grown. */
+function useTables(tag: number, runs: number[], most: number) {
+  const [tables, set] = useState<Map<number, HistogramTable>>(new Map());
+  const [failure, setFailure] = useState<string | null>(null);
+  const grown = (seriesByTag.value.get(tag) ?? [])
+    .filter((one: Series) => runs.includes(one.run))
+    .map((one) => `${one.run}:${one.n}`)
+    .join();
+  const [lo, hi] = [stepFrom.value, stepTo.value];
+  // `grown` names the runs and what they hold
+  useEffect(() => {
+    const stop = new AbortController();
+    void Promise.all(
+      runs.map(
+        async (run) =>
+          [run, await fetchTable(run, tag, { max: most, bins: BINS, lo, hi }, stop.signal)] as const,
+      ),
+    ).then(
+      (pairs) => {
+        set(new Map(pairs));
+        setFailure(null);
+      },
+      (error) => {
+        if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
+      },
+    );
+    return () => stop.abort();
+  }, [tag, grown, lo, hi, most]);
+  return { tables, failure };
+}

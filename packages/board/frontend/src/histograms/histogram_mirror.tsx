@@ -1,0 +1,45 @@
+/** What a histogram canvas shows, as a table for screen readers. */
+import { shortNumber } from './axis_ticks.ts';
+import type { Layer } from './histogram_scene.ts';
+
+const MOST = 50;
+
+export function HistogramMirror({ name, layers }: { name: string; layers: Layer[] }) {
+  return (
+    <div class="hidden-for-the-eye">
+      {layers.map(({ run, name: runName, table }) => {
+        const every = Math.max(1, Math.ceil(table.rows / MOST));
+        const rows = Array.from({ length: table.rows }, (_, row) => row).filter(
+          (row) => row % every === 0 || row === table.rows - 1,
+        );
+        return (
+          <table key={run}>
+            <caption>
+              {name}, run {runName}: {table.rows} of {table.total} steps
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col">step</th>
+                <th scope="col">values</th>
+                <th scope="col">least</th>
+                <th scope="col">median</th>
+                <th scope="col">greatest</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row}>
+                  <th scope="row">{table.steps[row]}</th>
+                  <td>{shortNumber(table.sums[row]!)}</td>
+                  <td>{shortNumber(table.percentiles[row * 9]!)}</td>
+                  <td>{shortNumber(table.percentiles[row * 9 + 4]!)}</td>
+                  <td>{shortNumber(table.percentiles[row * 9 + 8]!)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+/** A run's histograms over its steps, on one set of bins. */
+import { getColumns } from '../api/client.ts';
+import { numbers } from '../api/columns.ts';
+import { rebin } from './rebin.ts';
+
+/** The percentiles that a distribution is drawn with: the borders of whole standard deviations. */
+export const PERCENTS = [0, 6.68, 15.87, 30.85, 50, 69.15, 84.13, 93.32, 100];
+
+export interface HistogramTable {
+  rows: number;
+  bins: number;
+  /** Rows that there are; `rows` of them were chosen evenly. */
+  total: number;
+  steps: Float64Array;
+  walls: Float64Array;
+  /** bins + 1 values. */
+  edges: Float64Array;
+  /** rows * bins, row by row. */
+  counts: Float64Array;
+  /** rows * 9. */
+  percentiles: Float64Array;
+  /** Values that each row's histogram counted. */
+  sums: Float64Array;
+}
+
+export interface Asked {
+  max: number;
+  bins: number;
+  lo?: number | null;
+  hi?: number | null;
+}
+
+export async function fetchTable(
+  run: number,
+  tag: number,
+  asked: Asked,
+  signal?: AbortSignal,
+): Promise<HistogramTable> {
+  const { header, columns } = await getColumns<{ rows: number; bins: number; total: number }>(
+    'histograms',
+    { run, tag, ...asked },
+    signal,
+  );
+  return {
+    rows: header.rows,
+    bins: header.bins,
+    total: header.total,
+    steps: numbers(columns.step!),
+    walls: numbers(columns.wall!),
+    edges: numbers(columns.edges!),
+    counts: numbers(columns.counts!),
+    percentiles: numbers(columns.percentiles!),
+    sums: numbers(columns.n!),
+  };
+}
+
+/** The same table on other edges. */
+export function onEdges(table: HistogramTable, edges: Float64Array): HistogramTable {
+  const bins = edges.length - 1;
+  if (bins === table.bins && edges.every((edge, i) => edge === table.edges[i])) return table;
+  const counts = new Float64Array(table.rows * bins);
+  for (let row = 0; row < table.rows; row++) {
+    const own = table.counts.subarray(row * table.bins, (row + 1) * table.bins);
+    counts.set(rebin(table.edges, own, edges), row * bins);
+  }
+  return { ...table, bins, edges, counts };
+}
+
+/** The row whose step is nearest to a step; of two alike near the later one. -1: there is none. */
+export function nearestRow(steps: ArrayLike<number>, step: number): number {
+  let best = -1;
+  let distance = Infinity;
+  for (let i = 0; i < steps.length; i++) {
+    const away = Math.abs(steps[i]! - step);
+    if (away <= distance) {
+      distance = away;
+      best = i;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,17 @@
+/** How histograms are shown, on all cards alike; part of the address. */
+import { choice, flag } from '../state/url_codec.ts';
+import { urlSignal } from '../state/url_state.ts';
+import type { Mode, StepAxis } from './histogram_scene.ts';
+
+export const histogramMode = urlSignal<Mode>(
+  'hist',
+  choice<Mode>('offset', 'overlay', 'heat', 'distribution'),
+  'offset',
+);
+export const histogramAxis = urlSignal<StepAxis>(
+  'histx',
+  choice<StepAxis>('step', 'relative', 'wall'),
+  'step',
+);
+export const histogramLog = urlSignal('histlog', flag, false);
+export const histogramApart = urlSignal('histruns', flag, true);

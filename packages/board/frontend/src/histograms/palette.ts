@@ -1,0 +1,16 @@
+/** The colours of the present theme, for pictures on canvases. Depends on the theme: read it while rendering. */
+import { colour, themeVersion } from '../style/theme.ts';
+import type { Palette } from './histogram_draw.ts';
+
+export function paletteNow(): Palette {
+  void themeVersion.value;
+  return {
+    surface: colour('surface'),
+    text: colour('text'),
+    faint: colour('text-faint'),
+    grid: colour('grid'),
+    line: colour('line'),
+    accent: colour('accent'),
+    font: 'system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif',
+  };
+}

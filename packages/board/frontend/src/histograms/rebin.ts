@@ -1,0 +1,84 @@
+/** Counts of one set of bins, told in another: inside a bin the mass is spread evenly. */
+
+type Numbers = ArrayLike<number>;
+
+/**
+ * Counts in the bins `wanted` of what lies in the bins `edges`; both ascend, counts has one less.
+ * What lies outside of `wanted` goes to its first or last bin, so that sums stay.
+ */
+export function rebin(edges: Numbers, counts: Numbers, wanted: Numbers): Float64Array {
+  const bins = wanted.length - 1;
+  const out = new Float64Array(Math.max(0, bins));
+  if (bins < 1) return out;
+  for (let i = 0; i < counts.length; i++) {
+    const count = counts[i]!;
+    if (!count) continue;
+    const lo = edges[i]!;
+    const hi = edges[i + 1]!;
+    const width = hi - lo;
+    if (!(width > 0) || !Number.isFinite(width)) {
+      out[binOf(wanted, Number.isFinite(lo) ? lo : hi)]! += count;
+      continue;
+    }
+    const first = binOf(wanted, lo);
+    const last = binOf(wanted, hi);
+    for (let bin = first; bin <= last; bin++) {
+      // The outermost bins take in what overhangs.
+      const from = bin === 0 ? lo : Math.max(lo, wanted[bin]!);
+      const to = bin === bins - 1 ? hi : Math.min(hi, wanted[bin + 1]!);
+      if (to > from) out[bin]! += (count * (to - from)) / width;
+    }
+  }
+  return out;
+}
+
+/** The bin that holds a value; the ends take in what lies beyond. A value on an edge is in the upper bin. */
+export function binOf(edges: Numbers, value: number): number {
+  let lo = 0;
+  let hi = edges.length - 2;
+  while (lo < hi) {
+    const middle = (lo + hi + 1) >> 1;
+    if (edges[middle]! <= value) lo = middle;
+    else hi = middle - 1;
+  }
+  return lo;
+}
+
+/** `bins` bins of one width that hold all of several sets of edges. */
+export function sharedEdges(sets: Numbers[], bins: number): Float64Array {
+  let lo = Infinity;
+  let hi = -Infinity;
+  for (const edges of sets) {
+    for (let i = 0; i < edges.length; i++) {
+      const edge = edges[i]!;
+      if (!Number.isFinite(edge)) continue;
+      if (edge < lo) lo = edge;
+      if (edge > hi) hi = edge;
+    }
+  }
+  if (!(hi >= lo)) [lo, hi] = [0, 1];
+  if (hi === lo) [lo, hi] = lo === 0 ? [-0.5, 0.5] : [lo - Math.abs(lo) / 2, hi + Math.abs(hi) / 2];
+  const out = new Float64Array(bins + 1);
+  for (let i = 0; i <= bins; i++) out[i] = i === bins ? hi : lo + ((hi - lo) * i) / bins;
+  return out;
+}
+
+/**
+ * The value below which `percent` of the mass lies, by linear interpolation in its bin; NaN of no mass.
+ */
+export function percentile(edges: Numbers, counts: Numbers, percent: number): number {
+  let total = 0;
+  for (let i = 0; i < counts.length; i++) total += counts[i]!;
+  if (!(total > 0)) return Number.NaN;
+  const target = (total * percent) / 100;
+  let below = 0;
+  for (let i = 0; i < counts.length; i++) {
+    const count = counts[i]!;
+    if (count > 0 && below + count >= target) {
+      const share = Math.max(0, (target - below) / count);
+      return edges[i]! + (edges[i + 1]! - edges[i]!) * share;
+    }
+    below += count;
+  }
+  return edges[counts.length]!;
+}
