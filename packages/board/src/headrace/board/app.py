@@ -18,7 +18,10 @@ from headrace.board.replies import BadRequest, NotFound
 from headrace.board.security import MAX_UPLOAD_BYTES, Access, guard
 
 # One module each, with `blueprint(board)`: an area of the interface in docs/board_api.md.
-PANELS = ("overview",)
+PANELS = (
+    "overview",
+    "scalars",
+)
 
 
 def create_app(

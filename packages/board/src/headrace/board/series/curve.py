@@ -1,0 +1,104 @@
+"""A series made ready to draw: in order of x, smoothed, with what a run wrote twice left out."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.board.series.smoothing import Smoothing, smoothed
+
+CACHE_BYTES = 96 << 20
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points in order of x.
+
+    Args:
+      x: [n] float64, ascending and finite.
+      y: [n] float; smoothed if that was asked for.
+      raw: [n] float, the data behind a smoothed y; else None.
+      restarts: indices of points that begin a segment after the first.
+      without_x: how many points are not here, because their x is not finite.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    raw: np.ndarray | None
+    restarts: np.ndarray
+    without_x: int
+
+    @property
+    def nbytes(self) -> int:
+        raw = 0 if self.raw is None else self.raw.nbytes
+        return self.x.nbytes + self.y.nbytes + raw + self.restarts.nbytes
+
+
+def made_curve(
+    x: np.ndarray, y: np.ndarray, segment: np.ndarray, smoothing: Smoothing | None
+) -> Curve:
+    """Returns a curve of points that come in order of step; in that order they are smoothed.
+
+    Args:
+      x: [n] float64.
+      y: [n] float.
+      segment: [n] int; changes where a run was started again.
+      smoothing: None to draw the data as it is.
+    """
+    raw = None
+    if smoothing is not None:
+        raw, y = y, smoothed(y, smoothing)
+    restarts = np.flatnonzero(segment[1:] != segment[:-1]) + 1
+    there = np.isfinite(x)
+    without_x = 0
+    if not there.all():
+        without_x = int(len(x) - np.count_nonzero(there))
+        began = np.zeros(len(x), bool)
+        began[restarts] = True
+        x, y, began = x[there], y[there], began[there]
+        raw = None if raw is None else raw[there]
+        restarts = np.flatnonzero(began)
+    if len(x) > 1 and not (x[1:] >= x[:-1]).all():
+        order = np.argsort(x, kind="stable")
+        x, y = x[order], y[order]
+        raw = None if raw is None else raw[order]
+        place = np.empty(len(order), np.intp)
+        place[order] = np.arange(len(order))
+        restarts = np.sort(place[restarts])
+    return Curve(x, y, raw, restarts, without_x)
+
+
+class CurveCache:
+    """The curves drawn last: panning and zooming ask for the same ones again and again."""
+
+    def __init__(self, most_bytes: int = CACHE_BYTES) -> None:
+        self._most = most_bytes
+        self._held = 0
+        self._curves: OrderedDict[Hashable, Curve] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Curve]) -> Curve:
+        """Returns the curve of a key, made if it is not there.
+
+        Args:
+          key: says which points, as they are now; another after each change.
+          make: may run twice at once for one key; that costs time only.
+        """
+        with self._lock:
+            curve = self._curves.get(key)
+            if curve is not None:
+                self._curves.move_to_end(key)
+                return curve
+        curve = make()
+        with self._lock:
+            if key not in self._curves and curve.nbytes <= self._most:
+                self._curves[key] = curve
+                self._held += curve.nbytes
+                while self._held > self._most:
+                    _, oldest = self._curves.popitem(last=False)
+                    self._held -= oldest.nbytes
+        return curve

@@ -1,0 +1,36 @@
+"""Several series of one run side by side, point by point, joined by step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+HOW = ("exact", "last")
+
+
+def joined(steps: list[np.ndarray], how: str = "exact") -> list[np.ndarray]:
+    """Returns indices into each series: row i of all of them belongs together.
+
+    "exact" takes the steps that all series have; where one has a step several times, the last of
+    them. "last" takes each step of the first series, and of the others the last point up to it.
+
+    Args:
+      steps: [n_k] int64 of each series, ascending.
+      how: "exact" or "last".
+    """
+    first = steps[0]
+    picks = [_last_of_each(first)] if how == "exact" else [np.arange(len(first))]
+    for other in steps[1:]:
+        wanted = first[picks[0]]
+        at = np.searchsorted(other, wanted, "right") - 1
+        found = at >= 0
+        if how == "exact" and len(other):
+            found &= other[at] == wanted
+        picks = [pick[found] for pick in picks]
+        picks.append(at[found])
+    return picks
+
+
+def _last_of_each(steps: np.ndarray) -> np.ndarray:
+    if not len(steps):
+        return np.empty(0, np.intp)
+    return np.flatnonzero(np.append(steps[1:] != steps[:-1], True))

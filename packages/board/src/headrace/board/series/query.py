@@ -1,0 +1,226 @@
+"""What a chart asks for, read from JSON and checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.board.replies import BadRequest
+from headrace.board.series import grouping, joining, smoothing, x_axes
+from headrace.board.series.expression import BadExpression, Expression, parse
+from headrace.board.series.smoothing import Smoothing
+
+MOST_QUERIES = 16
+MOST_RUNS = 1000
+MOST_PX = 8192
+MOST_VARIABLES = 16
+_DEFAULTS: dict[str, Any] = {
+    "tag": None,
+    "runs": None,
+    "x": "step",
+    "x_scale": "linear",
+    "lo": None,
+    "hi": None,
+    "px": 1000,
+    "smooth": None,
+    "group": None,
+    "expression": None,
+    "variables": None,
+    "join": "exact",
+    "superseded": False,
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """One chart's curves; docs/board_api.md says what each part means.
+
+    Args:
+      variables: tag ids by the expression's names; the one tag as "" where there is no expression.
+      x_tag: id of the tag that is x, for x_kind "tag".
+      groups: of run ids; None where each run has its own curve.
+    """
+
+    runs: tuple[int, ...]
+    variables: tuple[tuple[str, int], ...]
+    expression: Expression | None
+    x_kind: str
+    x_tag: int | None
+    logarithmic: bool
+    lo: float | None
+    hi: float | None
+    px: int
+    smoothing: Smoothing | None
+    groups: tuple[tuple[int, ...], ...] | None
+    center: str
+    band: str
+    join: str
+    superseded: bool
+
+
+def queries_of(body: dict[str, Any]) -> list[Query]:
+    """Returns the queries of a request. Raises: BadRequest, saying which part of which is wrong."""
+    listed = body.get("queries")
+    if not isinstance(listed, list):
+        raise BadRequest("queries is not a list")
+    if len(listed) > MOST_QUERIES:
+        raise BadRequest(f"queries has {len(listed)} items, more than {MOST_QUERIES}")
+    return [query_of(item, f"queries[{i}]") for i, item in enumerate(listed)]
+
+
+def query_of(document: Any, where: str) -> Query:
+    """Returns one query. Raises: BadRequest."""
+    if not isinstance(document, dict):
+        raise BadRequest(f"{where} is not an object")
+    unknown = sorted(set(document) - set(_DEFAULTS))
+    if unknown:
+        raise BadRequest(f"{where} has {unknown[0][:40]!r}: there are only {', '.join(_DEFAULTS)}")
+    given = {**_DEFAULTS, **document}
+    expression, variables = _expression(given, where)
+    x_kind, x_tag = _x(given["x"], f"{where}.x")
+    lo = None if given["lo"] is None else number(given["lo"], f"{where}.lo")
+    hi = None if given["hi"] is None else number(given["hi"], f"{where}.hi")
+    if lo is not None and hi is not None and lo > hi:
+        raise BadRequest(f"{where}.lo is {lo}, above hi, which is {hi}")
+    groups, center, band = _group(given["group"], f"{where}.group")
+    if groups is None:
+        runs = ids(given["runs"], f"{where}.runs")
+    else:
+        runs = tuple(dict.fromkeys(run for group in groups for run in group))
+    if len(runs) > MOST_RUNS:
+        raise BadRequest(f"{where} has {len(runs)} runs, more than {MOST_RUNS}")
+    superseded = given["superseded"]
+    if not isinstance(superseded, bool):
+        raise BadRequest(f"{where}.superseded is neither true nor false")
+    return Query(
+        runs=runs,
+        variables=variables,
+        expression=expression,
+        x_kind=x_kind,
+        x_tag=x_tag,
+        logarithmic=one_of(given["x_scale"], ("linear", "log"), f"{where}.x_scale") == "log",
+        lo=lo,
+        hi=hi,
+        px=integer(given["px"], f"{where}.px", 1, MOST_PX),
+        smoothing=_smoothing(given["smooth"], f"{where}.smooth"),
+        groups=groups,
+        center=center,
+        band=band,
+        join=one_of(given["join"], joining.HOW, f"{where}.join"),
+        superseded=superseded,
+    )
+
+
+def _expression(
+    given: dict[str, Any], where: str
+) -> tuple[Expression | None, tuple[tuple[str, int], ...]]:
+    if given["expression"] is None:
+        return None, (("", integer(given["tag"], f"{where}.tag")),)
+    if not isinstance(given["expression"], str):
+        raise BadRequest(f"{where}.expression is not a text")
+    try:
+        expression = parse(given["expression"])
+    except BadExpression as error:
+        raise BadRequest(f"{where}: {error}") from None
+    tags = given["variables"]
+    if not isinstance(tags, dict):
+        raise BadRequest(f"{where}.variables is not an object of tag ids")
+    if len(expression.names) > MOST_VARIABLES:
+        raise BadRequest(f"{where}.expression has more than {MOST_VARIABLES} variables")
+    variables = []
+    for name in expression.names:
+        if name not in tags:
+            raise BadRequest(f"{where}.variables has no {name[:40]!r}, which the expression names")
+        variables.append((name, integer(tags[name], f"{where}.variables.{name[:40]}")))
+    return expression, tuple(variables)
+
+
+def _x(value: Any, where: str) -> tuple[str, int | None]:
+    if isinstance(value, dict):
+        if set(value) != {"tag"}:
+            raise BadRequest(f"{where} is an object, but not {{'tag': id}}")
+        return "tag", integer(value["tag"], f"{where}.tag")
+    return one_of(value, x_axes.KINDS[:3], where), None
+
+
+def _smoothing(value: Any, where: str) -> Smoothing | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict) or set(value) - {"kind", "weight"}:
+        raise BadRequest(f"{where} is not {{'kind', 'weight'}}")
+    kind = one_of(value.get("kind"), smoothing.KINDS, f"{where}.kind")
+    weight = number(value.get("weight"), f"{where}.weight")
+    if kind == "ema":
+        if not 0 <= weight < 1:
+            raise BadRequest(f"{where}.weight is {weight}, not from 0 to below 1")
+        return Smoothing(kind, weight) if weight else None
+    if weight != int(weight) or not 1 <= weight <= smoothing.MOST_WIDTH:
+        raise BadRequest(
+            f"{where}.weight is {weight}, not a number of points from 1 to {smoothing.MOST_WIDTH}"
+        )
+    return Smoothing(kind, weight) if weight > 1 else None
+
+
+def _group(value: Any, where: str) -> tuple[tuple[tuple[int, ...], ...] | None, str, str]:
+    if value is None:
+        return None, "mean", "std"
+    if not isinstance(value, dict) or set(value) - {"runs", "center", "band"}:
+        raise BadRequest(f"{where} is not {{'runs', 'center', 'band'}}")
+    listed = value.get("runs")
+    if not isinstance(listed, list):
+        raise BadRequest(f"{where}.runs is not a list of lists of run ids")
+    if len(listed) > MOST_RUNS:
+        raise BadRequest(f"{where}.runs has {len(listed)} groups, more than {MOST_RUNS}")
+    groups = tuple(ids(item, f"{where}.runs[{i}]") for i, item in enumerate(listed))
+    center = one_of(value.get("center", "mean"), grouping.CENTERS, f"{where}.center")
+    band = one_of(value.get("band", "std"), grouping.BANDS, f"{where}.band")
+    return groups, center, band
+
+
+def ids(value: Any, where: str) -> tuple[int, ...]:
+    """Returns a list of run ids, each once. Raises: BadRequest."""
+    if not isinstance(value, list):
+        raise BadRequest(f"{where} is not a list of run ids")
+    if len(value) > MOST_RUNS:
+        raise BadRequest(f"{where} has {len(value)} runs, more than {MOST_RUNS}")
+    return tuple(dict.fromkeys(integer(v, f"{where}[{i}]") for i, v in enumerate(value)))
+
+
+def integer(value: Any, where: str, least: int = 0, most: int = 2**53) -> int:
+    """Returns an integer of JSON. Raises: BadRequest."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadRequest(f"{where} is {_shown(value)}, not an integer")
+    if not least <= value <= most:
+        raise BadRequest(f"{where} is not within {least} and {most}")
+    return value
+
+
+def number(value: Any, where: str) -> float:
+    """Returns a finite number of JSON. Raises: BadRequest."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BadRequest(f"{where} is {_shown(value)}, not a number")
+    try:
+        converted = float(value)
+    except OverflowError:
+        converted = math.inf
+    if not math.isfinite(converted):
+        raise BadRequest(f"{where} is not finite")
+    return converted
+
+
+def one_of(value: Any, allowed: tuple[str, ...], where: str) -> str:
+    """Returns a word. Raises: BadRequest if it is none of those allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise BadRequest(f"{where} is {_shown(value)}: it may be {', '.join(allowed)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "an object"
+    if isinstance(value, int) and abs(value) > 10**20:  # Python may refuse to write it out
+        return "a huge integer"
+    return repr(value)[:60]
