@@ -1,3 +1,7 @@
+/** Every kind of card on one page. */
+import '../style/metrics.css';
+import { Grid } from './grid.tsx';
+
 export default function MetricsPage() {
-  return <p class="empty">Nothing here yet.</p>;
+  return <Grid />;
 }

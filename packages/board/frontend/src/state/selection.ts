@@ -1,10 +1,11 @@
 /** What every page shares: the chosen runs, the step cursor, the selected node. */
 import { signal } from '@preact/signals';
-import { list, optionalNumber, text } from './url_codec.ts';
+import { everyRun, type RunChoice, runChoiceCodec } from './run_choice.ts';
+import { optionalNumber, text } from './url_codec.ts';
 import { urlSignal } from './url_state.ts';
 
-/** Names of the runs that are hidden; a new run is shown. */
-export const hiddenRuns = urlSignal<string[]>('hide', list, []);
+/** The runs that are chosen by their boxes; `visibleRuns` (runs/visible_runs.ts) also heeds the query. */
+export const runChoice = urlSignal<RunChoice>('runs', runChoiceCodec, everyRun);
 /** The global step cursor: images, histograms, text and traces show what is nearest to it. */
 export const stepCursor = urlSignal<number | null>('step', optionalNumber, null);
 /** The range of steps that is selected on every chart. */
@@ -14,3 +15,6 @@ export const stepTo = urlSignal<number | null>('to', optionalNumber, null);
 export const selectedNode = urlSignal<string>('node', text, '');
 /** The run under the pointer, drawn above the others everywhere. */
 export const hoveredRun = signal<number | null>(null);
+/** The run, and the tag, that the inspector tells about. */
+export const inspectedRun = signal<number | null>(null);
+export const inspectedTag = signal<number | null>(null);

@@ -1,0 +1,216 @@
+/** The cards of the Metrics page, of which only those in sight are in the document. */
+import { computed, signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../shell/icons.tsx';
+import { safeText } from '../shell/safe_text.ts';
+import { CardFrame } from './card_frame.tsx';
+import { type CardLeaf, PINNED, runsOf, sections } from './card_list.ts';
+import { type CardProps, FRAME_HEIGHT, FRAME_WIDTH, kindOf } from './cards.ts';
+import { inSight, layOut, type Placed } from './grid_layout.ts';
+import { memo } from './memo.ts';
+import { dropCard } from './overlay_charts.ts';
+import { isInShut } from './tag_tree.ts';
+import { cardWidth, largeCards, shutFolders, toggled } from './view.ts';
+
+/** Heights that bodies asked for, by id of card. */
+const bodyHeights = signal<ReadonlyMap<string, number>>(new Map());
+const MARGIN = 260;
+const BOTTOM = 24;
+
+const gridWidth = signal(0);
+
+const shownSections = computed(() => {
+  const shut = new Set(shutFolders.value);
+  return sections.value.filter((section) => !isInShut(section.path, shut));
+});
+
+const layout = computed(() => {
+  const shut = new Set(shutFolders.value);
+  const large = new Set(largeCards.value);
+  const heights = bodyHeights.value;
+  return layOut(
+    shownSections.value.map((section) => ({
+      path: section.path,
+      shut: shut.has(section.path),
+      cards: section.cards.map((card) => {
+        const kind = kindOf(card.kind)!;
+        const asked = heights.get(card.id) ?? 0;
+        return {
+          id: card.id,
+          large: large.has(card.id),
+          height: Math.max(kind.height, asked) + FRAME_HEIGHT,
+          tall: Math.max(kind.tall, asked) + FRAME_HEIGHT,
+          row: section.path === PINNED ? '' : card.kind,
+        };
+      }),
+    })),
+    gridWidth.value,
+    cardWidth.value,
+  );
+});
+
+const cardsById = computed(
+  () => new Map(sections.value.flatMap((s) => s.cards.map((card) => [card.id, card]))),
+);
+
+export function Grid() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [window_, setWindow] = useState({ top: 0, height: 800 });
+
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const measure = () => {
+      gridWidth.value = element.clientWidth - 24;
+      setWindow((w) => ({ top: w.top, height: element.clientHeight }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  const placed = layout.value;
+  const seen =
+    gridWidth.value > 0 ? inSight(placed, window_.top - MARGIN, window_.top + window_.height + MARGIN) : [];
+  const keys = useKeys(scroller);
+  return (
+    <div
+      class="grid-scroll"
+      ref={scroller}
+      onScroll={(event) => {
+        const { scrollTop, clientHeight } = event.currentTarget;
+        setWindow({ top: scrollTop, height: clientHeight });
+      }}
+      onKeyDown={keys}
+    >
+      <Tall height={placed.height + BOTTOM}>
+        {seen.map((item) =>
+          item.kind === 'heading' ? (
+            <Heading key={`h:${item.id}`} item={item} />
+          ) : (
+            <GridCard
+              key={`${item.section === 0 && shownSections.value[0]?.path === PINNED ? 'p' : 'c'}:${item.id}`}
+              item={item}
+            />
+          ),
+        )}
+      </Tall>
+    </div>
+  );
+}
+
+function Tall({ height, children }: { height: number; children: preact.ComponentChildren }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    element.current!.style.height = `${height}px`;
+  }, [height]);
+  return (
+    <div class="grid" ref={element}>
+      {children}
+    </div>
+  );
+}
+
+function place(element: HTMLElement | null, item: Placed): void {
+  if (!element) return;
+  element.style.transform = `translate(${item.x}px, ${item.y}px)`;
+  element.style.width = `${item.width}px`;
+  element.style.height = `${item.height}px`;
+}
+
+function Heading({ item }: { item: Placed }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => place(element.current, item));
+  const section = shownSections.value[item.section];
+  const isShut = shutFolders.value.includes(item.id);
+  if (!section) return null;
+  return (
+    <div class={`grid-item heading depth-${Math.min(section.depth, 4)}`} ref={element}>
+      <button
+        type="button"
+        class="heading-button"
+        aria-expanded={!isShut}
+        onClick={() => {
+          shutFolders.value = toggled(shutFolders.value, item.id);
+        }}
+      >
+        <Icon name={isShut ? 'right' : 'down'} />
+        <span>{safeText(section.path === '' ? 'no folder' : section.title)}</span>
+        <span class="count">{section.count}</span>
+      </button>
+    </div>
+  );
+}
+
+const GridCard = memo(function GridCard({ item }: { item: Placed }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => place(element.current, item));
+  const card = cardsById.value.get(item.id);
+  return (
+    <div class="grid-item" ref={element}>
+      {card && <Card card={card} width={item.width - FRAME_WIDTH} height={item.height - FRAME_HEIGHT} />}
+    </div>
+  );
+});
+
+const loadedBodies = new Map<string, ComponentType<CardProps>>();
+
+function Card({ card, width, height }: { card: CardLeaf; width: number; height: number }) {
+  const [, setLoaded] = useState(0);
+  const Body = loadedBodies.get(card.kind);
+  useEffect(() => {
+    if (loadedBodies.has(card.kind)) return;
+    let here = true;
+    void kindOf(card.kind)!
+      .load()
+      .then((module) => {
+        loadedBodies.set(card.kind, module.default);
+        if (here) setLoaded((n) => n + 1);
+      });
+    return () => {
+      here = false;
+    };
+  }, [card.kind]);
+  const onBodyHeight = useRef((asked: number) => {
+    const rounded = Math.ceil(asked);
+    if ((bodyHeights.peek().get(card.id) ?? 0) >= rounded) return;
+    bodyHeights.value = new Map(bodyHeights.peek()).set(card.id, rounded);
+  });
+  const isScalar = card.kind === 'scalar';
+  return (
+    <CardFrame
+      card={card}
+      {...(isScalar
+        ? { onDropCard: (from: string) => dropCard(from, card.id) }
+        : { onBodyHeight: onBodyHeight.current })}
+    >
+      {Body ? (
+        <Body
+          card={card}
+          tag={card.tag}
+          runs={runsOf(card)}
+          large={largeCards.value.includes(card.id)}
+          width={width}
+          height={height}
+        />
+      ) : (
+        <div class="card-wait" />
+      )}
+    </CardFrame>
+  );
+}
+
+/** Page keys of the grid where no field has the focus. */
+function useKeys(scroller: { current: HTMLDivElement | null }) {
+  return (event: KeyboardEvent) => {
+    if (event.target !== scroller.current) return;
+    const page = scroller.current!.clientHeight - 60;
+    const by = { PageDown: page, PageUp: -page, Home: -1e9, End: 1e9, ArrowDown: 60, ArrowUp: -60 }[
+      event.key
+    ];
+    if (by === undefined) return;
+    event.preventDefault();
+    scroller.current!.scrollBy({ top: by });
+  };
+}

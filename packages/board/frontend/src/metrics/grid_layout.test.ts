@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GAP, type GridSection, HEADING_HEIGHT, inSight, layOut } from './grid_layout.ts';
+import { isInShut, sectionsOf } from './tag_tree.ts';
+
+const card = (id: string, more: object = {}) => ({
+  id,
+  large: false,
+  height: 200,
+  tall: 400,
+  row: 'a',
+  ...more,
+});
+
+function sections(): GridSection[] {
+  return [
+    {
+      path: 'train',
+      shut: false,
+      cards: [card('a'), card('b'), card('c'), card('d', { large: true }), card('e', { row: 'h' })],
+    },
+    { path: 'shut', shut: true, cards: [card('f')] },
+    { path: 'eval', shut: false, cards: Array.from({ length: 500 }, (_, i) => card(`g${i}`)) },
+  ];
+}
+
+test('no two items overlap, and none leaves the page', () => {
+  for (const width of [300, 700, 1100, 1600]) {
+    const { items, height } = layOut(sections(), width, 360);
+    for (const [i, a] of items.entries()) {
+      assert.ok(a.x >= 0 && a.x + a.width <= width && a.y + a.height <= height);
+      for (const b of items.slice(i + 1, i + 12)) {
+        const apart =
+          a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+        assert.ok(apart, `${a.id} ${b.id}`);
+      }
+    }
+  }
+});
+
+test('a large card has a row of its own; a shut section only its heading', () => {
+  const { items } = layOut(sections(), 1100, 360);
+  const of = (id: string) => items.find((i) => i.id === id)!;
+  assert.equal(of('d').width, 1100);
+  assert.equal(of('c').y, of('a').y);
+  assert.equal(of('e').y, of('d').y + 400 + GAP);
+  assert.equal(
+    items.some((i) => i.id === 'f'),
+    false,
+  );
+  assert.equal(of('eval').y, of('shut').y + HEADING_HEIGHT);
+});
+
+test('what is in sight is all that touches the window, and little more is looked at', () => {
+  const layout = layOut(sections(), 1100, 360);
+  for (const top of [0, 333, 5000, layout.height - 10]) {
+    const seen = inSight(layout, top, top + 800);
+    const all = layout.items.filter((i) => i.y < top + 800 && i.y + i.height > top);
+    assert.deepEqual(seen, all);
+  }
+});
+
+test('tags stand in their folders, and folders with nothing but a folder merge', () => {
+  const leaf = (name: string) => ({ id: name, kind: 'scalar' as const, name });
+  const found = sectionsOf(
+    ['z', 'a/b/c/x10', 'a/b/c/x2', 'train/loss', 'train/l1/w', 'train/l1/b'].map(leaf),
+    ['scalar'],
+  );
+  assert.deepEqual(
+    found.map((s) => [s.path, s.title, s.depth, s.count]),
+    [
+      ['', '', 0, 1],
+      ['a/b/c', 'a/b/c', 0, 2],
+      ['train', 'train', 0, 3],
+      ['train/l1', 'l1', 1, 2],
+    ],
+  );
+  assert.deepEqual(
+    found[1]!.cards.map((c) => c.name),
+    ['a/b/c/x2', 'a/b/c/x10'],
+  );
+  assert.ok(isInShut('train/l1', new Set(['train'])));
+  assert.ok(!isInShut('train', new Set(['train'])));
+});

@@ -1,0 +1,94 @@
+/** Where each heading and card of the Metrics page lies; only what is in sight gets into the document. */
+
+export interface GridCard {
+  id: string;
+  large: boolean;
+  height: number;
+  tall: number;
+  /** Cards of different kinds stand in rows of their own. */
+  row: string;
+}
+
+export interface GridSection {
+  path: string;
+  shut: boolean;
+  cards: GridCard[];
+}
+
+export interface Placed {
+  kind: 'heading' | 'card';
+  id: string;
+  /** Of the section that it belongs to. */
+  section: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export const HEADING_HEIGHT = 34;
+export const GAP = 10;
+
+export interface GridLayout {
+  items: Placed[];
+  height: number;
+  columns: number;
+}
+
+/** Lays out sections of cards in as many equal columns as fit. */
+export function layOut(sections: GridSection[], width: number, leastWidth: number): GridLayout {
+  const columns = Math.max(1, Math.floor((width + GAP) / (leastWidth + GAP)));
+  const cardWidth = Math.floor((width - GAP * (columns - 1)) / columns);
+  const items: Placed[] = [];
+  let y = 0;
+  sections.forEach((section, index) => {
+    items.push({ kind: 'heading', id: section.path, section: index, x: 0, y, width, height: HEADING_HEIGHT });
+    y += HEADING_HEIGHT;
+    if (section.shut) return;
+    let column = 0;
+    let rowHeight = 0;
+    let row = '';
+    const endRow = () => {
+      if (column > 0) y += rowHeight + GAP;
+      column = 0;
+      rowHeight = 0;
+    };
+    for (const card of section.cards) {
+      if (card.row !== row || card.large) endRow();
+      row = card.row;
+      const height = card.large ? card.tall : card.height;
+      items.push({
+        kind: 'card',
+        id: card.id,
+        section: index,
+        x: card.large ? 0 : column * (cardWidth + GAP),
+        y,
+        width: card.large ? width : cardWidth,
+        height,
+      });
+      rowHeight = Math.max(rowHeight, height);
+      column += card.large ? columns : 1;
+      if (column >= columns) endRow();
+    }
+    endRow();
+    if (section.cards.length > 0) y += 4;
+  });
+  return { items, height: y, columns };
+}
+
+/** The items that touch the stretch from top to bottom; items are in order of y. */
+export function inSight({ items }: GridLayout, top: number, bottom: number): Placed[] {
+  let low = 0;
+  let high = items.length;
+  // Rows differ in height, so an item may reach further down than a later one: go back a little.
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (items[middle]!.y < top) low = middle + 1;
+    else high = middle;
+  }
+  const found: Placed[] = [];
+  for (let i = Math.max(0, low - 60); i < items.length && items[i]!.y < bottom; i++) {
+    if (items[i]!.y + items[i]!.height > top) found.push(items[i]!);
+  }
+  return found;
+}

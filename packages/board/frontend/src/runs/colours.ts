@@ -1,0 +1,49 @@
+/** The colour and dash of each run: the same for a name in every session, and rarely the same for two. */
+import { computed } from '@preact/signals';
+import type { Run } from '../api/types.ts';
+import { runs } from '../state/catalogue.ts';
+import { stored } from '../state/stored.ts';
+import { colour, themeVersion } from '../style/theme.ts';
+import { assignSlots, DASHES, type Slot } from './colour_slots.ts';
+
+export interface RunStyle {
+  colour: string;
+  dash: number[];
+  slot: Slot;
+}
+
+/** Colours that the user picked, by name of run: a colour of the palette or "#rrggbb". */
+export const pickedColours = stored<Record<string, string>>('colours', {});
+
+const slots = computed(() => assignSlots(runs.value.map((run) => run.name)));
+
+export const runStyles = computed(() => {
+  void themeVersion.value;
+  const styles = new Map<number, RunStyle>();
+  for (const run of runs.value) {
+    const slot = slots.value.get(run.name) ?? { colour: 0, dash: 0 };
+    const picked = pickedColours.value[run.name];
+    const shown = picked ? (/^\d+$/.test(picked) ? colour(`run-${picked}`) : picked) : null;
+    styles.set(run.id, {
+      colour: shown ?? colour(`run-${slot.colour}`),
+      dash: DASHES[slot.dash]!,
+      slot,
+    });
+  }
+  return styles;
+});
+
+/** The style of a run by its id; grey for one that is not known (yet). */
+export function styleOf(run: number): RunStyle {
+  return runStyles.value.get(run) ?? { colour: '#888888', dash: [], slot: { colour: 0, dash: 0 } };
+}
+
+/** The CSS colour of a run. */
+export function runColour(run: Run): string {
+  return styleOf(run.id).colour;
+}
+
+export function pickColour(name: string, value: string | null): void {
+  const { [name]: _, ...rest } = pickedColours.value;
+  pickedColours.value = value === null ? rest : { ...rest, [name]: value };
+}
