@@ -21,6 +21,7 @@ from headrace.board.security import MAX_UPLOAD_BYTES, Access, guard
 PANELS = (
     "overview",
     "scalars",
+    "traces",
 )
 
 

@@ -1,0 +1,125 @@
+"""A step trace in Chrome's trace format, which Perfetto reads as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.board.trace.device_name import read_device
+from headrace.board.trace.memory_curve import MemoryCurve
+from headrace.board.trace.step_trace import RECV, SEND, SYNC, TRANSFER, StepTrace
+
+_CATEGORIES = {RECV: "receive", SEND: "send", TRANSFER: "transfer", SYNC: "sync"}
+_ROWS_AT_ONCE = 5000
+
+
+def chrome_json(trace: StepTrace, curves: list[MemoryCurve], title: str = "") -> Iterator[str]:
+    """Yields the text of a JSON object, in parts; times are microseconds with three decimals.
+
+    Each device of a task is a process, each lane a thread; transfers are flow events, memory
+    curves are counters.
+    """
+    yield '{"displayTimeUnit":"ns","otherData":'
+    yield _json({"title": title, "origin_ns": str(trace.origin_ns), "by": "headrace-board"})
+    yield ',"traceEvents":[\n'
+    places = _places(trace)
+    head = [_json(event) for event in _names(trace, places)]
+    yield ",\n".join(head)
+    parts: list[str] = []
+    for i in range(len(trace)):
+        parts.append(_slice(trace, i, places))
+        if len(parts) >= _ROWS_AT_ONCE:
+            yield ",\n" + ",\n".join(parts)
+            parts.clear()
+    for k in range(len(trace.transfers)):
+        parts += _flow(trace, k, places)
+    for curve in curves:
+        pid = next((p for i, (p, _) in places.items() if trace.lanes[i].task == curve.task), 0)
+        name = _json(f"memory {curve.allocator}")
+        parts += [
+            f'{{"ph":"C","name":{name},"pid":{pid},"ts":{_micros(t)},"args":{{"bytes":{b}}}}}'
+            for t, b in zip(curve.time.tolist(), curve.bytes.tolist(), strict=True)
+        ]
+    if parts:
+        yield ",\n" + ",\n".join(parts)
+    yield "\n]}\n"
+
+
+def _micros(ns: int) -> str:
+    """Microseconds with all their nanoseconds, which a float would not keep."""
+    sign = "-" if ns < 0 else ""
+    return f"{sign}{abs(ns) // 1000}.{abs(ns) % 1000:03d}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _places(trace: StepTrace) -> dict[int, tuple[int, int]]:
+    """Returns: process and thread of each lane."""
+    processes: dict[tuple[str, str], int] = {}
+    threads: dict[int, int] = {}
+    places = {}
+    for lane in trace.lanes:
+        pid = processes.setdefault((lane.task, lane.device), len(processes) + 1)
+        threads[pid] = threads.get(pid, -1) + 1
+        places[lane.id] = (pid, threads[pid])
+    return places
+
+
+def _names(trace: StepTrace, places: dict[int, tuple[int, int]]) -> Iterator[dict[str, Any]]:
+    seen = set()
+    for lane in trace.lanes:
+        pid, tid = places[lane.id]
+        if pid not in seen:
+            seen.add(pid)
+            task = read_device(lane.task).title_of_task
+            name = f"{task}: {lane.device_title}"
+            yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
+            yield {
+                "ph": "M",
+                "name": "process_sort_index",
+                "pid": pid,
+                "args": {"sort_index": pid},
+            }
+        name = lane.thread or lane.device_title
+        if lane.row:
+            name += f" ({lane.row + 1})"
+        args = {"name": name}
+        yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": args}
+        order = {"sort_index": tid}
+        yield {"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": order}
+
+
+def _slice(trace: StepTrace, i: int, places: dict[int, tuple[int, int]]) -> str:
+    pid, tid = places[int(trace.lane[i])]
+    start, end = int(trace.start[i]), int(trace.end[i])
+    op = trace.ops[int(trace.op[i])]
+    category = _CATEGORIES.get(int(trace.kind[i]), "op")
+    args: dict[str, Any] = {"node": trace.names[int(trace.name[i])]}
+    waited = start - int(trace.scheduled[i])
+    if waited:
+        args["waited_ns"] = waited
+    if trace.output_bytes[i]:
+        args["output_bytes"] = int(trace.output_bytes[i])
+    return (
+        f'{{"ph":"X","name":{_json(op)},"cat":"{category}","pid":{pid},"tid":{tid},'
+        f'"ts":{_micros(start)},"dur":{_micros(end - start)},"args":{_json(args)}}}'
+    )
+
+
+def _flow(trace: StepTrace, k: int, places: dict[int, tuple[int, int]]) -> list[str]:
+    moves = trace.transfers
+    made = []
+    source, target = int(moves.source[k]), int(moves.target[k])
+    # A flow ends within its slice, so a nanosecond before the slice does.
+    arrival = max(int(trace.start[target]), int(trace.end[target]) - 1)
+    for phase, at, time in (("s", source, int(trace.start[source])), ("f", target, arrival)):
+        pid, tid = places[int(trace.lane[at])]
+        bound = ',"bp":"e"' if phase == "f" else ""
+        made.append(
+            f'{{"ph":"{phase}","id":{k + 1},"name":{_json(moves.tensor[k])},"cat":"transfer",'
+            f'"pid":{pid},"tid":{tid},"ts":{_micros(time)}{bound}}}'
+        )
+    return made

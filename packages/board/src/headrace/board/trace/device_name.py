@@ -1,0 +1,55 @@
+"""Names of devices in a step trace: `/job:worker/replica:0/task:1/device:GPU:0/stream:all`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TASK = re.compile(r"^(/job:[^/]+)?(/replica:\d+)?(/task:\d+)?")
+_DIGITS = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class DeviceName:
+    """A device's name in parts; task is "" where the trace names none."""
+
+    task: str  # /job:worker/replica:0/task:1
+    device: str  # GPU:0
+    stream: str  # stream:all, memcpy, or ""
+
+    @property
+    def is_stream(self) -> bool:
+        return bool(self.stream)
+
+    @property
+    def title_of_task(self) -> str:
+        """The task as a reader says it: `worker 1`."""
+        found = re.match(r"^/job:([^/]+)(?:/replica:(\d+))?(?:/task:(\d+))?$", self.task)
+        if found is None:
+            return self.task or "this process"
+        job, replica, task = found.groups()
+        return " ".join(
+            [job, *([f"replica {replica}"] if replica not in (None, "0") else []), task or ""]
+        ).strip()
+
+
+def read_device(text: str) -> DeviceName:
+    """Takes a device's name apart; any text is one."""
+    task = _TASK.match(text)
+    head = task[0] if task else ""
+    rest = text[len(head) :].strip("/")
+    parts = rest.split("/")
+    stream = ""
+    if len(parts) > 1 and (parts[-1].startswith(("stream:", "memcpy"))):
+        stream = parts.pop()
+    device = "/".join(parts)
+    if device.startswith("device:"):
+        device = device[len("device:") :]
+    elif re.match(r"^[a-z]+:\d+$", device):  # the old form: /cpu:0
+        device = device.upper()
+    return DeviceName(head, device or text, stream)
+
+
+def in_reading_order(text: str) -> list[tuple[int, int | str]]:
+    """A key that sorts numbers in names by their value: task:2 before task:10."""
+    return [(0, int(p)) if p.isdigit() else (1, p) for p in _DIGITS.split(text) if p]

@@ -1,0 +1,299 @@
+// Reads the step_stats of a RunMetadata off the wire into columns, without making a message of each
+// node. A trace of a million nodes is 120 MB: as messages it takes seconds and half a gigabyte.
+// Source: field numbers of step_stats.proto and run.proto, which are TensorFlow's.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <queue>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace headrace_board {
+
+// Times beyond this (146 years) are held to it, so that sums and differences cannot overflow.
+constexpr int64_t kMostNanos = int64_t(1) << 62;
+
+inline int64_t held(int64_t ns) { return ns < 0 ? 0 : std::min(ns, kMostNanos); }
+inline int64_t from_micros(int64_t us) {
+  return us < 0 ? 0 : us > kMostNanos / 1000 ? kMostNanos : us * 1000;
+}
+inline int64_t either(int64_t nanos, int64_t micros) {
+  return nanos != 0 ? held(nanos) : from_micros(micros);
+}
+
+class Strings {
+ public:
+  int32_t id_of(std::string_view text) {
+    auto [at, fresh] = ids_.try_emplace(text, static_cast<int32_t>(all.size()));
+    if (fresh) all.push_back(text);
+    return at->second;
+  }
+  std::vector<std::string_view> all;
+
+ private:
+  std::unordered_map<std::string_view, int32_t> ids_;
+};
+
+struct ThreadName {
+  int32_t device;
+  uint32_t thread;
+  std::string_view name;
+};
+
+struct StepStatsColumns {
+  // One row a node, in order of the bytes.
+  std::vector<int32_t> device, name, label;
+  std::vector<uint32_t> thread;
+  std::vector<int64_t> scheduled, start, end, output_bytes, offset;
+  std::vector<int32_t> length;
+  // One row an allocation record, and one a state of an allocator (record_micros is -1).
+  std::vector<int32_t> memory_slice, memory_allocator;
+  std::vector<int64_t> memory_micros, memory_bytes;
+  Strings devices, names, labels, allocators;
+  std::vector<ThreadName> thread_names;
+  int64_t bad_at = -1;  // where the bytes stop being a RunMetadata
+};
+
+class Reader {
+ public:
+  Reader(const uint8_t* begin, const uint8_t* end) : at_(begin), end_(end) {}
+  bool more() const { return ok_ && at_ < end_; }
+  bool ok() const { return ok_; }
+  const uint8_t* at() const { return at_; }
+
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 70; shift += 7) {
+      if (at_ >= end_) break;
+      const uint8_t byte = *at_++;
+      if (shift < 64) value |= static_cast<uint64_t>(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+    ok_ = false;
+    return 0;
+  }
+  // Moves to the next field. Returns: its number and wire type, or 0 at the end.
+  uint32_t tag() {
+    if (!more()) return 0;
+    const uint64_t read = varint();
+    if (read < 8 || read > UINT32_MAX) ok_ = false;
+    return ok_ ? static_cast<uint32_t>(read) : 0;
+  }
+  std::string_view bytes() {
+    const uint64_t n = varint();
+    if (!ok_ || n > static_cast<uint64_t>(end_ - at_)) {
+      ok_ = false;
+      return {};
+    }
+    std::string_view made(reinterpret_cast<const char*>(at_), n);
+    at_ += n;
+    return made;
+  }
+  Reader message() {
+    std::string_view inside = bytes();
+    const auto* begin = reinterpret_cast<const uint8_t*>(inside.data());
+    return Reader(begin, begin + inside.size());
+  }
+  void skip(uint32_t tag, int depth = 0) {
+    switch (tag & 7) {
+      case 0: varint(); return;
+      case 1: forward(8); return;
+      case 2: bytes(); return;
+      case 3:  // a group, which ends with its own number
+        while (ok_ && depth < 64) {
+          const uint32_t inner = this->tag();
+          if (inner == 0) break;
+          if ((inner & 7) == 4) {
+            if (inner >> 3 != tag >> 3) ok_ = false;
+            return;
+          }
+          skip(inner, depth + 1);
+        }
+        ok_ = false;
+        return;
+      case 5: forward(4); return;
+      default: ok_ = false;
+    }
+  }
+  void fail() { ok_ = false; }
+
+ private:
+  void forward(int n) {
+    if (end_ - at_ < n) ok_ = false;
+    else at_ += n;
+  }
+  const uint8_t* at_;
+  const uint8_t* end_;
+  bool ok_ = true;
+};
+
+constexpr uint32_t varint_field(uint32_t number) { return number << 3; }
+constexpr uint32_t bytes_field(uint32_t number) { return number << 3 | 2; }
+
+// TensorDescription (in NodeOutput): requested_bytes of its allocation, or allocated_bytes.
+inline int64_t bytes_of_output(Reader output, bool& ok) {
+  int64_t requested = 0, allocated = 0;
+  while (uint32_t tag = output.tag()) {
+    if (tag != bytes_field(3)) { output.skip(tag); continue; }
+    Reader tensor = output.message();
+    while (uint32_t inner = tensor.tag()) {
+      if (inner != bytes_field(4)) { tensor.skip(inner); continue; }
+      Reader allocation = tensor.message();
+      while (uint32_t field = allocation.tag()) {
+        if (field == varint_field(1)) requested = static_cast<int64_t>(allocation.varint());
+        else if (field == varint_field(2)) allocated = static_cast<int64_t>(allocation.varint());
+        else allocation.skip(field);
+      }
+      ok = ok && allocation.ok();
+    }
+    ok = ok && tensor.ok();
+  }
+  ok = ok && output.ok();
+  return held(requested != 0 ? requested : allocated);
+}
+
+inline void scan_memory(Reader memory, int32_t slice, StepStatsColumns& to, bool& ok) {
+  std::string_view allocator;
+  int64_t in_use = 0;
+  const size_t first = to.memory_slice.size();
+  while (uint32_t tag = memory.tag()) {
+    if (tag == bytes_field(1)) allocator = memory.bytes();
+    else if (tag == varint_field(5)) in_use = static_cast<int64_t>(memory.varint());
+    else if (tag == bytes_field(6)) {
+      Reader record = memory.message();
+      int64_t micros = 0, bytes = 0;
+      while (uint32_t field = record.tag()) {
+        if (field == varint_field(1)) micros = static_cast<int64_t>(record.varint());
+        else if (field == varint_field(2)) bytes = static_cast<int64_t>(record.varint());
+        else record.skip(field);
+      }
+      ok = ok && record.ok();
+      to.memory_slice.push_back(slice);
+      to.memory_allocator.push_back(0);
+      to.memory_micros.push_back(micros < 0 ? 0 : micros);
+      to.memory_bytes.push_back(std::clamp(bytes, -kMostNanos, kMostNanos));
+    } else memory.skip(tag);
+  }
+  ok = ok && memory.ok();
+  if (in_use != 0) {
+    to.memory_slice.push_back(slice);
+    to.memory_allocator.push_back(0);
+    to.memory_micros.push_back(-1);
+    to.memory_bytes.push_back(std::clamp(in_use, -kMostNanos, kMostNanos));
+  }
+  if (first == to.memory_slice.size()) return;
+  const int32_t id = to.allocators.id_of(allocator);
+  std::fill(to.memory_allocator.begin() + static_cast<std::ptrdiff_t>(first),
+            to.memory_allocator.end(), id);
+}
+
+inline void scan_node(Reader node, int32_t device, int64_t offset, int32_t length,
+                      StepStatsColumns& to, bool& ok) {
+  std::string_view name, label;
+  int64_t times[18] = {0};
+  int64_t output_bytes = 0;
+  uint32_t thread = 0;
+  const auto slice = static_cast<int32_t>(to.device.size());
+  while (uint32_t tag = node.tag()) {
+    const uint32_t number = tag >> 3;
+    if (tag == bytes_field(1)) name = node.bytes();
+    else if (tag == bytes_field(8)) label = node.bytes();
+    else if (tag == bytes_field(6)) scan_memory(node.message(), slice, to, ok);
+    else if (tag == bytes_field(7))
+      output_bytes += std::min(bytes_of_output(node.message(), ok), kMostNanos - output_bytes);
+    else if ((tag & 7) == 0 && number <= 17) {
+      const uint64_t value = node.varint();
+      if (number == 10) thread = static_cast<uint32_t>(value);
+      else times[number] = static_cast<int64_t>(value);
+    } else node.skip(tag);
+  }
+  ok = ok && node.ok();
+  const int64_t start = either(times[13], times[2]);
+  const int64_t took = either(times[16], times[5]);
+  const int64_t scheduled = either(times[17], times[9]);
+  to.device.push_back(device);
+  to.name.push_back(to.names.id_of(name));
+  to.label.push_back(to.labels.id_of(label));
+  to.thread.push_back(thread);
+  to.start.push_back(start);
+  to.end.push_back(held(start + std::min(took, kMostNanos - start)));
+  to.scheduled.push_back(scheduled == 0 || scheduled > start ? start : scheduled);
+  to.output_bytes.push_back(output_bytes);
+  to.offset.push_back(offset);
+  to.length.push_back(length);
+}
+
+inline void scan_device(Reader device, const uint8_t* origin, StepStatsColumns& to, bool& ok) {
+  // The name of a device may follow its nodes.
+  Reader ahead = device;
+  std::string_view name;
+  while (uint32_t tag = ahead.tag()) {
+    if (tag == bytes_field(1)) name = ahead.bytes();
+    else ahead.skip(tag);
+  }
+  const int32_t id = to.devices.id_of(name);
+  while (uint32_t tag = device.tag()) {
+    if (tag == bytes_field(2)) {
+      std::string_view inside = device.bytes();
+      if (!device.ok()) break;
+      const auto* begin = reinterpret_cast<const uint8_t*>(inside.data());
+      scan_node(Reader(begin, begin + inside.size()), id, begin - origin,
+                static_cast<int32_t>(inside.size()), to, ok);
+    } else if (tag == bytes_field(3)) {
+      Reader entry = device.message();
+      ThreadName made{id, 0, {}};
+      while (uint32_t field = entry.tag()) {
+        if (field == varint_field(1)) made.thread = static_cast<uint32_t>(entry.varint());
+        else if (field == bytes_field(2)) made.name = entry.bytes();
+        else entry.skip(field);
+      }
+      ok = ok && entry.ok();
+      to.thread_names.push_back(made);
+    } else device.skip(tag);
+  }
+  ok = ok && device.ok();
+}
+
+inline void scan_step_stats(const uint8_t* begin, size_t size, StepStatsColumns& to) {
+  Reader metadata(begin, begin + size);
+  bool ok = true;
+  while (uint32_t tag = metadata.tag()) {
+    if (tag != bytes_field(1)) { metadata.skip(tag); continue; }
+    Reader stats = metadata.message();
+    while (uint32_t inner = stats.tag()) {
+      if (inner == bytes_field(1)) scan_device(stats.message(), begin, to, ok);
+      else stats.skip(inner);
+    }
+    ok = ok && stats.ok();
+    if (!ok) break;
+  }
+  if (!ok || !metadata.ok()) to.bad_at = metadata.at() - begin;
+}
+
+// Gives each of n slices, sorted by start, the lowest row that is free when it starts.
+// Returns: how many rows that takes.
+inline int32_t pack_rows(const int64_t* start, const int64_t* end, int64_t n, int32_t* row) {
+  using Busy = std::pair<int64_t, int32_t>;  // until when, which row
+  std::priority_queue<Busy, std::vector<Busy>, std::greater<Busy>> busy;
+  std::priority_queue<int32_t, std::vector<int32_t>, std::greater<int32_t>> free;
+  int32_t rows = 0;
+  for (int64_t i = 0; i < n; i++) {
+    while (!busy.empty() && busy.top().first <= start[i]) {
+      free.push(busy.top().second);
+      busy.pop();
+    }
+    if (free.empty()) row[i] = rows++;
+    else {
+      row[i] = free.top();
+      free.pop();
+    }
+    busy.emplace(end[i], row[i]);
+  }
+  return rows;
+}
+
+}  // namespace headrace_board

@@ -1,0 +1,97 @@
+"""What a timeline label tells: the op, its inputs, and for transfers from where to where.
+
+Labels as TensorFlow writes them (step_stats_collector.cc, rpc worker cache logger):
+    name = Op(input, input:1, ^control)            [cpu 1.0MB 2.0MB] name = Op(input)
+    name = _Recv(tensor_name @device)              name = _Send(tensor_name @device)
+    [0.2MB] [4.5Gb/s] tensor_name from device to device        for a RecvTensor
+and as Headrace does: `name = Op`, or `a = AddV2; b = Relu` for nodes that ran as one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_MEMORY = re.compile(r"^\[[^\]]*\]\s*(?=\S+ = )")
+_ASSIGNED = re.compile(r"^(\S+) = ([A-Za-z_>][\w>]*)(?:\((.*)\)?)?$", re.S)
+_RECEIVED = re.compile(r"^(?:\[[^\]]*\]\s*)*(\S+) from (\S+) to (\S+)$")
+_AT_DEVICE = re.compile(r"^(.*?)\s*@\s*(\S+)$")
+_BARE_OP = re.compile(r"^[A-Za-z_]\w*$")
+_MOST_FUSED = 3
+
+
+@dataclass(frozen=True)
+class TimelineLabel:
+    """A label, read; what it does not tell is empty."""
+
+    op: str = ""
+    inputs: tuple[str, ...] = ()  # node names, without ports and the mark of control inputs
+    fused: tuple[str, ...] = ()  # names of the nodes that ran as one
+    tensor: str = ""  # of a transfer
+    source: str = ""  # device
+    target: str = ""  # device
+
+
+def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
+    """Reads the label of a node.
+
+    Args:
+      name: the node's name.
+      label: its timeline_label.
+      on_stream: whether it is of a GPU's stream or copy engine, where names are `node:Op`.
+    """
+    if on_stream:
+        _, _, op = name.rpartition(":")
+        return TimelineLabel(op=op if ":" in name else label.split(" ")[0] or name)
+    if name == "RecvTensor":
+        found = _RECEIVED.match(label)
+        if found is None:
+            return TimelineLabel(op=name)
+        tensor, source, target = found.groups()
+        return TimelineLabel(op=name, tensor=tensor, source=source, target=target)
+    text = _MEMORY.sub("", label)
+    parts = text.split("; ")
+    if len(parts) > 1:
+        made = [_ASSIGNED.match(part) for part in parts]
+        found_all = [m for m in made if m is not None]
+        if len(found_all) == len(parts):
+            ops = [m[2] for m in found_all]
+            kept = ops if len(ops) <= _MOST_FUSED else [*ops[: _MOST_FUSED - 1], "…", ops[-1]]
+            return TimelineLabel(op="+".join(kept), fused=tuple(m[1] for m in found_all))
+    found = _ASSIGNED.match(text)
+    if found is None:
+        return TimelineLabel(op=text if _BARE_OP.match(text) else "")
+    _, op, inside = found.groups()
+    inside = (inside or "").rstrip(")")
+    at_device = _AT_DEVICE.match(inside)
+    if at_device is not None and is_transfer(op):
+        tensor, device = at_device.groups()
+        if is_send(op):
+            return TimelineLabel(op=op, tensor=tensor, target=device)
+        return TimelineLabel(op=op, tensor=tensor, source=device)
+    inputs = tuple(node_of(part) for part in inside.split(", ") if part)
+    return TimelineLabel(op=op, inputs=inputs)
+
+
+def node_of(tensor: str) -> str:
+    """Returns: the name of the node of `name`, `name:port` or `^name`."""
+    name, colon, port = tensor.lstrip("^").rpartition(":")
+    return name if colon and port.isdigit() else tensor.lstrip("^")
+
+
+def is_send(op: str) -> bool:
+    return op in ("_Send", "_HostSend", "Send")
+
+
+def is_recv(op: str) -> bool:
+    return op in ("_Recv", "_HostRecv", "Recv")
+
+
+def is_transfer(op: str) -> bool:
+    return is_send(op) or is_recv(op)
+
+
+def producer_of(tensor: str) -> str:
+    """Returns: the node in a rendezvous name: `edge_12_layer1/Relu` gives `layer1/Relu`."""
+    found = re.match(r"^edge_\d+_(.+)$", tensor)
+    return found[1] if found else tensor

@@ -1,0 +1,239 @@
+"""The step traces of a board: which there are, and the last ones that were read."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from headrace.board.store.blob_series import BlobSeries
+from headrace.board.store.run import Run, Tag
+from headrace.board.trace.critical_path import CriticalPath, critical_path
+from headrace.board.trace.cut import Cut, cut_trace
+from headrace.board.trace.memory_curve import MemoryCurve, memory_curves
+from headrace.board.trace.stalls import Stall, find_stalls
+from headrace.board.trace.step_slices import read_step
+from headrace.board.trace.step_trace import StepTrace
+from headrace.board.trace.wiring import Wiring, partitions_of, wiring_of
+from headrace.formats.errors import DataLossError
+from headrace.formats.proto import graph_pb2, meta_graph_pb2, step_stats_pb2
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+_MOST_SLICES = 3_000_000  # kept in memory, about 60 bytes each
+_MOST_WIRINGS = 4
+_MOST_WHOLE_CUTS = 4
+
+
+@dataclass(frozen=True)
+class TraceEntry:
+    """A step trace that a log holds; its bytes stay in the log."""
+
+    id: int
+    run: Run
+    tag: Tag
+    step: int
+    wall: float
+    file: int
+    offset: int
+    length: int
+    value: int
+
+
+class LoadedTrace:
+    """A trace that was read, and what is found out about it when somebody asks."""
+
+    def __init__(self, entry: TraceEntry, trace: StepTrace, wiring: Wiring) -> None:
+        self.entry, self.trace, self.wiring = entry, trace, wiring
+        self._lock = threading.RLock()
+        self._whole: OrderedDict[tuple[int, bool], Cut] = OrderedDict()
+
+    @cached_property
+    def _analysis(self) -> tuple[CriticalPath, list[Stall], np.ndarray]:
+        path = critical_path(self.trace, self.wiring)
+        marked = np.zeros(len(self.trace), bool)
+        marked[path.slices] = True
+        return path, find_stalls(self.trace), marked
+
+    @property
+    def analysed(self) -> bool:
+        """Whether the critical path is known already."""
+        return "_analysis" in self.__dict__
+
+    def analysis(self) -> tuple[CriticalPath, list[Stall], np.ndarray]:
+        """Returns: the critical path, the stalls, and which slices are on the path."""
+        with self._lock:
+            return self._analysis
+
+    @cached_property
+    def _curves(self) -> list[MemoryCurve]:
+        return memory_curves(self.trace, self.wiring)
+
+    def curves(self) -> list[MemoryCurve]:
+        """Returns: the memory curves."""
+        with self._lock:
+            return self._curves
+
+    def cut(self, t0: float, t1: float, px: int, lanes: list[int] | None) -> Cut:
+        """Cuts the trace; marks the critical path if that is known already."""
+        critical = self._analysis[2] if self.analysed else None
+        whole = lanes is None and t0 <= 0 and t1 >= self.trace.duration_ns
+        if not whole:
+            return cut_trace(self.trace, t0, t1, px, lanes, critical)
+        # The whole is what everybody sees first, and the only cut that looks at all slices.
+        key = (px, critical is not None)
+        with self._lock:
+            found = self._whole.get(key)
+            if found is None:
+                found = self._whole[key] = cut_trace(self.trace, t0, t1, px, None, critical)
+                while len(self._whole) > _MOST_WHOLE_CUTS:
+                    self._whole.popitem(last=False)
+            return found
+
+
+@dataclass
+class _Slot:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    loaded: LoadedTrace | None = None
+
+
+class TraceShelf:
+    """All traces of a board by small ids; reads them when asked, and keeps the last ones."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._lock = threading.Lock()
+        self._ids: dict[tuple[int, int, int, int], int] = {}
+        self._slots: OrderedDict[int, _Slot] = OrderedDict()
+        self._wirings: OrderedDict[tuple[int, int], Wiring] = OrderedDict()
+
+    def entries(self) -> list[TraceEntry]:
+        """Returns: all traces, by run and step."""
+        found = []
+        for series in self._board.index.series_of_kind("run_metadata"):
+            if not isinstance(series, BlobSeries):
+                continue
+            rows = series.rows()
+            for i in range(len(rows)):
+                key = (series.run.id, series.tag.id, int(rows.file[i]), int(rows.offset[i]))
+                with self._lock:
+                    number = self._ids.setdefault(key, len(self._ids))
+                found.append(
+                    TraceEntry(
+                        number,
+                        series.run,
+                        series.tag,
+                        int(rows.step[i]),
+                        float(rows.wall[i]),
+                        int(rows.file[i]),
+                        int(rows.offset[i]),
+                        int(rows.length[i]),
+                        int(rows.value[i]),
+                    )
+                )
+        found.sort(key=lambda e: (e.run.name, e.step, e.offset))
+        return found
+
+    def entry(self, number: int) -> TraceEntry:
+        """Returns: a trace's entry. Raises: KeyError."""
+        for entry in self.entries():
+            if entry.id == number:
+                return entry
+        raise KeyError(number)
+
+    def known(self, number: int) -> LoadedTrace | None:
+        """Returns: a trace if it is in memory."""
+        slot = self._slots.get(number)
+        return slot.loaded if slot else None
+
+    def load(self, number: int) -> LoadedTrace:
+        """Reads a trace, unless it is there.
+
+        Raises: KeyError if there is none of that id; BadTrace or DataLossError if it is damaged.
+        """
+        entry = self.entry(number)
+        with self._lock:
+            slot = self._slots.setdefault(number, _Slot())
+            self._slots.move_to_end(number)
+        with slot.lock:
+            if slot.loaded is None:
+                metadata = self._payload(entry)
+                partitions = partitions_of(metadata)
+                own = wiring_of(partitions)
+                trace = read_step(metadata, own)
+                slot.loaded = LoadedTrace(entry, trace, own or self._wiring_of_run(entry.run))
+            loaded = slot.loaded
+        self._forget_old()
+        return loaded
+
+    def node_stats(self, loaded: LoadedTrace, slice_: int) -> Any:
+        """Returns: the NodeExecStats of a slice, read again from the log. Raises: DataLossError."""
+        columns, row = loaded.trace.columns, int(loaded.trace.row[slice_])
+        metadata = self._payload(loaded.entry)
+        at = int(columns.offset[row])
+        data = metadata[at : at + int(columns.length[row])]
+        try:
+            return step_stats_pb2.NodeExecStats.FromString(data)
+        except DecodeError as error:
+            raise DataLossError(None, None, f"the slice cannot be read again: {error}") from None
+
+    def _payload(self, entry: TraceEntry) -> bytes:
+        records = self._board.records
+        event = records.event(entry.file, entry.offset, entry.length)
+        if event.WhichOneof("what") == "tagged_run_metadata":
+            return event.tagged_run_metadata.run_metadata
+        if 0 <= entry.value < len(event.summary.value):
+            strings = event.summary.value[entry.value].tensor.string_val
+            return strings[0] if strings else b""
+        return b""
+
+    def _wiring_of_run(self, run: Run) -> Wiring:
+        """Returns: the edges of the run's last graph; of none if it has no graph."""
+        best: tuple[bool, int, BlobSeries, int] | None = None
+        for series in self._board.index.series_of_kind("graph"):
+            if series.run is not run or not isinstance(series, BlobSeries):
+                continue
+            n = len(series.rows())
+            plain = series.tag.name == "graph_def"
+            if n and (best is None or plain > best[0]):
+                best = (plain, n - 1, series, n)
+        if best is None:
+            return Wiring()
+        rows, i = best[2].rows(), best[1]
+        key = (int(rows.file[i]), int(rows.offset[i]))
+        with self._lock:
+            known = self._wirings.get(key)
+        if known is not None:
+            return known
+        try:
+            data = self._board.records.payload(rows, i)
+            if best[0]:
+                graph = graph_pb2.GraphDef.FromString(data)
+            else:
+                graph = meta_graph_pb2.MetaGraphDef.FromString(data).graph_def
+        except (DecodeError, DataLossError):
+            return Wiring()
+        made = wiring_of([graph])
+        with self._lock:
+            self._wirings[key] = made
+            while len(self._wirings) > _MOST_WIRINGS:
+                self._wirings.popitem(last=False)
+        return made
+
+    def _forget_old(self) -> None:
+        with self._lock:
+            kept = 0
+            for number in reversed(list(self._slots)):
+                loaded = self._slots[number].loaded
+                if loaded is None:
+                    continue
+                if kept and kept + len(loaded.trace) > _MOST_SLICES:
+                    del self._slots[number]
+                else:
+                    kept += len(loaded.trace)

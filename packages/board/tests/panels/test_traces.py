@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fixtures.traces import metadata_of, node_stats, planted_trace, two_tasks, write_log
+from flask import Flask
+
+from headrace.board.board import Board
+from headrace.board.panels import traces
+from headrace.board.replies import BadRequest, NotFound
+from headrace.formats.proto import graph_pb2
+
+
+def client_of(logdir: Path) -> Any:
+    board = Board(logdir).load()
+    app = Flask(__name__)
+    app.register_blueprint(traces.blueprint(board), url_prefix="/api/v1")
+    app.register_error_handler(BadRequest, lambda error: (str(error), 400))
+    app.register_error_handler(NotFound, lambda error: (str(error), 404))
+    return app.test_client()
+
+
+def get(client: Any, path: str, status: int = 200) -> Any:
+    reply = client.get(f"/api/v1/{path}", headers={"Accept": "application/json"})
+    assert reply.status_code == status, reply.data
+    return json.loads(reply.data) if reply.is_json else reply.data.decode()
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    logdir = tmp_path_factory.mktemp("logs")
+    graph = graph_pb2.GraphDef()
+    graph.node.add(name="a/MatMul", op="MatMul")
+    small = two_tasks().SerializeToString()
+    slower = metadata_of(w0_CPU_0=[node_stats("a/MatMul", 0, 9000, "a/MatMul = MatMul")])
+    write_log(logdir / "small", {5: small, 9: slower.SerializeToString()}, graph, losses=10)
+    write_log(logdir / "big", {3: planted_trace(40_000).metadata})
+    write_log(logdir / "damaged", {1: small[:-3], 2: b""})
+    return client_of(logdir)
+
+
+def by_run(client: Any) -> dict[tuple[int, int], int]:
+    return {(t["run"], t["step"]): t["id"] for t in get(client, "traces")["traces"]}
+
+
+def trace_of(client: Any, step: int) -> int:
+    return next(number for (_, s), number in by_run(client).items() if s == step)
+
+
+def test_all_traces_are_listed_with_their_steps(client: Any) -> None:
+    rows = get(client, "traces")["traces"]
+    assert sorted(row["step"] for row in rows) == [1, 2, 3, 5, 9]
+    assert all(row["bytes"] > 0 for row in rows)
+
+
+def test_a_trace_is_columns_with_lanes_and_names(client: Any) -> None:
+    number = trace_of(client, 5)
+    reply = get(client, f"trace/{number}?px=1000")
+    assert [lane["task_title"] for lane in reply["lanes"]] == ["w 0", "w 1"]
+    columns = reply["columns"]
+    names = [reply["names"][i] for i in columns["name"]]
+    assert set(names) >= {"a/MatMul", "c/Add", "b/Conv2D"}
+    assert sum(columns["count"]) == reply["n"] == 8
+    at = names.index("c/Add")
+    assert columns["wait"][at] == 100
+    assert reply["ops"][columns["op"][at]] == "Add"
+
+
+def test_the_summary_tells_what_delayed_the_step(client: Any) -> None:
+    number = trace_of(client, 3)
+    before = get(client, f"trace/{number}?px=100")
+    summary = get(client, f"trace/{number}/summary")
+    (stall,) = summary["stalls"]
+    assert (stall["wait_ns"], stall["kind"]) == (5_000_000, "receive")
+    assert stall["to"]["node"].startswith("recv_edge")
+    assert stall["from"]["node"].startswith("send_edge")
+    assert stall["to"]["slice"] in [row["slice"] for row in summary["critical_path"]]
+    assert summary["critical"]["self_ns"] + summary["critical"]["gap_ns"] == before["duration_ns"]
+    after = get(client, f"trace/{number}?px=100")
+    assert (before["analysed"], after["analysed"]) == (False, True)
+    assert max(before["columns"]["critical"]) == 0 < max(after["columns"]["critical"])
+
+
+def test_totals_of_a_selection_are_of_what_lies_in_it(client: Any) -> None:
+    number = trace_of(client, 5)
+    totals = get(client, f"trace/{number}/totals?t0=500&t1=1050&lanes=0")["totals"]
+    assert {row["op"]: row["total_ns"] for row in totals["by_op"]} == {"MatMul": 500, "_Send": 50}
+    assert totals["by_device"] == [
+        {"device": "/job:w/replica:0/task:0/CPU:0", "count": 2, "total_ns": 550, "max_ns": 500}
+    ]
+
+
+def test_a_slice_tells_all_that_the_trace_says(client: Any) -> None:
+    number = trace_of(client, 5)
+    told = get(client, f"trace/{number}/slice?slice=0")
+    assert (told["node"], told["op"], told["start"], told["end"]) == ("a/MatMul", "MatMul", 0, 1000)
+    assert told["inputs"] == ["x", "y"]
+    (output,) = told["outputs"]
+    assert (output["shape"], output["dtype"], output["requested_bytes"]) == (
+        [1024],
+        "float32",
+        4096,
+    )
+    assert told["wall_start_ns"] == "1795000000000000000"
+
+
+def test_a_node_is_found_in_every_step(client: Any) -> None:
+    number = trace_of(client, 5)
+    rows = get(client, f"trace/{number}/slice?name=a/MatMul")["slices"]
+    assert [(row["step"], row["dur"]) for row in rows] == [(5, 1000), (9, 9000)]
+
+
+def test_names_can_be_searched_and_their_slices_found(client: Any) -> None:
+    number = trace_of(client, 5)
+    listed = get(client, f"trace/{number}/names")
+    at = listed["names"].index("b/Conv2D")
+    found = get(client, f"trace/{number}/slices?names={at}")
+    assert (found["n"], found["columns"]["dur"]) == (1, [2400])
+    same = get(client, f"trace/{number}/slices?name=b/Conv2D")
+    assert same["columns"] == found["columns"]
+    assert get(client, f"trace/{number}/slices?name=nowhere")["n"] == 0
+
+
+def test_steps_are_compared(client: Any) -> None:
+    ids = f"{trace_of(client, 5)},{trace_of(client, 9)}"
+    reply = get(client, f"trace/compare?ids={ids}")
+    assert {"op": "MatMul", "totals_ns": [1000, 9000]} in reply["ops"]
+    assert reply["nodes"][0] == {"name": "a/MatMul", "durations": [1000, 9000]}
+
+
+def test_memory_and_export_answer(client: Any) -> None:
+    number = trace_of(client, 3)
+    memory = get(client, f"trace/{number}/memory?px=200")
+    assert {row["name"] for row in memory["allocators"]} == {"cpu"}
+    for i in range(len(memory["allocators"])):
+        assert len(memory["columns"][f"time_{i}"]) <= 4 * 201
+    reply = client.get(f"/api/v1/trace/{number}/chrome.json")
+    assert "attachment" in reply.headers["Content-Disposition"]
+    events = json.loads(reply.data)["traceEvents"]
+    assert sum(e["ph"] == "X" for e in events) == get(client, f"trace/{number}?px=1")["slices"]
+
+
+def test_binary_and_json_replies_say_the_same(client: Any) -> None:
+    number = trace_of(client, 5)
+    reply = client.get(f"/api/v1/trace/{number}?px=50")
+    size = int.from_bytes(reply.data[:4], "little")
+    header = json.loads(reply.data[4 : 4 + size])
+    placed = next(c for c in header["columns"] if c["name"] == "dur")
+    dur = np.frombuffer(reply.data, "<f8", placed["length"], 4 + size + placed["offset"])
+    assert dur.tolist() == get(client, f"trace/{number}?px=50")["columns"]["dur"]
+
+
+def test_a_damaged_trace_says_so_and_costs_only_itself(client: Any) -> None:
+    damaged = get(client, f"trace/{trace_of(client, 1)}", 422)
+    assert "cannot be read" in damaged["error"]
+    empty = get(client, f"trace/{trace_of(client, 2)}")
+    assert (empty["slices"], empty["lanes"], empty["n"]) == (0, [], 0)
+    for path in ("summary", "memory", "names", "totals", "chrome.json"):
+        get(client, f"trace/{trace_of(client, 2)}/{path}")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("trace/999", 404),
+        ("trace/{id}?px=0", 400),
+        ("trace/{id}?px=9000", 400),
+        ("trace/{id}?t0=5&t1=5", 400),
+        ("trace/{id}?t0=nan", 400),
+        ("trace/{id}?t1=1e300", 400),
+        ("trace/{id}?t0=-1e308&t1=1e308", 400),
+        ("trace/{id}?lanes=7", 400),
+        ("trace/{id}?lanes=x", 400),
+        ("trace/{id}/slice", 400),
+        ("trace/{id}/slice?slice=8", 404),
+        ("trace/{id}/slices", 400),
+        ("trace/{id}/slices?names=99999", 400),
+        ("trace/{id}/totals?t0=9&t1=1", 400),
+        ("trace/{id}/memory?px=-1", 400),
+        ("trace/compare", 400),
+        ("trace/compare?ids=999", 404),
+        ("trace/compare?ids=1,2,3,4,5,6,7,8,9", 400),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_sentence(client: Any, path: str, status: int) -> None:
+    said = get(client, path.format(id=trace_of(client, 5)), status)
+    assert len(str(said)) > 10

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from fixtures.traces import planted_trace, two_tasks
+
+from headrace.board.trace import scan_step_stats_python as by_protobuf
+from headrace.board.trace.step_columns import BadTrace, StepColumns
+from headrace.formats.proto import run_pb2, step_stats_pb2
+
+native = pytest.importorskip("headrace.board.trace.scan_step_stats")
+
+
+def same(a: StepColumns, b: StepColumns) -> None:
+    for field in StepColumns.__dataclass_fields__:
+        left, right = getattr(a, field), getattr(b, field)
+        if isinstance(left, np.ndarray):
+            assert left.dtype == right.dtype, field
+            np.testing.assert_array_equal(left, right, field)
+        else:
+            assert left == right, field
+
+
+def any_metadata(rng: random.Random) -> run_pb2.RunMetadata:
+    made = run_pb2.RunMetadata()
+    numbers = (0, 1, 127, 128, -1, 2**31, 2**40, 2**62, 2**63 - 1, -(2**63))
+    texts = ("", "a", "layer/MatMul", "ünï/codé", "x" * 300)
+    for _ in range(rng.randrange(4)):
+        device = made.step_stats.dev_stats.add(device=rng.choice(texts))
+        for _ in range(rng.randrange(3)):
+            device.thread_names[rng.randrange(5)] = rng.choice(texts)
+        for _ in range(rng.randrange(12)):
+            node = device.node_stats.add(node_name=rng.choice(texts))
+            node.timeline_label = rng.choice(texts)
+            node.thread_id = rng.choice((0, 1, 2**32 - 1))
+            for field in step_stats_pb2.NodeExecStats.DESCRIPTOR.fields:
+                if field.name.endswith(("micros", "nanos")) and rng.random() < 0.7:
+                    setattr(node, field.name, rng.choice(numbers))
+            for _ in range(rng.randrange(3)):
+                told = node.output.add(slot=3).tensor_description
+                told.shape.dim.add(size=4)
+                told.allocation_description.requested_bytes = rng.choice(numbers)
+                told.allocation_description.allocated_bytes = rng.choice(numbers)
+            for _ in range(rng.randrange(3)):
+                used = node.memory.add(allocator_name=rng.choice(texts))
+                used.allocator_bytes_in_use = rng.choice((0, 5, 2**40))
+                for _ in range(rng.randrange(3)):
+                    used.allocation_records.add(alloc_micros=7, alloc_bytes=rng.choice((9, -9)))
+            node.memory_stats.temp_memory_size = 3
+    made.partition_graphs.add().node.add(name="n")
+    return made
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_native_scanner_and_protobuf_read_the_same(seed: int) -> None:
+    data = any_metadata(random.Random(seed)).SerializeToString()
+    same(native.step_columns(data), by_protobuf.step_columns(data))
+
+
+def test_they_read_the_same_of_a_trace_written_by_hand() -> None:
+    data = planted_trace(40_000).metadata
+    same(native.step_columns(data), by_protobuf.step_columns(data))
+
+
+def test_each_node_is_found_again_by_its_offset() -> None:
+    metadata = two_tasks()
+    data = metadata.SerializeToString()
+    columns = native.step_columns(data)
+    nodes = [n for d in metadata.step_stats.dev_stats for n in d.node_stats]
+    for i, node in enumerate(nodes):
+        at = int(columns.offset[i])
+        read = step_stats_pb2.NodeExecStats.FromString(data[at : at + int(columns.length[i])])
+        assert read == node
+
+
+def test_damaged_bytes_are_refused_by_both_or_read_by_both() -> None:
+    rng = random.Random(1)
+    data = two_tasks().SerializeToString()
+    refused = 0
+    for _ in range(3000):
+        broken = bytearray(data)
+        for _ in range(rng.randrange(1, 4)):
+            broken[rng.randrange(len(broken))] = rng.randrange(256)
+        if rng.random() < 0.3:
+            broken = broken[: rng.randrange(len(broken))]
+        try:
+            native.step_columns(bytes(broken))
+        except BadTrace:
+            refused += 1
+    assert 0 < refused < 3000
+
+
+@pytest.mark.parametrize("step_columns", [native.step_columns, by_protobuf.step_columns])
+def test_a_trace_cut_short_says_so(step_columns) -> None:
+    data = two_tasks().SerializeToString()
+    with pytest.raises(BadTrace, match="damaged"):
+        step_columns(data[:-3])
+    assert len(step_columns(b"")) == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_are_the_fewest_in_which_nothing_overlaps(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    start = np.sort(rng.integers(0, 300, 200))
+    end = start + rng.integers(0, 30, 200)
+    row = native.rows_of(start, end)
+    np.testing.assert_array_equal(row, by_protobuf.rows_of(start, end))
+    for r in range(row.max() + 1):
+        mine = row == r
+        assert (end[mine][:-1] <= start[mine][1:]).all()
+    deepest = max(int(((start <= t) & (end > t)).sum()) for t in range(330))
+    assert row.max() + 1 <= max(1, deepest) + 1  # what takes no time may need a row of its own
