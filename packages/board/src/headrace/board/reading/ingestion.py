@@ -57,7 +57,6 @@ class Ingestion:
         self._feeds: dict[str, EventFileFeed] = {}
         self._missed: dict[str, int] = {}
         self._walk = Walk()
-        self._folder_times: dict[str, int] = {}
         self._skipped: set[tuple[str, str]] = set()
         self._walked = False
         self._stopping = threading.Event()
@@ -102,7 +101,7 @@ class Ingestion:
                 now = time.monotonic()
                 if now >= next_walk or (now >= next_poll and self._folders_changed()):
                     self._take_walk()
-                    many = len(self._walk.folders) > _MANY_FOLDERS
+                    many = len(self._walk.folder_times) > _MANY_FOLDERS
                     next_walk = time.monotonic() + (_SLOW_WALK_S if many else _WALK_S)
                 polls_all = now >= next_poll
                 if polls_all:
@@ -119,7 +118,6 @@ class Ingestion:
     def _take_walk(self) -> None:
         there = self._logdir.refresh()
         self._walk = walk = walk_logdir(self._logdir) if there else Walk()
-        self._folder_times = {}
         changed = not self._walked
         self._walked = True
         for name, found in walk.files.items():
@@ -156,17 +154,16 @@ class Ingestion:
 
     def _folders_changed(self) -> bool:
         """Whether an entry came or went in a folder: a new run or a further writer."""
-        folders = [*self._walk.folders.values()]
-        if len(folders) > _POLLED_FILES:
+        if len(self._walk.folder_times) > _POLLED_FILES:
             return False
-        times = {}
-        for path in folders:
+        for path, before in self._walk.folder_times.items():
             try:
-                times[path] = os.stat(os.path.join(self._logdir.path, path)).st_mtime_ns
+                now = os.stat(os.path.join(self._logdir.path, path)).st_mtime_ns
             except OSError:
-                times[path] = 0
-        before, self._folder_times = self._folder_times, times
-        return bool(before) and before != times
+                now = -1
+            if now != before:
+                return True
+        return False
 
     def _poll(self, all_files: bool) -> None:
         now = time.monotonic()

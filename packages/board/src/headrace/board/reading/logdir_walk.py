@@ -33,10 +33,14 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Walk:
-    """files: by name; folders: path to open, by name; skipped: (what, why) of refused entries."""
+    """files: by name; skipped: (what, why) of refused entries.
+
+    folder_times: of the last change of each folder's entries, in ns, by path; from before they
+    were listed.
+    """
 
     files: dict[str, FoundFile] = field(default_factory=dict)
-    folders: dict[str, str] = field(default_factory=dict)
+    folder_times: dict[str, int] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -66,7 +70,7 @@ def _walk(
         if len(above) > _MAX_DEPTH:
             walk.skipped.append((name, f"more than {_MAX_DEPTH} folders deep"))
             return
-        walk.folders[name] = path
+        walk.folder_times[path] = own.st_mtime_ns
         folders: list[tuple[str, str]] = []
         with os.scandir(fd) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
