@@ -15,6 +15,8 @@ from pathlib import Path
 
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend"
 NOT_SOURCES = {"node_modules", "dist"}
+# Not in the lock, which can only pin programs of all platforms that the registry at hand has.
+LINTER = "@biomejs/biome@2.6.8"
 
 
 def node() -> Path:
@@ -42,19 +44,21 @@ def build_frontend(target: Path) -> None:
 def install_all() -> None:
     """Fetches what a developer needs besides: the type checker and the linter."""
     if not _installed(developer=True):
-        _npm_ci()
+        _npm("ci")
+    if not (FRONTEND / "node_modules" / "@biomejs").exists():
+        _npm("install", "--no-save", "--no-package-lock", LINTER)
 
 
 def _install_packages() -> None:
     """Fetches the run-time packages and the bundler, by the hashes of package-lock.json."""
     if not _installed(developer=False):
-        _npm_ci("--omit=dev")
+        _npm("ci", "--omit=dev")
 
 
-def _npm_ci(*options: str) -> None:
+def _npm(*arguments: str) -> None:
     npm = node().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    command = [str(node()), str(npm), "ci", "--ignore-scripts", *options]
-    _run([*command, "--no-audit", "--no-fund", "--loglevel=error"])
+    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    _run([str(node()), str(npm), *arguments, *quiet])
 
 
 def _installed(developer: bool) -> bool:
