@@ -20,6 +20,7 @@ from headrace.board.security import MAX_UPLOAD_BYTES, Access, guard
 # One module each, with `blueprint(board)`: an area of the interface in docs/board_api.md.
 PANELS = (
     "overview",
+    "tensors",
     "scalars",
     "traces",
 )
