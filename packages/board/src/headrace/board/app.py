@@ -22,7 +22,16 @@ PANELS = (
     "overview",
     "tensors",
     "scalars",
+    "histograms",
+    "blobs",
+    "text",
+    "pr_curves",
+    "custom_scalars",
+    "hparams",
+    "saved_state",
     "traces",
+    "meshes",
+    "embeddings",
 )
 
 

@@ -1,0 +1,79 @@
+"""Notes, colours and saved views: /state, /state/NAME."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, Response
+
+from headrace.board.replies import BadRequest, NotFound, body_object, reply_json
+from headrace.board.saved_documents import NAME, NotSavedError, SavedDocuments, StaleError
+from headrace.board.series.query import integer
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+_MOST_DEPTH = 50
+
+
+def blueprint(board: Board) -> Blueprint:
+    """Returns the endpoints; without a state file there are no documents and none can be put."""
+    panel = Blueprint("saved_state", __name__)
+    state = None if board.state_file is None else SavedDocuments(board.state_file)
+    board.state = state
+
+    @panel.get("/state")
+    def documents() -> Response:
+        saved = {} if state is None else state.all()
+        names = [{"name": name, "revision": saved[name].revision} for name in sorted(saved)]
+        return reply_json(board, {"read_only": state is None, "documents": names})
+
+    @panel.get("/state/<name>")
+    def document(name: str) -> Response:
+        _check(name)
+        if state is None:
+            return reply_json(board, {"revision": 0, "document": None})
+        saved = state.get(name)
+        return reply_json(board, {"revision": saved.revision, "document": saved.document})
+
+    @panel.put("/state/<name>")
+    def put(name: str) -> Response:
+        _check(name)
+        if state is None:
+            message = "nothing is saved: the board was started without --state FILE"
+            return reply_json(board, {"error": message}, 403)
+        body = body_object()
+        if set(body) != {"base", "document"}:
+            raise BadRequest("the body is not {'base', 'document'}")
+        _check_depth(body["document"])
+        try:
+            revision = state.put(name, integer(body["base"], "base"), body["document"])
+        except StaleError as error:
+            return reply_json(board, {"error": str(error), "revision": error.revision}, 409)
+        return reply_json(board, {"revision": revision})
+
+    @panel.errorhandler(NotSavedError)
+    def not_saved(error: NotSavedError) -> Response:
+        return reply_json(board, {"error": str(error)}, 503)
+
+    return panel
+
+
+def _check(name: str) -> None:
+    if not NAME.match(name):
+        raise NotFound("a name of a document has up to 100 letters, digits, - _ or .")
+
+
+def _check_depth(document: Any) -> None:
+    """Raises: BadRequest for what a later reader of the file could not unfold."""
+    level = [document]
+    for _ in range(_MOST_DEPTH):
+        level = [
+            item
+            for outer in level
+            if isinstance(outer, (list, dict))
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return
+    raise BadRequest(f"the document is nested deeper than {_MOST_DEPTH}")

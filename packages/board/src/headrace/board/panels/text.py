@@ -1,0 +1,116 @@
+"""Texts, a page of rows at a time, and search in all of them: GET /text."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, Response, request
+
+from headrace.board.panels.blob_argument import asked_series, standing_rows, values_of_rows
+from headrace.board.replies import BadRequest, int_argument, reply_json
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+    from headrace.board.store.blob_series import BlobRows
+
+_MOST_ROWS = 200
+_MOST_VALUES = 2000  # of a row
+_MOST_CHARACTERS = 64 << 10  # of a value
+_MOST_CHARACTERS_OF_ROW = 512 << 10
+_MOST_CHARACTERS_OF_REPLY = 8 << 20
+_MOST_QUERY = 200
+_SEARCH_S = 2.0
+
+
+def blueprint(board: Board) -> Blueprint:
+    """Returns the endpoint."""
+    panel = Blueprint("text", __name__)
+
+    @panel.get("/text")
+    def text() -> Response:
+        rows = asked_series(board, "text").rows()
+        first = int_argument("from", 0)
+        count = int_argument("count", 50, 1, _MOST_ROWS)
+        query = request.args.get("q", "")
+        if len(query) > _MOST_QUERY:
+            raise BadRequest(f"q has {len(query)} characters, more than {_MOST_QUERY}")
+        if query:
+            return reply_json(board, _search(board, rows, query, first, count))
+        found = standing_rows(rows, superseded=True)
+        page = [
+            row_document(rows, row, value)
+            for row, value in values_of_rows(board, rows, found[first : first + count])
+        ]
+        return reply_json(board, {"total": len(found), "rows": _within_reply(page)})
+
+    return panel
+
+
+def row_document(rows: BlobRows, row: int, value: Any | None) -> dict[str, Any]:
+    """Returns a row: its texts in order, row-major, and the shape that they have."""
+    texts, shape = ([], []) if value is None else texts_of(value)
+    values, left, cut = [], _MOST_CHARACTERS_OF_ROW, len(texts) > _MOST_VALUES
+    for text in texts[:_MOST_VALUES]:
+        shown = text[: min(_MOST_CHARACTERS, left)]
+        cut = cut or len(shown) < len(text)
+        left -= len(shown)
+        values.append(shown)
+    return {
+        "row": row,
+        "step": int(rows.step[row]),
+        "wall": float(rows.wall[row]),
+        "superseded": bool(rows.superseded[row]),
+        "readable": value is not None,
+        "values": values,
+        "shape": shape,
+        "cut": cut,
+    }
+
+
+def texts_of(value: Any) -> tuple[list[str], list[int]]:
+    """Returns the strings of a tensor and its shape; what is no UTF-8 becomes U+FFFD."""
+    if value.WhichOneof("value") != "tensor":
+        return [], []
+    texts = [raw.decode("utf-8", "replace") for raw in value.tensor.string_val]
+    shape = [int(dim.size) for dim in value.tensor.tensor_shape.dim]
+    size = math.prod(shape)
+    # A missing tail repeats the last one; a shape that says anything else is none.
+    if texts and len(texts) < size <= _MOST_VALUES:
+        texts += texts[-1:] * (size - len(texts))
+    return (texts, shape) if len(texts) == size else (texts, [len(texts)])
+
+
+def _search(board: Board, rows: BlobRows, query: str, first: int, count: int) -> dict[str, Any]:
+    """Rows with the query in a text, whatever its case; as many as the time is enough for."""
+    wanted = query.casefold()
+    found = standing_rows(rows, superseded=True)
+    until = time.monotonic() + _SEARCH_S
+    total = searched = 0
+    page = []
+    for row, value in values_of_rows(board, rows, found):
+        texts = [] if value is None else texts_of(value)[0]
+        searched += 1
+        if any(wanted in text.casefold() for text in texts):
+            if first <= total < first + count:
+                page.append(row_document(rows, row, value))
+            total += 1
+        if time.monotonic() > until:
+            break
+    return {
+        "total": total,
+        "rows": _within_reply(page),
+        "searched": searched,
+        "complete": searched == len(found),
+    }
+
+
+def _within_reply(page: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As many rows as one reply may carry, one at least; the caller asks for the rest."""
+    size = 0
+    for i, row in enumerate(page):
+        size += sum(map(len, row["values"]))
+        if i and size > _MOST_CHARACTERS_OF_REPLY:
+            return page[:i]
+    return page
