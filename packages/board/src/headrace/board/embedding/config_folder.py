@@ -1,0 +1,124 @@
+"""Open the files that a projector's config names: below its own folder, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+
+from headrace.board.embedding.bad_embedding import BadEmbedding
+from headrace.board.reading.log_folder import LogFolder
+
+_MOST_LENGTH = 4096
+
+
+class ConfigFolder:
+    """The folder of a config.
+
+    Args:
+      logdir: what it lies in.
+      path: below the logdir, as LogFolder opens it; "" for that itself.
+    """
+
+    def __init__(self, logdir: LogFolder, path: str) -> None:
+        self.path = path
+        self._logdir = logdir
+
+    def open(self, reference: str) -> int:
+        """Returns a descriptor of a regular file. Raises: BadEmbedding."""
+        inside = self._inside(reference)
+        path = os.path.join(self.path, inside)
+        try:
+            return self._logdir.open_file(path)
+        except PermissionError as error:
+            raise BadEmbedding(f"{_shown(reference)} cannot be read: {_reason(error)}") from None
+        except (OSError, ValueError) as error:
+            opened = self._open_link(path)
+            if opened is not None:
+                return opened
+            missing = isinstance(error, FileNotFoundError)
+            raise BadEmbedding(
+                f"{_shown(reference)} "
+                + ("is not there" if missing else f"cannot be read: {_reason(error)}"),
+                missing,
+            ) from None
+
+    def check(self, reference: str) -> None:
+        """Does nothing if the file is there and may be read. Raises: BadEmbedding."""
+        os.close(self.open(reference))
+
+    def exists(self, reference: str) -> bool:
+        """Whether the file is there and may be read."""
+        try:
+            self.check(reference)
+        except BadEmbedding:
+            return False
+        return True
+
+    def read(self, reference: str, most_bytes: int) -> bytes:
+        """Returns a file's bytes. Raises: BadEmbedding, also if there are more than most_bytes."""
+        fd = self.open(reference)
+        try:
+            size = os.fstat(fd).st_size
+            if size > most_bytes:
+                raise BadEmbedding(
+                    f"{_shown(reference)} has {size:,} bytes, more than {most_bytes:,}"
+                )
+            return read_at(fd, 0, size)
+        except OSError as error:
+            raise BadEmbedding(f"{_shown(reference)} cannot be read: {_reason(error)}") from None
+        finally:
+            os.close(fd)
+
+    def _inside(self, reference: str) -> str:
+        """Returns a reference as a path relative to the folder."""
+        if not reference or len(reference) > _MOST_LENGTH or "\0" in reference:
+            raise BadEmbedding(f"{_shown(reference)!r} is no path of a file")
+        if posixpath.isabs(reference):
+            for folder in {
+                os.path.join(self._logdir.path, self.path),
+                os.path.realpath(os.path.join(self._logdir.path, self.path)),
+            }:
+                folder = os.path.normpath(folder) + os.sep
+                if reference.startswith(folder):
+                    return self._inside(reference[len(folder) :])
+            raise BadEmbedding(f"{_shown(reference)} leads out of the folder of the config")
+        if ".." in reference.split("/"):
+            raise BadEmbedding(f"{_shown(reference)} leads out of the folder of the config")
+        return posixpath.normpath(reference)
+
+    def _open_link(self, path: str) -> int | None:
+        """Opens what lies behind a link that stays inside the folder (--follow-links: anywhere)."""
+        try:
+            target, folder = self._logdir.resolve(path), self._logdir.resolve(self.path)
+        except (OSError, ValueError):
+            return None
+        if target is None or folder is None:
+            return None
+        if not self._logdir.follow_links and folder and not target.startswith(folder + os.sep):
+            return None
+        try:
+            return self._logdir.open_file(target)
+        except OSError:
+            return None
+
+
+def read_at(fd: int, offset: int, size: int) -> bytes:
+    """Returns size bytes of a file, or as many as there are. Raises: OSError."""
+    parts = []
+    while size > 0:
+        part = os.pread(fd, min(size, 1 << 28), offset)
+        if not part:
+            break
+        parts.append(part)
+        offset += len(part)
+        size -= len(part)
+    return b"".join(parts) if len(parts) != 1 else parts[0]
+
+
+def _shown(reference: str) -> str:
+    text = reference.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or "not a regular file below the folder of the config"

@@ -1,0 +1,176 @@
+"""Points of an embedding as a table of float32, thinned out where there are too many to send."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.board.embedding.bad_embedding import BadEmbedding
+from headrace.board.embedding.checkpoint_tensors import (
+    CheckpointTensors,
+    StoredTensor,
+    read_rows,
+)
+from headrace.board.embedding.config_folder import ConfigFolder
+
+MOST_ROWS = 1_000_000
+MOST_SENT = 100_000
+MOST_DIMS = 512
+_MOST_SOURCE_DIMS = 1 << 16
+_MOST_SOURCE_BYTES = 256 << 20
+_MOST_TEXT_BYTES = 1 << 30
+_SEED = 2016  # of the projection; the same at every request
+
+
+@dataclass(frozen=True, slots=True)
+class PointTable:
+    """points: [n, dims] f32, finite; row: [n] i32, their row numbers; rows, dims: of the source.
+
+    notes: what was left out, in sentences.
+    """
+
+    points: np.ndarray
+    row: np.ndarray
+    rows: int
+    dims: int
+    notes: tuple[str, ...]
+
+
+def chosen_rows(rows: int, most: int) -> np.ndarray:
+    """Returns [min(rows, most)] i64: evenly spread row numbers, the first and the last among them.
+
+    >>> chosen_rows(10, 4).tolist()
+    [0, 3, 6, 9]
+    """
+    if rows <= most:
+        return np.arange(rows, dtype=np.int64)
+    return np.linspace(0, rows - 1, most).round().astype(np.int64)
+
+
+def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
+    """Reads a .tsv of numbers, a row a line. Raises: BadEmbedding."""
+    data = folder.read(path, _MOST_TEXT_BYTES)
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else np.empty(0, np.int64)
+    if len(starts) > 2 * MOST_ROWS:
+        raise BadEmbedding(f"{path} has {len(starts):,} lines, more than {MOST_ROWS:,}")
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    lines = [i for i, (begin, end) in enumerate(spans) if data[begin:end].strip()]
+    _check_rows(path, len(lines))
+    first = data[starts[lines[0]] : ends[lines[0]]].strip(b"\r\n")
+    dims = first.count(b"\t") + 1 if b"\t" in first else len(first.split())
+    _check_dims(path, dims)
+    wanted = chosen_rows(len(lines), _fitting(most, dims * 4))
+    parts = [data[starts[lines[i]] : ends[lines[i]]] for i in wanted.tolist()]
+    values = _numbers(b"\n".join(parts))
+    if values is None or len(values) != len(wanted) * dims:
+        raise BadEmbedding(_first_bad_line(path, parts, wanted, dims))
+    return _finished(values.reshape(-1, dims), wanted, len(lines))
+
+
+def read_raw_table(
+    folder: ConfigFolder, path: str, shape: tuple[int, ...], most: int
+) -> PointTable:
+    """Reads a .bytes of little-endian float32, of the config's shape. Raises: BadEmbedding."""
+    if len(shape) != 2 or min(shape) < 1:
+        raise BadEmbedding(f"{path} needs a tensor_shape of two dimensions, not {list(shape)}")
+    rows, dims = shape
+    _check_rows(path, rows)
+    _check_dims(path, dims)
+    fd = folder.open(path)
+    try:
+        size = os.fstat(fd).st_size
+        if size != rows * dims * 4:
+            raise BadEmbedding(
+                f"{path} has {size:,} bytes, but [{rows}, {dims}] float32 takes {rows * dims * 4:,}"
+            )
+        wanted = chosen_rows(rows, _fitting(most, dims * 4))
+        data = read_rows(fd, 0, dims * 4, wanted)
+    except OSError as error:
+        raise BadEmbedding(f"{path} cannot be read: {error.strerror}") from None
+    finally:
+        os.close(fd)
+    if len(data) != len(wanted) * dims * 4:
+        raise BadEmbedding(f"{path} was cut off while it was read")
+    return _finished(np.frombuffer(data, "<f4").reshape(-1, dims), wanted, rows)
+
+
+def read_checkpoint_table(
+    checkpoint: CheckpointTensors, tensor: StoredTensor, most: int
+) -> PointTable:
+    """Reads a matrix of a checkpoint. Raises: BadEmbedding."""
+    _check_rows(tensor.name, tensor.rows)
+    _check_dims(tensor.name, tensor.dims)
+    wanted = chosen_rows(tensor.rows, _fitting(most, tensor.dims * 4))
+    return _finished(checkpoint.rows(tensor, wanted), wanted, tensor.rows)
+
+
+def _finished(values: np.ndarray, wanted: np.ndarray, rows: int) -> PointTable:
+    dims = values.shape[1]
+    notes = []
+    if len(wanted) < rows:
+        notes.append(f"{len(wanted):,} of {rows:,} points are drawn, evenly chosen.")
+    with np.errstate(over="ignore"):
+        points = np.ascontiguousarray(values, dtype=np.float32)
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        lost = int(len(points) - finite.sum())
+        points, wanted = points[finite], wanted[finite]
+        notes.append(f"{lost:,} points with NaN or infinite values are left out.")
+    if dims > MOST_DIMS:
+        axes = np.random.default_rng(_SEED).standard_normal((dims, MOST_DIMS), dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = points @ (axes / np.float32(np.sqrt(MOST_DIMS)))
+        points[~np.isfinite(points)] = 0
+        notes.append(
+            f"{dims:,} dimensions are projected onto {MOST_DIMS} at random, which changes"
+            " distances by a few percent."
+        )
+    return PointTable(points, wanted.astype(np.int32), rows, dims, tuple(notes))
+
+
+def _fitting(most: int, row_bytes: int) -> int:
+    return max(1, min(most, MOST_SENT, _MOST_SOURCE_BYTES // row_bytes))
+
+
+def _check_rows(path: str, rows: int) -> None:
+    if not 1 <= rows <= MOST_ROWS:
+        raise BadEmbedding(f"{path} has {rows:,} rows, not within 1 and {MOST_ROWS:,}")
+
+
+def _check_dims(path: str, dims: int) -> None:
+    if not 1 <= dims <= _MOST_SOURCE_DIMS:
+        raise BadEmbedding(
+            f"{path} has {dims:,} dimensions, not within 1 and {_MOST_SOURCE_DIMS:,}"
+        )
+
+
+def _numbers(text: bytes) -> np.ndarray | None:
+    """Returns the numbers of a text; fewer, or None, if something in it is none."""
+    if b"\0" in text:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return np.fromstring(text, np.float64, sep=" ")
+    except ValueError:
+        return None
+
+
+def _first_bad_line(path: str, parts: list[bytes], wanted: np.ndarray, dims: int) -> str:
+    for part, row in zip(parts, wanted.tolist(), strict=True):
+        cells = part.split()
+        if len(cells) != dims:
+            return f"row {row} of {path} has {len(cells)} numbers, not {dims}"
+        for cell in cells:
+            try:
+                float(cell)
+            except ValueError:
+                shown = cell[:40].decode("utf-8", "replace")
+                return f"row {row} of {path} has {shown!r}, not a number"
+    return f"{path} has something that is not a number"

@@ -1,0 +1,137 @@
+"""`/embeddings` and `/embedding/...`: the points of the projector (docs/board_api.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flask import Blueprint, Response, request
+
+from headrace.board.columns import MEDIA_TYPE, encode_columns
+from headrace.board.embedding.bad_embedding import BadEmbedding
+from headrace.board.embedding.embedding_shelf import Embedding, EmbeddingShelf
+from headrace.board.embedding.point_labels import read_labels
+from headrace.board.embedding.point_table import MOST_SENT, PointTable
+from headrace.board.embedding.sprite_image import MOST_BYTES, image_type
+from headrace.board.replies import (
+    BadRequest,
+    NotFound,
+    int_argument,
+    reply_bytes,
+    reply_columns,
+    reply_json,
+)
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+_MOST_COMPRESSED_BYTES = 4 << 20  # floats hardly shrink, and the server is near
+
+
+def blueprint(board: Board) -> Blueprint:
+    """Returns the endpoints of embeddings."""
+    made = Blueprint("embeddings", __name__)
+    shelf = EmbeddingShelf(board.folder, board.index.problems)
+
+    def asked() -> Embedding:
+        number = int_argument("id")
+        try:
+            return shelf.get(number)
+        except KeyError:
+            raise NotFound(f"there is no embedding {number}") from None
+
+    def table(embedding: Embedding) -> PointTable:
+        return shelf.points(embedding, int_argument("most", MOST_SENT, 1, MOST_SENT))
+
+    @made.get("/embeddings")
+    def embeddings() -> Response:
+        run_ids = {run.folder: run.id for run in board.index.runs()}
+        return reply_json(
+            board,
+            {"embeddings": [_described(one, run_ids) for one in shelf.list()]},
+        )
+
+    @made.get("/embedding")
+    @_answers_damage
+    def embedding() -> Response:
+        found = table(asked())
+        header = {
+            "id": int_argument("id"),
+            "rows": found.rows,
+            "source_dims": found.dims,
+            "dims": found.points.shape[1],
+            "sent": len(found.points),
+            "notes": list(found.notes),
+        }
+        columns = {"points": found.points.ravel(), "row": found.row}
+        json_wanted = request.accept_mimetypes.best == "application/json"
+        if json_wanted or found.points.nbytes <= _MOST_COMPRESSED_BYTES:
+            return reply_columns(board, header, columns)
+        body = encode_columns({"rev": board.index.rev, **header}, columns)
+        return Response(body, headers={"Cache-Control": "no-cache"}, content_type=MEDIA_TYPE)
+
+    @made.get("/embedding/metadata")
+    @_answers_damage
+    def metadata() -> Response:
+        one = asked()
+        if not one.metadata:
+            raise NotFound(f"embedding {one.id} has no metadata")
+        found = table(one)
+        labels = read_labels(one.folder, one.metadata, found.row.astype(np.int64), found.rows)
+        columns = [
+            {"name": c.name, "numeric": c.numeric, "distinct": c.distinct} for c in labels.columns
+        ]
+        return reply_json(
+            board,
+            {
+                "rows": labels.rows,
+                "columns": columns,
+                "values": [column.values for column in labels.columns],
+                "notes": list(labels.notes),
+            },
+        )
+
+    @made.get("/embedding/sprite")
+    @_answers_damage
+    def sprite() -> Response:
+        one = asked()
+        if not one.sprite:
+            raise NotFound(f"embedding {one.id} has no sprite")
+        data = one.folder.read(one.sprite, MOST_BYTES)
+        mime, _, _ = image_type(data)
+        return reply_bytes(data, mime)
+
+    return made
+
+
+def _described(one: Embedding, run_ids: dict[str, int]) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "run": run_ids.get(one.folder.path),
+        "folder": _shown(one.folder.path) or ".",
+        "name": one.name,
+        "rows": one.rows,
+        "dims": one.dims,
+        "source": "file" if one.tensor else "checkpoint",
+        "metadata": bool(one.metadata),
+        "sprite": [one.sprite_width, one.sprite_height] if one.sprite else None,
+    }
+
+
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _answers_damage(view: Callable[..., Response]) -> Callable[..., Response]:
+    """Turns what is wrong with the files into 404 or 400."""
+
+    @wraps(view)
+    def answered(*args: Any, **kwargs: Any) -> Response:
+        try:
+            return view(*args, **kwargs)
+        except BadEmbedding as error:
+            raise (NotFound if error.missing else BadRequest)(str(error)) from None
+
+    return answered
