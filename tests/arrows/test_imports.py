@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checkout import PACKAGES, ROOT, SHARED, declared, python_tests, source_root, sources
 
-TEST_TOOLS = {"pytest", "hypothesis", "playwright", "PIL"}
+TEST_TOOLS = {"pytest", "hypothesis", "playwright", "PIL", "axe_playwright_python"}
 PEERS = {"tensorflow", "tensorboard", "jax", "torch"}  # what the tests marked `peer` compare with
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.*)|c?import\s+([\w., ]+))", re.M)
 

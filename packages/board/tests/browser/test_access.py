@@ -1,0 +1,84 @@
+"""Everybody can use every page (A29): axe-core finds nothing serious, and Tab leads everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures import damaged_logs, graphs, traces
+
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto.event_pb2 import Event
+
+PAGES = ("metrics", "graph", "trace", "hparams", "projector", "problems")
+SETTLE_MS = 1500
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of each kind: every summary, a graph, a step trace, and a damaged file."""
+    folder = tmp_path_factory.mktemp("runs")
+    damaged_logs.every_kind(folder / "kinds")
+    with EventFileWriter(folder / "graph") as writer:
+        writer.write(Event(wall_time=1.0, graph_def=graphs.small().SerializeToString()))
+    traces.write_log(folder / "trace", {3: traces.two_tasks().SerializeToString()}, losses=5)
+    records = damaged_logs.records_of_900()
+    damaged_logs.write_records(folder / "damaged", damaged_logs.flip_payload_byte(records))
+    return folder
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(
+    page: Any, board_server: Callable[..., Any], logdir: Path, name: str, theme: str
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.goto(f"{board_server(logdir).url}#/{name}")
+    page.wait_for_timeout(SETTLE_MS)
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
+    page.evaluate(axe)
+    found = page.evaluate("() => axe.run(document)")["violations"]
+    serious = [
+        f"{rule['id']}: {node['html'][:160]} ({node.get('failureSummary', '')[:200]})"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"][:3]
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_tab_reaches_every_control_and_shows_where_it_is(
+    page: Any, board_server: Callable[..., Any], logdir: Path, name: str
+) -> None:
+    page.goto(f"{board_server(logdir).url}#/{name}")
+    page.wait_for_timeout(SETTLE_MS)
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll('button, a[href], input, select, textarea')]
+          .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0
+            && !(e.type === 'radio')).length"""
+    )
+    reached = set()
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        at = page.evaluate(
+            """() => {
+              const e = document.activeElement;
+              if (!e || e === document.body) return null;
+              e.dataset.reached ??= String(Math.random());
+              const style = getComputedStyle(e);
+              const mark = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
+              return [e.dataset.reached, mark, e.outerHTML.slice(0, 120)];
+            }"""
+        )
+        if at is None:
+            continue
+        identity, marked, html = at
+        assert marked, f"no mark of the focus on {html}"
+        if identity in reached and len(reached) >= wanted:
+            break
+        reached.add(identity)
+    assert len(reached) >= wanted
