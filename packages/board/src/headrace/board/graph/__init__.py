@@ -1,0 +1,1 @@
+"""Graphs as the page shows them: scopes, lifted edges, structure, folds, shapes, costs."""

@@ -1,0 +1,91 @@
+"""A view of the graph in the language of Graphviz: open groups are clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.board.graph.graph_bundle import GraphPicture
+
+VERTEX_LIMIT = 20_000
+
+
+class TooManyVertices(ValueError):
+    """The view has more vertices than a drawing program takes."""
+
+
+def dot_of_view(picture: GraphPicture, open_groups: list[int]) -> str:
+    """Returns DOT of what is seen when the root and some groups are open.
+
+    Args:
+      open_groups: vertices; a group counts only if all groups around it are open too.
+    Raises: TooManyVertices.
+    """
+    tree, columns = picture.tree, picture.columns
+    is_open = np.zeros(len(tree), bool)
+    is_open[[g for g in open_groups if tree.n_ops <= g < len(tree)]] = True
+    is_open[tree.root] = True
+    for group in range(tree.root + 1, len(tree)):  # a group comes after the one that holds it
+        is_open[group] &= is_open[tree.parent[group]]
+    seen = is_open[tree.parent] & ~is_open
+    seen[tree.root] = False
+    if int(seen.sum()) > VERTEX_LIMIT:
+        raise TooManyVertices(
+            f"the view has {int(seen.sum())} vertices, more than {VERTEX_LIMIT}: close some groups"
+        )
+    lines = ["digraph G {", "  rankdir=BT; node [shape=box, style=rounded, fontsize=10];"]
+    _write_group(picture, tree.root, is_open, lines, 1)
+    shown = np.arange(len(tree))
+    for _ in range(int(tree.depth.max())):
+        hidden = ~(seen | is_open)[shown]
+        if not hidden.any():
+            break
+        shown[hidden] = tree.parent[shown[hidden]]
+    src, dst = shown[columns.edge_src], shown[columns.edge_dst]
+    control = columns.edge_port < 0
+    key = np.stack([src, dst], axis=1)[src != dst]
+    pairs, index, counts = (
+        np.unique(key, axis=0, return_inverse=True, return_counts=True)
+        if len(key) else (key, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    )  # fmt: skip
+    data = np.bincount(index.reshape(-1), ~control[src != dst], len(pairs)) if len(pairs) else []
+    for (a, b), count, of_data in zip(pairs.tolist(), counts.tolist(), data):
+        style = [] if of_data else ["style=dashed"]
+        if count > 1:
+            style.append(f'label="{count}"')
+        lines.append(f"  v{a} -> v{b}{' [' + ', '.join(style) + ']' if style else ''};")
+    return "\n".join([*lines, "}", ""])
+
+
+def _write_group(
+    picture: GraphPicture, group: int, is_open: np.ndarray, lines: list[str], depth: int
+) -> None:
+    tree, columns = picture.tree, picture.columns
+    pad = "  " * depth
+    for child in tree.children(group).tolist():
+        if is_open[child]:
+            lines.append(f"{pad}subgraph cluster_{child} {{")
+            lines.append(f'{pad}  label="{quoted(tree.labels[child])}";')
+            _write_group(picture, child, is_open, lines, depth + 1)
+            lines.append(f"{pad}}}")
+            continue
+        label = quoted(tree.labels[child])
+        if child < tree.n_ops:
+            label += "\\n" + quoted(columns.ops[columns.op[child]])
+            shape = ", shape=ellipse"
+        else:
+            label += f"\\n{int(tree.size[child])} ops"
+            shape = ""
+        lines.append(f'{pad}v{child} [label="{label}"{shape}];')
+
+
+def quoted(text: str) -> str:
+    """Text within double quotes of DOT; control characters are shown as escapes."""
+    out = []
+    for c in text:
+        if c in '"\\':
+            out.append("\\" + c)
+        elif c < " " or c == "\x7f":
+            out.append(f"\\\\x{ord(c):02x}")
+        else:
+            out.append(c)
+    return "".join(out)

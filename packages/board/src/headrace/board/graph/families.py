@@ -1,0 +1,169 @@
+"""Families: templates that are nearly alike share a hue.
+
+Likeness is the weighted Jaccard index of what two templates are made of: their ops with types and
+number of inputs, and the pairs of such ops that an edge joins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.board.graph.graph_columns import GraphColumns
+from headrace.board.graph.label_hash import joined, mixed
+from headrace.board.graph.lifted_edges import LiftedEdges
+from headrace.board.graph.scopes import ScopeTree
+from headrace.board.graph.templates import Templates
+
+LIKENESS = 0.9
+FEW_OPS = 20  # smaller templates take part only where they are repeated
+_PAIRS = 20_000  # comparisons in one graph
+_HUES = 24  # what an eye tells apart; later families differ in tone as well
+
+
+@dataclass
+class Families:
+    """Groups of like structure; a family has two members or more.
+
+    Attributes:
+      of_template: i32 by template; -1 where it is like no other.
+      near: u32 by template: ops by which it differs from its family's main one, at least 1 where
+        it differs at all; 0 for the main one.
+      main: the main template of each family, in order of importance; hue: degrees; tone: 0, 1, 2.
+    """
+
+    of_template: np.ndarray
+    near: np.ndarray
+    main: list[int]
+    hue: list[float]
+    tone: list[int]
+
+
+@dataclass
+class _Bag:
+    """A multiset of features, by sorted hash."""
+
+    keys: np.ndarray
+    counts: np.ndarray
+
+    def likeness(self, other: _Bag) -> float:
+        total = int(self.counts.sum() + other.counts.sum())
+        common = self.common(other)
+        return common / max(total - common, 1)
+
+    def common(self, other: _Bag) -> int:
+        _, a, b = np.intersect1d(self.keys, other.keys, assume_unique=True, return_indices=True)
+        return int(np.minimum(self.counts[a], other.counts[b]).sum())
+
+
+def _bag(values: np.ndarray) -> _Bag:
+    return _Bag(*np.unique(values, return_counts=True))
+
+
+class Features:
+    """What lies below a group: its ops and its edges, as slices of two sorted arrays."""
+
+    def __init__(
+        self, columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges, leaf_hash: np.ndarray
+    ):
+        self.tree = tree
+        walk = np.argsort(tree.order[: tree.n_ops], kind="stable")
+        self.op_order = tree.order[: tree.n_ops][walk]
+        self.op_hash = leaf_hash[columns.leaf[walk]]
+        by_group = np.argsort(tree.order[lifted.group], kind="stable")
+        self.edge_order = tree.order[lifted.group][by_group]
+        src = leaf_hash[columns.leaf[columns.edge_src[by_group]]]
+        dst = leaf_hash[columns.leaf[columns.edge_dst[by_group]]]
+        control = (columns.edge_port[by_group] < 0).astype(np.uint64)
+        self.edge_hash = joined(joined(src, dst), mixed(control))
+
+    def ops(self, vertex: int) -> np.ndarray:
+        return self.op_hash[self._slice(self.op_order, vertex)]
+
+    def edges(self, vertex: int) -> np.ndarray:
+        return self.edge_hash[self._slice(self.edge_order, vertex)]
+
+    def _slice(self, order: np.ndarray, vertex: int) -> slice:
+        ends = (self.tree.order[vertex], self.tree.last[vertex] + 1)
+        return slice(*np.searchsorted(order, ends).tolist())
+
+
+def find_families(
+    columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges, templates: Templates
+) -> Families:
+    """Gathers templates around those of most ops times repeats, and gives each family a hue."""
+    features = Features(columns, tree, lifted, templates.leaf_hash)
+    candidates = np.flatnonzero(
+        templates.is_group & (templates.ops > 1)
+        & ((templates.groups > 1) | (templates.ops >= FEW_OPS))
+    )  # fmt: skip
+    bags: dict[int, _Bag] = {}
+
+    def bag(template: int) -> _Bag:
+        if template not in bags:
+            at = int(templates.example[template])
+            bags[template] = _bag(np.concatenate([features.ops(at), features.edges(at)]))
+        return bags[template]
+
+    members: list[list[int]] = []
+    pairs = 0
+    for template in candidates.tolist():
+        ops = int(templates.ops[template])
+        for family in members:
+            main = int(templates.ops[family[0]])
+            if pairs >= _PAIRS or min(ops, main) < LIKENESS * max(ops, main):
+                continue
+            pairs += 1
+            if bag(template).likeness(bag(family[0])) >= LIKENESS:
+                family.append(template)
+                break
+        else:
+            members.append([template])
+    members = [m for m in members if int(templates.groups[m].sum()) > 1]
+    of_template = np.full(len(templates.hash), -1, np.int32)
+    near = np.zeros(len(templates.hash), np.uint32)
+    for number, family in enumerate(members):
+        of_template[family] = number
+        for template in family[1:]:
+            near[template] = _difference(features, templates, family[0], template)
+    mains = [family[0] for family in members]
+    hue, tone = hues([int(templates.hash[main]) for main in mains])
+    return Families(of_template, near, mains, hue, tone)
+
+
+def _difference(features: Features, templates: Templates, main: int, other: int) -> int:
+    ends = [int(templates.example[t]) for t in (main, other)]
+    for part in (features.ops, features.edges):
+        a, b = (_bag(part(at)) for at in ends)
+        differ = int(max(a.counts.sum(), b.counts.sum())) - a.common(b)
+        if differ:
+            return differ
+    return 1
+
+
+def hues(hashes: list[int]) -> tuple[list[float], list[int]]:
+    """Returns hue and tone of each family, most important first.
+
+    The hash says where a family would like to be on the circle; it goes to the free place that is
+    nearest. Rounds of 24 places differ in tone; within one, the first twelve keep 30 degrees apart.
+    """
+    out_hue: list[float] = []
+    out_tone: list[int] = []
+    free: set[int] = set()
+    for number, value in enumerate(hashes):
+        if number % _HUES == 0:
+            free = set(range(_HUES))
+        wide = number % _HUES < _HUES // 2
+        open_places = [p for p in free if not wide or p % 2 == 0]
+        wish = value % 3600 / 3600 * _HUES
+
+        def distance(place: int, wish: float = wish) -> tuple[float, int]:
+            apart = abs(place - wish)
+            return min(apart, _HUES - apart), place
+
+        place = min(open_places, key=distance)
+        free.discard(place)
+        out_hue.append(place * 360.0 / _HUES)
+        out_tone.append(number // _HUES % 3)
+    return out_hue, out_tone

@@ -1,0 +1,205 @@
+"""All that the page needs of a graph, in one reply of columns (docs/board_api.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headrace.board.graph.families import Families, find_families
+from headrace.board.graph.graph_columns import GraphColumns, read_columns
+from headrace.board.graph.lifted_edges import LiftedEdges, lift_edges
+from headrace.board.graph.scopes import FUNCTIONS_LABEL, ScopeTree, scope_tree
+from headrace.board.graph.series_fold import Series, fold_series
+from headrace.board.graph.side_area import side_area
+from headrace.board.graph.templates import Templates, find_templates
+from headrace.board.graph.tensor_shapes import OutputShapes, output_shapes
+
+_NO_OP = 65_535
+
+
+@dataclass
+class GraphPicture:
+    """A graph with all that is derived from it."""
+
+    columns: GraphColumns
+    tree: ScopeTree
+    shapes: OutputShapes
+    lifted: LiftedEdges
+    templates: Templates
+    families: Families
+    series: list[Series]
+    side: np.ndarray
+    _index: dict[str, int] | None = None
+
+    def op_named(self, name: str) -> int | None:
+        """Returns the op of a name; one in a function goes by `functions/FUNCTION/NAME`."""
+        if self._index is None:
+            self._index = {}
+            for at, text in enumerate(self.columns.names):
+                home = int(self.columns.home[at])
+                if home >= 0:
+                    text = f"{FUNCTIONS_LABEL}/{self.columns.functions[home].name}/{text}"
+                self._index.setdefault(text, at)
+        return self._index.get(name)
+
+    def header_and_columns(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Returns the arguments of encode_columns."""
+        return _header(self), _columns(self)
+
+
+def picture_of(graph_def: Any) -> GraphPicture:
+    """Works out a graph's scopes, edges, structure, stacks and side area.
+
+    Raises: GraphTooLarge.
+    """
+    columns = read_columns(graph_def)
+    tree = scope_tree(columns)
+    shapes = output_shapes(graph_def, columns)
+    lifted = lift_edges(columns, tree, shapes.edge_bytes)
+    templates = find_templates(columns, tree, lifted)
+    families = find_families(columns, tree, lifted, templates)
+    series = fold_series(columns, tree, lifted, templates.of_vertex, families.of_template)
+    side = side_area(columns, tree, lifted, shapes)
+    return GraphPicture(columns, tree, shapes, lifted, templates, families, series, side)
+
+
+def label_line(label: str) -> str:
+    """A label as a line of the blob: backslashes and line ends are escaped."""
+    if "\\" in label or "\n" in label or "\r" in label:
+        return label.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    return label
+
+
+def text_column(labels: list[str]) -> np.ndarray:
+    """One label a line, as UTF-8."""
+    text = "\n".join([label_line(label) for label in labels])
+    return np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+
+
+def _header(picture: GraphPicture) -> dict[str, Any]:
+    columns, tree = picture.columns, picture.tree
+    templates, families = picture.templates, picture.families
+    problems = [
+        {"kind": kind, "count": count, "text": text}
+        for kind, (count, text) in columns.problems.items()
+    ]
+    if tree.too_deep:
+        problems.append(
+            {
+                "kind": "too_deep",
+                "count": tree.too_deep,
+                "text": "names have more parts than are shown as scopes; the rest is in the label",
+            }
+        )
+    pseudo = {
+        tree.labels[v]: int(v)
+        for v in (np.flatnonzero(tree.flags[tree.n_ops :] & 2) + tree.n_ops).tolist()
+        if tree.parent[v] != tree.root
+    }
+    return {
+        "ops": len(columns),
+        "groups": len(tree) - len(columns),
+        "strings": {
+            "ops": columns.ops,
+            "devices": columns.devices,
+            "leaves": columns.leaves,
+            "shapes": picture.shapes.texts,
+        },
+        "problems": problems,
+        "templates": _template_documents(templates, families),
+        "families": [
+            {
+                "id": number,
+                "hue": families.hue[number],
+                "tone": families.tone[number],
+                "title": _family_title(picture, main),
+                "main": main,
+                "templates": np.flatnonzero(families.of_template == number).tolist(),
+            }
+            for number, main in enumerate(families.main)
+        ],
+        "series": [
+            {
+                "id": number,
+                "parent": series.parent,
+                "pattern": series.pattern,
+                "count": len(series.members),
+                "chain": series.chain,
+                "varied": series.varied,
+            }
+            for number, series in enumerate(picture.series)
+        ],
+        "functions": [
+            {"name": f.name, "group": pseudo.get(f.name, -1), "callers": f.callers}
+            for f in columns.functions
+        ],
+    }
+
+
+def _template_documents(templates: Templates, families: Families) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": number,
+            "hash": f"{int(templates.hash[number]):016x}",
+            "groups": int(templates.groups[number]),
+            "ops": int(templates.ops[number]),
+            "exact": bool(templates.exact[number]),
+            "family": int(families.of_template[number]),
+            "near": int(families.near[number]),
+        }
+        for number in range(len(templates.hash))
+        if templates.is_group[number]
+    ]
+
+
+def _family_title(picture: GraphPicture, main: int) -> str:
+    """The name of the first group of the family, for people."""
+    groups = np.flatnonzero(picture.templates.of_vertex[picture.tree.n_ops :] == main)
+    return picture.tree.labels[int(groups[0]) + picture.tree.n_ops] if len(groups) else ""
+
+
+def _columns(picture: GraphPicture) -> dict[str, np.ndarray]:
+    columns, tree, lifted = picture.columns, picture.tree, picture.lifted
+    templates, families = picture.templates, picture.families
+    groups = len(tree) - tree.n_ops
+    template = templates.of_vertex
+    family = families.of_template[template]
+    near = families.near[template]
+    # An op has a template but no family: hues are for what has structure.
+    family[: tree.n_ops] = -1
+    near[: tree.n_ops] = 0
+    family[tree.root] = -1
+    series = np.full(len(tree), -1, np.int32)
+    for number, stack in enumerate(picture.series):
+        series[list(stack.members)] = number
+    no_groups = np.full(groups, -1.0)
+    by_source = np.lexsort((columns.edge_dst, columns.edge_src))
+    return {
+        "labels": text_column(tree.labels),
+        "flags": tree.flags,
+        "parent": tree.parent,
+        "depth": tree.depth,
+        "op": np.concatenate([columns.op, np.full(groups, _NO_OP, np.uint16)]),
+        "device": np.concatenate([columns.device, np.full(groups, _NO_OP, np.uint16)]),
+        "first_child": tree.first_child,
+        "child": tree.child,
+        "size": tree.size,
+        "template": template,
+        "family": family,
+        "near": near,
+        "side": picture.side,
+        "series": series,
+        "shape": picture.shapes.text,
+        "output_bytes": np.concatenate([picture.shapes.bytes, no_groups]),
+        "meta_group": lifted.meta_group,
+        "meta_src": lifted.meta_src,
+        "meta_dst": lifted.meta_dst,
+        "meta_data": lifted.meta_data,
+        "meta_control": lifted.meta_control,
+        "meta_bytes": lifted.meta_bytes,
+        "edge_src": columns.edge_src[by_source],
+        "edge_dst": columns.edge_dst[by_source],
+        "edge_port": columns.edge_port[by_source],
+    }

@@ -1,0 +1,161 @@
+"""The graphs: which there are, the bundle of one, its nodes, costs, differences and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, Response, request
+
+from headrace.board.columns import MEDIA_TYPE, columns_as_json
+from headrace.board.graph.dot_export import TooManyVertices, dot_of_view
+from headrace.board.graph.graph_bundle import GraphPicture
+from headrace.board.graph.graph_columns import GraphTooLarge
+from headrace.board.graph.graph_diff import diff_graphs, diff_groups
+from headrace.board.graph.graph_shelf import GraphEntry, GraphShelf
+from headrace.board.graph.graph_upload import NoGraph
+from headrace.board.graph.node_card import node_card
+from headrace.board.graph.run_costs import run_costs
+from headrace.board.replies import (
+    BadRequest,
+    NotFound,
+    ids_argument,
+    int_argument,
+    reply_bytes,
+    reply_columns,
+    reply_json,
+)
+from headrace.board.trace.step_columns import BadTrace
+from headrace.board.trace.trace_shelf import TraceShelf
+from headrace.formats.errors import DataLossError
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+MOST_TRACES = 16
+MOST_OPEN = 5000
+MOST_UPLOAD_BYTES = 256 << 20
+_NAME_CHARACTERS = 200
+
+
+def blueprint(board: Board) -> Blueprint:
+    """Returns the endpoints graphs and graph/*."""
+    panel = Blueprint("graphs", __name__)
+    shelf = GraphShelf(board)
+
+    def entry_of(number: int) -> GraphEntry:
+        try:
+            return shelf.entry(number)
+        except KeyError:
+            raise NotFound(f"there is no graph {number}") from None
+
+    def group_argument(picture: GraphPicture, name: str) -> int:
+        tree = picture.tree
+        return int_argument(name, None, tree.n_ops, len(tree) - 1)
+
+    def traces() -> TraceShelf:
+        found = getattr(board, "trace_shelf", None)
+        if found is None:
+            found = board.trace_shelf = TraceShelf(board)  # type: ignore[attr-defined]
+        return found
+
+    def answers_damage(view: Callable[..., Response]) -> Callable[..., Response]:
+        @wraps(view)
+        def answer(**arguments: Any) -> Response:
+            try:
+                return view(**arguments)
+            except (NoGraph, GraphTooLarge, DataLossError, BadTrace) as error:
+                return reply_json(board, {"error": f"the graph cannot be shown: {error}"}, 422)
+
+        return answer
+
+    @panel.get("/graphs")
+    def graphs() -> Response:
+        return reply_json(board, {"graphs": [_document(shelf, e) for e in shelf.entries()]})
+
+    @panel.post("/graphs/upload")
+    @answers_damage
+    def upload() -> Response:
+        name = request.args.get("name", "")[:_NAME_CHARACTERS] or "upload"
+        data = request.get_data(cache=False)
+        if len(data) > MOST_UPLOAD_BYTES:
+            raise BadRequest(f"the file has {len(data)} bytes, more than {MOST_UPLOAD_BYTES}")
+        return reply_json(board, {"id": shelf.add_upload(name, data)})
+
+    @panel.get("/graph/<int:number>")
+    @answers_damage
+    def graph(number: int) -> Response:
+        entry = entry_of(number)
+        if request.accept_mimetypes.best == "application/json":
+            header, columns = shelf.picture(entry).header_and_columns()
+            header = {"id": entry.id, "title": entry.title, "kind": entry.kind, **header}
+            return reply_bytes(columns_as_json(header, columns).encode(), "application/json")
+        return reply_bytes(shelf.bundle(entry), MEDIA_TYPE)
+
+    @panel.get("/graph/<int:number>/node")
+    @answers_damage
+    def node(number: int) -> Response:
+        entry = entry_of(number)
+        picture = shelf.picture(entry)
+        name = request.args.get("name")
+        if name is not None:
+            index = picture.op_named(name)
+            if index is None:
+                raise NotFound(f"there is no node {name[:200]!r} in this graph")
+        else:
+            index = int_argument("index", None, 0, len(picture.columns) - 1)
+        return reply_json(board, node_card(shelf.graph_def(entry), picture, index))
+
+    @panel.get("/graph/diff")
+    @answers_damage
+    def diff() -> Response:
+        a = entry_of(int_argument("a"))
+        if "group_a" in request.args or "group_b" in request.args:
+            picture = shelf.picture(a)
+            groups = [group_argument(picture, name) for name in ("group_a", "group_b")]
+            return reply_json(board, diff_groups(shelf.graph_def(a), picture, *groups))
+        b = entry_of(int_argument("b"))
+        sides = [(shelf.graph_def(e), shelf.picture(e)) for e in (a, b)]
+        return reply_json(board, diff_graphs(*sides))
+
+    @panel.get("/graph/<int:number>/costs")
+    @answers_damage
+    def costs(number: int) -> Response:
+        picture = shelf.picture(entry_of(number))
+        ids = ids_argument("traces", MOST_TRACES) or []
+        found = []
+        for trace in ids:
+            try:
+                found.append(traces().load(trace).trace)
+            except KeyError:
+                raise NotFound(f"there is no trace {trace}") from None
+        return reply_columns(board, *run_costs(picture.columns, found))
+
+    @panel.get("/graph/<int:number>/export.dot")
+    @answers_damage
+    def export_dot(number: int) -> Response:
+        picture = shelf.picture(entry_of(number))
+        try:
+            text = dot_of_view(picture, ids_argument("open", MOST_OPEN) or [])
+        except TooManyVertices as error:
+            raise BadRequest(str(error)) from None
+        reply = reply_bytes(text.encode("utf-8", "replace"), "text/vnd.graphviz; charset=utf-8")
+        reply.headers["Content-Disposition"] = 'attachment; filename="graph.dot"'
+        return reply
+
+    return panel
+
+
+def _document(shelf: GraphShelf, entry: GraphEntry) -> dict[str, Any]:
+    known = shelf.known(entry)
+    return {
+        "id": entry.id,
+        "run": entry.run,
+        "title": entry.title,
+        "kind": entry.kind,
+        "step": entry.step,
+        "bytes": entry.size_bytes,
+        "nodes": known.nodes if known else None,
+        "edges": known.edges if known else None,
+    }
