@@ -374,7 +374,10 @@ _sources: dict[str, bytes] = {}
 def _source(tmp_path: Path) -> bytes:
     if "all" not in _sources:
         kinds = damaged_logs.every_kind(tmp_path / "source").read_bytes()
-        _sources["all"] = b"".join(damaged_logs.records_of_900(60)) + kinds
+        start = Event(step=9, session_log=SessionLog(status=SessionLog.START))
+        restart = frame(start.SerializeToString())
+        records = b"".join(damaged_logs.records_of_900(60))
+        _sources["all"] = records + kinds + restart + records + kinds + restart + records
     return _sources["all"]
 
 

@@ -10,6 +10,8 @@ from headrace.board.reading.wire_walk import Malformed, as_i64, fields, varint
 _F32 = struct.Struct("<f").unpack_from
 _F64 = struct.Struct("<d").unpack_from
 
+_MOST_PLAIN = 10_000
+
 # What a value holds; the last such field of a Value counts.
 NOTHING, SIMPLE, IMAGE, HISTOGRAM, AUDIO, TENSOR = range(6)
 _FIELD_OF_VALUE = {3: NOTHING, 4: IMAGE, 5: HISTOGRAM, 6: AUDIO, 8: TENSOR}
@@ -47,7 +49,28 @@ class WalkedEvent(NamedTuple):
     starts: bool
 
 
-def walk_event(data: bytes, at: int, end: int) -> WalkedEvent:
+class PlainValues:
+    """The bytes of simple values, all but the number: a run writes the same ones over and over.
+
+    A value of exactly tag and simple_value, in this order, differs from the tag's last one only in
+    its last four bytes.
+    """
+
+    __slots__ = ("tags",)
+
+    def __init__(self) -> None:
+        self.tags: dict[bytes, bytes] = {}  # all but the number: the tag
+
+    def learn(self, data: bytes, at: int, end: int) -> None:
+        """Takes note of a Value, if it is such a one."""
+        if len(self.tags) >= _MOST_PLAIN or end - at < 7 or data[at] != 0x0A:
+            return
+        size, begin = varint(data, at + 1, end)
+        if begin + size + 5 == end and data[end - 5] == 0x15:
+            self.tags[data[at : end - 4]] = data[begin : end - 5]
+
+
+def walk_event(data: bytes, at: int, end: int, plain: PlainValues) -> WalkedEvent:
     """Returns what an Event holds. Raises: Malformed."""
     wall, step, starts = 0.0, 0, False
     values: list[Value] = []
@@ -61,7 +84,7 @@ def walk_event(data: bytes, at: int, end: int) -> WalkedEvent:
         elif wire != 2:
             continue
         elif field == 5:
-            _walk_summary(data, value, stop, values)
+            _walk_summary(data, value, stop, values, plain)
         elif field == 4:
             graphs.append(b"graph_def")
         elif field == 9:
@@ -79,40 +102,16 @@ def walk_event(data: bytes, at: int, end: int) -> WalkedEvent:
     return WalkedEvent(wall, step, values, graphs, run_metadata, starts)
 
 
-def plain_scalar(data: bytes, at: int, end: int) -> tuple[float, int, bytes, float] | None:
-    """Returns (wall, step, tag, number) of an event as nearly all are: one simple value.
-
-    It holds exactly wall_time, step and a summary of one value with tag and simple_value, in this
-    order; None for anything else, which walk_event then reads.
-    """
-    if end - at < 20 or data[at] != 0x09 or data[at + 9] != 0x10:
-        return None
-    key = at + 10
-    step = data[key]
-    key += 1
-    if step >= 0x80:
-        step, key = varint(data, key - 1, end)
-        if step >= 1 << 63:
-            return None
-    # Summary and Value, whose lengths must both reach to the end.
-    if end - key < 11 or data[key] != 0x2A:
-        return None
-    size, key = (data[key + 1], key + 2) if data[key + 1] < 0x80 else varint(data, key + 1, end)
-    if key + size != end or end - key < 9 or data[key] != 0x0A:
-        return None
-    size, key = (data[key + 1], key + 2) if data[key + 1] < 0x80 else varint(data, key + 1, end)
-    if key + size != end or end - key < 7 or data[key] != 0x0A:
-        return None
-    size, key = (data[key + 1], key + 2) if data[key + 1] < 0x80 else varint(data, key + 1, end)
-    if key + size + 5 != end or data[end - 5] != 0x15:
-        return None
-    return _F64(data, at + 1)[0], step, data[key : end - 5], _F32(data, end - 4)[0]
-
-
-def _walk_summary(data: bytes, at: int, end: int, values: list[Value]) -> None:
+def _walk_summary(data: bytes, at: int, end: int, values: list[Value], plain: PlainValues) -> None:
+    tags = plain.tags
     for field, wire, start, stop in fields(data, at, end):
         if field == 1 and wire == 2:
-            values.append(_walk_value(data, start, stop))
+            tag = tags.get(data[start : stop - 4])
+            if tag is not None:
+                values.append(Value(tag, SIMPLE, _F32(data, stop - 4)[0], 0, 0, None))
+            else:
+                values.append(_walk_value(data, start, stop))
+                plain.learn(data, start, stop)
 
 
 def _walk_value(data: bytes, at: int, end: int) -> Value:
@@ -164,8 +163,9 @@ __all__ = [
     "TENSOR",
     "Malformed",
     "Metadata",
+    "PlainValues",
     "Value",
     "WalkedEvent",
-    "plain_scalar",
+    "varint",
     "walk_event",
 ]

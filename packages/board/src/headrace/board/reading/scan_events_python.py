@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from array import array
 from typing import Any
 
@@ -24,6 +25,10 @@ from headrace.board.reading.scan_batch import (
 from headrace.board.reading.tensor_number_python import tensor_number
 
 _STARTS_LOOKED_AT = 1000
+_MOST_PLAIN = 10_000
+_FEW_ROWS = 10_000
+_HEAD = struct.Struct("<BdBB").unpack_from
+_F32 = struct.Struct("<f").unpack_from
 _KIND_OF_WHAT = {walk.IMAGE: "image", walk.HISTOGRAM: "histogram", walk.AUDIO: "audio"}
 _DATA_CLASS_SCALAR = 1
 
@@ -51,6 +56,8 @@ class EventScanner:
         self._rows = array("q")  # by tag: rows so far
         self._starts_seen = array("q")  # by tag: sessions begun before its last row
         self._starts: list[int] = []
+        self._plain = walk.PlainValues()
+        self._plain_events: dict[bytes, int] = {}  # all behind the step but the number: tag
         self._first_wall = math.nan
         self._new: _News = _News()
 
@@ -59,30 +66,52 @@ class EventScanner:
         self._new = new = _News()
         records = 0
         last_wall = -math.inf
-        for frame in self._frames.frames(fd, limit):
-            plain = walk.plain_scalar(frame.block, frame.start, frame.end)
-            if plain is not None:
-                wall, step, tag, number = plain
-                name = self._names.get(tag)
-                # The first event goes the long way, which notes its time.
-                if name is not None and name.scalar >= 0 and self._first_wall > 0:
-                    records += 1
-                    if wall > last_wall:
-                        last_wall = wall
-                    self._add_scalar(name.scalar, step, wall, number, False)
-                    continue
+        known, starts, seen = self._plain_events, self._starts, self._starts_seen
+        add_tag, add_step = new.scalar_tag.append, new.scalar_step.append
+        add_wall, add_value = new.scalar_wall.append, new.scalar_value.append
+        for offset, block, start, end in self._frames.frames(fd, limit):
+            # Nearly all events are wall_time, step and one simple value, in this order: all but
+            # these three numbers is the same as in another event of the tag.
+            key = start + 11
+            if end - start > 20:
+                key0, wall, key1, step = _HEAD(block, start)
+                if step >= 0x80:
+                    more = block[key]
+                    key += 1
+                    step = (step & 0x7F) | more << 7
+                    if more >= 0x80:
+                        more = block[key]
+                        key += 1
+                        step = (step & 0x3FFF) | more << 14
+                        if more >= 0x80:
+                            key1 = 0  # the long way
+                if key0 == 0x09 and key1 == 0x10:
+                    tag = known.get(block[key : end - 4])
+                    if tag is not None and seen[tag] == len(starts):
+                        records += 1
+                        if wall > last_wall:
+                            last_wall = wall
+                        add_tag(tag)
+                        add_step(step)
+                        add_wall(wall)
+                        add_value(_F32(block, end - 4)[0])
+                        continue
             try:
-                event = walk.walk_event(frame.block, frame.start, frame.end)
+                event = walk.walk_event(block, start, end, self._plain)
             except walk.Malformed:
-                size = frame.end - frame.start
-                self._frames.refuse(Hole("event", frame.offset, FRAME_BYTES + size, 1))
+                size = end - start
+                self._frames.refuse(Hole("event", offset, FRAME_BYTES + size, 1))
                 continue
             records += 1
             if event.wall > last_wall:
                 last_wall = event.wall
             if math.isnan(self._first_wall) and event.wall > 0:
                 self._first_wall = event.wall
-            self._add_event(frame.offset, frame.end - frame.start, frame.block, event)
+            self._add_event(offset, end - start, block, event)
+            if event.step < 0 or self._first_wall != self._first_wall:
+                continue
+            self._learn(block, start, end, event)
+        self._count_rows()
         return ScanBatch(
             offset=self._frames.offset,
             state=self._frames.state,
@@ -98,10 +127,35 @@ class EventScanner:
             open_hole=self._frames.open_hole,
         )
 
+    def _learn(self, block: bytes, start: int, end: int, event: walk.WalkedEvent) -> None:
+        """Takes note of all but the numbers of an event that is as nearly all are."""
+        if len(event.values) != 1 or len(self._plain_events) >= _MOST_PLAIN:
+            return
+        name = self._names.get(event.values[0].tag)
+        if name is None or name.scalar < 0:
+            return
+        step = _varint(event.step)
+        head = b"\x09" + block[start + 1 : start + 9] + b"\x10" + step + b"\x2a"
+        value = block[end - 4 - len(name.raw) - 1 : end - 5]
+        if not block.startswith(head, start) or block[end - 5] != 0x15 or value != name.raw:
+            return
+        key = start + len(head)
+        size, key = walk.varint(block, key, end)
+        whole = key + size == end and block[key] == 0x0A
+        size, key = walk.varint(block, key + 1, end)
+        if whole and key + size == end and block[key : end - 4] in self._plain.tags:
+            self._plain_events[block[start + len(head) - 1 : end - 4]] = name.scalar
+
     def _add_event(self, offset: int, length: int, block: bytes, event: walk.WalkedEvent) -> None:
         if event.starts:
+            self._count_rows()
             self._starts.append(event.step)
         for index, value in enumerate(event.values):
+            if value.what == walk.SIMPLE and value.metadata is None:
+                name = self._names.get(value.tag)
+                if name is not None and name.scalar >= 0:
+                    self._add_scalar(name.scalar, event.step, event.wall, value.number, False)
+                    continue
             self._add_value(offset, length, block, event, index, value)
         for tag in event.graphs:
             self._add_own(offset, length, event, tag, "graph")
@@ -198,7 +252,7 @@ class EventScanner:
         return tag_id
 
     def _add_scalar(self, tag: int, step: int, wall: float, number: float, wide: bool) -> None:
-        self._add_row(tag)
+        self._note_start(tag)
         new = self._new
         new.scalar_tag.append(tag)
         new.scalar_step.append(step)
@@ -210,7 +264,7 @@ class EventScanner:
     def _add_blob(
         self, tag: int, step: int, wall: float, offset: int, length: int, index: int
     ) -> None:
-        self._add_row(tag)
+        self._note_start(tag)
         new = self._new
         new.blob_tag.append(tag)
         new.blob_step.append(step)
@@ -219,14 +273,29 @@ class EventScanner:
         new.blob_length.append(length)
         new.blob_value.append(index)
 
-    def _add_row(self, tag: int) -> None:
+    def _count_rows(self) -> None:
+        """Counts the rows of this pass that have not been counted yet.
+
+        Only a session's start needs to know them, and then only of tags without a row since.
+        """
+        new = self._new
+        for tags, counted in ((new.scalar_tag, new.counted[0]), (new.blob_tag, new.counted[1])):
+            if len(tags) - counted > _FEW_ROWS:
+                for tag, count in enumerate(np.bincount(np.array(tags[counted:])).tolist()):
+                    self._rows[tag] += count
+            else:
+                for tag in tags[counted:]:
+                    self._rows[tag] += 1
+        new.counted = (len(new.scalar_tag), len(new.blob_tag))
+
+    def _note_start(self, tag: int) -> None:
+        """Puts the session's start, if there was one, before the tag's row that comes now."""
         begun = len(self._starts)
         seen = self._starts_seen[tag]
         if seen < begun:
             step = min(self._starts[max(seen, begun - _STARTS_LOOKED_AT) :])
             self._new.starts.append((tag, self._rows[tag], step))
             self._starts_seen[tag] = begun
-        self._rows[tag] += 1
 
 
 class _News:
@@ -234,6 +303,7 @@ class _News:
         self.tags: list[TagEntry] = []
         self.starts: list[tuple[int, int, int]] = []
         self.wide: set[int] = set()
+        self.counted = (0, 0)  # rows of scalars and blobs
         self.scalar_tag = array("i")
         self.scalar_step = array("q")
         self.scalar_wall = array("d")
@@ -274,3 +344,12 @@ def _by_tag(tags: Any, wide: set[int]) -> np.ndarray:
 
 def _text(raw: bytes) -> str:
     return raw[:MAX_NAME_BYTES].decode("utf-8", "replace")
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
