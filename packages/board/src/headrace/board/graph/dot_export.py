@@ -42,14 +42,16 @@ def dot_of_view(picture: GraphPicture, open_groups: list[int]) -> str:
         shown[hidden] = tree.parent[shown[hidden]]
     src, dst = shown[columns.edge_src], shown[columns.edge_dst]
     control = columns.edge_port < 0
-    key = np.stack([src, dst], axis=1)[src != dst]
-    pairs, index, counts = (
-        np.unique(key, axis=0, return_inverse=True, return_counts=True)
-        if len(key) else (key, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    )  # fmt: skip
-    data = np.bincount(index.reshape(-1), ~control[src != dst], len(pairs)) if len(pairs) else []
-    for (a, b), count, of_data in zip(pairs.tolist(), counts.tolist(), data):
-        style = [] if of_data else ["style=dashed"]
+    apart = src != dst
+    pairs, index, counts = np.unique(
+        src[apart].astype(np.int64) * len(tree) + dst[apart],
+        return_inverse=True,
+        return_counts=True,
+    )
+    of_data = np.bincount(index, ~control[apart], len(pairs))
+    for pair, count, data in zip(pairs.tolist(), counts.tolist(), of_data.tolist()):
+        a, b = divmod(pair, len(tree))
+        style = [] if data else ["style=dashed"]
         if count > 1:
             style.append(f'label="{count}"')
         lines.append(f"  v{a} -> v{b}{' [' + ', '.join(style) + ']' if style else ''};")

@@ -115,7 +115,10 @@ def find_families(
             if pairs >= _PAIRS or min(ops, main) < LIKENESS * max(ops, main):
                 continue
             pairs += 1
-            if bag(template).likeness(bag(family[0])) >= LIKENESS:
+            alike = bag(template).likeness(bag(family[0]))
+            if alike >= LIKENESS and (
+                alike < 1 or _common_children(tree, templates, template, family[0])
+            ):
                 family.append(template)
                 break
         else:
@@ -130,6 +133,13 @@ def find_families(
     mains = [family[0] for family in members]
     hue, tone = hues([int(templates.hash[main]) for main in mains])
     return Families(of_template, near, mains, hue, tone)
+
+
+def _common_children(tree: ScopeTree, templates: Templates, a: int, b: int) -> bool:
+    """Whether half of the children have a like: else the same ops are only parted otherwise."""
+    of = [templates.of_vertex[tree.children(int(templates.example[t]))] for t in (a, b)]
+    bags = [_bag(children) for children in of]
+    return bags[0].common(bags[1]) * 2 >= max(len(children) for children in of)
 
 
 def _difference(features: Features, templates: Templates, main: int, other: int) -> int:

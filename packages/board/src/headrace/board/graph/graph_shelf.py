@@ -26,6 +26,7 @@ _PARSED = 2
 _UPLOADS = 8
 _UPLOAD_BYTES = 512 << 20
 _ROWS = 16  # of one run and tag: the last ones
+_TRACE_BYTES = 32 << 20  # above this nobody looks whether a trace has graphs in it
 
 
 @dataclass(frozen=True)
@@ -205,6 +206,8 @@ class GraphShelf:
 
     def _has_partitions(self, key: tuple[Any, ...], series: BlobSeries, at: int) -> bool:
         if key not in self._has_graph:
+            if int(series.rows().length[at]) > _TRACE_BYTES:
+                return False
             try:
                 data = self._board.records.payload(series.rows(), at)
                 self._has_graph[key] = has_partition_graphs(data)

@@ -57,14 +57,15 @@ def same_structure(
         for k in np.flatnonzero(unequal).tolist():
             if k == 0:
                 continue
-            pair = [
+            first, other = (
                 _Small(
                     label[child_start[i] : child_start[i + 1]],
                     [column[edge_start[i] : edge_start[i + 1]] for column in edges],
                 )
                 for i in (at, at + k)
-            ]
-            answer = _search(*pair, work) if len(pair[0].labels) <= CHILD_LIMIT else None
+            )
+            small = len(first.labels) <= CHILD_LIMIT
+            answer = _search(first, other, work) if small else None
             if answer is False:
                 outcome.mismatched[int(same[k])] = 1
             elif answer is None:

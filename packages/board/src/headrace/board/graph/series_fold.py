@@ -15,6 +15,8 @@ from headrace.board.graph.scopes import ScopeTree
 LEAST_SCOPES = 3
 LEAST_OPS = 5
 _KIN = 0.5  # common kinds of ops, of all their kinds, for a stack of different structures
+_LONGEST = 256  # a label beyond this is nobody's count
+_NUMBERS = 4  # the last ones of a label are tried
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -97,7 +99,9 @@ def _patterns(
     for vertex in vertices:
         label = tree.labels[vertex]
         bare[label] = vertex
-        for match in _NUMBER.finditer(label):
+        if len(label) > _LONGEST:
+            continue
+        for match in list(_NUMBER.finditer(label))[-_NUMBERS:]:
             stem = f"{label[: match.start()]}\0{label[match.end() :]}"
             stems[stem].append((int(match.group()), vertex))
     out = []

@@ -65,7 +65,8 @@ def output_shapes(graph_def: Any, columns: GraphColumns) -> OutputShapes:
             found = (texts.setdefault(words, len(texts)) if words else -1, sizes)
             if leaf in dtypes:
                 known[key] = found
-        text[at], sizes = found
+        sizes = found[1]
+        text[at] = found[0]
         if sizes:
             first[at] = sizes[0]
             for port, size in enumerate(sizes[1:], 1):

@@ -91,7 +91,7 @@ def blueprint(board: Board) -> Blueprint:
             header, columns = shelf.picture(entry).header_and_columns()
             header = {"id": entry.id, "title": entry.title, "kind": entry.kind, **header}
             return reply_bytes(columns_as_json(header, columns).encode(), "application/json")
-        return reply_bytes(shelf.bundle(entry), MEDIA_TYPE)
+        return reply_bytes(shelf.bundle(entry), MEDIA_TYPE, compress=True)
 
     @panel.get("/graph/<int:number>/node")
     @answers_damage
