@@ -6,17 +6,26 @@ export interface Spacing {
   edge: number;
 }
 
-/** x of the centre of every node and dummy; neighbours keep their distance and order. */
+/**
+ * x of the centre of every node and dummy; neighbours keep their distance and order.
+ *
+ * reserve: room to keep free at the right of a node, beside its width.
+ */
 export function coordinates(
   layered: OrderedLayers,
   width: ArrayLike<number>,
   spacing: Spacing,
+  reserve?: ArrayLike<number>,
 ): Float64Array {
   const { total, n } = layered;
   if (total === 0) return new Float64Array(0);
-  const half = new Float64Array(total);
-  for (let v = 0; v < total; v++) half[v] = v < n ? width[v]! / 2 + spacing.node / 2 : spacing.edge / 2;
-  const brandes = new Alignment(layered, half);
+  const toLeft = new Float64Array(total);
+  const toRight = new Float64Array(total);
+  for (let v = 0; v < total; v++) {
+    toLeft[v] = v < n ? width[v]! / 2 + spacing.node / 2 : spacing.edge / 2;
+    toRight[v] = toLeft[v]! + (v < n && reserve ? reserve[v]! : 0);
+  }
+  const brandes = new Alignment(layered, toLeft, toRight);
   const four: Float64Array[] = [];
   for (const fromAbove of [true, false]) {
     for (const leftFirst of [true, false]) four.push(brandes.run(fromAbove, leftFirst));
@@ -28,8 +37,8 @@ export function coordinates(
     let low = Infinity;
     let high = -Infinity;
     for (let v = 0; v < total; v++) {
-      low = Math.min(low, x[v]! - half[v]!);
-      high = Math.max(high, x[v]! + half[v]!);
+      low = Math.min(low, x[v]! - toLeft[v]!);
+      high = Math.max(high, x[v]! + toRight[v]!);
     }
     if (high - low < least) {
       least = high - low;
@@ -54,14 +63,16 @@ export function coordinates(
 
 class Alignment {
   private readonly layered: OrderedLayers;
-  private readonly half: Float64Array;
+  private readonly toLeft: Float64Array;
+  private readonly toRight: Float64Array;
   private readonly above: Rows;
   private readonly below: Rows;
   private readonly conflict: Uint8Array;
 
-  constructor(layered: OrderedLayers, half: Float64Array) {
+  constructor(layered: OrderedLayers, toLeft: Float64Array, toRight: Float64Array) {
     this.layered = layered;
-    this.half = half;
+    this.toLeft = toLeft;
+    this.toRight = toRight;
     this.above = sortedRows(groupBy(layered.segmentLower, layered.total), layered, layered.segmentUpper);
     this.below = sortedRows(groupBy(layered.segmentUpper, layered.total), layered, layered.segmentLower);
     this.conflict = this.conflicts();
@@ -139,7 +150,6 @@ class Alignment {
   /** Places blocks as far to one side as they go, then pulls each towards what holds it. */
   private compact(root: Int32Array, leftFirst: boolean): Float64Array {
     const { layers, total } = this.layered;
-    const { half } = this;
     let pairs = 0;
     for (const layer of layers) pairs += Math.max(0, layer.length - 1);
     const first = new Int32Array(pairs);
@@ -152,7 +162,7 @@ class Alignment {
         const v = layer[i]!;
         first[count] = root[leftFirst ? u : v]!;
         second[count] = root[leftFirst ? v : u]!;
-        gap[count++] = half[u]! + half[v]!;
+        gap[count++] = this.toRight[u]! + this.toLeft[v]!;
       }
     }
     const out = groupBy(first, total);

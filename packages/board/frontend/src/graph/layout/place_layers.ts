@@ -5,6 +5,8 @@ import { ENTRY, EXIT, type OrderedLayers, type Placed } from './layered_graph.ts
 export interface Sizes {
   width: ArrayLike<number>;
   height: ArrayLike<number>;
+  /** Room to keep free at the right of each node (for the stubs of edges that are not drawn). */
+  reserve?: Float64Array;
   /** Where edge e meets its ends, from their left borders; NaN: spread over the border. */
   srcPort?: Float64Array;
   dstPort?: Float64Array;
@@ -19,7 +21,7 @@ const MOST_LANES = 8; // more edges than this are not led round a column's foot
 
 export function placeLayers(layered: OrderedLayers, sizes: Sizes, spacing = SPACING): Placed {
   const { n, total, layers, rank } = layered;
-  const x = coordinates(layered, sizes.width, spacing);
+  const x = coordinates(layered, sizes.width, spacing, sizes.reserve);
   const columns = new Columns(layered, x, sizes);
   const fold = columns.breaks();
   const top = new Float64Array(layers.length);
@@ -41,7 +43,7 @@ export function placeLayers(layered: OrderedLayers, sizes: Sizes, spacing = SPAC
       for (const v of layers[r]!) {
         const w = v < n ? sizes.width[v]! / 2 : 1;
         low = Math.min(low, x[v]! - w);
-        high = Math.max(high, x[v]! + w);
+        high = Math.max(high, x[v]! + w + (v < n ? (sizes.reserve?.[v] ?? 0) : 0));
       }
     }
     if (low > high) low = high = 0;
@@ -138,7 +140,7 @@ class Columns {
     for (let v = 0; v < this.layered.total; v++) {
       const w = v < n ? this.sizes.width[v]! / 2 : 1;
       low = Math.min(low, this.x[v]! - w);
-      high = Math.max(high, this.x[v]! + w);
+      high = Math.max(high, this.x[v]! + w + (v < n ? (this.sizes.reserve?.[v] ?? 0) : 0));
     }
     const width = high - low;
     if (height < TALL * width || height < 700) return [];

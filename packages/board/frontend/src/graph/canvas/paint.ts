@@ -1,0 +1,242 @@
+/** Colours of items: by structure, device, kind of op, time, memory, or difference. */
+import type { GraphModel } from '../model/graph_model.ts';
+import { oklch } from './oklch.ts';
+
+export type Theme = 'light' | 'dark' | 'contrast';
+export type ColourMode = 'structure' | 'device' | 'op' | 'time' | 'memory' | 'diff';
+
+export interface ItemStyle {
+  fill: string;
+  border: string;
+  /** A corner is cut: nearly, not exactly, the same structure as others of this colour. */
+  notch: boolean;
+  /** Parts of a bar at the foot: colour and share. */
+  bar: [string, number][] | null;
+}
+
+export interface Costs {
+  /** By op: what is coloured (time in microseconds or bytes); NaN where nothing ran. */
+  value: Float64Array;
+  /** Sums by vertex, groups included. */
+  total: Float64Array;
+  most: number;
+}
+
+export interface Difference {
+  /** By vertex: 0 same, 1 added, 2 changed, 3 removed something below, 4 several below. */
+  kind: Uint8Array;
+}
+
+const TONES = {
+  light: {
+    fill: [0.905, 0.062],
+    border: [0.66, 0.1],
+    open: [0.968, 0.016],
+    plain: '#ffffff',
+    plainBorder: '#a9b0bb',
+    group: '#eceef2',
+    groupBorder: '#a9b0bb',
+    heat: [0.97, 0.62],
+    flat: '#f1f2f5',
+  },
+  dark: {
+    fill: [0.385, 0.062],
+    border: [0.6, 0.09],
+    open: [0.252, 0.018],
+    plain: '#262a31',
+    plainBorder: '#5b6370',
+    group: '#323740',
+    groupBorder: '#666f7d',
+    heat: [0.3, 0.68],
+    flat: '#24282e',
+  },
+  contrast: {
+    fill: [0.3, 0.09],
+    border: [0.85, 0.13],
+    open: [0.15, 0.02],
+    plain: '#000000',
+    plainBorder: '#ffffff',
+    group: '#1c1c1c',
+    groupBorder: '#ffffff',
+    heat: [0.2, 0.75],
+    flat: '#000000',
+  },
+} as const;
+
+// Hues that stay apart for the colour-blind are told apart by order: devices and op kinds take them in turn.
+const HUES = [255, 55, 150, 330, 95, 200, 25, 290, 125, 230, 75, 350];
+
+export function hueOfNumber(i: number): number {
+  return HUES[i % HUES.length]! + 12 * Math.floor(i / HUES.length);
+}
+
+/** Families that share a hue differ in how strong their fill is. */
+export function toneFill(theme: Theme, hue: number, tone = 0): string {
+  const [l, c] = TONES[theme].fill;
+  const step = (theme === 'light' ? -0.045 : 0.055) * (tone % 3);
+  return oklch(l + step, c + 0.012 * (tone % 3), hue);
+}
+
+export function toneBorder(theme: Theme, hue: number): string {
+  const [l, c] = TONES[theme].border;
+  return oklch(l, c, hue);
+}
+
+/** A ramp of heat, 0..1; even in lightness, so that it reads without colour. */
+export function heatFill(theme: Theme, share: number): string {
+  const [from, to] = TONES[theme].heat;
+  const t = Math.sqrt(Math.min(1, Math.max(0, share)));
+  return oklch(from + (to - from) * t, 0.02 + 0.15 * t, 85 - 55 * t);
+}
+
+const DIFF_HUES = [0, 150, 75, 25, 290];
+
+export class Paint {
+  readonly model: GraphModel;
+  readonly theme: Theme;
+  readonly mode: ColourMode;
+  private readonly costs: Costs | null;
+  private readonly difference: Difference | null;
+  private readonly styles = new Map<number, ItemStyle>();
+  private readonly opens = new Map<number, string>();
+  private readonly colours = new Map<string, string>();
+
+  constructor(
+    model: GraphModel,
+    theme: Theme,
+    mode: ColourMode,
+    costs: Costs | null = null,
+    difference: Difference | null = null,
+  ) {
+    this.model = model;
+    this.theme = theme;
+    this.mode = mode;
+    this.costs = costs;
+    this.difference = difference;
+  }
+
+  /** The vertex that stands for an item: a stack is painted as its first member. */
+  private vertex(item: number): number {
+    return item < this.model.total ? item : this.model.members[item - this.model.total]![0]!;
+  }
+
+  style(item: number): ItemStyle {
+    let style = this.styles.get(item);
+    if (!style) {
+      style = this.make(item);
+      this.styles.set(item, style);
+    }
+    return style;
+  }
+
+  /** The ground of an opened group: a tint, a little stronger at each level. */
+  openFill(item: number, depth: number): string {
+    const key = item * 4 + (depth % 2);
+    let fill = this.opens.get(key);
+    if (fill === undefined) {
+      const hue = this.hueOf(item);
+      const [l, c] = TONES[this.theme].open;
+      const step = this.theme === 'light' ? -0.012 : 0.02;
+      fill = oklch(l + step * (depth % 2), hue === null ? 0.003 : c, hue ?? 255);
+      this.opens.set(key, fill);
+    }
+    return fill;
+  }
+
+  border(item: number): string {
+    return this.style(item).border;
+  }
+
+  private hueOf(item: number): number | null {
+    const { model } = this;
+    const v = this.vertex(item);
+    if (this.mode === 'structure') {
+      if (!model.isGroup(v)) return null;
+      const family = model.header.families[model.family[v]!];
+      return family ? family.hue : null;
+    }
+    if (this.mode === 'device') {
+      const shares = this.shares(v, model.device);
+      return shares.length > 0 && shares[0]![1] > 0.98 ? hueOfNumber(shares[0]![0]) : null;
+    }
+    if (this.mode === 'op') return v < model.ops ? hueOfNumber(model.op[v]!) : null;
+    return null;
+  }
+
+  private make(item: number): ItemStyle {
+    const { model, theme } = this;
+    const tones = TONES[theme];
+    const v = this.vertex(item);
+    const isGroup = model.isGroup(v);
+    const plain = {
+      fill: isGroup ? tones.group : tones.plain,
+      border: isGroup ? tones.groupBorder : tones.plainBorder,
+      notch: false,
+      bar: null,
+    };
+    if (this.mode === 'time' || this.mode === 'memory') {
+      const costs = this.costs;
+      const value = costs ? this.cost(item) : NaN;
+      if (!costs || Number.isNaN(value) || value <= 0) return { ...plain, fill: tones.flat };
+      return { ...plain, fill: heatFill(theme, value / costs.most) };
+    }
+    if (this.mode === 'diff') {
+      const kind = this.difference?.kind[v] ?? 0;
+      if (kind === 0) return { ...plain, fill: tones.flat };
+      const hue = DIFF_HUES[kind]!;
+      return { ...plain, fill: this.tone('fill', hue), border: this.tone('border', hue) };
+    }
+    const hue = this.hueOf(item);
+    let bar: [string, number][] | null = null;
+    if (isGroup && (this.mode === 'device' || this.mode === 'op')) {
+      const shares = this.shares(v, this.mode === 'device' ? model.device : model.op);
+      bar = shares.slice(0, 6).map(([i, share]) => [this.tone('border', hueOfNumber(i)), share]);
+    }
+    if (hue === null) return { ...plain, bar };
+    const tone = this.mode === 'structure' ? (model.header.families[model.family[v]!]?.tone ?? 0) : 0;
+    return {
+      fill: this.tone('fill', hue, tone),
+      border: this.tone('border', hue, tone),
+      notch: this.mode === 'structure' && model.near[v]! > 0,
+      bar,
+    };
+  }
+
+  cost(item: number): number {
+    if (!this.costs) return NaN;
+    if (item < this.model.total) return this.costs.total[item]!;
+    let sum = 0;
+    for (const m of this.model.members[item - this.model.total]!) sum += this.costs.total[m]! || 0;
+    return sum;
+  }
+
+  private tone(part: 'fill' | 'border', hue: number, tone = 0): string {
+    const key = `${part}${hue}/${tone}`;
+    let made = this.colours.get(key);
+    if (made === undefined) {
+      made = part === 'fill' ? toneFill(this.theme, hue, tone) : toneBorder(this.theme, hue);
+      this.colours.set(key, made);
+    }
+    return made;
+  }
+
+  private readonly shareCache = new Map<number, [number, number][]>();
+
+  /** Which devices or op kinds the ops at or below v have, most first, with their shares. */
+  private shares(v: number, column: Uint16Array): [number, number][] {
+    let found = this.shareCache.get(v);
+    if (!found) {
+      const counts = new Map<number, number>();
+      let sum = 0;
+      for (const op of this.model.opsBelow(v)) {
+        counts.set(column[op]!, (counts.get(column[op]!) ?? 0) + 1);
+        sum++;
+      }
+      found = [...counts]
+        .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+        .map(([i, count]) => [i, count / Math.max(1, sum)]);
+      this.shareCache.set(v, found);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,54 @@
+/** The graph as a tree for those who do not see the canvas, and for tests: the same items, the same state. */
+import { GROUP, IN_SIDE, OPENED, STACK } from './model/scene.ts';
+import type { Session } from './session.ts';
+
+const MOST = 700;
+
+export function itemId(item: number): string {
+  return `graph-item-${item}`;
+}
+
+export function Mirror({ session }: { session: Session }) {
+  const scene = session.scene.value?.scene;
+  const selected = session.selected.value;
+  if (!scene) return null;
+  const children = new Map<number, number[]>();
+  const most = Math.min(scene.item.length, MOST);
+  for (let i = 0; i < most; i++) {
+    const p = scene.parent[i]!;
+    const list = children.get(p);
+    if (list) list.push(i);
+    else children.set(p, [i]);
+  }
+  const branch = (parent: number, level: number): preact.JSX.Element[] =>
+    (children.get(parent) ?? []).map((i) => {
+      const item = scene.item[i]!;
+      const kind = scene.kind[i]!;
+      const side = (scene.flags[i]! & IN_SIDE) !== 0;
+      const what =
+        kind === STACK
+          ? `, stack of ${session.scene.value!.stackCount(item, session.model.members[item - session.model.total]!.length)}`
+          : kind >= GROUP
+            ? `, ${session.model.size[item]} ops`
+            : `, ${session.model.opName(item)}`;
+      return (
+        <li
+          key={item}
+          id={itemId(item)}
+          role="treeitem"
+          tabIndex={-1}
+          aria-level={level}
+          aria-selected={item === selected}
+          {...(kind >= GROUP ? { 'aria-expanded': kind === OPENED } : {})}
+          data-area={side ? 'side' : 'main'}
+          aria-label={`${session.label(item)}${what}${side ? ', side area' : ''}`}
+        >
+          {kind === OPENED && (
+            // biome-ignore lint/a11y/useSemanticElements: a group of tree items has no element of its own
+            <ul role="group">{branch(i, level + 1)}</ul>
+          )}
+        </li>
+      );
+    });
+  return <>{branch(-1, 1)}</>;
+}

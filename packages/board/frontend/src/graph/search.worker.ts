@@ -1,0 +1,46 @@
+/** Matches a pattern against all names; the page ends this worker when a pattern takes too long. */
+
+export type SearchRequest =
+  | { kind: 'names'; labels: string[]; parent: Int32Array; own: Uint8Array; root: number }
+  | { kind: 'find'; serial: number; pattern: string; most: number };
+
+export interface SearchReply {
+  serial: number;
+  found: number[];
+  count: number;
+  error?: string;
+}
+
+let names: string[] = [];
+
+/** Full names; groups come after the groups that hold them, ops have the groups' numbers. */
+function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: number): string[] {
+  const made = new Array<string>(labels.length).fill('');
+  const name = (v: number) => {
+    const up = parent[v]!;
+    if (own[v]! & 1) made[v] = made[up]!;
+    else made[v] = up === root ? labels[v]! : `${made[up]}/${labels[v]}`;
+  };
+  for (let v = root + 1; v < labels.length; v++) name(v);
+  for (let v = 0; v < root; v++) name(v);
+  return made;
+}
+
+self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {
+  if (data.kind === 'names') {
+    names = fullNames(data.labels, data.parent, data.own, data.root);
+    return;
+  }
+  const reply: SearchReply = { serial: data.serial, found: [], count: 0 };
+  try {
+    const pattern = new RegExp(data.pattern, 'i');
+    for (let v = 0; v < names.length; v++) {
+      if (names[v] === '' || !pattern.test(names[v]!)) continue;
+      reply.count++;
+      if (reply.found.length < data.most) reply.found.push(v);
+    }
+  } catch (error) {
+    reply.error = error instanceof Error ? error.message : String(error);
+  }
+  postMessage(reply);
+});
