@@ -1,0 +1,72 @@
+"""A26 at full size: 2000 files, each with a byte flipped or its end cut, read by the board.
+
+python benchmarks/storm_of_damage.py [FILES] [native|python]
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from fixtures import damaged_logs  # noqa: E402
+
+from headrace.board.board import Board  # noqa: E402
+
+
+def main(files: int, scanner: str) -> None:
+    """Prints how many intact records came through, and whether the problems add up."""
+    os.environ["HEADRACE_BOARD_SCANNER"] = scanner
+    rng = random.Random(26)
+    records = damaged_logs.records_of_900()
+    whole = b"".join(records)
+    ends = np.cumsum([len(record) for record in records])
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = {}
+        for i in range(files):
+            data = bytearray(whole)
+            if rng.random() < 0.5:
+                at = rng.randrange(len(data))
+                data[at] ^= 1 << rng.randrange(8)
+                hit = int(np.searchsorted(ends, at, "right"))
+                wanted[f"run{i:04d}"] = [k - 1 for k in range(1, 901) if k != hit]
+                damaged = len(records[hit])
+            else:
+                del data[rng.randrange(1, len(data)) :]
+                whole_records = int(np.searchsorted(ends, len(data), "right"))
+                wanted[f"run{i:04d}"] = [*range(max(0, whole_records - 1))]
+                damaged = len(data) - (int(ends[whole_records - 1]) if whole_records else 0)
+            damaged_logs.write_records(Path(folder) / f"run{i:04d}", bytes(data))
+            wanted[f"run{i:04d}", "bytes"] = damaged
+        began = time.perf_counter()
+        board = Board(folder, follow=False).load()
+        took = time.perf_counter() - began
+        told: dict[int | None, int] = {}
+        for problem in board.index.problems.list():
+            told[problem.run] = told.get(problem.run, 0) + problem.bytes
+        intact = found = wrong = miscounted = 0
+        for run in board.index.runs():
+            want = wanted[run.name]
+            steps = [s for series in run.series.values() for s in series.columns().step.tolist()]
+            intact += len(want)
+            found += len(set(steps) & set(want))
+            wrong += len(set(steps) - set(want))
+            miscounted += told.get(run.id, 0) != wanted[run.name, "bytes"]
+    print(
+        f"A26 {scanner}: {files} files in {took:.2f} s: {found} of {intact} intact records"
+        f" ({found / intact:.4%}), {wrong} wrong ones, {miscounted} files with a wrong byte count"
+    )
+
+
+if __name__ == "__main__":
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 2000,
+        sys.argv[2] if len(sys.argv) > 2 else "native",
+    )
