@@ -30,6 +30,7 @@ PANELS = (
     "hparams",
     "saved_state",
     "traces",
+    "graphs",
     "meshes",
     "embeddings",
 )
