@@ -113,7 +113,10 @@ def ids_argument(name: str, most: int = 1000) -> list[int] | None:
 
 def body_object() -> dict[str, Any]:
     """Returns the JSON object of the request's body. Raises: BadRequest."""
-    document = request.get_json(silent=True)
+    try:
+        document = request.get_json(silent=True)
+    except RecursionError:  # nested a thousand deep
+        document = None
     if not isinstance(document, dict):
         raise BadRequest("the body is not a JSON object")
     return document

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from headrace.board.panels.tensor_strings import strings_of
+
 _PLACE = struct.Struct("<iqqii?")
 _MAC_BYTES = 16
 _MOST_ITEMS = 10_000
@@ -88,8 +90,8 @@ def items_of(value: Any, kind: str) -> list[Item]:
                      frames=max(0, audio.length_frames))]  # fmt: skip
     if what != "tensor":
         return []
-    strings = value.tensor.string_val
-    return _image_strings(strings) if kind == "image" else _audio_strings(value.tensor, strings)
+    strings, shape, _ = strings_of(value.tensor, 2 * _MOST_ITEMS)
+    return _image_strings(strings) if kind == "image" else _audio_strings(strings, shape)
 
 
 def _image_strings(strings: Sequence[bytes]) -> list[Item]:
@@ -99,9 +101,8 @@ def _image_strings(strings: Sequence[bytes]) -> list[Item]:
     return [Item(data, width, height) for data in strings[2 : 2 + _MOST_ITEMS]]
 
 
-def _audio_strings(tensor: Any, strings: Sequence[bytes]) -> list[Item]:
-    dims = tensor.tensor_shape.dim
-    if len(dims) == 2 and dims[1].size == 2:
-        pairs = zip(strings[: 2 * _MOST_ITEMS : 2], strings[1 : 2 * _MOST_ITEMS : 2])
+def _audio_strings(strings: Sequence[bytes], shape: list[int]) -> list[Item]:
+    if len(shape) == 2 and shape[1] == 2:
+        pairs = zip(strings[::2], strings[1::2])
         return [Item(data, label=label.decode("utf-8", "replace")) for data, label in pairs]
     return [Item(data) for data in strings[:_MOST_ITEMS]]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, request
 
 from headrace.board.panels.blob_argument import asked_series, standing_rows, values_of_rows
+from headrace.board.panels.tensor_strings import strings_of
 from headrace.board.replies import BadRequest, int_argument, reply_json
 
 if TYPE_CHECKING:
@@ -50,9 +50,13 @@ def blueprint(board: Board) -> Blueprint:
 
 def row_document(rows: BlobRows, row: int, value: Any | None) -> dict[str, Any]:
     """Returns a row: its texts in order, row-major, and the shape that they have."""
-    texts, shape = ([], []) if value is None else texts_of(value)
-    values, left, cut = [], _MOST_CHARACTERS_OF_ROW, len(texts) > _MOST_VALUES
-    for text in texts[:_MOST_VALUES]:
+    texts: list[str] = []
+    shape: list[int] = []
+    cut = False
+    if value is not None:
+        texts, shape, cut = texts_of(value)
+    values, left = [], _MOST_CHARACTERS_OF_ROW
+    for text in texts:
         shown = text[: min(_MOST_CHARACTERS, left)]
         cut = cut or len(shown) < len(text)
         left -= len(shown)
@@ -69,17 +73,15 @@ def row_document(rows: BlobRows, row: int, value: Any | None) -> dict[str, Any]:
     }
 
 
-def texts_of(value: Any) -> tuple[list[str], list[int]]:
-    """Returns the strings of a tensor and its shape; what is no UTF-8 becomes U+FFFD."""
+def texts_of(value: Any) -> tuple[list[str], list[int], bool]:
+    """Returns the strings of a tensor, its shape, and whether there are more than these.
+
+    What is no UTF-8 becomes U+FFFD.
+    """
     if value.WhichOneof("value") != "tensor":
-        return [], []
-    texts = [raw.decode("utf-8", "replace") for raw in value.tensor.string_val]
-    shape = [int(dim.size) for dim in value.tensor.tensor_shape.dim]
-    size = math.prod(shape)
-    # A missing tail repeats the last one; a shape that says anything else is none.
-    if texts and len(texts) < size <= _MOST_VALUES:
-        texts += texts[-1:] * (size - len(texts))
-    return (texts, shape) if len(texts) == size else (texts, [len(texts)])
+        return [], [], False
+    strings, shape, more = strings_of(value.tensor, _MOST_VALUES)
+    return [raw.decode("utf-8", "replace") for raw in strings], shape, more
 
 
 def _search(board: Board, rows: BlobRows, query: str, first: int, count: int) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def percentiles(histogram: Buckets, percents: tuple[float, ...] = PERCENTILES) -
     wanted = np.array(percents) / 100 * total[-1]
     at = np.minimum(np.searchsorted(total, wanted, "left"), len(left) - 1)
     share = np.clip((wanted - (total[at] - count[at])) / count[at], 0.0, 1.0)
-    values = left[at] * (1 - share) + right[at] * share
+    values = np.clip(left[at] * (1 - share) + right[at] * share, left[at], right[at])
     # Of buckets that overlap the greatest end may be another's.
     values[np.array(percents) == 100.0] = right.max()
     return np.maximum.accumulate(values)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fixtures.asking import WALL, Asking, metadata, write_values
+
+from headrace.formats.proto.summary_pb2 import HistogramProto, Summary
+from headrace.formats.tensor_codec import make_tensor_proto
+
+WORDS = make_tensor_proto(["no histogram"])
+
+
+def legacy(step: int) -> Summary.Value:
+    histogram = HistogramProto(min=step, max=step + 2, num=3, bucket_limit=[step + 1, 1.8e308])
+    histogram.bucket.extend([1, 2])
+    return Summary.Value(tag="old", histo=histogram)
+
+
+def tensor(step: int) -> Summary.Value:
+    table = np.array([[step, step + 1, 4.0], [step + 1, step + 4, 6.0]])
+    return Summary.Value(
+        tag="new", tensor=make_tensor_proto(table), metadata=metadata("histograms")
+    )
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Asking:
+    folder = tmp_path_factory.mktemp("histograms")
+    write_values(folder / "a", [(s, make(s)) for s in range(10) for make in (legacy, tensor)])
+    bad = Summary.Value(tag="new", tensor=WORDS)
+    write_values(folder / "b", [(100, tensor(100)), (101, bad), (102, tensor(102))])
+    return Asking(folder)
+
+
+def test_old_and_new_histograms_have_shared_edges_and_percentiles(asking: Asking) -> None:
+    reply = asking.get("/histograms" + asking.where("old", "histogram", "a") + "&bins=11")
+    columns = reply["columns"]
+    assert (reply["rows"], reply["bins"], reply["total"]) == (10, 11, 10)
+    assert columns["edges"] == list(range(12))
+    counts = np.array(columns["counts"]).reshape(10, 11)
+    for step in range(10):
+        assert counts[step, step] == 1 and counts[step, step + 1] == 2
+    assert counts.sum() == 30 and columns["n"] == [3] * 10
+    assert columns["step"] == list(range(10)) and columns["wall"][3] == WALL + 3
+    percents = np.array(columns["percentiles"]).reshape(10, 9)
+    assert percents[0].tolist()[::4] == [0, 1.25, 2]
+
+    new = asking.get("/histograms" + asking.where("new", "histogram", "a") + "&bins=1&lo=4&hi=4")
+    assert new["columns"]["counts"] == [10] and new["columns"]["edges"] == [4, 8]
+
+
+def test_rows_are_chosen_evenly_with_both_ends(asking: Asking) -> None:
+    reply = asking.get("/histograms" + asking.where("old", "histogram", "a") + "&max=4")
+    assert reply["columns"]["step"] == [0, 3, 6, 9] and reply["total"] == 10
+    one = asking.get("/histograms" + asking.where("old", "histogram", "a") + "&max=1")
+    assert one["columns"]["step"] == [9]
+
+
+def test_several_runs_share_edges_and_unreadable_rows_are_counted(asking: Asking) -> None:
+    a, b = asking.run("a"), asking.run("b")
+    tag = asking.tag("new", "histogram")
+    reply = asking.get(f"/histograms?runs={a},{b}&tag={tag}&bins=2&max=2")
+    assert reply["columns"]["run"] == [a, a, b, b]
+    assert reply["columns"]["edges"] == [0, 53, 106]
+    assert [(r["run"], r["rows"], r["total"]) for r in reply["runs"]] == [(a, 2, 10), (b, 2, 3)]
+    all_of_b = asking.get(f"/histograms?run={b}&tag={tag}&least=100&most=102&bins=1")
+    assert all_of_b["runs"][0]["unreadable"] == 1
+    assert all_of_b["columns"]["counts"] == [pytest.approx(4 + 2), 0]
+
+
+def test_one_events_own_buckets(asking: Asking) -> None:
+    where = asking.where("new", "histogram", "a")
+    reply = asking.get(f"/histograms{where}&bins=raw&row=2")
+    assert reply["step"] == 2
+    assert reply["columns"] == {"left": [2, 3], "right": [3, 6], "count": [4, 6]}
+    assert "no row 10" in asking.get(f"/histograms{where}&bins=raw&row=10", 404)["error"]
+
+
+@pytest.mark.parametrize(
+    "query, message",
+    [
+        ("", "tag is missing"),
+        ("bins=0", "bins is 0"),
+        ("bins=1001", "bins is 1001"),
+        ("max=0", "max is 0"),
+        ("least=3&most=2", "least is 3.0, above most"),
+        ("least=nan", "not finite"),
+        ("bins=1000&max=2000&runs=0,1,2", "above 4000000"),
+    ],
+)
+def test_wrong_arguments_are_refused(asking: Asking, query: str, message: str) -> None:
+    tag = f"&tag={asking.tag('new', 'histogram')}&run=0" if query else ""
+    status = 404 if "runs=" in query else 400
+    error = asking.get(f"/histograms?{query or 'run=0'}{tag}", status)["error"]
+    assert message in error or status == 404
+
+
+def test_a_tag_of_another_kind_is_refused(tmp_path: Path) -> None:
+    write_values(tmp_path, [(0, Summary.Value(tag="loss", simple_value=1.0))])
+    asking = Asking(tmp_path)
+    error = asking.get("/histograms" + asking.where("loss", "scalar"), 400)["error"]
+    assert "is of kind scalar, not histogram" in error

@@ -1,0 +1,174 @@
+"""Notes and views in the side file: what is put is there, and a crash leaves the old or the new."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from fixtures.asking import Asking
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.board.saved_documents import NotSavedError, SavedDocuments, StaleError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "side" / "state.json"
+
+
+@pytest.fixture
+def asking(tmp_path: Path, file: Path) -> Asking:
+    (tmp_path / "logs").mkdir()
+    return Asking(tmp_path / "logs", state_file=file)
+
+
+def put(asking: Asking, name: str, base: object, document: object, status: int = 200) -> dict:
+    body = {"base": base, "document": document}
+    return asking.send(f"/state/{name}", body, status, method="PUT")
+
+
+def test_what_is_put_is_there_and_in_the_file(asking: Asking, file: Path) -> None:
+    nothing = asking.get("/state/notes")
+    assert (nothing["revision"], nothing["document"]) == (0, None)
+    assert not file.exists(), "reading writes nothing"
+    assert put(asking, "notes", 0, {"run": "é \u2028 text"})["revision"] == 1
+    assert put(asking, "notes", 1, [1, None, "x"])["revision"] == 2
+    assert put(asking, "views", 0, {})["revision"] == 1
+    assert asking.get("/state/notes")["document"] == [1, None, "x"]
+    assert asking.get("/state")["documents"] == [
+        {"name": "notes", "revision": 2},
+        {"name": "views", "revision": 1},
+    ]
+    assert json.loads(file.read_text())["documents"]["notes"]["revision"] == 2
+    assert os.listdir(file.parent) == [file.name], "no temporary file is left"
+    assert SavedDocuments(file).get("notes").document == [1, None, "x"]
+
+
+def test_a_change_to_an_old_revision_is_refused(asking: Asking) -> None:
+    put(asking, "notes", 0, "first")
+    reply = put(asking, "notes", 0, "second", 409)
+    assert reply["revision"] == 1 and "its revision is 1, not 0" in reply["error"]
+    assert asking.get("/state/notes")["document"] == "first"
+
+
+def test_without_a_state_file_nothing_is_saved(tmp_path: Path) -> None:
+    asking = Asking(tmp_path)
+    nothing = asking.get("/state")
+    assert (nothing["read_only"], nothing["documents"]) == (True, [])
+    assert "--state FILE" in put(asking, "notes", 0, 1, 403)["error"]
+    assert asking.get("/state/notes")["revision"] == 0
+
+
+@pytest.mark.parametrize("name", ["..%2fx", "a%2fb", "%00", "x" * 101, "%c3%a9", "a b"])
+def test_names_are_words(asking: Asking, name: str) -> None:
+    assert asking.client.get(f"/api/v1/state/{name}").status_code == 404
+
+
+@pytest.mark.parametrize("body", [[], {}, {"base": 0}, {"base": -1, "document": 1},
+                                  {"base": "0", "document": 1}, {"base": True, "document": 1},
+                                  {"base": 0, "document": 1, "name": "x"}])  # fmt: skip
+def test_other_bodies_are_refused(asking: Asking, body: object) -> None:
+    asking.send("/state/notes", body, 400, method="PUT")
+
+
+def test_a_document_nested_too_deep_or_too_large_is_refused(asking: Asking) -> None:
+    deep: list = []
+    for _ in range(60):
+        deep = [deep]
+    assert "nested deeper" in put(asking, "notes", 0, deep, 400)["error"]
+    put(asking, "notes", 0, "x" * (1 << 20), 413)
+
+
+def test_a_body_that_nests_without_end_is_refused(asking: Asking) -> None:
+    got = asking.client.put(
+        "/api/v1/state/notes",
+        data=b'{"base": 0, "document": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+        headers={"X-Board": "1", "Content-Type": "application/json"},
+    )
+    assert got.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not json", b"[]", b'{"format": 1}', b'{"format": 1, "documents": {"a": 3}}', b"\xff",
+     b'{"format": "x", "documents": {}}', b"[" * 100_000],
+)  # fmt: skip
+def test_a_file_that_is_not_ours_is_left_as_it_is(
+    asking: Asking, file: Path, content: bytes
+) -> None:
+    file.parent.mkdir()
+    file.write_bytes(content)
+    assert "left as it is" in put(asking, "notes", 0, 1, 503)["error"]
+    assert asking.get("/state", 503)["error"]
+    assert file.read_bytes() == content
+
+
+def test_a_file_of_a_later_format_is_refused(asking: Asking, file: Path) -> None:
+    file.parent.mkdir()
+    file.write_text('{"format": 2, "documents": {}}')
+    assert "format 2" in asking.get("/state/notes", 503)["error"]
+
+
+def test_another_process_may_change_the_file(file: Path) -> None:
+    ours, theirs = SavedDocuments(file), SavedDocuments(file)
+    ours.put("a", 0, "ours")
+    assert theirs.put("a", 1, "theirs") == 2
+    assert ours.get("a").document == "theirs"
+    with pytest.raises(StaleError):
+        ours.put("a", 1, "late")
+
+
+def test_a_write_that_fails_leaves_the_old_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = SavedDocuments(file)
+    saved.put("a", 0, "old")
+
+    def no_room(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_room)
+    with pytest.raises(NotSavedError, match="No space left"):
+        saved.put("a", 1, "new")
+    monkeypatch.undo()
+    assert saved.get("a").document == "old" == SavedDocuments(file).get("a").document
+    assert os.listdir(file.parent) == [file.name]
+
+
+def test_of_many_writers_at_once_each_revision_has_one(file: Path) -> None:
+    saved = SavedDocuments(file)
+    won = []
+
+    def write(k: int) -> None:
+        for _ in range(20):
+            base = saved.get("a").revision
+            try:
+                won.append(saved.put("a", base, k))
+            except StaleError:
+                continue
+
+    threads = [threading.Thread(target=write, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == list(range(1, len(won) + 1)) and saved.get("a").revision == len(won)
+
+
+DOCUMENT = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(DOCUMENT)
+def test_any_json_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, document) -> None:
+    file = tmp_path_factory.mktemp("any") / "state"
+    SavedDocuments(file).put("a", 0, document)
+    assert SavedDocuments(file).get("a").document == document

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fixtures.asking import WALL, Asking, metadata, write_values
+
+from headrace.board.panels import text as panel
+from headrace.formats.proto.summary_pb2 import Summary
+from headrace.formats.tensor_codec import make_tensor_proto
+
+
+def value(tag: str, strings: object) -> Summary.Value:
+    tensor = make_tensor_proto(np.array(strings, object))
+    return Summary.Value(tag=tag, tensor=tensor, metadata=metadata("text"))
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Asking:
+    folder = tmp_path_factory.mktemp("text")
+    values = [(s, value("words", f"Step {s}: Ünïcode")) for s in range(120)]
+    values += [
+        (0, value("list", ["a", "b", "c"])),
+        (0, value("table", [["a", "b"], ["c", "<script>alert(1)</script>"]])),
+        (0, value("cube", np.full((2, 1, 2), "x", object))),
+        (0, value("bytes", [b"\xff\xfe", b"ok"])),
+        (0, value("long", "y" * (panel._MOST_CHARACTERS + 5))),
+        (0, value("many", ["z"] * (panel._MOST_VALUES + 1))),
+        (0, Summary.Value(tag="number", tensor=make_tensor_proto(1.0), metadata=metadata("text"))),
+    ]
+    write_values(folder, values)
+    return Asking(folder)
+
+
+def rows(asking: Asking, tag: str, query: str = "") -> list[dict]:
+    return asking.get("/text" + asking.where(tag, "text") + query)["rows"]
+
+
+def test_texts_come_a_page_at_a_time(asking: Asking) -> None:
+    reply = asking.get("/text" + asking.where("words", "text") + "&from=100&count=30")
+    assert reply["total"] == 120 and len(reply["rows"]) == 20
+    first = reply["rows"][0]
+    assert (first["step"], first["row"], first["wall"]) == (100, 100, WALL + 100)
+    assert first["values"] == ["Step 100: Ünïcode"] and first["shape"] == []
+    assert rows(asking, "words", "&from=500") == []
+    assert len(rows(asking, "words")) == 50
+
+
+def test_lists_tables_and_cubes_keep_their_shape(asking: Asking) -> None:
+    assert rows(asking, "list")[0]["shape"] == [3]
+    table = rows(asking, "table")[0]
+    assert table["shape"] == [2, 2] and table["values"][3] == "<script>alert(1)</script>"
+    cube = rows(asking, "cube")[0]
+    assert cube["shape"] == [2, 1, 2] and cube["values"] == ["x"] * 4
+    assert rows(asking, "bytes")[0]["values"] == ["\ufffd\ufffd", "ok"]
+    assert rows(asking, "number")[0]["values"] == []
+
+
+def test_what_is_too_long_is_cut_and_says_so(asking: Asking) -> None:
+    long = rows(asking, "long")[0]
+    assert long["cut"] and len(long["values"][0]) == panel._MOST_CHARACTERS
+    many = rows(asking, "many")[0]
+    assert many["cut"] and len(many["values"]) == panel._MOST_VALUES
+    assert not rows(asking, "list")[0]["cut"]
+
+
+def test_search_finds_rows_whatever_their_case(asking: Asking) -> None:
+    reply = asking.get("/text" + asking.where("words", "text") + "&q=sTEP 11&count=5")
+    assert [row["step"] for row in reply["rows"]] == [11, 110, 111, 112, 113]
+    assert (reply["total"], reply["searched"], reply["complete"]) == (11, 120, True)
+    rest = asking.get("/text" + asking.where("words", "text") + "&q=step 11&from=10")
+    assert [row["step"] for row in rest["rows"]] == [119]
+    assert asking.get("/text" + asking.where("words", "text") + "&q=nowhere")["total"] == 0
+
+
+def test_a_search_ends_after_a_time_and_says_how_far_it_was(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panel, "_SEARCH_S", -1.0)
+    reply = asking.get("/text" + asking.where("words", "text") + "&q=step")
+    assert (reply["searched"], reply["complete"]) == (1, False)
+
+
+def test_a_reply_is_no_larger_than_it_may_be(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panel, "_MOST_CHARACTERS_OF_REPLY", 40)
+    assert len(rows(asking, "words")) == 2
+
+
+@pytest.mark.parametrize("query", ["from=-1", "count=0", "count=201", "q=" + "x" * 201])
+def test_wrong_arguments_are_refused(asking: Asking, query: str) -> None:
+    assert asking.get("/text" + asking.where("words", "text") + "&" + query, 400)["error"]
