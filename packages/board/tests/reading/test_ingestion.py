@@ -296,17 +296,24 @@ def test_a_file_that_is_written_anew_is_read_anew(
     path = damaged_logs.write_records(tmp_path, b"".join(records))
     board = follow()
     wait_until(lambda: len(board.index.all_series()) == 1 and not board.progress().loading)
+
+    def points() -> int:
+        try:
+            return len(scalars(board, ".", "loss"))
+        except KeyError:
+            return 0  # between the old file and the new one
+
     path.write_bytes(b"".join(records[:11]))
-    wait_until(lambda: len(scalars(board, ".", "loss")) == 10)
+    wait_until(lambda: points() == 10)
     # As long as before or longer, but other bytes: the same name and inode.
     anew = damaged_logs.records_of_900(300)
     path.write_bytes(b"".join([anew[0], *anew[100:]]))
-    wait_until(lambda: len(scalars(board, ".", "loss")) == 201)
+    wait_until(lambda: points() == 201)
     assert scalars(board, ".", "loss").columns().step[0] == 99
     assert board.index.problems.list() == []
     other = damaged_logs.write_records(tmp_path / "aside", b"".join(records[:3]))
     os.replace(other, path)
-    wait_until(lambda: len(scalars(board, ".", "loss")) == 2)
+    wait_until(lambda: points() == 2)
 
 
 def test_a_torn_tail_is_no_problem_while_the_file_grows(
@@ -331,3 +338,26 @@ def test_stop_wakes_who_waits_and_ends_the_thread(tmp_path: Path) -> None:
     board.stop()
     board.index.wait(board.index.rev, 30.0)
     assert time.monotonic() - began < 5.0
+
+
+def test_a_run_that_falls_silent_is_told_until_it_speaks_again(
+    tmp_path: Path, follow: Callable[[], Board], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.board.reading.ingestion._SILENT_S", 0.5)
+    monkeypatch.setattr("headrace.board.reading.ingestion._SILENT_TIMES", 1.0)
+    with EventFileWriter(tmp_path) as writer:
+        board = follow()
+        wait_until(lambda: not board.progress().loading)
+
+        def write(step: int) -> None:
+            writer.write(event_logs.simple_event(step, 1.0 + step, [("loss", 1.0)]))
+            writer.flush()
+            wait_until(lambda: board.progress().bytes_done == os.path.getsize(writer.path))
+
+        for step in range(7):
+            write(step)
+            time.sleep(0.02)
+        wait_until(lambda: len(problems(board, "silent")) == 1)
+        assert "has ended, or hangs" in problems(board, "silent")[0].text
+        write(8)
+        wait_until(lambda: problems(board, "silent") == [], 0.5)

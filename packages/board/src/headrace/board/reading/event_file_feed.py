@@ -49,6 +49,8 @@ class EventFileFeed:
         self.seen = -1  # the size that the last pass read up to
         self.state = MORE
         self.grew_at = time.monotonic()
+        self.growths = 0
+        self.growth_s = 0.0  # between two of them, about
         self.grew_wall = found.mtime
         self.replaced = False
         self.caught_up = False
@@ -63,7 +65,12 @@ class EventFileFeed:
             if size < self.offset:
                 self.replaced = True
             self.size = size
-            self.grew_at, self.grew_wall = time.monotonic(), mtime
+            now = time.monotonic()
+            between = now - self.grew_at
+            self.growth_s = between if self.growths <= 1 else 0.9 * self.growth_s + 0.1 * between
+            self.growths += 1
+            self.grew_at, self.grew_wall = now, mtime
+            self.watch.not_silent()
 
     def read(self, limit: int = PASS_BYTES) -> bool:
         """Reads one pass into the store. Returns: whether anything in the store changed."""

@@ -27,6 +27,9 @@ _POLL_ALL_S = 0.25  # of all others, and of the folders
 _POLLED_FILES = 2000
 _ACTIVE_S = 60.0
 _TORN_S = 5.0
+_SILENT_S = 120.0
+_SILENT_TIMES = 20.0  # the usual time between two growths
+_USUAL_GROWTHS = 5
 _READERS = 2
 _MISSED_WALKS = 2  # before a file counts as gone
 
@@ -229,6 +232,7 @@ class Ingestion:
         for feed in self._feeds.values():
             live[feed.run] = live.get(feed.run, False) or now - feed.grew_wall < _ACTIVE_S
             self._watch_tail(feed, _TORN_S)
+            _watch_silence(feed)
         changed = self._index.problems.rev != before
         for run, is_live in live.items():
             if run.live != is_live:
@@ -236,6 +240,12 @@ class Ingestion:
                 changed = True
         if changed:
             self._index.touch()
+
+
+def _watch_silence(feed: EventFileFeed) -> None:
+    seconds = time.monotonic() - feed.grew_at
+    if feed.growths >= _USUAL_GROWTHS and seconds > max(_SILENT_S, _SILENT_TIMES * feed.growth_s):
+        feed.watch.silent(seconds, feed.growth_s)
 
 
 def _wants_reading(feed: EventFileFeed) -> bool:

@@ -41,7 +41,7 @@ class BatchWatch:
         self._run = run
         self._file = file
         self._bad: dict[int, dict[str, tuple[int, int]]] = {}  # tag: first step and count
-        self._told_open = self._told_torn = False
+        self._told_open = self._told_torn = self._told_silent = False
 
     def points(
         self, series: ScalarSeries, rows: tuple[np.ndarray, ...], wall_before: float
@@ -106,6 +106,26 @@ class BatchWatch:
         if self._told_torn:
             self._told_torn = False
             self._problems.remove("torn", run=self._run.id, file=self._file)
+
+    def silent(self, seconds: float, usual: float) -> None:
+        """Says that a file that grew all the time has stopped."""
+        if self._told_silent:
+            return
+        self._told_silent = True
+        self._problems.put(
+            "silent",
+            NOTE,
+            run=self._run.id,
+            file=self._file,
+            text=f"nothing has come for {seconds:.0f} s, where something came every {usual:.1f} s:"
+            " the program has ended, or hangs",
+        )
+
+    def not_silent(self) -> None:
+        """Takes that back."""
+        if self._told_silent:
+            self._told_silent = False
+            self._problems.remove("silent", run=self._run.id, file=self._file)
 
     def too_many_tags(self) -> None:
         """Says that a run has more tags than are kept."""
