@@ -7,9 +7,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
-from headrace.board.columns import MEDIA_TYPE, encode_columns
 from headrace.board.embedding.bad_embedding import BadEmbedding
 from headrace.board.embedding.embedding_shelf import Embedding, EmbeddingShelf
 from headrace.board.embedding.point_labels import read_labels
@@ -26,8 +25,6 @@ from headrace.board.replies import (
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
-
-_MOST_COMPRESSED_BYTES = 4 << 20  # floats hardly shrink, and the server is near
 
 
 def blueprint(board: Board) -> Blueprint:
@@ -65,12 +62,7 @@ def blueprint(board: Board) -> Blueprint:
             "sent": len(found.points),
             "notes": list(found.notes),
         }
-        columns = {"points": found.points.ravel(), "row": found.row}
-        json_wanted = request.accept_mimetypes.best == "application/json"
-        if json_wanted or found.points.nbytes <= _MOST_COMPRESSED_BYTES:
-            return reply_columns(board, header, columns)
-        body = encode_columns({"rev": board.index.rev, **header}, columns)
-        return Response(body, headers={"Cache-Control": "no-cache"}, content_type=MEDIA_TYPE)
+        return reply_columns(board, header, {"points": found.points.ravel(), "row": found.row})
 
     @made.get("/embedding/metadata")
     @_answers_damage
