@@ -82,8 +82,11 @@ def _graph_in(message: Message) -> Any:
 
 def _merged(metadata: Any) -> Any:
     out = GraphDef()
-    for graph in _all_graphs(metadata):
+    for graph, prefix in _all_graphs(metadata):
+        start = len(out.node)
         out.node.extend(graph.node)
+        if prefix:
+            _put_below(out.node[start:], prefix)
         out.library.function.extend(graph.library.function)
     _drop_repeats(out.library.function)
     sends = {}
@@ -100,16 +103,25 @@ def _merged(metadata: Any) -> Any:
     return out
 
 
-def _all_graphs(metadata: Any) -> list[Any]:
-    if len(metadata.partition_graphs):
-        return list(metadata.partition_graphs)
+def _all_graphs(metadata: Any) -> list[tuple[Any, str]]:
+    """Each graph, and the scope that it goes to."""
+    functions = metadata.function_graphs
+    if not len(functions):
+        return [(graph, "") for graph in metadata.partition_graphs]
     graphs = []
-    for function in metadata.function_graphs:
-        if len(function.partition_graphs):
-            graphs += list(function.partition_graphs)
-        else:
-            graphs.append(function.post_optimization_graph)
+    for number, function in enumerate(functions):
+        prefix = f"function_{number}/" if len(functions) > 1 else ""
+        parts = list(function.partition_graphs) or [function.post_optimization_graph]
+        graphs += [(graph, prefix) for graph in parts]
     return graphs
+
+
+def _put_below(nodes: Any, prefix: str) -> None:
+    """Functions that ran on their own share names: each becomes a scope."""
+    for node in nodes:
+        node.name = prefix + node.name
+        for at, text in enumerate(node.input):
+            node.input[at] = f"^{prefix}{text[1:]}" if text[:1] == "^" else prefix + text
 
 
 def _drop_repeats(functions: Any) -> None:

@@ -17,6 +17,7 @@ LEAST_OPS = 5
 _KIN = 0.5  # common kinds of ops, of all their kinds, for a stack of different structures
 _LONGEST = 256  # a label beyond this is nobody's count
 _NUMBERS = 4  # the last ones of a label are tried
+_DIGIT = re.compile("[0-9]")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -99,12 +100,16 @@ def _patterns(
     for vertex in vertices:
         label = tree.labels[vertex]
         bare[label] = vertex
+        if not _DIGIT.search(label):
+            continue
         if len(label) > _LONGEST:
             continue
         for match in list(_NUMBER.finditer(label))[-_NUMBERS:]:
             stem = f"{label[: match.start()]}\0{label[match.end() :]}"
             stems[stem].append((int(match.group()), vertex))
     out = []
+    if sum(map(len, stems.values())) < least - 1:  # "Conv" itself counts as well
+        return []
     used: set[int] = set()
     for stem in list(stems):
         if stem.endswith("_\0") and stem[:-2] in bare and all(n > 0 for n, _ in stems[stem]):

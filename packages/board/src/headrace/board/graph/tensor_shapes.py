@@ -65,12 +65,11 @@ def output_shapes(graph_def: Any, columns: GraphColumns) -> OutputShapes:
             found = (texts.setdefault(words, len(texts)) if words else -1, sizes)
             if leaf in dtypes:
                 known[key] = found
-        sizes = found[1]
         text[at] = found[0]
-        if sizes:
-            first[at] = sizes[0]
-            for port, size in enumerate(sizes[1:], 1):
-                later[at, port] = size
+        if found[1]:
+            first[at] = found[1][0]
+            for number, size in enumerate(found[1][1:], 1):
+                later[at, number] = size
     edge_bytes = first[columns.edge_src] if n else np.zeros(0)
     port = columns.edge_port
     for edge in np.flatnonzero(port > 0).tolist():
