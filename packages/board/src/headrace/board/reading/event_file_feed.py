@@ -11,7 +11,7 @@ from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile
 from headrace.board.reading.reading_problems import BatchWatch
 from headrace.board.reading.record_access import KnownFile, RecordAccess
-from headrace.board.reading.scan_batch import DEAD, END, MAX_TAGS, MORE, ScanBatch
+from headrace.board.reading.scan_batch import DEAD, END, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.problems import WARNING
@@ -126,12 +126,15 @@ class EventFileFeed:
             order = self.found.name
             bounds = batch.scalars.bounds.tolist()
             wide = batch.wide.tolist()
+            falling = tags_going_back(batch.scalars)
             for i, tag in enumerate(batch.scalars.tags.tolist()):
                 series = self._series[tag]
                 if isinstance(series, ScalarSeries):
                     rows = tuple(c[bounds[i] : bounds[i + 1]] for c in batch.scalars.columns)
                     before = series.last_wall_of(self.number)
-                    series.add_points(self.number, order, rows, wide[i], starts.get(tag, []))
+                    series.add_points(
+                        self.number, order, rows, wide[i], starts.get(tag, []), tag not in falling
+                    )
                     self.watch.points(series, rows, before)
             bounds = batch.blobs.bounds.tolist()
             for i, tag in enumerate(batch.blobs.tags.tolist()):
@@ -159,3 +162,13 @@ class EventFileFeed:
                 self.watch.too_many_tags()
             else:
                 self._series.append(self._index.add_series(self.run, entry))
+
+
+def tags_going_back(rows: Rows) -> set[int]:
+    """Returns the tags with a step below the one before it, found for all tags at once."""
+    step = rows.columns[0]
+    back = np.flatnonzero(step[1:] < step[:-1]) + 1
+    if not len(back):
+        return set()
+    inside = back[~np.isin(back, rows.bounds)]
+    return set(rows.tags[np.searchsorted(rows.bounds, inside, "right") - 1].tolist())

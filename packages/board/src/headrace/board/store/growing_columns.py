@@ -62,6 +62,10 @@ class GrowingColumns:
         """Returns a column's dtype."""
         return self._dtypes[column]
 
+    def last(self, column: int) -> np.generic:
+        """Returns a column's last element; there must be one."""
+        return self._arrays[column][self.n - 1]
+
     def snapshot(self) -> tuple[np.ndarray, ...]:
         """Returns read-only views of all rows that are there now."""
         views = tuple(array[: self.n] for array in self._arrays)

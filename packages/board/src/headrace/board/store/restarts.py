@@ -45,12 +45,14 @@ def no_restarts(n: int) -> Restarts:
     )
 
 
-def is_plain(step: np.ndarray, parts: list[Part], since: int) -> bool:
-    """Whether rows from `since` on bring no restart into a series that had none before."""
-    if len(parts) != 1 or any(row for row, _ in parts[0].starts):
-        return False
-    tail = step[max(0, since - 1) :]
-    return not bool(np.any(tail[1:] < tail[:-1]))
+def is_alone(parts: list[Part]) -> bool:
+    """Whether all rows come from one file, and no session began among them."""
+    return len(parts) <= 1 and not any(row for part in parts for row, _ in part.starts)
+
+
+def never_back(step: np.ndarray) -> bool:
+    """Whether no step lies below the one before it."""
+    return not bool(np.any(step[1:] < step[:-1]))
 
 
 def concurrent_parts(parts: list[Part]) -> list[bool]:

@@ -64,6 +64,7 @@ class ScalarSeries(Series):
         rows: tuple[np.ndarray, ...],
         wide: bool,
         starts: list[tuple[int, int]],
+        rising: bool | None = None,
     ) -> None:
         """Adds a file's further points; rows are step, wall, value, wide: f32 will not do."""
         if wide and self._columns.dtype(_VALUE) == _F32:
@@ -72,7 +73,7 @@ class ScalarSeries(Series):
         if self._columns.dtype(_VALUE) == _F32:
             with np.errstate(over="ignore", invalid="ignore"):
                 rows = (*rows[:_VALUE], rows[_VALUE].astype(_F32))
-        self.append(file, order, rows, starts)
+        self.append(file, order, rows, starts, rising)
 
     def columns(self) -> ScalarColumns:
         """Returns all points as they are now, without a copy."""

@@ -12,7 +12,8 @@ from headrace.board.store.restarts import (
     Restarts,
     concurrent_parts,
     find_restarts,
-    is_plain,
+    is_alone,
+    never_back,
     no_restarts,
 )
 from headrace.board.store.run import Run, Tag
@@ -32,7 +33,6 @@ class Series:
         "_parts",
         "_lock",
         "_restarts",
-        "_restarts_n",
         "_plain",
     )
 
@@ -45,8 +45,7 @@ class Series:
         self._parts: list[Part] = []
         self._lock = threading.Lock()
         self._restarts: Restarts | None = None
-        self._restarts_n = 0
-        self._plain = True
+        self._plain = True  # one file, without a restart
 
     def __len__(self) -> int:
         return self._columns.n
@@ -57,6 +56,7 @@ class Series:
         order: str,
         rows: tuple[np.ndarray, ...],
         starts: list[tuple[int, int]],
+        rising: bool | None = None,
     ) -> None:
         """Adds a file's further rows behind those that it has given so far.
 
@@ -65,17 +65,20 @@ class Series:
           order: where its rows stand among those of other files.
           rows: the columns.
           starts: (row of the file, step) where a session began.
+          rising: whether no step of the rows lies below the one before it; None: not known.
         """
         if not len(rows[0]):
             return
         with self._lock:
+            if rising is None:
+                rising = never_back(rows[_STEP])
+            if self._columns.n and rising:
+                rising = bool(rows[_STEP][0] >= self._columns.last(_STEP))
             part, last = self._part(file, order)
-            at = part.end
             if last:
                 self._columns.append(rows)
             else:
-                self._columns.insert(at, rows)
-                self._forget_restarts()
+                self._columns.insert(part.end, rows)
             count = len(rows[0])
             walls = rows[_WALL][~np.isnan(rows[_WALL])]
             if len(walls):
@@ -87,9 +90,9 @@ class Series:
             for later in self._parts[self._parts.index(part) + 1 :]:
                 later.begin += count
                 later.end += count
-            if starts:
-                part.starts += starts
-                self._forget_restarts()
+            part.starts += starts
+            self._plain = self._plain and rising and is_alone(self._parts)
+            self._restarts = None
             self.version += 1
 
     def drop_file(self, file: int) -> None:
@@ -103,14 +106,17 @@ class Series:
                         later.begin -= count
                         later.end -= count
                     del self._parts[i]
-                    self._forget_restarts()
+                    self._plain = is_alone(self._parts) and never_back(
+                        self._columns.snapshot()[_STEP]
+                    )
+                    self._restarts = None
                     self.version += 1
                     return
 
     def segments(self) -> int:
         """Returns 1 and the number of restarts."""
         with self._lock:
-            return self._found_restarts().segments
+            return 1 if self._plain else self._found_restarts().segments
 
     def last_wall_of(self, file: int) -> float:
         """Returns the greatest wall time that a file has given so far; NaN before."""
@@ -135,24 +141,14 @@ class Series:
         begin = self._parts[at].begin if at < len(self._parts) else self._columns.n
         part = Part(file, order, begin, begin, float("nan"), float("nan"))
         self._parts.insert(at, part)
-        if len(self._parts) > 1:
-            self._forget_restarts()
         return part, at == len(self._parts) - 1
 
-    def _forget_restarts(self) -> None:
-        self._restarts, self._restarts_n, self._plain = None, 0, True
-
     def _found_restarts(self) -> Restarts:
-        n = self._columns.n
-        if self._restarts is None or self._restarts_n != n:
-            (step, *_) = self._columns.snapshot()
-            if n == 0:
-                self._restarts = no_restarts(0)
-            elif self._plain and is_plain(step, self._parts, self._restarts_n):
+        if self._restarts is None:
+            n = self._columns.n
+            if self._plain or not n:
                 self._restarts = no_restarts(n)
             else:
-                self._plain = False
-                parts = [part for part in self._parts if part.end > part.begin]
-                self._restarts = find_restarts(step, parts)
-            self._restarts_n = n
+                step = self._columns.snapshot()[_STEP]
+                self._restarts = find_restarts(step, [p for p in self._parts if p.end > p.begin])
         return self._restarts
