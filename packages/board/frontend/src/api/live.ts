@@ -6,6 +6,8 @@ import type { Change } from './types.ts';
 export type Connection = 'connecting' | 'live' | 'polling' | 'lost';
 export const connection = signal<Connection>('connecting');
 export const latest = signal<Change | null>(null);
+/** When the last change came, in milliseconds of the page's clock; 0: none yet. */
+export const heard = signal(0);
 
 const RETRY_MS = 1000;
 
@@ -17,7 +19,7 @@ export function follow(): () => void {
     while (!stopped) {
       try {
         const since = latest.value?.rev ?? -1;
-        latest.value = await getJson<Change>('changes', { since, wait: 25 });
+        hear(await getJson<Change>('changes', { since, wait: 25 }));
         connection.value = 'polling';
       } catch {
         connection.value = 'lost';
@@ -32,7 +34,7 @@ export function follow(): () => void {
       connection.value = 'live';
     };
     source.onmessage = (message) => {
-      latest.value = JSON.parse(message.data) as Change;
+      hear(JSON.parse(message.data) as Change);
     };
     source.onerror = () => {
       // A closed source was refused (too many pages are open); others are tried again by the browser.
@@ -46,4 +48,10 @@ export function follow(): () => void {
     stopped = true;
     source?.close();
   };
+}
+
+function hear(change: Change): void {
+  if (latest.peek()?.rev === change.rev && latest.peek()?.loading === change.loading) return;
+  heard.value = Date.now();
+  latest.value = change;
 }

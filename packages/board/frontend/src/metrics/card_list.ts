@@ -5,6 +5,7 @@ import { nameFilter } from '../runs/run_query.ts';
 import { visibleRuns } from '../runs/visible_runs.ts';
 import { loaded, seriesByTag, tags } from '../state/catalogue.ts';
 import { type CardSpec, cardKinds, kindOf } from './cards.ts';
+import { madeCards } from './made_charts.ts';
 import { type Section, sectionsOf } from './tag_tree.ts';
 import { overlays, pinnedCards, tagFilter } from './view.ts';
 
@@ -62,13 +63,14 @@ const everyCard = computed(() => {
 export function runsOf(card: CardSpec): Run[] {
   if (card.run) return [card.run];
   const having = new Set<number>();
-  for (const tag of [card.tag, ...card.overlays]) {
+  for (const tag of [...(card.made?.tags ?? [card.tag]), ...card.overlays]) {
     for (const one of seriesByTag.value.get(tag.id) ?? []) having.add(one.run);
   }
   return visibleRuns.value.filter((run) => having.has(run.id));
 }
 
-export const PINNED = '\u0000pinned';
+export const PINNED = '*pinned';
+export const MADE = '*made';
 
 /** The sections of the page: what is pinned, then the folders of tags. */
 export const sections = computed<Section<CardLeaf>[]>(() => {
@@ -76,8 +78,11 @@ export const sections = computed<Section<CardLeaf>[]>(() => {
   const shown = everyCard.value.filter((card) => matches(card.name));
   const kinds = cardKinds.map((kind) => kind.kind);
   const all = sectionsOf(shown, kinds);
+  const made = madeCards().map((card) => ({ ...card, name: card.tag.name }));
+  if (made.length > 0)
+    all.unshift({ path: MADE, title: 'Your charts', depth: 0, count: made.length, cards: made });
   if (pinnedCards.value.length === 0) return all;
-  const byId = new Map(everyCard.value.map((card) => [card.id, card]));
+  const byId = new Map([...everyCard.value, ...made].map((card) => [card.id, card]));
   const cards = pinnedCards.value.flatMap((id) => byId.get(id) ?? []);
   if (cards.length === 0) return all;
   return [{ path: PINNED, title: 'Pinned', depth: 0, count: cards.length, cards }, ...all];

@@ -14,6 +14,8 @@ export interface CardSpec {
   overlays: Tag[];
   /** The run of a card of one run; null where the card shows all visible runs. */
   run: Run | null;
+  /** A chart that the user made: see made_charts.ts. */
+  made?: { text: string; tags: Tag[] };
 }
 
 export interface CardProps {
@@ -41,6 +43,24 @@ export interface CardKind {
 /** In the order in which kinds stand within a folder of tags. */
 export const cardKinds: CardKind[] = [
   { kind: 'scalar', per: 'tag', height: 236, tall: 480, load: () => import('./scalar_card.tsx') },
+  {
+    kind: 'histogram',
+    per: 'tag',
+    height: 236,
+    tall: 480,
+    load: () => import('../histograms/histogram_card.tsx'),
+  },
+  { kind: 'image', per: 'tag', height: 300, tall: 620, load: () => import('../media/image_card.tsx') },
+  { kind: 'audio', per: 'tag', height: 160, tall: 160, load: () => import('../media/audio_card.tsx') },
+  { kind: 'text', per: 'tag', height: 240, tall: 480, load: () => import('../text/text_card.tsx') },
+  {
+    kind: 'pr_curve',
+    per: 'tag',
+    height: 300,
+    tall: 520,
+    load: () => import('../pr_curves/pr_curve_card.tsx'),
+  },
+  { kind: 'tensor', per: 'tag', height: 160, tall: 320, load: () => import('../tensors/tensor_card.tsx') },
 ];
 
 export const kindOf = (kind: Kind): CardKind | undefined => cardKinds.find((k) => k.kind === kind);

@@ -75,9 +75,11 @@ export function Grid() {
     gridWidth.value > 0 ? inSight(placed, window_.top - MARGIN, window_.top + window_.height + MARGIN) : [];
   const keys = useKeys(scroller);
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it scrolls, by the keys that scroll
     <div
       class="grid-scroll"
       ref={scroller}
+      tabIndex={-1}
       onScroll={(event) => {
         const { scrollTop, clientHeight } = event.currentTarget;
         setWindow({ top: scrollTop, height: clientHeight });

@@ -1,7 +1,62 @@
-/** Every kind of card on one page. */
+/** Every kind of card on one page, beside the table of runs. */
 import '../style/metrics.css';
+import { crosshair } from '../charts/crosshair.ts';
+import { shownCharts } from '../charts/shown_charts.ts';
+import { Tooltip } from '../charts/tooltip.tsx';
+import { isPainting } from '../scene/paint_queue.ts';
+import { expose } from '../shell/test_hook.ts';
+import { loaded, runs } from '../state/catalogue.ts';
+import { cardCount, sections, shownCount } from './card_list.ts';
+import { isLoading, loaderCounts } from './curve_loader.ts';
+import { EmptyBoard, LoadingBoard, NothingMatches } from './empty_states.tsx';
 import { Grid } from './grid.tsx';
+import { Toolbar } from './toolbar.tsx';
 
 export default function MetricsPage() {
-  return <Grid />;
+  return (
+    <div class="metrics">
+      <Toolbar />
+      {!loaded.value ? (
+        <LoadingBoard />
+      ) : cardCount.value === 0 ? (
+        <EmptyBoard hasRuns={runs.value.length > 0} />
+      ) : shownCount.value === 0 ? (
+        <NothingMatches />
+      ) : (
+        <Grid />
+      )}
+      <Tooltip />
+    </div>
+  );
 }
+
+expose('metrics', () => ({
+  sections: sections.value.map((s) => ({ path: s.path, cards: s.cards.map((c) => c.id) })),
+  idle: !isLoading() && !isPainting(),
+  requests: { ...loaderCounts },
+  crosshair: crosshair.value,
+  charts: [...shownCharts.values()].map((chart) => ({
+    id: chart.id,
+    painted: chart.painted,
+    paintedAt: chart.paintedAt,
+    view: chart.view,
+    plot: chart.axes?.plot ?? null,
+    xTicks: chart.axes?.x.labels ?? [],
+    yTicks: chart.axes?.y.labels ?? [],
+    curves: chart.curves.map((c) => ({
+      label: c.label,
+      tag: c.tag,
+      colour: c.colour,
+      right: c.right,
+      n: c.n,
+      drawn: c.drawn,
+      superseded: c.superseded,
+      x: [...c.x],
+      y: [...c.y],
+      raw: c.raw ? [...c.raw] : null,
+      lo: c.lo ? [...c.lo] : null,
+      hi: c.hi ? [...c.hi] : null,
+      flags: c.flags ? [...c.flags] : null,
+    })),
+  })),
+}));

@@ -15,16 +15,19 @@ export interface RunStyle {
 /** Colours that the user picked, by name of run: a colour of the palette or "#rrggbb". */
 export const pickedColours = stored<Record<string, string>>('colours', {});
 
-const slots = computed(() => assignSlots(runs.value.map((run) => run.name)));
+/** Changes only when there are other runs, not when one of them grows. */
+const known = computed(() => JSON.stringify(runs.value.map((run) => [run.id, run.name])));
+const named = computed(() => JSON.parse(known.value) as [number, string][]);
+const slots = computed(() => assignSlots(named.value.map(([, name]) => name)));
 
 export const runStyles = computed(() => {
   void themeVersion.value;
   const styles = new Map<number, RunStyle>();
-  for (const run of runs.value) {
-    const slot = slots.value.get(run.name) ?? { colour: 0, dash: 0 };
-    const picked = pickedColours.value[run.name];
+  for (const [id, name] of named.value) {
+    const slot = slots.value.get(name) ?? { colour: 0, dash: 0 };
+    const picked = pickedColours.value[name];
     const shown = picked ? (/^\d+$/.test(picked) ? colour(`run-${picked}`) : picked) : null;
-    styles.set(run.id, {
+    styles.set(id, {
       colour: shown ?? colour(`run-${slot.colour}`),
       dash: DASHES[slot.dash]!,
       slot,

@@ -4,14 +4,23 @@ import type { ComponentType } from 'preact';
 export interface Page {
   id: string;
   title: string;
+  /** Whether the table of runs stands beside it, and the step cursor below. */
+  runs?: boolean;
+  cursor?: boolean;
   load: () => Promise<{ default: ComponentType }>;
 }
 
 export const pages: Page[] = [
-  { id: 'metrics', title: 'Metrics', load: () => import('../metrics/metrics_page.tsx') },
+  {
+    id: 'metrics',
+    title: 'Metrics',
+    runs: true,
+    cursor: true,
+    load: () => import('../metrics/metrics_page.tsx'),
+  },
   { id: 'graph', title: 'Graph', load: () => import('../graph/graph_page.tsx') },
   { id: 'trace', title: 'Trace', load: () => import('../trace/trace_page.tsx') },
-  { id: 'hparams', title: 'HParams', load: () => import('../hparams/hparams_page.tsx') },
+  { id: 'hparams', title: 'HParams', runs: true, load: () => import('../hparams/hparams_page.tsx') },
   { id: 'projector', title: 'Projector', load: () => import('../projector/projector_page.tsx') },
   { id: 'problems', title: 'Problems', load: () => import('../problems/problems_page.tsx') },
 ];

@@ -1,18 +1,51 @@
-/** The frame of every page: header with tabs, then the page. */
+/** The frame of every page: header, table of runs, the page, details, step cursor. */
+import '../style/shell.css';
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { connection } from '../api/live.ts';
-import { failure, loaded, problems } from '../state/catalogue.ts';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { RunTable } from '../runs/run_table.tsx';
+import { failure, loaded, meta, problems } from '../state/catalogue.ts';
 import { goTo, page } from '../state/url_state.ts';
 import { nextTheme, theme } from '../style/theme.ts';
+import { CommandPalette, paletteOpen } from './command_palette.tsx';
+import { Icon } from './icons.tsx';
+import { Inspector } from './inspector.tsx';
+import { LiveMark } from './live_mark.tsx';
+import './own_commands.ts';
+import { inspectedRun, inspectedTag } from '../state/selection.ts';
 import { pages } from './pages.ts';
+import { inspectorWidth, narrow, runsWidth } from './panels.ts';
+import { safeText } from './safe_text.ts';
+import { Splitter } from './splitter.tsx';
+import { StepBar } from './step_bar.tsx';
 
 export function Shell() {
   const shown = pages.find((p) => p.id === page.value) ?? pages[0]!;
+  const side = useRef<HTMLDivElement>(null);
+  const right = useRef<HTMLDivElement>(null);
+  const withRuns = shown.runs === true;
+  const withInspector = withRuns && (inspectedRun.value !== null || inspectedTag.value !== null);
+  useLayoutEffect(() => {
+    if (side.current) side.current.style.width = `${runsWidth.value}px`;
+    if (right.current) right.current.style.width = `${inspectorWidth.value}px`;
+  });
+  useEffect(() => {
+    const title = meta.value?.title || meta.value?.logdir;
+    document.title = title ? `${safeText(title, 80)} · ${shown.title}` : shown.title;
+  });
+  useKeys();
   return (
     <div class="shell">
+      <a class="skip" href="#page" onClick={skip}>
+        Skip to the page
+      </a>
       <header class="header">
-        <strong class="logo">Headrace</strong>
+        <strong class="logo">
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M1 5c3 0 3 6 7 6s4-6 7-6" />
+            <path d="M1 11c3 0 3-6 7-6s4 6 7 6" />
+          </svg>
+          Headrace
+        </strong>
         <nav class="tabs" aria-label="Pages">
           {pages.map((p) => (
             <a
@@ -32,24 +65,105 @@ export function Shell() {
           ))}
         </nav>
         <span class="grow" />
-        <span class={`connection ${connection.value}`} role="status">
-          {connection.value}
-        </span>
-        <button type="button" class="quiet" onClick={nextTheme} title="Theme: light, dark, high contrast">
-          {theme.value}
+        {meta.value && (
+          <span class="header-title">{safeText(meta.value.title || meta.value.logdir, 60)}</span>
+        )}
+        <button
+          type="button"
+          class="palette-button"
+          onClick={() => {
+            paletteOpen.value = true;
+          }}
+        >
+          <Icon name="search" />
+          Go to <kbd>Ctrl K</kbd>
+        </button>
+        <LiveMark />
+        <button
+          type="button"
+          class="icon"
+          onClick={nextTheme}
+          aria-label={`Theme: ${theme.value}`}
+          title={`Theme: ${theme.value}. Click for the next`}
+        >
+          <Icon
+            name={
+              theme.value === 'light'
+                ? 'sun'
+                : theme.value === 'dark'
+                  ? 'moon'
+                  : theme.value === 'contrast'
+                    ? 'contrast'
+                    : 'auto'
+            }
+          />
         </button>
       </header>
+      {failure.value && loaded.value && (
+        <p class="banner" role="alert">
+          The server does not answer; what you see is as it was. {safeText(failure.value)}
+        </p>
+      )}
       {failure.value && !loaded.value ? (
-        <main class="page">
-          <p class="empty" role="alert">
-            The server does not answer: {failure.value}
-          </p>
+        <main class="page" id="page">
+          <div class="notice" role="alert">
+            <h2>The server does not answer</h2>
+            <p>{safeText(failure.value)}</p>
+            <p class="faint">The page tries again by itself.</p>
+          </div>
         </main>
       ) : (
-        <Lazy key={shown.id} load={shown.load} />
+        <div class="middle">
+          {withRuns && !narrow.value && (
+            <>
+              <div class="side" ref={side}>
+                <RunTable />
+              </div>
+              <Splitter width={runsWidth} side="left" label="Width of the runs" />
+            </>
+          )}
+          <Lazy key={shown.id} load={shown.load} />
+          {withInspector && (
+            <>
+              <Splitter width={inspectorWidth} side="right" label="Width of the details" />
+              <div class="side" ref={right}>
+                <Inspector />
+              </div>
+            </>
+          )}
+        </div>
       )}
+      {shown.cursor && loaded.value && <StepBar />}
+      <CommandPalette />
     </div>
   );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById('page')?.focus();
+}
+
+/** Keys that hold everywhere. */
+function useKeys(): void {
+  useEffect(() => {
+    const keys = (event: KeyboardEvent) => {
+      const command = event.ctrlKey || event.metaKey;
+      const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element)?.tagName ?? '');
+      if (command && event.key.toLowerCase() === 'k') paletteOpen.value = !paletteOpen.value;
+      else if (command && event.key.toLowerCase() === 'b') narrow.value = !narrow.value;
+      else if (event.altKey && /^[1-9]$/.test(event.key) && pages[Number(event.key) - 1]) {
+        goTo(pages[Number(event.key) - 1]!.id);
+      } else if (event.key === '/' && !isTyping && !command) {
+        const field = document.getElementById('tag-filter');
+        if (!field) return;
+        field.focus();
+      } else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', keys);
+    return () => removeEventListener('keydown', keys);
+  }, []);
 }
 
 function Lazy({ load }: { load: () => Promise<{ default: ComponentType }> }) {
@@ -61,5 +175,9 @@ function Lazy({ load }: { load: () => Promise<{ default: ComponentType }> }) {
       here = false;
     };
   }, [load]);
-  return <main class="page">{Loaded ? <Loaded /> : null}</main>;
+  return (
+    <main class="page" id="page" tabIndex={-1}>
+      {Loaded ? <Loaded /> : null}
+    </main>
+  );
 }

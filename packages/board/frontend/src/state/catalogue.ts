@@ -1,5 +1,5 @@
 /** What the server has: runs, tags and series, renewed whenever it says that something changed. */
-import { computed, effect, signal } from '@preact/signals';
+import { batch, computed, effect, type Signal, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
 import { latest } from '../api/live.ts';
 import type { Meta, Problem, Run, Series, Tag } from '../api/types.ts';
@@ -42,6 +42,7 @@ type SeriesColumns = Record<
   Cell[]
 >;
 
+const RETRY_MS = 2000;
 let busy = false;
 let again = false;
 
@@ -53,20 +54,24 @@ export async function renew(): Promise<void> {
   }
   busy = true;
   try {
-    const [newRuns, newTags, newProblems] = await Promise.all([
+    const [newRuns, newTags, newProblems, newMeta] = await Promise.all([
       getJson<{ runs: Run[] }>('runs'),
       getJson<{ tags: Tag[]; series: SeriesColumns }>('tags'),
       getJson<{ problems: Problem[] }>('problems'),
+      meta.peek() ?? getJson<Meta>('meta'),
     ]);
-    meta.value ??= await getJson<Meta>('meta');
-    runs.value = newRuns.runs;
-    tags.value = newTags.tags;
-    series.value = rows(newTags.series);
-    problems.value = newProblems.problems;
-    failure.value = null;
-    loaded.value = true;
+    batch(() => {
+      meta.value = newMeta;
+      keep(runs, newRuns.runs);
+      keep(tags, newTags.tags);
+      series.value = rows(newTags.series);
+      keep(problems, newProblems.problems);
+      failure.value = null;
+      loaded.value = true;
+    });
   } catch (error) {
     failure.value = error instanceof Error ? error.message : String(error);
+    setTimeout(() => void renew(), RETRY_MS);
   } finally {
     busy = false;
     if (again) {
@@ -74,6 +79,11 @@ export async function renew(): Promise<void> {
       void renew();
     }
   }
+}
+
+/** What has not changed stays the same object, so that nothing that depends on it is made again. */
+function keep<T>(into: Signal<T>, value: T): void {
+  if (JSON.stringify(into.peek()) !== JSON.stringify(value)) into.value = value;
 }
 
 function rows(columns: SeriesColumns): Series[] {
@@ -92,6 +102,17 @@ function rows(columns: SeriesColumns): Series[] {
   }));
 }
 
+/** Between two renewals while logs grow: what people see as at once. */
+const LEAST_BETWEEN_MS = 200;
+let renewedAt = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
 effect(() => {
-  if (latest.value) void renew();
+  if (!latest.value || timer !== undefined) return;
+  const wait = Math.max(0, renewedAt + LEAST_BETWEEN_MS - performance.now());
+  timer = setTimeout(() => {
+    timer = undefined;
+    renewedAt = performance.now();
+    void renew();
+  }, wait);
 });

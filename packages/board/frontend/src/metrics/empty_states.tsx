@@ -1,0 +1,114 @@
+/** What stands in place of the cards: nothing read yet, nothing there, nothing that matches. */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { getJson } from '../api/client.ts';
+import { runQuery } from '../runs/visible_runs.ts';
+import { safeText } from '../shell/safe_text.ts';
+import { meta } from '../state/catalogue.ts';
+import { tagFilter } from './view.ts';
+
+interface Health {
+  bytes_done: number;
+  bytes_total: number;
+  files: number;
+  loading: boolean;
+}
+
+export const health = signal<Health | null>(null);
+
+export const megabytes = (bytes: number): string =>
+  bytes < 1e6
+    ? `${Math.ceil(bytes / 1e3)} KB`
+    : bytes < 1e9
+      ? `${(bytes / 1e6).toFixed(1)} MB`
+      : `${(bytes / 1e9).toFixed(2)} GB`;
+
+/** Asks how far reading is, again and again while it goes on. */
+export function useHealth(): Health | null {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let here = true;
+    const ask = async () => {
+      try {
+        health.value = await getJson<Health>('health');
+      } catch {
+        // the frame says that the server does not answer
+      }
+      if (here && (health.value?.loading ?? true)) timer = setTimeout(ask, 250);
+    };
+    void ask();
+    return () => {
+      here = false;
+      clearTimeout(timer);
+    };
+  }, []);
+  return health.value;
+}
+
+export function LoadingBoard() {
+  const now = useHealth();
+  return (
+    <div class="notice" role="status">
+      <h2>Reading the logs</h2>
+      {now && now.bytes_total > 0 ? (
+        <>
+          <progress max={now.bytes_total} value={now.bytes_done} />
+          <p>
+            {megabytes(now.bytes_done)} of {megabytes(now.bytes_total)} in {now.files} files
+          </p>
+        </>
+      ) : (
+        <progress />
+      )}
+    </div>
+  );
+}
+
+export function EmptyBoard({ hasRuns }: { hasRuns: boolean }) {
+  const now = useHealth();
+  if (now?.loading && now.bytes_total > 0) return <LoadingBoard />;
+  const folder = meta.value?.logdir;
+  return (
+    <div class="notice">
+      <h2>{hasRuns ? 'These runs have no metrics yet' : 'Nothing has been written yet'}</h2>
+      <p>
+        The board watches {folder ? <code>{safeText(folder)}</code> : 'the folder'} and all folders below it;
+        what is written there appears here at once.
+      </p>
+      <pre>
+        {'from headrace.formats.event_file import EventFileWriter\n\nwith EventFileWriter("'}
+        {safeText(folder || 'runs')}
+        {'/first") as writer:\n    ...  # a Summary with tag and simple_value'}
+      </pre>
+      <p class="faint">Logs of TensorFlow and of PyTorch's SummaryWriter are read as well.</p>
+    </div>
+  );
+}
+
+export function NothingMatches() {
+  return (
+    <div class="notice">
+      <h2>No tag matches</h2>
+      <p>
+        <button
+          type="button"
+          onClick={() => {
+            tagFilter.value = '';
+          }}
+        >
+          Clear the filter
+        </button>{' '}
+        {runQuery.value && (
+          <button
+            type="button"
+            onClick={() => {
+              runQuery.value = '';
+            }}
+          >
+            Clear the filter of runs
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}

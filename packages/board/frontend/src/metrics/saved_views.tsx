@@ -1,0 +1,46 @@
+/** Views kept under a name: an address each, in the board's state file or in the browser. */
+import { Icon } from '../shell/icons.tsx';
+import { Menu, type MenuItem } from '../shell/menu.tsx';
+import { stored } from '../state/stored.ts';
+import { address } from '../state/url_state.ts';
+
+export const savedViews = stored<Record<string, string>>('views', {});
+
+export function ViewsMenu() {
+  const names = Object.keys(savedViews.value).sort();
+  const items: MenuItem[] = [
+    {
+      text: 'Save this view…',
+      run: () => {
+        const name = prompt('Name of the view')?.trim();
+        if (name) savedViews.value = { ...savedViews.value, [name]: address() };
+      },
+    },
+    { text: 'Copy the address', run: () => void navigator.clipboard?.writeText(location.href) },
+    ...(names.length > 0 ? [null] : []),
+    ...names.map((name) => ({
+      text: name,
+      run: () => {
+        location.hash = savedViews.value[name]!;
+      },
+    })),
+    ...(names.length > 0
+      ? [
+          null,
+          ...names.map((name) => ({
+            text: `Forget ${name}`,
+            run: () => {
+              const { [name]: _, ...rest } = savedViews.value;
+              savedViews.value = rest;
+            },
+          })),
+        ]
+      : []),
+  ];
+  return (
+    <Menu label="Saved views" items={items}>
+      <Icon name="bookmark" />
+      views
+    </Menu>
+  );
+}

@@ -1,0 +1,38 @@
+/** Whether the page follows the logs, and how old the newest event is. */
+import { useEffect, useState } from 'preact/hooks';
+import { connection, heard } from '../api/live.ts';
+import { runs } from '../state/catalogue.ts';
+
+export function LiveMark() {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const state = connection.value;
+  const live = runs.value.filter((run) => run.live).length;
+  const age = heard.value === 0 ? null : (Date.now() - heard.value) / 1000;
+  const text =
+    state === 'lost'
+      ? 'no connection'
+      : state === 'connecting'
+        ? 'connecting'
+        : age === null
+          ? 'live'
+          : `live · ${age < 10 ? `${age.toFixed(1)} s` : age < 120 ? `${Math.round(age)} s` : age < 7200 ? `${Math.round(age / 60)} min` : `${Math.round(age / 3600)} h`}`;
+  return (
+    <span
+      class={`live-mark ${state}`}
+      role="status"
+      aria-live="off"
+      title={
+        state === 'lost'
+          ? 'The server does not answer; the page tries again'
+          : `${live} runs are being written; the number is the time since the last change${state === 'polling' ? '; by long polls' : ''}`
+      }
+    >
+      <i />
+      {text}
+    </span>
+  );
+}
