@@ -20,7 +20,7 @@ export async function tracesOf(entry: GraphEntry): Promise<TraceEntry[]> {
 export async function loadCosts(session: Session, traces: number[]): Promise<void> {
   const { columns } = await getColumns(`graph/${session.entry.id}/costs`, { traces: traces.join(',') });
   const time = (columns.time_us_median ?? columns.time_us) as Float64Array | undefined;
-  const memory = columns.memory as Float64Array | undefined;
+  const memory = (columns.memory_median ?? columns.memory) as Float64Array | undefined;
   session.costs.value = {
     time: summed(session.model, time ?? new Float64Array(0)),
     memory: summed(session.model, memory ?? new Float64Array(0)),

@@ -7,6 +7,7 @@ import { SvgSurface } from './canvas/svg_surface.ts';
 import type { Session } from './session.ts';
 
 const MARGIN = 24;
+const MOST_OPEN = 900; // groups named in an address
 const MOST_PIXELS = 12_000;
 
 function wholeScene(session: Session, stage: Stage, k: number, ratio: number): DrawJob | null {
@@ -56,7 +57,12 @@ export function savePng(session: Session, stage: Stage): void {
 
 export function dotUrl(session: Session): string {
   const view = session.view.peek();
-  const open = view.allOpen ? 'all' : [...view.open].sort((a, b) => a - b).join(',');
+  const { model } = session;
+  const shown = [...view.open].filter((g) =>
+    model.ancestors(g).every((a) => a === model.root || view.open.has(a)),
+  );
+  const all = Array.from({ length: model.total - model.root - 1 }, (_, i) => model.root + 1 + i);
+  const open = (view.allOpen ? all : shown).slice(0, MOST_OPEN).join(',');
   return apiUrl(`graph/${session.entry.id}/export.dot`, { open });
 }
 

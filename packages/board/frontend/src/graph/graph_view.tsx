@@ -125,7 +125,9 @@ export function GraphView({
     const look = ({ item, whole }: { item: number; whole: boolean }) => {
       const scene = session.scene.peek()!;
       if (item === session.model.root) {
-        shown.look({ x: 0, y: 0, w: scene.scene.width, h: scene.scene.height }, true);
+        const all = { x: 0, y: 0, w: scene.scene.width, h: scene.scene.height };
+        // After a group has closed: the whole again, where that is still readable.
+        if (whole || fit(all, shown.width, shown.height).k > 0.6) shown.look(all, true);
         return;
       }
       const i = scene.indexOf.get(item) ?? session.standsFor(item);
@@ -177,11 +179,11 @@ export function GraphView({
         </ul>
       </div>
       <Breadcrumb session={session} stage={stage} />
-      <div class="corner left-corner">
+      <div class="g-corner g-left-corner">
         <Legend session={session} paint={null} />
       </div>
-      <div class="corner right-corner">
-        <div class="zoom-buttons">
+      <div class="g-corner g-right-corner">
+        <div class="g-zoom-buttons">
           <button type="button" title="Zoom in (+)" onClick={() => stage.current?.zoom(1.4)}>
             +
           </button>
@@ -222,17 +224,17 @@ function Breadcrumb({ session, stage }: { session: Session; stage: { current: St
     } else session.goTo(group);
   };
   return (
-    <nav class="breadcrumb" aria-label="Where the selection is">
+    <nav class="g-breadcrumb" aria-label="Where the selection is">
       {chain.map((group) => (
         <span key={group}>
           <button type="button" class="quiet" onClick={() => go(group)}>
             {group === model.root ? safeText(session.entry.title || 'graph') : safeText(model.labels[group]!)}
           </button>
-          <span class="slash">/</span>
+          <span class="g-slash">/</span>
         </span>
       ))}
-      {selected !== null && <span class="here">{safeText(session.label(selected))}</span>}
-      {session.busy.value && <span class="quiet-text"> laying out…</span>}
+      {selected !== null && <span class="g-here">{safeText(session.label(selected))}</span>}
+      {session.busy.value && <span class="g-quiet-text"> laying out…</span>}
     </nav>
   );
 }

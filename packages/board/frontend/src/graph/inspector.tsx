@@ -33,10 +33,10 @@ function Title({ session, item, kind }: { session: Session; item: number; kind: 
   const name = session.nameOfItem(item);
   const at = name.lastIndexOf('/');
   return (
-    <header class="card-title">
-      <div class="card-kind">{kind}</div>
+    <header class="g-card-title">
+      <div class="g-card-kind">{kind}</div>
       <h2 title={safeText(name)}>
-        {at >= 0 && <span class="card-path">{safeText(name.slice(0, at + 1))}</span>}
+        {at >= 0 && <span class="g-card-path">{safeText(name.slice(0, at + 1))}</span>}
         <wbr />
         {safeText(name.slice(at + 1))}
       </h2>
@@ -52,7 +52,7 @@ function Actions({ session, item }: { session: Session; item: number }) {
   const unfolded = series >= 0 && itemOf(model, view, item) === item;
   const open = isOpen(model, view, item);
   return (
-    <div class="card-actions">
+    <div class="g-card-actions">
       {(model.isGroup(item) || item >= model.total) && (
         <button type="button" onClick={() => session.toggle(item)}>
           {item >= model.total ? 'Show all' : open ? 'Close' : 'Open'}
@@ -71,7 +71,7 @@ function Actions({ session, item }: { session: Session; item: number }) {
       <button type="button" onClick={() => session.moveToSide(item, !side)}>
         {side ? 'To the main area' : 'To the side area'}
       </button>
-      <label class="card-reach">
+      <label class="g-card-reach">
         Trace{' '}
         <select
           value={tracing.value}
@@ -91,7 +91,7 @@ function Actions({ session, item }: { session: Session; item: number }) {
 
 function Facts({ rows }: { rows: [string, preact.ComponentChildren][] }) {
   return (
-    <dl class="facts">
+    <dl class="g-facts">
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -136,7 +136,7 @@ function OpCard({ session, op }: { session: Session; op: number }) {
   if (bytes >= 0) facts.push(['Size', megabytes(bytes)]);
   facts.push(...costRows(session, op));
   return (
-    <div class="card">
+    <div class="g-card">
       <Title session={session} item={op} kind="Op" />
       <Actions session={session} item={op} />
       <Facts rows={facts} />
@@ -144,10 +144,10 @@ function OpCard({ session, op }: { session: Session; op: number }) {
       <Neighbours session={session} title="Outputs" list={outputsOf(model, op)} />
       <section>
         <h3>Attributes</h3>
-        {wrong && <p class="quiet-text">{wrong}</p>}
-        {!node && !wrong && <p class="quiet-text">…</p>}
-        {node && (node.attrs ?? []).length === 0 && <p class="quiet-text">none</p>}
-        <dl class="facts attributes">
+        {wrong && <p class="g-quiet-text">{wrong}</p>}
+        {!node && !wrong && <p class="g-quiet-text">…</p>}
+        {node && (node.attrs ?? []).length === 0 && <p class="g-quiet-text">none</p>}
+        <dl class="g-facts g-attributes">
           {(node?.attrs ?? []).map((attr) => (
             <div key={attr.name}>
               <dt>{safeText(attr.name)}</dt>
@@ -159,7 +159,7 @@ function OpCard({ session, op }: { session: Session; op: number }) {
           ))}
         </dl>
       </section>
-      <button type="button" class="wide" onClick={() => goToPage('trace')}>
+      <button type="button" class="g-wide" onClick={() => goToPage('trace')}>
         Its slices on the Trace page
       </button>
     </div>
@@ -173,7 +173,7 @@ function Neighbours({ session, title, list }: { session: Session; title: string;
     return (
       <section>
         <h3>{title}</h3>
-        <p class="quiet-text">none</p>
+        <p class="g-quiet-text">none</p>
       </section>
     );
   }
@@ -182,13 +182,13 @@ function Neighbours({ session, title, list }: { session: Session; title: string;
       <h3>
         {title} <span class="count">{list.length}</span>
       </h3>
-      <ul class="links">
+      <ul class="g-node-links">
         {list.slice(0, most).map((n, i) => (
           <li key={`${n.vertex}/${n.port}/${i}`}>
-            <button type="button" class="link" onClick={() => session.goTo(n.vertex)}>
-              <span class={n.control ? 'port control' : 'port'}>{n.control ? '^' : n.port}</span>
-              <span class="link-name">{safeText(model.path(n.vertex))}</span>
-              <span class="link-more">
+            <button type="button" class="g-node-link" onClick={() => session.goTo(n.vertex)}>
+              <span class={n.control ? 'g-port control' : 'g-port'}>{n.control ? '^' : n.port}</span>
+              <span class="g-node-link-name">{safeText(model.path(n.vertex))}</span>
+              <span class="g-node-link-more">
                 {n.control ? 'control' : model.shortShape(n.vertex) || model.opName(n.vertex)}
               </span>
             </button>
@@ -225,14 +225,14 @@ function Bars({ title, rows }: { title: string; rows: [string, number][] }) {
       <h3>
         {title} <span class="count">{rows.length}</span>
       </h3>
-      <ul class="bars">
+      <ul class="g-bars">
         {rows.slice(0, most).map(([name, n]) => (
           <li key={name}>
-            <span class="bar-name" title={safeText(name)}>
+            <span class="g-bar-name" title={safeText(name)}>
               {safeText(name)}
             </span>
             <meter min={0} max={top} value={n} aria-hidden="true" />
-            <span class="bar-count">{count(n)}</span>
+            <span class="g-bar-count">{count(n)}</span>
           </li>
         ))}
       </ul>
@@ -255,13 +255,13 @@ function GroupCard({ session, group }: { session: Session; group: number }) {
     ...costRows(session, group),
   ];
   return (
-    <div class="card">
+    <div class="g-card">
       <Title session={session} item={group} kind={model.isPseudo(group) ? 'Function' : 'Group'} />
       <Actions session={session} item={group} />
       <Facts rows={facts} />
       {family && <FamilySection session={session} group={group} />}
       {!family && template && template.groups <= 1 && (
-        <p class="quiet-text">No other group has this structure.</p>
+        <p class="g-quiet-text">No other group has this structure.</p>
       )}
       <Bars title="Ops" rows={histogram(session, [group], model.op, model.header.strings.ops)} />
       <Bars title="Devices" rows={histogram(session, [group], model.device, model.header.strings.devices)} />
@@ -287,7 +287,7 @@ function FamilySection({ session, group }: { session: Session; group: number }) 
     <section>
       <h3>
         <span
-          class="swatch"
+          class="g-swatch"
           ref={(element) => {
             if (!element) return;
             element.style.background = toneFill(theme, family.hue, family.tone);
@@ -296,7 +296,7 @@ function FamilySection({ session, group }: { session: Session; group: number }) 
         />
         Structure <span class="count">{members.length}</span>
       </h3>
-      <p class="quiet-text">
+      <p class="g-quiet-text">
         {exact > 1 ? `${exact} groups are exactly alike` : 'No other group is exactly alike'}
         {members.length > exact ? `, ${members.length - exact} nearly so.` : '.'}
       </p>
@@ -308,15 +308,15 @@ function FamilySection({ session, group }: { session: Session; group: number }) 
           text={`${near} ops differ from ${model.labels[main]}`}
         />
       )}
-      <ul class="links">
+      <ul class="g-node-links">
         {members
           .filter((g) => g !== group)
           .slice(0, most)
           .map((g) => (
             <li key={g}>
-              <button type="button" class="link" onClick={() => session.goTo(g)}>
-                <span class="link-name">{safeText(model.path(g))}</span>
-                <span class="link-more">
+              <button type="button" class="g-node-link" onClick={() => session.goTo(g)}>
+                <span class="g-node-link-name">{safeText(model.path(g))}</span>
+                <span class="g-node-link-more">
                   {model.template[g] === own ? 'same' : model.near[g] ? `${model.near[g]} differ` : 'main'}
                 </span>
               </button>
@@ -366,15 +366,15 @@ function DiffButton({ session, a, b, text }: { session: Session; a: number; b: n
   const list = (title: string, kind: string, rows: { name: string; more: string }[], group: number) =>
     rows.length > 0 && (
       <>
-        <h4 class={kind}>
+        <h4 class={`g-${kind}`}>
           {title} <span class="count">{rows.length}</span>
         </h4>
-        <ul class="links">
+        <ul class="g-node-links">
           {rows.slice(0, 60).map((row) => (
             <li key={row.name}>
-              <button type="button" class="link" onClick={() => jump(group, row.name)}>
-                <span class="link-name">{safeText(row.name)}</span>
-                <span class="link-more">{safeText(row.more)}</span>
+              <button type="button" class="g-node-link" onClick={() => jump(group, row.name)}>
+                <span class="g-node-link-name">{safeText(row.name)}</span>
+                <span class="g-node-link-more">{safeText(row.more)}</span>
               </button>
             </li>
           ))}
@@ -382,14 +382,14 @@ function DiffButton({ session, a, b, text }: { session: Session; a: number; b: n
       </>
     );
   return (
-    <div class="structural-diff">
+    <div class="g-structural-diff">
       <button type="button" onClick={load} aria-expanded={open}>
         {safeText(text)} {open ? '▴' : '→ diff'}
       </button>
-      {open && shown.wrong && <p class="quiet-text">{shown.wrong}</p>}
+      {open && shown.wrong && <p class="g-quiet-text">{shown.wrong}</p>}
       {open && shown.diff && (
         <div>
-          <p class="quiet-text">{count(shown.diff.same)} ops are the same in both.</p>
+          <p class="g-quiet-text">{count(shown.diff.same)} ops are the same in both.</p>
           {list(
             'Only here',
             'added',
@@ -420,7 +420,7 @@ function StackCard({ session, item }: { session: Session; item: number }) {
   const members = model.members[item - model.total]!;
   const [most, setMost] = useState(30);
   return (
-    <div class="card">
+    <div class="g-card">
       <Title
         session={session}
         item={item}
@@ -436,12 +436,12 @@ function StackCard({ session, item }: { session: Session; item: number }) {
       />
       <section>
         <h3>Members</h3>
-        <ul class="links">
+        <ul class="g-node-links">
           {members.slice(0, most).map((m) => (
             <li key={m}>
-              <button type="button" class="link" onClick={() => session.goTo(m)}>
-                <span class="link-name">{safeText(model.labels[m]!)}</span>
-                <span class="link-more">
+              <button type="button" class="g-node-link" onClick={() => session.goTo(m)}>
+                <span class="g-node-link-name">{safeText(model.labels[m]!)}</span>
+                <span class="g-node-link-more">
                   {model.isGroup(m) ? `${count(model.size[m]!)} ops` : model.opName(m)}
                 </span>
               </button>
@@ -463,9 +463,9 @@ function GraphCard({ session }: { session: Session }) {
   const { model, entry } = session;
   const functions = model.header.functions ?? [];
   return (
-    <div class="card">
-      <header class="card-title">
-        <div class="card-kind">Graph</div>
+    <div class="g-card">
+      <header class="g-card-title">
+        <div class="g-card-kind">Graph</div>
         <h2>{safeText(entry.title)}</h2>
       </header>
       <Facts
@@ -480,7 +480,7 @@ function GraphCard({ session }: { session: Session }) {
       {model.header.problems.length > 0 && (
         <section>
           <h3>Problems</h3>
-          <ul class="plain">
+          <ul class="g-plain">
             {model.header.problems.map((p) => {
               const text = typeof p === 'string' ? p : JSON.stringify(p);
               return <li key={text}>{safeText(text)}</li>;
@@ -493,9 +493,9 @@ function GraphCard({ session }: { session: Session }) {
         title="Devices"
         rows={histogram(session, [model.root], model.device, model.header.strings.devices)}
       />
-      <section class="keys">
+      <section class="g-keys">
         <h3>Keys</h3>
-        <p class="quiet-text">
+        <p class="g-quiet-text">
           Arrows walk, <kbd>Enter</kbd> opens and closes, <kbd>Esc</kbd> goes out, <kbd>F</kbd> fits,{' '}
           <kbd>/</kbd> searches, <kbd>+</kbd> <kbd>−</kbd> zoom.
         </p>

@@ -13,7 +13,7 @@ const MOST = 8;
 export function Swatch({ fill, border, notch }: { fill: string; border: string; notch?: boolean }) {
   return (
     <span
-      class={notch ? 'swatch notch' : 'swatch'}
+      class={notch ? 'g-swatch g-notch' : 'g-swatch'}
       ref={(element) => {
         if (!element) return;
         element.style.background = fill;
@@ -41,27 +41,27 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
     }
     const rows = [...weight].sort((a, b) => b[1] - a[1]).slice(0, MOST);
     return (
-      <section class="legend" aria-label="Colours: structure">
+      <section class="g-legend" aria-label="Colours: structure">
         <h3>Same colour, same structure</h3>
-        {rows.length === 0 && <p class="quiet-text">Nothing here is repeated.</p>}
+        {rows.length === 0 && <p class="g-quiet-text">Nothing here is repeated.</p>}
         {rows.map(([f]) => {
           const family = model.header.families[f]!;
           const groups = family.templates.reduce((n, t) => n + (model.header.templates[t]?.groups ?? 0), 0);
           return (
-            <div class="legend-row" key={f}>
+            <div class="g-legend-row" key={f}>
               <Swatch
                 fill={toneFill(theme, family.hue, family.tone)}
                 border={toneBorder(theme, family.hue)}
               />
-              <span class="legend-name">{safeText(family.title)}</span>
-              <span class="legend-more">×{count(groups)}</span>
+              <span class="g-legend-name">{safeText(family.title)}</span>
+              <span class="g-legend-more">×{count(groups)}</span>
             </div>
           );
         })}
         {near && (
-          <div class="legend-row">
+          <div class="g-legend-row">
             <Swatch fill="transparent" border="currentColor" notch />
-            <span class="legend-name">nearly the same</span>
+            <span class="g-legend-name">nearly the same</span>
           </div>
         )}
       </section>
@@ -74,25 +74,25 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
     for (let v = 0; v < model.ops; v++) counts.set(column[v]!, (counts.get(column[v]!) ?? 0) + 1);
     const rows = [...counts].sort((a, b) => b[1] - a[1]).slice(0, mode === 'device' ? 16 : 12);
     return (
-      <section class="legend" aria-label={`Colours: ${mode}`}>
+      <section class="g-legend" aria-label={`Colours: ${mode}`}>
         <h3>{mode === 'device' ? 'Devices' : 'Kinds of op'}</h3>
         {rows.map(([i, n]) => (
-          <div class="legend-row" key={i}>
+          <div class="g-legend-row" key={i}>
             <Swatch fill={toneFill(theme, hueOfNumber(i))} border={toneBorder(theme, hueOfNumber(i))} />
-            <span class="legend-name">{safeText(names[i] || '(none)')}</span>
-            <span class="legend-more">{count(n)}</span>
+            <span class="g-legend-name">{safeText(names[i] || '(none)')}</span>
+            <span class="g-legend-more">{count(n)}</span>
           </div>
         ))}
-        <p class="quiet-text">A group's bar shows its shares.</p>
+        <p class="g-quiet-text">A group's bar shows its shares.</p>
       </section>
     );
   }
   if (mode === 'diff') {
     const diff = session.difference.value;
     return (
-      <section class="legend" aria-label="Colours: difference">
+      <section class="g-legend" aria-label="Colours: difference">
         <h3>Difference</h3>
-        {!diff && <p class="quiet-text">Choose a graph to compare with.</p>}
+        {!diff && <p class="g-quiet-text">Choose a graph to compare with.</p>}
         {diff &&
           (
             [
@@ -102,16 +102,16 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
               ['several of these below', null, 290],
             ] as const
           ).map(([name, n, hue]) => (
-            <div class="legend-row" key={name}>
+            <div class="g-legend-row" key={name}>
               <Swatch fill={toneFill(theme, hue)} border={toneBorder(theme, hue)} />
-              <span class="legend-name">{name}</span>
-              {n !== null && <span class="legend-more">{count(n)}</span>}
+              <span class="g-legend-name">{name}</span>
+              {n !== null && <span class="g-legend-more">{count(n)}</span>}
             </div>
           ))}
         {diff && diff.removed.length > 0 && (
           <details>
             <summary>{count(diff.removed.length)} removed</summary>
-            <ul class="plain">
+            <ul class="g-plain">
               {diff.removed.slice(0, 200).map((name) => (
                 <li key={name}>{safeText(name)}</li>
               ))}
@@ -131,12 +131,12 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
     top.push(...ranked.slice(0, 10));
   }
   return (
-    <section class="legend" aria-label={`Colours: ${mode}`}>
+    <section class="g-legend" aria-label={`Colours: ${mode}`}>
       <h3>{mode === 'time' ? 'Compute time' : 'Memory'}</h3>
-      {!cost && <p class="quiet-text">No traced step tells of this graph.</p>}
+      {!cost && <p class="g-quiet-text">No traced step tells of this graph.</p>}
       {cost && (
         <>
-          <div class="ramp">
+          <div class="g-ramp">
             {Array.from({ length: 24 }, (_, i) => (
               <span
                 key={i}
@@ -146,16 +146,16 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
               />
             ))}
           </div>
-          <div class="ramp-ends">
+          <div class="g-ramp-ends">
             <span>0</span>
             <span>{words(cost.most)}</span>
           </div>
-          <ol class="links top">
+          <ol class="g-node-links g-top">
             {top.map((v) => (
               <li key={v}>
-                <button type="button" class="link" onClick={() => session.goTo(v)}>
-                  <span class="link-name">{safeText(model.path(v))}</span>
-                  <span class="link-more">{words(cost.total[v]!)}</span>
+                <button type="button" class="g-node-link" onClick={() => session.goTo(v)}>
+                  <span class="g-node-link-name">{safeText(model.path(v))}</span>
+                  <span class="g-node-link-more">{words(cost.total[v]!)}</span>
                 </button>
               </li>
             ))}

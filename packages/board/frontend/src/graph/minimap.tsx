@@ -101,7 +101,7 @@ export function Minimap({
   return (
     <canvas
       ref={canvas}
-      class="minimap"
+      class="g-minimap"
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
         go(event);

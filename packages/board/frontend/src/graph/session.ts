@@ -18,11 +18,12 @@ import { Search } from './search.ts';
 
 export interface GraphEntry {
   id: number;
-  run: string | number | null;
+  run: number | null;
   title: string;
   kind: string;
-  nodes: number;
-  edges: number;
+  /** null until the graph was read once. */
+  nodes: number | null;
+  edges: number | null;
 }
 
 const cameraCodec: Codec<Camera | null> = {
@@ -55,8 +56,9 @@ export const graphs = signal<GraphEntry[] | null>(null);
 export const failure = signal<string | null>(null);
 export const session = signal<Session | null>(null);
 
+/** Titles are unique, and stay the same when the server starts again; numbers do not. */
 export function nameOf(entry: GraphEntry): string {
-  return entry.run === null || entry.run === '' ? entry.title : `${entry.run}:${entry.title}`;
+  return entry.title;
 }
 
 export const current = computed(() => {
@@ -255,8 +257,10 @@ export class Session {
       this.view.value = { ...view, allOpen: false, open };
       return;
     }
-    if (open.has(item)) open.delete(item);
-    else {
+    if (open.has(item)) {
+      open.delete(item);
+      this.lookAt = { item: model.parent[item]!, whole: false };
+    } else {
       open.add(item);
       this.lookAt = { item, whole: false };
     }

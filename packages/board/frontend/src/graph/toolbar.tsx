@@ -61,7 +61,7 @@ export function Toolbar({
   return (
     <div class="graph-bar" role="toolbar" aria-label="Graph">
       <label>
-        <span class="bar-label">Graph</span>
+        <span class="g-bar-label">Graph</span>
         <select
           class="graph-choice"
           value={current.value ? nameOf(current.value) : ''}
@@ -69,7 +69,8 @@ export function Toolbar({
         >
           {all.map((g) => (
             <option key={g.id} value={nameOf(g)}>
-              {safeText(nameOf(g))} · {count(g.nodes)} ops
+              {safeText(nameOf(g))}
+              {g.nodes === null ? '' : ` · ${count(g.nodes)} ops`}
             </option>
           ))}
         </select>
@@ -77,7 +78,7 @@ export function Toolbar({
       {session && <SearchBox session={session} input={searchBox} />}
       {session && <Colours session={session} />}
       {session && (
-        <span class="button-pair">
+        <span class="g-button-pair">
           <button type="button" onClick={() => session.collapseAll()}>
             Collapse all
           </button>
@@ -124,7 +125,7 @@ export function Toolbar({
           >
             PNG
           </button>
-          <a class="menu-link" href={dotUrl(session)} download={`${session.entry.title}.dot`}>
+          <a class="g-menu-link" href={dotUrl(session)} download={`${session.entry.title}.dot`}>
             DOT
           </a>
         </Popover>
@@ -148,7 +149,7 @@ export function Popover({ label, children }: { label: string; children: preact.C
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: only hears the Escape of what is within
     <div
-      class="popover"
+      class="g-popover"
       ref={box}
       onKeyDown={(event) => {
         if (event.key === 'Escape') setOpen(false);
@@ -157,7 +158,7 @@ export function Popover({ label, children }: { label: string; children: preact.C
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
         {label} ▾
       </button>
-      {open && <div class="popover-panel">{children}</div>}
+      {open && <div class="g-popover-panel">{children}</div>}
     </div>
   );
 }
@@ -191,7 +192,7 @@ function SearchBox({ session, input }: { session: Session; input: { current: HTM
   };
   return (
     <div
-      class="search"
+      class="g-search"
       onFocusOut={(event) => {
         if (!event.currentTarget.contains(event.relatedTarget as Node)) setOpen(false);
       }}
@@ -199,7 +200,7 @@ function SearchBox({ session, input }: { session: Session; input: { current: HTM
       <input
         type="search"
         ref={input}
-        class="search-box"
+        class="g-search-box"
         placeholder="Find ops and groups: regular expression  ( / )"
         aria-label="Find ops and groups by a regular expression"
         spellcheck={false}
@@ -221,30 +222,30 @@ function SearchBox({ session, input }: { session: Session; input: { current: HTM
         }}
       />
       {open && outcome && (
-        <div class="search-found">
-          {outcome.text !== '' && <p class="quiet-text">{outcome.text}</p>}
+        <div class="g-search-found">
+          {outcome.text !== '' && <p class="g-quiet-text">{outcome.text}</p>}
           {outcome.count > 0 && (
-            <p class="quiet-text">
+            <p class="g-quiet-text">
               {count(outcome.count)} found
               {outcome.count > outcome.found.length ? `, the first ${outcome.found.length} here` : ''}
             </p>
           )}
-          <ul class="links">
+          <ul class="g-node-links">
             {outcome.found.slice(Math.max(0, at - 6), Math.max(0, at - 6) + 14).map((v) => {
               const i = outcome.found.indexOf(v);
               return (
                 <li key={v}>
                   <button
                     type="button"
-                    class="link"
+                    class="g-node-link"
                     aria-current={i === at ? 'true' : undefined}
                     onClick={() => {
                       go(i);
                       setOpen(false);
                     }}
                   >
-                    <span class="link-name">{safeText(session.model.path(v))}</span>
-                    <span class="link-more">
+                    <span class="g-node-link-name">{safeText(session.model.path(v))}</span>
+                    <span class="g-node-link-more">
                       {session.model.isGroup(v)
                         ? `${count(session.model.size[v]!)} ops`
                         : session.model.opName(v)}
@@ -285,7 +286,7 @@ function Colours({ session }: { session: Session }) {
   return (
     <>
       <label>
-        <span class="bar-label">Colour</span>
+        <span class="g-bar-label">Colour</span>
         <select
           value={mode}
           onChange={(event) => {
@@ -302,7 +303,7 @@ function Colours({ session }: { session: Session }) {
       {costly && traces && traces.length > 1 && (
         <Popover label={`Steps: ${chosen.length}`}>
           {traces.map((t) => (
-            <label class="menu-link" key={t.id}>
+            <label class="g-menu-link" key={t.id}>
               <input
                 type="checkbox"
                 checked={chosen.includes(t.id)}
@@ -329,15 +330,15 @@ function HideOps({ session }: { session: Session }) {
   const rows = [...counts].sort((a, b) => b[1] - a[1]);
   return (
     <Popover label={hidden.size > 0 ? `Hidden: ${hidden.size}` : 'Hide ops'}>
-      <div class="op-kinds">
+      <div class="g-op-kinds">
         {rows.map(([op, n]) => (
-          <label key={op} class="menu-link">
+          <label key={op} class="g-menu-link">
             <input
               type="checkbox"
               checked={hidden.has(op)}
               onChange={(event) => session.hideOp(op, event.currentTarget.checked)}
             />{' '}
-            {safeText(model.header.strings.ops[op] ?? '')} <span class="link-more">{count(n)}</span>
+            {safeText(model.header.strings.ops[op] ?? '')} <span class="g-node-link-more">{count(n)}</span>
           </label>
         ))}
       </div>
@@ -360,7 +361,7 @@ function Compare({ session }: { session: Session }) {
   }, [session, name]);
   return (
     <label>
-      <span class="bar-label">Compare with</span>
+      <span class="g-bar-label">Compare with</span>
       <select
         value={name}
         onChange={(event) => {

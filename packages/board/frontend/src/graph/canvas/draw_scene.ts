@@ -2,7 +2,7 @@
 
 import { STACK_STEP, STUB_FONT_PX } from '../model/box_sizes.ts';
 import type { GraphModel } from '../model/graph_model.ts';
-import { CONST, GROUP, IN_SIDE, OP, OPENED, STACK, TO_PORT } from '../model/scene.ts';
+import { CONST, FROM_PORT, GROUP, IN_SIDE, OP, OPENED, STACK, TO_PORT } from '../model/scene.ts';
 import type { Camera } from './camera.ts';
 import { edgeWidth, traceEdge } from './edge_path.ts';
 import type { IndexedScene } from './indexed_scene.ts';
@@ -39,6 +39,8 @@ export interface Inks {
   faint: string;
   edge: string;
   control: string;
+  /** Edges that are out of the light; plain colours, for lines that lie on each other. */
+  edgeFaint: string;
   accent: string;
   strip: string;
   line: string;
@@ -209,7 +211,7 @@ class Drawer {
         continue;
       const onlyControl = data[e] === 0 && control[e]! > 0;
       const isBright = bright?.has(e) ?? false;
-      const faint = bright !== null || lit !== null;
+      const faint = lit !== null;
       const w = Math.round(edgeWidth(data[e]!, bytes[e]!) * 2) / 2;
       const key = `${isBright ? 'b' : faint ? 'f' : 'n'}${onlyControl ? 'c' : 'd'}${w}`;
       const bucket = buckets.get(key);
@@ -228,12 +230,9 @@ class Drawer {
       const isControl = key[1] === 'c';
       const isBright = key[0] === 'b';
       const w = Number(key.slice(2)) * (isBright ? 1.25 : 1);
-      s.strokeStyle = isBright
-        ? this.job.inks.accent
-        : isControl
-          ? this.job.inks.control
-          : this.job.inks.edge;
-      s.globalAlpha = alpha * (key[0] === 'f' ? 0.4 : 1);
+      const { inks } = this.job;
+      const plain = key[0] === 'f' ? inks.edgeFaint : isControl ? inks.control : inks.edge;
+      s.strokeStyle = isBright ? inks.accent : plain;
       s.lineWidth = Math.max(w, 0.8 / k);
       if (isControl) s.setLineDash([4, 3.5]);
       const bucket = buckets.get(key)!;
@@ -261,7 +260,7 @@ class Drawer {
     s.textAlign = 'center';
     s.textBaseline = 'middle';
     for (const e of found) {
-      if (data[e] === 0) continue;
+      if (data[e] === 0 || scene.edgeFlags[e]! & FROM_PORT) continue;
       if (edgeBox[4 * e + 3]! - edgeBox[4 * e + 1]! < 22) continue;
       const text = this.job.indexed.edgeLabel(this.job.model, e, from[e]!, to[e]!, data[e]!);
       if (!text) continue;
@@ -269,12 +268,12 @@ class Drawer {
       const p = pointStart[e]!;
       const x = points[2 * p]!;
       const down = points[2 * p + 3]! >= points[2 * p + 1]! ? 1 : -1;
-      const y = points[2 * p + 1]! + down * (scene.edgeFlags[e]! & 1 ? 20 : 10);
+      const y = points[2 * p + 1]! + down * 10;
       if (!labels.take(`${from[e]}:${text}:${Math.round(x)}`, x - w / 2, y - 5.5, w, 11)) continue;
       s.globalAlpha = 0.86;
       s.fillStyle = this.groundOf(scene.edgeGroup[e]!);
       s.fillRect(x - w / 2, y - 5.5, w, 11);
-      s.globalAlpha = lit || (bright && !bright.has(e)) ? 0.5 : 1;
+      s.globalAlpha = lit && !bright?.has(e) ? 0.5 : 1;
       s.fillStyle = bright?.has(e) ? this.job.inks.accent : this.job.inks.faint;
       s.fillText(text, x, y + 0.5);
     }

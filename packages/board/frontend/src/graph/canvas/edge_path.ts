@@ -37,6 +37,6 @@ export function traceEdge(pen: Pen, points: Float32Array, start: number, end: nu
 
 export function edgeWidth(data: number, bytes: number): number {
   if (data === 0) return 1;
-  if (bytes > 0) return Math.min(6, 1 + 0.32 * Math.max(0, Math.log2(bytes / 4096 + 1)));
+  if (bytes > 0) return Math.min(4.5, 1 + 0.21 * Math.max(0, Math.log2(bytes / 4096 + 1)));
   return Math.min(3, 1.1 + 0.3 * Math.log2(data));
 }

@@ -29,7 +29,7 @@ export interface GroupContent {
   data: number[];
   control: number[];
   bytes: number[];
-  /** Edges to and from side areas, by item of the main area. */
+  /** Edges to and from side areas, by the item (not its index) of the main area. */
   stubs: Map<number, Stub[]>;
   /** Edges at each item of the side area. */
   sideDegree: Map<number, number>;
@@ -92,7 +92,7 @@ export function groupContent(model: GraphModel, view: ViewState, group: number):
       if (aIndex < 0) content.sideDegree.set(a, (content.sideDegree.get(a) ?? 0) + count);
       if (bIndex < 0) content.sideDegree.set(b, (content.sideDegree.get(b) ?? 0) + count);
       if (aIndex >= 0) stub(content, a, b, true, count);
-      if (bIndex >= 0) stub(content, b, a, false, count);
+      else if (bIndex >= 0) stub(content, b, a, false, count);
       continue;
     }
     add(aIndex, bIndex, model.metaData[k]!, model.metaControl[k]!, model.metaBytes[k]!);

@@ -30,7 +30,12 @@ import {
 import { CLOSED, isOpen, type ViewState } from './view_state.ts';
 
 const BLOCK_GAP = 30;
+const MOST_KEPT = 20_000;
 const SIDE_GAP = 10;
+
+/** Places of repeated scopes, by arrangement and sizes. */
+type Placements = Map<Arrangement, Map<string, Placed>>;
+
 const SIDE_HEADING = 22;
 
 /** A part of a group that hangs together: nodes of its content, and how they are arranged. */
@@ -72,6 +77,8 @@ export class ViewLayout {
   private contentOf: ViewState | null = null;
   private contents = new Map<number, GroupContent>();
   private view: ViewState = CLOSED;
+  private readonly arrangements = new Map<string, Arrangement>();
+  private readonly placements: Placements = new Map();
   private readonly closedSize = new Map<number, [number, number]>();
 
   constructor(model: GraphModel, measure: Measure = guessWidth) {
@@ -137,8 +144,12 @@ export class ViewLayout {
       known.content = content;
       return known;
     }
-    const plain = this.plainShape(group);
-    const shape = plain.signature === signature ? plain : makeShape(content, signature, this.seed(plain));
+    let shape: Shape;
+    if (this.view.allOpen) shape = this.makeShape(content, signature, null);
+    else {
+      const plain = this.plainShape(group);
+      shape = plain.signature === signature ? plain : this.makeShape(content, signature, this.seed(plain));
+    }
     shape.content = content;
     this.shapes.set(group, shape);
     return shape;
@@ -148,12 +159,20 @@ export class ViewLayout {
   private plainShape(group: number): Shape {
     let plain = this.plain.get(group);
     if (!plain) {
-      const view = this.view.allOpen ? { ...CLOSED, allOpen: true } : CLOSED;
-      const content = groupContent(this.model, view, group);
-      plain = makeShape(content, signatureOf(content), null);
-      if (!this.view.allOpen) this.plain.set(group, plain);
+      const content = groupContent(this.model, CLOSED, group);
+      plain = this.makeShape(content, signatureOf(content), null);
+      this.plain.set(group, plain);
     }
     return plain;
+  }
+
+  private makeShape(
+    content: GroupContent,
+    signature: string,
+    seedOf: ((item: number) => number) | null,
+  ): Shape {
+    if (this.arrangements.size > MOST_KEPT) this.arrangements.clear();
+    return makeShape(content, signature, seedOf, this.arrangements);
   }
 
   private seed(plain: Shape): (item: number) => number {
@@ -206,7 +225,7 @@ export class ViewLayout {
     for (let i = 0; i < items; i++) {
       w[i] = width[i]!;
       h[i] = height[i]!;
-      const stubs = content.stubs.get(i);
+      const stubs = content.stubs.get(content.items[i]!);
       if (stubs && !isOpen(model, view, content.items[i]!)) {
         reserve[i] = stubReserve(this.label(stubs[0]!.item), stubs.length > 1, this.measure);
       }
@@ -221,7 +240,7 @@ export class ViewLayout {
       if (a < items && isOpen(model, view, from)) srcPort[e] = this.port(from, true, to);
       if (b < items && isOpen(model, view, to)) dstPort[e] = this.port(to, false, from);
     }
-    const placed = placeBlocks(blocks, content, { w, h, reserve, srcPort, dstPort });
+    const placed = placeBlocks(blocks, content, { w, h, reserve, srcPort, dstPort }, this.placements);
 
     const isRoot = group === model.root;
     const hasEntry = content.ports.some((p) => !p.outgoing);
@@ -346,6 +365,7 @@ function makeShape(
   content: GroupContent,
   signature: string,
   seedOf: ((item: number) => number) | null,
+  known: Map<string, Arrangement>,
 ): Shape {
   const items = content.items.length;
   const nodes = items + content.ports.length;
@@ -395,7 +415,13 @@ function makeShape(
         v < items ? 0 : content.ports[v - items]!.outgoing ? EXIT : ENTRY,
       ),
     };
-    block.arrangement = arrange(seed ? { ...graph, seed } : graph, MANY);
+    if (seed) block.arrangement = arrange({ ...graph, seed }, MANY);
+    else {
+      // Repeated scopes are arranged once.
+      const key = `${graph.n}|${graph.src.join()}|${graph.dst.join()}|${graph.weight.join()}|${graph.role.join()}`;
+      block.arrangement = known.get(key) ?? arrange(graph, MANY);
+      known.set(key, block.arrangement);
+    }
     const across = horizontalOrder(block.arrangement, graph.n);
     block.nodes.forEach((v, i) => {
       if (v < items) order.set(content.items[v]!, across[i]!);
@@ -413,7 +439,7 @@ interface NodeSizes {
 }
 
 /** Places the first block, and the others in rows beneath it, or beside it where edges leave below. */
-function placeBlocks(blocks: Block[], content: GroupContent, sizes: NodeSizes): Placed {
+function placeBlocks(blocks: Block[], content: GroupContent, sizes: NodeSizes, known: Placements): Placed {
   const nodes = sizes.w.length;
   const m = content.src.length;
   const x = new Float64Array(nodes);
@@ -432,13 +458,24 @@ function placeBlocks(blocks: Block[], content: GroupContent, sizes: NodeSizes): 
       };
     }
     const pick = (of: Float64Array, by: number[]) => Float64Array.from(by, (i) => of[i]!);
-    return place(block.arrangement, {
+    const own = {
       width: pick(sizes.w, block.nodes),
       height: pick(sizes.h, block.nodes),
       reserve: pick(sizes.reserve, block.nodes),
       srcPort: pick(sizes.srcPort, block.edges),
       dstPort: pick(sizes.dstPort, block.edges),
-    });
+    };
+    const key = `${own.width.join()}|${own.height.join()}|${own.reserve.join()}|${own.srcPort.join()}|${own.dstPort.join()}`;
+    let kept = known.get(block.arrangement);
+    if (!kept) {
+      if (known.size > MOST_KEPT) known.clear();
+      kept = new Map();
+      known.set(block.arrangement, kept);
+    }
+    if (kept.size > 200) kept.clear();
+    const one = kept.get(key) ?? place(block.arrangement, own);
+    kept.set(key, one);
+    return one;
   });
   let width = 0;
   let height = 0;
@@ -606,7 +643,7 @@ class Collector {
     content.items.forEach((item, i) => {
       const at = add(item, left + laid.left[i]!, top + laid.top[i]!, false);
       if (isOpen(model, this.view, item)) return;
-      for (const stub of content.stubs.get(i) ?? []) {
+      for (const stub of content.stubs.get(item) ?? []) {
         this.stubs.push(at, stub.item, stub.outgoing ? 1 : 0, stub.count);
       }
     });
