@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / ".quickstart"
-PACKAGES = ("formats", "graph", "runtime", "kernels")
+PACKAGES = ("formats", "graph", "runtime", "kernels", "board")
 DATA_WHEEL = "scikit-learn"
 EXAMPLE = ROOT / "examples" / "digits.py"
 
@@ -44,7 +44,10 @@ def main() -> int:
     if code := train(command):
         return code
     report(f"done in {time.monotonic() - started:.0f} s; checkpoints, event log and model are in")
-    print(f"  {arguments[arguments.index('--out') + 1]}")
+    out = arguments[arguments.index("--out") + 1]
+    print(f"  {out}")
+    report("to see the run in the browser:")
+    print("  " + shlex.join([str(python.parent / "headrace-board"), "--logdir", out]))
     if "--folds" not in arguments:
         report("all five folds are next:")
         print("  " + shlex.join([*command, "--folds", "5"]))

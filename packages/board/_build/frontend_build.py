@@ -84,7 +84,9 @@ def _state() -> str:
 
 
 def _run(command: list[str]) -> None:
-    environment = {**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ['PATH']}"}
+    path = f"{node().parent}{os.pathsep}{os.environ['PATH']}"
+    # pip trusts the certificates of the system, so npm shall too: networks have proxies.
+    environment = {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
     done = subprocess.run(command, cwd=FRONTEND, env=environment)
     if done.returncode != 0:
         raise SystemExit(f"headrace-board: the front end was not built: {' '.join(command)}")
