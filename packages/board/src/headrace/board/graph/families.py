@@ -6,6 +6,8 @@ number of inputs, and the pairs of such ops that an edge joins.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +20,7 @@ from headrace.board.graph.templates import Templates
 
 LIKENESS = 0.9
 FEW_OPS = 20  # smaller templates take part only where they are repeated
-_PAIRS = 20_000  # comparisons in one graph
+_PAIRS = 5_000  # comparisons in one graph
 _HUES = 24  # what an eye tells apart; later families differ in tone as well
 
 
@@ -107,15 +109,19 @@ def find_families(
         return bags[template]
 
     members: list[list[int]] = []
+    by_size: dict[int, list[list[int]]] = defaultdict(list)  # only sizes within 0.9 can be alike
     pairs = 0
     for template in candidates.tolist():
         ops = int(templates.ops[template])
-        for family in members:
+        size = int(math.log(ops) / -math.log(LIKENESS))
+        buckets = (size, size - 1, size + 1) if pairs < _PAIRS else ()
+        for family in [f for bucket in buckets for f in by_size[bucket]]:
             main = int(templates.ops[family[0]])
-            if pairs >= _PAIRS or min(ops, main) < LIKENESS * max(ops, main):
+            if min(ops, main) < LIKENESS * max(ops, main):
                 continue
             pairs += 1
             alike = bag(template).likeness(bag(family[0]))
+            # The same ops and edges, parted into scopes otherwise, are no near match.
             if alike >= LIKENESS and (
                 alike < 1 or _common_children(tree, templates, template, family[0])
             ):
@@ -123,6 +129,7 @@ def find_families(
                 break
         else:
             members.append([template])
+            by_size[size].append(members[-1])
     members = [m for m in members if int(templates.groups[m].sum()) > 1]
     of_template = np.full(len(templates.hash), -1, np.int32)
     near = np.zeros(len(templates.hash), np.uint32)

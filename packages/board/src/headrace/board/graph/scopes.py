@@ -9,6 +9,7 @@ import numpy as np
 from headrace.board.graph.graph_columns import GraphColumns
 
 DEPTH_LIMIT = 100
+GROUP_LIMIT = 2_000_000
 FUNCTIONS_LABEL = "functions"
 
 OWN_NAME_IS_SCOPE = 1  # an op that is called as its scope; its label stands in parentheses
@@ -28,7 +29,7 @@ class ScopeTree:
         first_child[g - n_ops + 1]], in the order in which they first appear.
       size: u32, ops at or below a vertex.
       order: i32, place in a walk from the root, parents first; last: the last place below.
-      too_deep: how many names have more than DEPTH_LIMIT parts (the rest stays in the label).
+      too_deep: how many names have more parts than are made groups (the rest stays in the label).
     """
 
     n_ops: int
@@ -115,9 +116,12 @@ class _Grower:
             parts = parts[:DEPTH_LIMIT]
             self.too_deep += 1
         group, path = base, ""
-        for part in parts:
+        for number, part in enumerate(parts):
             path = f"{path}/{part}" if group != base else part
             known = groups.get(path)
+            if known is None and len(self.labels) >= GROUP_LIMIT:
+                self.too_deep += 1
+                return group, "/".join(parts[number:]) + "/" + rest
             group = self.new(part, group, at) if known is None else known
             groups[path] = group
         return group, rest
