@@ -361,3 +361,28 @@ def test_a_run_that_falls_silent_is_told_until_it_speaks_again(
         assert "has ended, or hangs" in problems(board, "silent")[0].text
         write(8)
         wait_until(lambda: problems(board, "silent") == [], 0.5)
+
+
+def test_a_run_has_at_most_100_000_tags_and_says_so(tmp_path: Path) -> None:
+    for suffix in (".a", ".b"):
+        with EventFileWriter(tmp_path, suffix) as writer:
+            for part in range(60):
+                names = [(f"{suffix}/{part}/{i}", 1.0) for i in range(1000)]
+                writer.write(event_logs.simple_event(part, event_logs.WALL + part, names))
+    board = load(tmp_path)
+    assert len(board.index.all_series()) == 100_000
+    (problem,) = problems(board, "tag_limit")
+    assert problem.text == "the run has more than 100000 tags; the further ones are not read"
+
+
+def test_folders_are_walked_a_hundred_deep(tmp_path: Path) -> None:
+    deep = tmp_path
+    for depth in range(1, 105):
+        deep = deep / "d"
+        deep.mkdir()
+        if depth in (99, 104):
+            event_logs.write_a(deep, 2)
+    board = load(tmp_path)
+    assert [name.count("/") for name in run_names(board)] == [98]
+    (problem,) = problems(board, "skipped")
+    assert problem.text == "more than 100 folders deep"

@@ -22,7 +22,7 @@ from headrace.board.store.series import Series
 
 _MOST_STREAMS = 8  # each holds a thread of the server; more pages ask /changes
 _LEAST_BETWEEN_S = 0.1
-_HEARTBEAT_S = 10.0
+_HEARTBEAT_S = 1.0
 _MOST_WAIT_S = 30.0
 
 

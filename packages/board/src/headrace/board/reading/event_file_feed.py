@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile
-from headrace.board.reading.reading_problems import BatchWatch
+from headrace.board.reading.reading_problems import CLOCK_JUMP_S, BatchWatch
 from headrace.board.reading.record_access import KnownFile, RecordAccess
 from headrace.board.reading.scan_batch import DEAD, END, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner
@@ -124,18 +124,7 @@ class EventFileFeed:
             for tag, row, step in batch.starts:
                 starts.setdefault(tag, []).append((row, step))
             order = self.found.name
-            bounds = batch.scalars.bounds.tolist()
-            wide = batch.wide.tolist()
-            falling = tags_going_back(batch.scalars)
-            for i, tag in enumerate(batch.scalars.tags.tolist()):
-                series = self._series[tag]
-                if isinstance(series, ScalarSeries):
-                    rows = tuple(c[bounds[i] : bounds[i + 1]] for c in batch.scalars.columns)
-                    before = series.last_wall_of(self.number)
-                    series.add_points(
-                        self.number, order, rows, wide[i], starts.get(tag, []), tag not in falling
-                    )
-                    self.watch.points(series, rows, before)
+            self._add_points(batch, order, starts)
             bounds = batch.blobs.bounds.tolist()
             for i, tag in enumerate(batch.blobs.tags.tolist()):
                 series = self._series[tag]
@@ -155,6 +144,43 @@ class EventFileFeed:
             self.caught_up = True
         return changed
 
+    def _add_points(
+        self, batch: ScanBatch, order: str, starts: dict[int, list[tuple[int, int]]]
+    ) -> None:
+        """Hands each series its points; what can be done for all tags at once is."""
+        if not len(batch.scalars.tags):
+            return
+        step, wall, value = batch.scalars.columns
+        with np.errstate(over="ignore", invalid="ignore"):
+            narrow = value.astype(np.float32)
+        falling = tags_where(batch.scalars, step[1:] < step[:-1])
+        clocks = tags_where(batch.scalars, wall[1:] < wall[:-1] - CLOCK_JUMP_S)
+        odd = tags_where(batch.scalars, ~np.isfinite(value), 0) | clocks
+        bounds = batch.scalars.bounds.tolist()
+        first_walls = wall[batch.scalars.bounds[:-1]].tolist()
+        last_walls = np.fmax.reduceat(wall, batch.scalars.bounds[:-1]).tolist()
+        wides = batch.wide.tolist()
+        for i, tag in enumerate(batch.scalars.tags.tolist()):
+            series = self._series[tag]
+            if not isinstance(series, ScalarSeries):
+                continue
+            rows = slice(bounds[i], bounds[i + 1])
+            columns = (step[rows], wall[rows], (value if wides[i] else narrow)[rows])
+            before = series.last_wall_of(self.number)
+            series.add_points(
+                self.number,
+                order,
+                columns,
+                wides[i],
+                starts.get(tag, []),
+                tag not in falling,
+                last_walls[i],
+            )
+            if tag in odd or first_walls[i] < before - CLOCK_JUMP_S:
+                self.watch.points(series, columns, before)
+            if series.writers_at_once():
+                self.watch.writers_at_once(series)
+
     def _add_tags(self, batch: ScanBatch) -> None:
         for entry in batch.new_tags:
             if len(self.run.series) >= MAX_TAGS:
@@ -164,11 +190,16 @@ class EventFileFeed:
                 self._series.append(self._index.add_series(self.run, entry))
 
 
-def tags_going_back(rows: Rows) -> set[int]:
-    """Returns the tags with a step below the one before it, found for all tags at once."""
-    step = rows.columns[0]
-    back = np.flatnonzero(step[1:] < step[:-1]) + 1
-    if not len(back):
+def tags_where(rows: Rows, true: np.ndarray, shift: int = 1) -> set[int]:
+    """Returns the tags with a row of which something is true.
+
+    Args:
+      rows: of many tags.
+      true: bool; of row i + shift, so that 1 is for what is between a row and the next one.
+    """
+    places = np.flatnonzero(true) + shift
+    if not len(places):
         return set()
-    inside = back[~np.isin(back, rows.bounds)]
-    return set(rows.tags[np.searchsorted(rows.bounds, inside, "right") - 1].tolist())
+    if shift:
+        places = places[~np.isin(places, rows.bounds)]  # between two tags
+    return set(rows.tags[np.searchsorted(rows.bounds, places, "right") - 1].tolist())

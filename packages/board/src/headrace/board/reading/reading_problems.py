@@ -46,7 +46,7 @@ class BatchWatch:
     def points(
         self, series: ScalarSeries, rows: tuple[np.ndarray, ...], wall_before: float
     ) -> None:
-        """Looks for values that are no numbers, clocks that go back, and writers at once."""
+        """Looks for values that are no numbers, and clocks that go back."""
         step, wall, value = rows
         if not np.isfinite(value).all():
             self._not_finite(series, step, value)
@@ -57,10 +57,12 @@ class BatchWatch:
         if len(back):
             at = int(back[0])
             self._clock(series, int(step[at]), float(wall[at - 1] - wall[at]), len(back))
-        if series.writers_at_once():
-            text = f"two files grow at once with the same tag, first seen in {series.tag.name!r}"
-            if not self._told_at_once():
-                self._problems.put("duplicate_writers", WARNING, run=self._run.id, text=text)
+
+    def writers_at_once(self, series: ScalarSeries) -> None:
+        """Says that two files grow at once with the same tag; the first such tag is named."""
+        text = f"two files grow at once with the same tag, first seen in {series.tag.name!r}"
+        if not self._told_at_once():
+            self._problems.put("duplicate_writers", WARNING, run=self._run.id, text=text)
 
     def batch(self, batch: ScanBatch, size: int) -> None:
         """Looks at the damage that a pass met."""

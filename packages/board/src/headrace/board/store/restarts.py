@@ -14,11 +14,12 @@ import numpy as np
 _NEVER = np.iinfo(np.int64).max
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Part:
     """A series' rows from one file: begin:end.
 
     starts: (row within the part, step) where a session began before that row.
+    first_wall, last_wall: of the first row, and the greatest; NaN before.
     """
 
     file: int
@@ -47,7 +48,9 @@ def no_restarts(n: int) -> Restarts:
 
 def is_alone(parts: list[Part]) -> bool:
     """Whether all rows come from one file, and no session began among them."""
-    return len(parts) <= 1 and not any(row for part in parts for row, _ in part.starts)
+    if not parts or (len(parts) == 1 and not parts[0].starts):
+        return True
+    return len(parts) == 1 and not any(row for row, _ in parts[0].starts)
 
 
 def never_back(step: np.ndarray) -> bool:

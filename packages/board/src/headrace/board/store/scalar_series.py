@@ -65,15 +65,16 @@ class ScalarSeries(Series):
         wide: bool,
         starts: list[tuple[int, int]],
         rising: bool | None = None,
+        last_wall: float | None = None,
     ) -> None:
         """Adds a file's further points; rows are step, wall, value, wide: f32 will not do."""
         if wide and self._columns.dtype(_VALUE) == _F32:
             with self._lock:
                 self._columns.widen(_VALUE, _F64)
-        if self._columns.dtype(_VALUE) == _F32:
+        if self._columns.dtype(_VALUE) == _F32 and rows[_VALUE].dtype != _F32:
             with np.errstate(over="ignore", invalid="ignore"):
                 rows = (*rows[:_VALUE], rows[_VALUE].astype(_F32))
-        self.append(file, order, rows, starts, rising)
+        self.append(file, order, rows, starts, rising, last_wall)
 
     def columns(self) -> ScalarColumns:
         """Returns all points as they are now, without a copy."""

@@ -57,6 +57,7 @@ class Series:
         rows: tuple[np.ndarray, ...],
         starts: list[tuple[int, int]],
         rising: bool | None = None,
+        last_wall: float | None = None,
     ) -> None:
         """Adds a file's further rows behind those that it has given so far.
 
@@ -66,6 +67,7 @@ class Series:
           rows: the columns.
           starts: (row of the file, step) where a session began.
           rising: whether no step of the rows lies below the one before it; None: not known.
+          last_wall: the greatest of the rows' wall times; None: not known.
         """
         if not len(rows[0]):
             return
@@ -80,17 +82,19 @@ class Series:
             else:
                 self._columns.insert(part.end, rows)
             count = len(rows[0])
-            walls = rows[_WALL][~np.isnan(rows[_WALL])]
-            if len(walls):
-                if part.first_wall != part.first_wall:
-                    part.first_wall = float(walls[0])
-                    part.last_wall = part.first_wall
-                part.last_wall = max(part.last_wall, float(walls.max()))
+            if last_wall is None:
+                last_wall = float(np.fmax.reduce(rows[_WALL]))
+            if part.first_wall != part.first_wall:
+                part.first_wall = float(rows[_WALL][0])
+            if not part.last_wall >= last_wall:
+                part.last_wall = last_wall
             part.end += count
-            for later in self._parts[self._parts.index(part) + 1 :]:
-                later.begin += count
-                later.end += count
-            part.starts += starts
+            if not last:
+                for later in self._parts[self._parts.index(part) + 1 :]:
+                    later.begin += count
+                    later.end += count
+            if starts:
+                part.starts += starts
             self._plain = self._plain and rising and is_alone(self._parts)
             self._restarts = None
             self.version += 1
@@ -134,9 +138,11 @@ class Series:
         return self._columns.memory_bytes()
 
     def _part(self, file: int, order: str) -> tuple[Part, bool]:
-        for part in reversed(self._parts):
+        if self._parts and self._parts[-1].file == file:
+            return self._parts[-1], True
+        for part in self._parts:
             if part.file == file:
-                return part, part is self._parts[-1]
+                return part, False
         at = sum(part.order < order for part in self._parts)
         begin = self._parts[at].begin if at < len(self._parts) else self._columns.n
         part = Part(file, order, begin, begin, float("nan"), float("nan"))
