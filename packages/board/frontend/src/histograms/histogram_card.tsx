@@ -1,6 +1,7 @@
 /** The card of a tag of histograms: ridges, overlay, heat-map or percentile bands over all steps. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Series } from '../api/types.ts';
+import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
@@ -13,12 +14,12 @@ import { draw } from './histogram_draw.ts';
 import { bucketsCsv, tableJson } from './histogram_export.ts';
 import { HistogramMirror } from './histogram_mirror.tsx';
 import { type Bucket, compose, hit, type Layer, type Mode, type StepAxis } from './histogram_scene.ts';
-import { fetchTable, type HistogramTable } from './histogram_table.ts';
+import { fetchTables, type HistogramTable } from './histogram_table.ts';
 import { exposeScene } from './histogram_test_hook.ts';
 import { histogramApart, histogramAxis, histogramLog, histogramMode } from './histogram_view.ts';
 import { paletteNow } from './palette.ts';
 import { SvgSurface } from './surface.ts';
-import { ToolBar, ToolChoice, ToolMenu, ToolToggle } from './tool_bar.tsx';
+import { ToolBar, ToolChoice, ToolToggle } from './tool_bar.tsx';
 
 const MOST_ROWS = 200;
 const MOST_ROWS_LARGE = 500;
@@ -78,6 +79,32 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
   const drawn = layers.reduce((sum, { table }) => sum + table.rows, 0);
   const root = useRef<HTMLDivElement>(null);
   const name = safeText(tag.name, 120);
+  const frame = useCardFrame();
+  useEffect(() => {
+    const file = (extension: string) => `${tag.name}.${extension}`;
+    frame.setMenu([
+      {
+        text: 'Save buckets as CSV',
+        run: () => download(file('csv'), bucketsCsv(layers), 'text/csv'),
+      },
+      {
+        text: 'Save as JSON',
+        run: () => download(file('json'), tableJson(tag.name, layers), 'application/json'),
+      },
+      {
+        text: 'Save picture as SVG',
+        run: () => {
+          const svg = new SvgSurface(width, h);
+          draw(svg, scene, palette, { hovered: null, cursor });
+          download(file('svg'), String(svg), 'image/svg+xml');
+        },
+      },
+      {
+        text: 'Save picture as PNG',
+        run: () => downloadCanvas(file('png'), root.current!.querySelector('canvas')!),
+      },
+    ]);
+  }, [scene, cursor, palette.surface]);
   const step = (row: number, bin: number) => setHovered(moved(scene.facets, hovered, row, bin));
 
   return (
@@ -104,22 +131,6 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
             side by side
           </ToolToggle>
         )}
-        <ToolMenu
-          label="Download"
-          items={[
-            ['CSV', () => download(`${tag.name}.csv`, bucketsCsv(layers), 'text/csv')],
-            ['JSON', () => download(`${tag.name}.json`, tableJson(tag.name, layers), 'application/json')],
-            [
-              'SVG',
-              () => {
-                const svg = new SvgSurface(width, h);
-                draw(svg, scene, palette, { hovered: null, cursor });
-                download(`${tag.name}.svg`, String(svg), 'image/svg+xml');
-              },
-            ],
-            ['PNG', () => downloadCanvas(`${tag.name}.png`, root.current!.querySelector('canvas')!)],
-          ]}
-        />
       </ToolBar>
       {failure && layers.length === 0 ? (
         <p class="card-note" role="alert">
@@ -215,14 +226,10 @@ function useTables(tag: number, runs: number[], most: number) {
   // `grown` names the runs and what they hold
   useEffect(() => {
     const stop = new AbortController();
-    void Promise.all(
-      runs.map(
-        async (run) =>
-          [run, await fetchTable(run, tag, { max: most, bins: BINS, lo, hi }, stop.signal)] as const,
-      ),
-    ).then(
-      (pairs) => {
-        set(new Map(pairs));
+    if (runs.length === 0) return;
+    void fetchTables(runs, tag, { max: most, bins: BINS, lo, hi }, stop.signal).then(
+      (found) => {
+        set(found);
         setFailure(null);
       },
       (error) => {

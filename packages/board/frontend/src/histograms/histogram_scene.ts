@@ -65,13 +65,15 @@ export function position(table: HistogramTable, row: number, axis: StepAxis): nu
 export function compose(layers: Layer[], view: View, width: number, height: number): Scene {
   const filled = layers.filter((layer) => layer.table.rows > 0);
   const bins = Math.max(1, ...filled.map((layer) => layer.table.bins));
-  const alone = filled.length === 1;
-  const edges = alone
-    ? filled[0]!.table.edges
-    : sharedEdges(
-        filled.map((l) => l.table.edges),
-        bins,
-      );
+  const first = filled[0]?.table.edges;
+  const alone = filled.every(({ table }) => table.edges === first);
+  const edges =
+    alone && first
+      ? first
+      : sharedEdges(
+          filled.map((l) => l.table.edges),
+          bins,
+        );
   const shared = filled.map((layer) => ({ ...layer, table: onEdges(layer.table, edges) }));
   let from = Infinity;
   let to = -Infinity;

@@ -30,28 +30,43 @@ export interface Asked {
   hi?: number | null;
 }
 
-export async function fetchTable(
-  run: number,
+interface Reply {
+  rows: number;
+  bins: number;
+  runs: { run: number; rows: number; total: number; unreadable: number }[];
+}
+
+/** The tables of some runs, on the same bins. */
+export async function fetchTables(
+  runs: number[],
   tag: number,
   asked: Asked,
   signal?: AbortSignal,
-): Promise<HistogramTable> {
-  const { header, columns } = await getColumns<{ rows: number; bins: number; total: number }>(
-    'histograms',
-    { run, tag, ...asked },
-    signal,
-  );
-  return {
-    rows: header.rows,
-    bins: header.bins,
-    total: header.total,
-    steps: numbers(columns.step!),
-    walls: numbers(columns.wall!),
-    edges: numbers(columns.edges!),
-    counts: numbers(columns.counts!),
-    percentiles: numbers(columns.percentiles!),
-    sums: numbers(columns.n!),
-  };
+): Promise<Map<number, HistogramTable>> {
+  const parameters = { runs: runs.join(), tag, ...asked };
+  const { header, columns } = await getColumns<Reply>('histograms', parameters, signal);
+  const read = (name: string) => numbers(columns[name]!);
+  const [steps, walls, edges, sums] = [read('step'), read('wall'), read('edges'), read('n')];
+  const [counts, percentiles] = [read('counts'), read('percentiles')];
+  const { bins } = header;
+  const tables = new Map<number, HistogramTable>();
+  let from = 0;
+  for (const { run, rows, total } of header.runs) {
+    const to = from + rows;
+    tables.set(run, {
+      rows,
+      bins,
+      total,
+      edges,
+      steps: steps.subarray(from, to),
+      walls: walls.subarray(from, to),
+      sums: sums.subarray(from, to),
+      counts: counts.subarray(from * bins, to * bins),
+      percentiles: percentiles.subarray(from * 9, to * 9),
+    });
+    from = to;
+  }
+  return tables;
 }
 
 /** The same table on other edges. */

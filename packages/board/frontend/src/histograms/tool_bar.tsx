@@ -1,6 +1,5 @@
 /** The row of small controls at the top of a card. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
 
 export function ToolBar({ label, children }: { label: string; children: ComponentChildren }) {
   return (
@@ -85,71 +84,5 @@ export function ToolToggle({ label, on, onChange, children }: ToggleProps) {
     >
       {children}
     </button>
-  );
-}
-
-interface MenuProps {
-  label: string;
-  items: [string, () => void][];
-}
-
-export function ToolMenu({ label, items }: MenuProps) {
-  const [open, setOpen] = useState(false);
-  const root = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (!open) return;
-    root.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
-    const away = (event: Event) => {
-      if (!root.current?.contains(event.target as Node)) setOpen(false);
-    };
-    const key = (event: KeyboardEvent) => {
-      const items = [...root.current!.querySelectorAll<HTMLElement>('[role=menuitem]')];
-      const at = items.indexOf(document.activeElement as HTMLElement);
-      const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-      if (by) items[(at + by + items.length) % items.length]?.focus();
-      else if (event.key === 'Escape') {
-        setOpen(false);
-        root.current?.querySelector('button')?.focus();
-      } else return;
-      event.preventDefault();
-      event.stopPropagation();
-    };
-    const element = root.current;
-    element?.addEventListener('keydown', key);
-    addEventListener('pointerdown', away);
-    return () => {
-      element?.removeEventListener('keydown', key);
-      removeEventListener('pointerdown', away);
-    };
-  }, [open]);
-  return (
-    <div class="tool-menu" ref={root}>
-      <button
-        type="button"
-        class="tool"
-        aria-haspopup="menu"
-        aria-expanded={open}
-        onClick={() => setOpen(!open)}
-      >
-        {label}
-      </button>
-      {open && (
-        <div class="menu" role="menu" aria-label={label}>
-          {items.map(([title, act]) => (
-            <button
-              type="button"
-              role="menuitem"
-              key={title}
-              onClick={() => {
-                setOpen(false);
-                act();
-              }}
-            >
-              {title}
-            </button>
-          ))}
-        </div>
-      )}
-    </div>
   );
 }

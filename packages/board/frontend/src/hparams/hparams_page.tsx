@@ -1,3 +1,154 @@
+/** The HParams page: how metrics hang on hyperparameters, over all sessions. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { csvCell, download } from '../histograms/download.ts';
+import { ToolBar, ToolChoice, ToolToggle } from '../histograms/tool_bar.tsx';
+import { safeText } from '../shell/safe_text.ts';
+import { expose } from '../shell/test_hook.ts';
+import { loaded } from '../state/catalogue.ts';
+import { chooseRuns, clearFilters } from './brushing.ts';
+import { ColumnMenu } from './column_menu.tsx';
+import {
+  aggregate,
+  brushChooses,
+  filters,
+  orderedRows,
+  shownColumns,
+  table,
+  target,
+  targetColumn,
+  type View,
+  view,
+} from './hparams_view.ts';
+import { ImportancePanel } from './importance_panel.tsx';
+import type { Aggregate } from './model.ts';
+import { ParallelView } from './parallel_view.tsx';
+import { ScatterView } from './scatter_view.tsx';
+import { SessionList } from './session_list.tsx';
+
+const VIEWS: [View, string][] = [
+  ['parallel', 'Parallel coordinates'],
+  ['scatter', 'Scatter matrix'],
+];
+const AGGREGATES: [Aggregate, string][] = [
+  ['last', 'last value'],
+  ['min', 'least value'],
+  ['max', 'greatest value'],
+];
+const PICTURE_HEIGHT = 340;
+
+expose('hparams', () => ({
+  columns: table.value.columns.map(({ id, title, role, kind }) => ({ id, title, role, kind })),
+  shown: shownColumns.value.map((column) => column.id),
+  rows: orderedRows.value.map((row) => table.value.names[row]),
+  total: table.value.runs.length,
+  filters: { ...filters.value },
+  target: targetColumn.value?.id ?? null,
+  view: view.value,
+  aggregate: aggregate.value,
+}));
+
 export default function HparamsPage() {
-  return <p class="empty">Nothing here yet.</p>;
+  const room = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  const some = table.value.runs.length > 0;
+  useEffect(() => {
+    const element = room.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    setWidth(element.clientWidth);
+    return () => observer.disconnect();
+  }, [some]);
+  if (!some) return <NoSessions />;
+  const metrics = table.value.columns.filter((column) => column.role === 'metric');
+  const narrowed = Object.keys(filters.value).length > 0;
+  return (
+    <div class="hparams-page">
+      <ToolBar label="View of the hyperparameters">
+        <ToolChoice label="Picture" value={view.value} options={VIEWS} onChange={(v) => (view.value = v)} />
+        <label class="step-field">
+          metric
+          <select
+            class="tool"
+            value={targetColumn.value?.id ?? ''}
+            onChange={(event) => (target.value = event.currentTarget.value)}
+          >
+            {metrics.map((column) => (
+              <option key={column.id} value={column.id}>
+                {safeText(column.title, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <ToolChoice
+          quiet
+          label="Which value of a metric counts"
+          value={aggregate.value}
+          options={AGGREGATES}
+          onChange={(v) => (aggregate.value = v)}
+        />
+        <ColumnMenu />
+        <ToolToggle
+          label="Conditions also choose the runs of all other pages"
+          on={brushChooses.value}
+          onChange={(on) => {
+            brushChooses.value = on;
+            if (on) chooseRuns();
+          }}
+        >
+          choose runs everywhere
+        </ToolToggle>
+        {narrowed && (
+          <button type="button" class="tool" onClick={clearFilters}>
+            clear conditions
+          </button>
+        )}
+        <span class="grow" />
+        <button type="button" class="tool" onClick={() => download('hparams.csv', tableCsv(), 'text/csv')}>
+          Save as CSV
+        </button>
+      </ToolBar>
+      <div class="hparams-top">
+        <div class="hparams-picture" ref={room}>
+          {width > 0 &&
+            (view.value === 'parallel' ? (
+              <ParallelView width={width} height={PICTURE_HEIGHT} />
+            ) : (
+              <ScatterView width={width} height={PICTURE_HEIGHT} />
+            ))}
+        </div>
+        <ImportancePanel />
+      </div>
+      <SessionList />
+    </div>
+  );
+}
+
+function tableCsv(): string {
+  const { columns, names } = table.value;
+  const lines = [['run', ...columns.map((column) => column.title)].map(csvCell).join(',')];
+  for (const row of orderedRows.value) {
+    const cells = columns
+      .map(({ cells: all }) => all[row])
+      .map((c) => (typeof c === 'number' ? c : String(c ?? '')));
+    lines.push([names[row]!, ...cells].map(csvCell).join(','));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function NoSessions() {
+  if (!loaded.value) return <p class="empty">Reading…</p>;
+  return (
+    <div class="empty empty-page">
+      <h2>No hyperparameters in these logs</h2>
+      <p>
+        A run that records its hyperparameters shows up here: sorted, filtered, and set against the metrics
+        that it reached.
+      </p>
+      <pre>
+        {`from torch.utils.tensorboard import SummaryWriter
+SummaryWriter("runs/a").add_hparams({"rate": 0.1}, {"accuracy": 0.9})`}
+      </pre>
+    </div>
+  );
 }

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { axisOf, axisTicks, brushPlace, brushText, placeOf, rowsThatMeet, valueAtPlace } from './axis.ts';
+import { meets, parseFilter, rangeText } from './filter.ts';
+import { type Cell, type Column, sorted, tableOf } from './model.ts';
+import { groupStrength, importances, ranks, spearman } from './rank_correlation.ts';
+
+const column = (id: string, cells: Cell[], kind: Column['kind'] = 'number'): Column => ({
+  id,
+  title: id,
+  description: '',
+  role: id.startsWith('m') ? 'metric' : 'param',
+  kind,
+  cells,
+});
+
+test('ranks share what is equal', () => {
+  assert.deepEqual(ranks([10, 30, 20, 30]), [1, 3.5, 2, 3.5]);
+});
+
+test('rank correlation sees order, whatever the shape', () => {
+  assert.equal(spearman([1, 2, 3, 4], [1, 10, 100, 1000]), 1);
+  assert.ok(Math.abs(spearman([1, 2, 3, 4], [9, 5, 4, -2]) + 1) < 1e-12);
+  // scipy.stats.spearmanr([1, 2, 3, 4, 5], [5, 6, 7, 8, 7]) = 0.8207826816681233
+  assert.ok(Math.abs(spearman([1, 2, 3, 4, 5], [5, 6, 7, 8, 7]) - 0.8207826816681233) < 1e-12);
+  assert.ok(Number.isNaN(spearman([1, 1, 1], [1, 2, 3])));
+});
+
+test('a word explains a metric as far as its groups lie apart', () => {
+  // ranks 1 to 6: 13.5 of 17.5 is between the groups
+  const exact = Math.sqrt(1 - (4 / 17.5) * (5 / 4));
+  const found = groupStrength(['a', 'a', 'a', 'b', 'b', 'b'], [1, 2, 3, 10, 11, 12]);
+  assert.ok(Math.abs(found - exact) < 1e-12);
+  assert.ok(groupStrength(['a', 'b', 'a', 'b', 'a', 'b'], [1, 2, 5, 4, 3, 6]) < 0.5);
+  assert.ok(Number.isNaN(groupStrength(['a', 'b', 'c'], [1, 2, 3])));
+});
+
+test('importance is in order of strength and leaves out what does not vary', () => {
+  const metric = column('m:acc', [1, 2, 3, 4, Number.NaN, null]);
+  const found = importances(
+    [
+      column('p:fixed', [1, 1, 1, 1, 1, 1]),
+      column('p:noise', [2, 4, 1, 3, 0, 0]),
+      column('p:rate', [8, 6, 4, 2, 99, 99]),
+    ],
+    metric,
+  );
+  assert.deepEqual(
+    found.map(({ param, sign, pairs }) => [param, sign, pairs]),
+    [
+      ['p:rate', -1, 4],
+      ['p:noise', 1, 4],
+    ],
+  );
+  assert.equal(found[0]!.strength, 1);
+});
+
+test('filters are read as people write them', () => {
+  const yes = (text: string, cell: Cell) => meets(parseFilter(text)!, cell);
+  assert.ok(yes('0.1..0.5', 0.1) && yes('0.1..0.5', 0.5) && !yes('0.1..0.5', 0.6));
+  assert.ok(yes('..1e-3', 0.001) && yes('2..', 2) && !yes('>2', 2) && yes('>= 2', 2) && yes('=3', 3));
+  assert.ok(yes('adam|sgd', 'SGD') && !yes('"adam"', 'adamw') && yes('"adam"', 'adam') && yes('true', true));
+  assert.ok(!yes('>1', null) && !yes('>1', 'x') && !yes('>1', Number.NaN));
+  assert.equal(parseFilter('  '), null);
+});
+
+test('the text of a brush lets through what was brushed', () => {
+  for (const [lo, hi] of [
+    [0.00123456, 0.1],
+    [123456.7, 123457.2],
+    [-5, -4.99999],
+  ] as const) {
+    const filter = parseFilter(rangeText(lo, hi))!;
+    assert.ok(meets(filter, lo) && meets(filter, hi), rangeText(lo, hi));
+    assert.ok(!meets(filter, hi + (hi - lo) * 0.01), rangeText(lo, hi));
+  }
+  assert.equal(rangeText(-Infinity, 3), '..3');
+});
+
+test('an axis places values, and a brush on it comes back', () => {
+  const axis = axisOf(column('p:rate', [1e-4, 1e-2, 1e-1]));
+  assert.equal(axis.log, true);
+  assert.ok(Math.abs(placeOf(axis, 1e-2)! - 2 / 3) < 1e-12);
+  const text = brushText(axis, 0.25, 0.75);
+  const back = brushPlace(axis, text)!;
+  assert.ok(Math.abs(back[0] - 0.25) < 0.02 && Math.abs(back[1] - 0.75) < 0.02, text);
+  assert.equal(brushText(axis, 0, 1), '');
+  assert.equal(axisOf(column('p:rate', [1e-4, 1]), true).log, false);
+  assert.ok(Math.abs(valueAtPlace(axis, 2 / 3) - 1e-2) < 1e-9);
+  assert.deepEqual(
+    axisTicks(axis, 5).map((t) => t.label),
+    ['0.0001', '0.001', '0.01', '0.1'],
+  );
+});
+
+test('an axis of words is brushed by words', () => {
+  const axis = axisOf(column('p:opt', ['sgd', 'adam', null, 'sgd', 'lamb'], 'string'));
+  assert.deepEqual(axis.words, ['adam', 'lamb', 'sgd']);
+  const text = brushText(axis, 0, 0.5);
+  assert.equal(text, '"adam"|"lamb"');
+  assert.deepEqual(brushPlace(axis, text), [0, 2 / 3]);
+  assert.equal(placeOf(axis, null), null);
+});
+
+test('rows meet all filters, and unknown columns do not count', () => {
+  const columns = [column('p:a', [1, 2, 3]), column('p:b', ['x', 'y', 'x'], 'string')];
+  assert.deepEqual(rowsThatMeet(columns, { 'p:a': '>1', 'p:b': 'x', 'p:gone': '>9' }, 3), [2]);
+  assert.deepEqual(rowsThatMeet([column('p:constructor', [1])], {}, 1), [0]);
+});
+
+test('sorting keeps empty cells last both ways', () => {
+  const cells = [2, null, 10, Number.NaN, 1];
+  assert.deepEqual(sorted([0, 1, 2, 3, 4], cells, false), [4, 0, 2, 1, 3]);
+  assert.deepEqual(sorted([0, 1, 2, 3, 4], cells, true), [2, 0, 4, 1, 3]);
+});
+
+test('the table has a column for each parameter and metric', () => {
+  const table = tableOf(
+    {
+      params: [
+        { name: 'same', kind: 'number', display: '', description: '' },
+        { name: 'rate', kind: 'string', display: 'Rate', description: 'd' },
+      ],
+      metrics: [{ tag: 7, display: '', group: 'eval' }],
+      sessions: [
+        {
+          run: 1,
+          values: { rate: 1, same: 5 },
+          status: 's',
+          start: null,
+          end: null,
+          metrics: { 7: { last: 1, min: 0, max: 2 } },
+        },
+        { run: 2, values: { rate: 2, same: 5 }, status: 's', start: null, end: null, metrics: {} },
+      ],
+    },
+    (id) => `run${id}`,
+    () => 'loss',
+    'max',
+  );
+  assert.deepEqual(
+    table.columns.map((c) => [c.id, c.title, c.kind]),
+    [
+      ['p:rate', 'Rate', 'number'],
+      ['p:same', 'same', 'number'],
+      ['m:eval/loss', 'eval/loss', 'number'],
+    ],
+  );
+  assert.deepEqual(table.columns[2]!.cells, [2, null]);
+  assert.deepEqual(table.names, ['run1', 'run2']);
+});

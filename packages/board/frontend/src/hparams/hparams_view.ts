@@ -1,0 +1,81 @@
+/** What the HParams page shows; all of it in the address. */
+import { computed } from '@preact/signals';
+import { runById, tagById } from '../state/catalogue.ts';
+import { hparams } from '../state/hparams.ts';
+import { type Codec, choice, flag, list, text } from '../state/url_codec.ts';
+import { urlSignal } from '../state/url_state.ts';
+import { rowsThatMeet } from './axis.ts';
+import { type Aggregate, type Column, sorted, tableOf } from './model.ts';
+
+export type View = 'parallel' | 'scatter';
+
+/** Pairs as a list: the key, then the value. */
+const record: Codec<Record<string, string>> = {
+  encode: (value) =>
+    list.encode(
+      Object.keys(value)
+        .sort()
+        .flatMap((key) => (value[key] ? [key, value[key]!] : [])),
+    ),
+  decode: (said) => {
+    const items = list.decode(said);
+    if (!items || items.length % 2) return undefined;
+    const value: Record<string, string> = Object.create(null);
+    for (let i = 0; i < items.length; i += 2) value[items[i]!] = items[i + 1]!;
+    return value;
+  },
+};
+
+export const view = urlSignal<View>('hpview', choice<View>('parallel', 'scatter'), 'parallel');
+export const aggregate = urlSignal<Aggregate>('hpagg', choice<Aggregate>('last', 'min', 'max'), 'last');
+/** The metric that colours lines and that importance is told for; '' is the first. */
+export const target = urlSignal('hpmetric', text, '');
+/** Conditions by column. */
+export const filters = urlSignal<Record<string, string>>('hpfilter', record, {});
+export const hiddenColumns = urlSignal<string[]>('hphide', list, []);
+/** Columns with the other scale than the one that their values suggest. */
+export const flippedScales = urlSignal<string[]>('hpscale', list, []);
+/** Column id, with a minus before it when descending. */
+export const order = urlSignal('hpsort', text, '');
+/** Whether brushing also chooses the runs of all other pages. */
+export const brushChooses = urlSignal('hpruns', flag, true);
+
+export const table = computed(() =>
+  tableOf(
+    hparams.value,
+    (id) => runById.value.get(id)?.name ?? '',
+    (id) => tagById.value.get(id)?.name ?? '',
+    aggregate.value,
+  ),
+);
+
+/** The columns for H3's run table too: id, title and a cell by run. */
+export const hparamColumns = computed(() =>
+  table.value.columns.map((column) => ({
+    ...column,
+    cellOf: (run: number) => column.cells[table.value.runs.indexOf(run)] ?? null,
+  })),
+);
+
+export const shownColumns = computed(() =>
+  table.value.columns.filter((column) => !hiddenColumns.value.includes(column.id)),
+);
+
+export const targetColumn = computed((): Column | null => {
+  const metrics = table.value.columns.filter((column) => column.role === 'metric');
+  return metrics.find((column) => column.id === target.value) ?? metrics[0] ?? null;
+});
+
+/** Rows that meet all conditions. */
+export const metRows = computed(() =>
+  rowsThatMeet(table.value.columns, filters.value, table.value.runs.length),
+);
+
+/** The same in the order of the table. */
+export const orderedRows = computed(() => {
+  const descending = order.value.startsWith('-');
+  const id = descending ? order.value.slice(1) : order.value;
+  const column = table.value.columns.find((one) => one.id === id);
+  const cells = column?.cells ?? table.value.names;
+  return sorted(metRows.value, cells, descending && (column !== undefined || id === 'run'));
+});

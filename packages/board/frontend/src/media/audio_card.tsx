@@ -1,0 +1,279 @@
+/** The card of a tag of sounds: for each run a waveform and a player, for every step. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Run } from '../api/types.ts';
+import { CanvasView } from '../histograms/canvas_view.tsx';
+import { paletteNow } from '../histograms/palette.ts';
+import type { CardProps } from '../metrics/cards.ts';
+import { runColour } from '../runs/colours.ts';
+import { safeText } from '../shell/safe_text.ts';
+import { stepCursor } from '../state/selection.ts';
+import { type BlobItem, blobUrl, itemsOf, rowNear, useRows } from './blob_rows.ts';
+import { chosenStep, unionOfSteps } from './card_choice.ts';
+import { choiceOf, setChoice } from './media_view.ts';
+import { RunName } from './run_name.tsx';
+import { StepBar } from './step_bar.tsx';
+import { playTime, waveform } from './waveform.ts';
+
+const MOST_RUNS = 6;
+const WAVE_HEIGHT = 64;
+const MOST_DECODED_BYTES = 32e6;
+
+export default function AudioCard({ tag, runs, width }: CardProps) {
+  const shown = runs.slice(0, MOST_RUNS);
+  const { rows, failure } = useRows(
+    tag.id,
+    shown.map((run) => run.id),
+  );
+  const choice = choiceOf(tag.name);
+  const steps = useMemo(() => unionOfSteps([...rows.values()].map((r) => r.steps)), [rows]);
+  const step = chosenStep(steps, choice.step, stepCursor.value);
+  const name = safeText(tag.name, 120);
+  const first = shown[0] && rows.get(shown[0].id);
+  if (failure && rows.size === 0) {
+    return (
+      <p class="card-note" role="alert">
+        {failure}
+      </p>
+    );
+  }
+  return (
+    <div class="audio-card">
+      {step !== null &&
+        shown.map((run) => {
+          const found = rows.get(run.id);
+          const at = found ? rowNear(found, step) : -1;
+          if (!found || at < 0) return null;
+          return (
+            <Sounds
+              key={run.id}
+              run={run}
+              tag={tag.id}
+              row={found.rows[at]!}
+              step={found.steps[at]!}
+              name={name}
+              width={width - 16}
+              titled={shown.length > 1 || found.steps[at] !== step}
+            />
+          );
+        })}
+      {step !== null && (
+        <StepBar
+          label={`Step of ${name}`}
+          steps={steps}
+          step={step}
+          own={choice.step !== undefined}
+          wall={first ? (first.walls[rowNear(first, step)] ?? null) : null}
+          firstWall={first?.walls[0] ?? null}
+          onStep={(next) => setChoice(tag.name, { step: next })}
+          onFollow={() => setChoice(tag.name, { step: undefined })}
+        />
+      )}
+      {runs.length > shown.length && (
+        <p class="card-foot faint">
+          {shown.length} of {runs.length} runs
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface SoundsProps {
+  run: Run;
+  tag: number;
+  row: number;
+  step: number;
+  name: string;
+  width: number;
+  titled: boolean;
+}
+
+function Sounds({ run, tag, row, step, name, width, titled }: SoundsProps) {
+  const [items, set] = useState<BlobItem[]>([]);
+  const [failure, setFailure] = useState<string | null>(null);
+  useEffect(() => {
+    let here = true;
+    itemsOf(run.id, tag, row, step).then(
+      (found) => {
+        if (!here) return;
+        set(found);
+        setFailure(null);
+      },
+      (error) => here && setFailure(error instanceof Error ? error.message : String(error)),
+    );
+    return () => {
+      here = false;
+    };
+  }, [run.id, tag, row, step]);
+  return (
+    <section class="sounds">
+      {titled && (
+        <div class="sounds-title">
+          <RunName run={run} /> <span class="faint">step {step}</span>
+        </div>
+      )}
+      {failure && (
+        <p class="card-note" role="alert">
+          {failure}
+        </p>
+      )}
+      {items.map((item) => (
+        <Sound
+          key={item.sample}
+          item={item}
+          colour={runColour(run)}
+          label={`${name}, step ${step}`}
+          width={width}
+        />
+      ))}
+    </section>
+  );
+}
+
+function Sound({
+  item,
+  colour,
+  label,
+  width,
+}: {
+  item: BlobItem;
+  colour: string;
+  label: string;
+  width: number;
+}) {
+  const player = useRef<HTMLAudioElement>(null);
+  const [buffer, setBuffer] = useState<AudioBuffer | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  const [at, setAt] = useState(0);
+  const [playing, setPlaying] = useState(false);
+  useEffect(() => {
+    let here = true;
+    setBuffer(null);
+    setFailure(null);
+    setAt(0);
+    decode(item).then(
+      (decoded) => here && setBuffer(decoded),
+      (error) => here && setFailure(error instanceof Error ? error.message : String(error)),
+    );
+    return () => {
+      here = false;
+    };
+  }, [item.id]);
+  useEffect(() => {
+    if (!playing) return;
+    let frame = requestAnimationFrame(function tick() {
+      setAt(player.current?.currentTime ?? 0);
+      frame = requestAnimationFrame(tick);
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [playing]);
+
+  const palette = paletteNow();
+  const seconds = buffer?.duration ?? item.seconds ?? 0;
+  const waveWidth = Math.max(40, width - 44);
+  const waves = useMemo(
+    () => (buffer ? channelsOf(buffer).map((samples) => waveform(samples, Math.round(waveWidth))) : []),
+    [buffer, waveWidth],
+  );
+  const draw = useMemo(
+    () => (on: CanvasRenderingContext2D) => {
+      on.clearRect(0, 0, waveWidth, WAVE_HEIGHT);
+      const lane = WAVE_HEIGHT / Math.max(1, waves.length);
+      waves.forEach(({ low, high }, channel) => {
+        const middle = lane * (channel + 0.5);
+        on.fillStyle = palette.grid;
+        on.fillRect(0, Math.round(middle), waveWidth, 1);
+        const played = seconds > 0 ? (at / seconds) * waveWidth : 0;
+        for (let x = 0; x < low.length; x++) {
+          const top = middle - high[x]! * lane * 0.48;
+          const bottom = middle - low[x]! * lane * 0.48;
+          on.globalAlpha = x <= played || at === 0 ? 1 : 0.4;
+          on.fillStyle = colour;
+          on.fillRect(x, top, 1, Math.max(1, bottom - top));
+        }
+        on.globalAlpha = 1;
+      });
+      if (at > 0 && seconds > 0) {
+        on.fillStyle = palette.text;
+        on.fillRect(Math.round((at / seconds) * waveWidth), 0, 1, WAVE_HEIGHT);
+      }
+    },
+    [waves, at, colour, palette.surface, seconds, waveWidth],
+  );
+  const seek = (to: number) => {
+    if (!player.current) return;
+    player.current.currentTime = Math.max(0, Math.min(seconds, to));
+    setAt(player.current.currentTime);
+  };
+  const toggle = () => {
+    const element = player.current;
+    if (!element) return;
+    if (element.paused) void element.play().catch(() => setFailure('the browser cannot play this'));
+    else element.pause();
+  };
+  const rate = item.sample_rate ? `${Math.round(item.sample_rate)} Hz` : '';
+  return (
+    <div class="sound">
+      {/* biome-ignore lint/a11y/useMediaCaption: the sounds of a log come without words */}
+      <audio
+        ref={player}
+        src={blobUrl(item)}
+        preload="none"
+        onPlay={() => setPlaying(true)}
+        onPause={() => setPlaying(false)}
+        onEnded={() => setPlaying(false)}
+      />
+      <button
+        type="button"
+        class="play"
+        aria-label={`${playing ? 'Pause' : 'Play'} ${label}, sample ${item.sample + 1}`}
+        onClick={toggle}
+      >
+        <span class={playing ? 'sign-pause' : 'sign-play'} />
+      </button>
+      <div>
+        <CanvasView
+          class="wave"
+          width={waveWidth}
+          height={WAVE_HEIGHT}
+          draw={draw}
+          label={`Waveform of ${label}, ${playTime(seconds)} long. Arrow keys seek.`}
+          onPress={(x) => seek((x / waveWidth) * seconds)}
+          onKey={(event) => {
+            if (event.key === 'ArrowRight') seek(at + 1);
+            else if (event.key === 'ArrowLeft') seek(at - 1);
+            else if (event.key === ' ') toggle();
+            else return;
+            event.preventDefault();
+          }}
+        />
+        <div class="sound-foot">
+          <span>
+            {playTime(at)} / {playTime(seconds)}
+          </span>
+          <span class="faint">
+            {failure ??
+              [item.label && safeText(item.label, 120), rate, item.mime].filter(Boolean).join(' · ')}
+          </span>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function channelsOf(buffer: AudioBuffer): Float32Array[] {
+  return Array.from({ length: Math.min(2, buffer.numberOfChannels) }, (_, i) => buffer.getChannelData(i));
+}
+
+async function decode(item: BlobItem): Promise<AudioBuffer> {
+  if (item.bytes > MOST_DECODED_BYTES) throw new Error('too long for a waveform; it can be played');
+  const response = await fetch(blobUrl(item));
+  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  const bytes = await response.arrayBuffer();
+  try {
+    // Decoding at the sound's own rate keeps its samples as they are.
+    const rate = Math.min(192_000, Math.max(8000, Math.round(item.sample_rate || 44_100)));
+    return await new OfflineAudioContext(1, 1, rate).decodeAudioData(bytes);
+  } catch {
+    throw new Error(`the ${item.mime} of ${item.bytes} bytes cannot be decoded`);
+  }
+}

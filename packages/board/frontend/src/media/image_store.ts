@@ -1,0 +1,75 @@
+/** Decoded images, the latest ones kept; a neighbour that was fetched ahead paints at once. */
+import { type BlobItem, blobUrl, itemsOf } from './blob_rows.ts';
+
+export interface Wanted {
+  run: number;
+  tag: number;
+  row: number;
+  step: number;
+  sample: number;
+}
+
+export interface Picture {
+  bitmap: ImageBitmap;
+  item: BlobItem;
+  /** Samples in the same event. */
+  samples: number;
+}
+
+const MOST_PIXELS = 64e6; // all kept bitmaps together: 256 MB at most
+const MOST_IMAGE = 64e6;
+const kept = new Map<string, { picture: Promise<Picture>; pixels: number }>();
+let pixels = 0;
+
+export const keyOf = (w: Wanted): string => `${w.run} ${w.tag} ${w.row} ${w.step} ${w.sample}`;
+
+/** The image of a row; a failed one is tried again when it is next asked for. */
+export function pictureOf(wanted: Wanted): Promise<Picture> {
+  const key = keyOf(wanted);
+  const old = kept.get(key);
+  if (old) {
+    kept.delete(key);
+    kept.set(key, old);
+    return old.picture;
+  }
+  const entry = { picture: load(wanted), pixels: 0 };
+  kept.set(key, entry);
+  entry.picture.then(
+    ({ bitmap }) => {
+      entry.pixels = bitmap.width * bitmap.height;
+      pixels += entry.pixels;
+      drop();
+    },
+    () => kept.delete(key),
+  );
+  return entry.picture;
+}
+
+function drop(): void {
+  for (const [key, { pixels: size }] of kept) {
+    if (pixels <= MOST_PIXELS || kept.size <= 2) return;
+    if (!size) continue;
+    // Not closed: a card may still draw it. The collector takes it when the last one lets go.
+    kept.delete(key);
+    pixels -= size;
+  }
+}
+
+async function load(wanted: Wanted): Promise<Picture> {
+  const items = await itemsOf(wanted.run, wanted.tag, wanted.row, wanted.step);
+  const item = items[Math.min(wanted.sample, items.length - 1)];
+  if (!item) throw new Error('this event holds no image');
+  if (item.width * item.height > MOST_IMAGE) {
+    throw new Error(`${item.width} × ${item.height} is more than the 64 million pixels that are shown`);
+  }
+  const response = await fetch(blobUrl(item));
+  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  const blob = await response.blob();
+  if (!blob.type.startsWith('image/')) throw new Error('these bytes are no image that a browser shows');
+  try {
+    const options = { premultiplyAlpha: 'none', colorSpaceConversion: 'none' } as const;
+    return { bitmap: await createImageBitmap(blob, options), item, samples: items.length };
+  } catch {
+    throw new Error(`the ${item.mime} of ${item.bytes} bytes is damaged`);
+  }
+}

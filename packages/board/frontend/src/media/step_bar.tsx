@@ -1,0 +1,113 @@
+/** The slider over all steps of a card, with a field to type one and the link to the global step cursor. */
+import { useEffect, useState } from 'preact/hooks';
+import { shortDuration, wallTime } from '../histograms/axis_ticks.ts';
+import { stepCursor } from '../state/selection.ts';
+import { nearestIndex } from './card_choice.ts';
+
+interface StepBarProps {
+  /** Names the slider for screen readers. */
+  label: string;
+  steps: number[];
+  step: number;
+  /** The card has a step of its own and does not follow the cursor. */
+  own: boolean;
+  wall: number | null;
+  firstWall: number | null;
+  onStep: (step: number) => void;
+  /** Follow the global cursor again; absent where that is not possible. */
+  onFollow?: () => void;
+}
+
+export function StepBar({ label, steps, step, own, wall, firstWall, onStep, onFollow }: StepBarProps) {
+  const at = Math.max(0, nearestIndex(steps, step));
+  const [typed, setTyped] = useState<string | null>(null);
+  useEffect(() => setTyped(null), [step]);
+  const go = (index: number) => {
+    const next = steps[Math.max(0, Math.min(steps.length - 1, index))];
+    if (next !== undefined) onStep(next);
+  };
+  const commit = () => {
+    const wanted = Number(typed);
+    if (typed !== null && typed.trim() !== '' && Number.isFinite(wanted)) go(nearestIndex(steps, wanted));
+    setTyped(null);
+  };
+  const when = wall === null ? '' : wallTime(wall);
+  const since =
+    wall === null || firstWall === null ? '' : `${shortDuration(wall - firstWall)} after the first`;
+  return (
+    <div class="step-bar">
+      <button
+        type="button"
+        class="tool"
+        aria-label="Previous step"
+        disabled={at === 0}
+        onClick={() => go(at - 1)}
+      >
+        ‹
+      </button>
+      <input
+        type="range"
+        min={0}
+        max={Math.max(0, steps.length - 1)}
+        value={at}
+        disabled={steps.length < 2}
+        aria-label={label}
+        aria-valuetext={`step ${step}, ${at + 1} of ${steps.length}`}
+        onInput={(event) => go(Number(event.currentTarget.value))}
+      />
+      <button
+        type="button"
+        class="tool"
+        aria-label="Next step"
+        disabled={at >= steps.length - 1}
+        onClick={() => go(at + 1)}
+      >
+        ›
+      </button>
+      <label class="step-field">
+        step
+        <input
+          type="text"
+          inputMode="numeric"
+          aria-label="Type a step"
+          value={typed ?? String(step)}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+          onBlur={commit}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') commit();
+            else if (event.key === 'Escape') setTyped(null);
+            else return;
+            event.preventDefault();
+          }}
+        />
+      </label>
+      <span class="step-count" title={[when, since].filter(Boolean).join(', ')}>
+        {at + 1} of {steps.length}
+      </span>
+      {onFollow && (
+        <>
+          <button
+            type="button"
+            class="tool"
+            aria-pressed={!own}
+            title={own ? 'Follow the global step cursor again' : 'Follows the global step cursor'}
+            onClick={() => own && onFollow()}
+          >
+            follow
+          </button>
+          <button
+            type="button"
+            class="tool"
+            title="Move the global step cursor to this step"
+            onClick={() => {
+              stepCursor.value = step;
+              onFollow();
+            }}
+          >
+            set cursor
+          </button>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+/** The card of values that the board has no picture for: shape, element type and the first elements. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { getJson } from '../api/client.ts';
+import type { Run } from '../api/types.ts';
+import { shortNumber } from '../histograms/axis_ticks.ts';
+import { rowNear, useRows } from '../media/blob_rows.ts';
+import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
+import { choiceOf, setChoice } from '../media/media_view.ts';
+import { RunName } from '../media/run_name.tsx';
+import { StepBar } from '../media/step_bar.tsx';
+import type { CardProps } from '../metrics/cards.ts';
+import { safeText } from '../shell/safe_text.ts';
+import { stepCursor } from '../state/selection.ts';
+
+interface TensorReply {
+  step: number;
+  shape: number[] | null;
+  dtype?: string;
+  size?: number;
+  values?: (number | string | boolean)[];
+  min?: number | string;
+  max?: number | string;
+  error?: string;
+}
+
+export default function TensorCard({ tag, runs }: CardProps) {
+  const shown = runs.slice(0, 6);
+  const { rows, failure } = useRows(
+    tag.id,
+    shown.map((run) => run.id),
+  );
+  const choice = choiceOf(tag.name);
+  const steps = useMemo(() => unionOfSteps([...rows.values()].map((r) => r.steps)), [rows]);
+  const step = chosenStep(steps, choice.step, stepCursor.value);
+  return (
+    <div class="tensor-card">
+      {failure && rows.size === 0 && (
+        <p class="card-note" role="alert">
+          {failure}
+        </p>
+      )}
+      <p class="tensor-plugin faint">
+        {tag.plugin ? `Written for ${safeText(tag.plugin, 80)}, which the board has no view for.` : ''}
+      </p>
+      {step !== null &&
+        shown.map((run) => {
+          const found = rows.get(run.id);
+          const at = found ? rowNear(found, step) : -1;
+          return (
+            found &&
+            at >= 0 && (
+              <Tensor key={run.id} run={run} tag={tag.id} row={found.rows[at]!} titled={shown.length > 1} />
+            )
+          );
+        })}
+      {step !== null && (
+        <StepBar
+          label={`Step of ${safeText(tag.name, 120)}`}
+          steps={steps}
+          step={step}
+          own={choice.step !== undefined}
+          wall={null}
+          firstWall={null}
+          onStep={(next) => setChoice(tag.name, { step: next })}
+          onFollow={() => setChoice(tag.name, { step: undefined })}
+        />
+      )}
+    </div>
+  );
+}
+
+function Tensor({ run, tag, row, titled }: { run: Run; tag: number; row: number; titled: boolean }) {
+  const [reply, set] = useState<TensorReply | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    getJson<TensorReply>('tensors', { run: run.id, tag, row }, stop.signal).then(
+      (found) => {
+        set(found);
+        setFailure(null);
+      },
+      (error) => !stop.signal.aborted && setFailure(error instanceof Error ? error.message : String(error)),
+    );
+    return () => stop.abort();
+  }, [run.id, tag, row]);
+  const problem = failure ?? reply?.error;
+  const values = reply?.values ?? [];
+  return (
+    <section class="run-text">
+      {titled && (
+        <div class="run-text-title">
+          <RunName run={run} />
+        </div>
+      )}
+      {problem && <p class="faint">{safeText(problem, 300)}</p>}
+      {reply && (
+        <>
+          <p class="tensor-shape">
+            <b>{reply.dtype ?? 'no tensor'}</b> [{(reply.shape ?? []).join(', ')}]
+            {reply.min !== undefined &&
+              ` · ${shortNumber(Number(reply.min))} to ${shortNumber(Number(reply.max))}`}
+          </p>
+          {values.length > 0 && (
+            <pre class="text-plain tensor-values">
+              {values.map((v) => (typeof v === 'string' ? safeText(v, 200) : String(v))).join('  ')}
+              {(reply.size ?? 0) > values.length ? `  … ${values.length} of ${reply.size}` : ''}
+            </pre>
+          )}
+        </>
+      )}
+    </section>
+  );
+}

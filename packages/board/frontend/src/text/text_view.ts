@@ -1,0 +1,7 @@
+/** How texts are shown; part of the address. */
+import { choice, flag } from '../state/url_codec.ts';
+import { urlSignal } from '../state/url_state.ts';
+
+export type TextMode = 'markdown' | 'plain' | 'raw';
+export const textMode = urlSignal<TextMode>('text', choice<TextMode>('markdown', 'plain', 'raw'), 'markdown');
+export const textDiff = urlSignal('textdiff', flag, false);
