@@ -1,0 +1,90 @@
+/** Totals of the selected area, by op, device and node. */
+import { useEffect, useState } from 'preact/hooks';
+import { selectedNode } from '../state/selection.ts';
+import { Bars } from './bars.tsx';
+import { durationText } from './ruler_ticks.ts';
+import { fetchTotals, type Totals } from './trace_api.ts';
+import { selectArea, selectedArea } from './trace_state.ts';
+
+const WAIT_MS = 60;
+
+export function AreaTab() {
+  const area = selectedArea.value;
+  const [totals, setTotals] = useState<Totals | null>(null);
+  const key = area ? JSON.stringify(area) : '';
+  useEffect(() => {
+    if (!area || !(area.t1 > area.t0)) return;
+    let here = true;
+    const timer = setTimeout(() => {
+      fetchTotals(area.trace, area.t0, area.t1, area.lanes)
+        .then((found) => here && setTotals(found))
+        .catch(() => undefined);
+    }, WAIT_MS);
+    return () => {
+      here = false;
+      clearTimeout(timer);
+    };
+  }, [key]);
+  if (!area) return null;
+  const lanes = area.lanes
+    ? `${area.lanes.length} ${area.lanes.length === 1 ? 'lane' : 'lanes'}`
+    : 'all lanes';
+  return (
+    <>
+      <section>
+        <h2>{durationText(area.t1 - area.t0)}</h2>
+        <p class="faint">
+          from {durationText(area.t0)} to {durationText(area.t1)}, {lanes}
+        </p>
+        <div class="trace-buttons">
+          <button type="button" onClick={() => selectArea(null)}>
+            Clear
+          </button>
+        </div>
+      </section>
+      {totals && (
+        <>
+          <section>
+            <h3>
+              By op{' '}
+              <span class="faint">
+                {totals.slices.toLocaleString('en')} slices, {durationText(totals.total_ns)}
+              </span>
+            </h3>
+            <Bars
+              rows={totals.by_op.map((row) => ({
+                name: row.op,
+                op: row.op,
+                ns: row.total_ns,
+                count: row.count,
+              }))}
+              whole={totals.total_ns}
+            />
+          </section>
+          <section>
+            <h3>By device</h3>
+            <Bars
+              rows={totals.by_device.map((row) => ({ name: row.device, ns: row.total_ns, count: row.count }))}
+              whole={totals.total_ns}
+            />
+          </section>
+          <section>
+            <h3>By node</h3>
+            <Bars
+              rows={totals.by_node.map((row) => ({
+                name: row.node,
+                op: row.op,
+                ns: row.total_ns,
+                count: row.count,
+                run: () => {
+                  selectedNode.value = row.node;
+                },
+              }))}
+              whole={totals.total_ns}
+            />
+          </section>
+        </>
+      )}
+    </>
+  );
+}

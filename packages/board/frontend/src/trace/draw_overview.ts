@@ -1,0 +1,124 @@
+/** Draws the step as a whole, small, with the window that the lanes show; and the time ruler. */
+import { durationText, rulerTicks } from './ruler_ticks.ts';
+import { spanOf, type TimeView } from './time_view.ts';
+import type { Summary } from './trace_api.ts';
+import { type Ink, LEVELS, type Painted } from './trace_colours.ts';
+import { MERGED, type TraceItems } from './trace_items.ts';
+
+type Context = CanvasRenderingContext2D;
+
+export function drawOverview(
+  on: Context,
+  width: number,
+  height: number,
+  items: TraceItems | null,
+  painted: Painted | null,
+  summary: Summary | null,
+  full: TimeView,
+  ink: Ink,
+): void {
+  on.fillStyle = ink.sunken;
+  on.fillRect(0, 0, width, height);
+  if (!items || !painted) return;
+  const lanes = items.first.length - 1;
+  const each = Math.max(1, (height - 8) / Math.max(1, lanes));
+  const scale = width / spanOf(full);
+  const { lane, start, dur, busy, kind } = items.columns;
+  let fill = '';
+  for (let i = 0; i < lane.length; i++) {
+    const tone = painted.tones[painted.tone[i]!]!;
+    const wanted = tone.fills[kind[i] === MERGED ? Math.round(busy[i]! * LEVELS) : LEVELS]!;
+    if (wanted !== fill) {
+      fill = wanted;
+      on.fillStyle = fill;
+    }
+    const x = (start[i]! - full.t0) * scale;
+    on.fillRect(
+      x,
+      4 + lane[i]! * each,
+      Math.max(0.75, dur[i]! * scale),
+      Math.max(1, each - (each > 3 ? 1 : 0)),
+    );
+  }
+  on.fillStyle = ink.error;
+  for (const stall of summary?.stalls.slice(0, 40) ?? []) {
+    const x = (stall.begin - full.t0) * scale;
+    on.fillRect(x, height - 3, Math.max(3, stall.wait_ns * scale), 3);
+  }
+}
+
+export function drawWindow(
+  on: Context,
+  width: number,
+  height: number,
+  full: TimeView,
+  view: TimeView,
+  ink: Ink,
+) {
+  const scale = width / spanOf(full);
+  const left = Math.max(0, (view.t0 - full.t0) * scale);
+  const right = Math.min(width, Math.max(left + 2, (view.t1 - full.t0) * scale));
+  on.fillStyle = ink.surface;
+  on.globalAlpha = 0.62;
+  on.fillRect(0, 0, left, height);
+  on.fillRect(right, 0, width - right, height);
+  on.globalAlpha = 1;
+  on.strokeStyle = ink.accent;
+  on.lineWidth = 1;
+  on.strokeRect(Math.round(left) + 0.5, 0.5, Math.max(1, Math.round(right - left) - 1), height - 1);
+  on.fillStyle = ink.accent;
+  for (const x of [left, right]) on.fillRect(Math.round(x) - 1.5, height / 2 - 7, 3, 14);
+}
+
+export function drawRuler(
+  on: Context,
+  width: number,
+  height: number,
+  view: TimeView,
+  ink: Ink,
+  cursor: number | null,
+  range: { t0: number; t1: number } | null,
+): void {
+  on.fillStyle = ink.surface;
+  on.fillRect(0, 0, width, height);
+  const scale = width / spanOf(view);
+  if (range) {
+    const left = (range.t0 - view.t0) * scale;
+    on.fillStyle = ink.accent;
+    on.globalAlpha = 0.16;
+    on.fillRect(left, 0, (range.t1 - range.t0) * scale, height);
+    on.globalAlpha = 1;
+  }
+  on.font = `11px ${ink.font}`;
+  on.textAlign = 'left';
+  on.textBaseline = 'middle';
+  for (const { time, label } of rulerTicks(view.t0, view.t1, width)) {
+    const x = Math.round((time - view.t0) * scale);
+    on.fillStyle = ink.strong;
+    on.fillRect(x, height - 6, 1, 6);
+    on.fillStyle = ink.soft;
+    on.fillText(label, x + 4, height / 2);
+  }
+  if (range) {
+    const text = durationText(range.t1 - range.t0);
+    const left = (range.t0 - view.t0) * scale;
+    const middle = left + ((range.t1 - range.t0) * scale) / 2;
+    label(on, text, middle, height, width, ink, ink.accent);
+  } else if (cursor !== null) {
+    const x = (cursor - view.t0) * scale;
+    label(on, durationText(cursor), x, height, width, ink, ink.soft);
+  }
+  on.fillStyle = ink.line;
+  on.fillRect(0, height - 1, width, 1);
+}
+
+function label(on: Context, text: string, x: number, height: number, width: number, ink: Ink, fill: string) {
+  on.font = `600 11px ${ink.font}`;
+  const size = on.measureText(text).width + 10;
+  const left = Math.min(width - size, Math.max(0, x - size / 2));
+  on.fillStyle = fill;
+  on.fillRect(left, 2, size, height - 6);
+  on.fillStyle = ink.surface;
+  on.textAlign = 'left';
+  on.fillText(text, left + 5, height / 2 - 1);
+}

@@ -1,0 +1,86 @@
+/** What the canvas shows, as lists: for those who do not see it, and for tests. */
+import { useSignalEffect } from '@preact/signals';
+import { useRef, useState } from 'preact/hooks';
+import { safeText } from '../shell/safe_text.ts';
+import { durationText } from './ruler_ticks.ts';
+import { itemsBetween, MERGED } from './trace_items.ts';
+import { rows, sections, selectedSlice, shown, timeView } from './trace_state.ts';
+
+const MOST_ITEMS = 12;
+const WAIT_MS = 250;
+
+interface MirrorLane {
+  title: string;
+  items: string[];
+  more: number;
+}
+
+export function Mirror() {
+  const [lanes, setLanes] = useState<MirrorLane[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useSignalEffect(() => {
+    void [timeView.value, rows.value];
+    for (const model of shown.value) void model.version.value;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setLanes(mirrored()), WAIT_MS);
+  });
+  const slice = selectedSlice.value;
+  return (
+    <div class="hidden-for-the-eye">
+      <p role="status">
+        {slice
+          ? `Selected: ${safeText(slice.node, 200)}, ${durationText(slice.dur)}`
+          : 'No slice is selected'}
+      </p>
+      <ul id="trace-mirror" aria-label="Lanes">
+        {lanes.map((lane) => (
+          <li key={lane.title} data-lane={lane.title}>
+            {lane.title}
+            <ul>
+              {lane.items.map((item) => (
+                <li key={item}>{item}</li>
+              ))}
+              {lane.more > 0 && <li>and {lane.more} more</li>}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function mirrored(): MirrorLane[] {
+  const view = timeView.peek();
+  const models = shown.peek();
+  const parts = sections.peek();
+  return rows
+    .peek()
+    .filter((row) => row.kind === 'lane')
+    .slice(0, 100)
+    .map((row) => {
+      const section = parts[row.section];
+      const model = models.find((one) => one.id === section?.trace);
+      const lane = section?.lanes[row.lanes[0]!];
+      const under = lane?.row ? `, row ${lane.row + 1}` : '';
+      const place = lane ? `${lane.task_title} ${lane.device_title} ${lane.thread}${under}` : row.title;
+      const title = safeText(section?.title ? `${section.title}, ${place}` : place, 200);
+      const items = model?.items;
+      const header = model?.header.peek();
+      if (!items || !header) return { title, items: [], more: 0 };
+      const [from, to] = itemsBetween(items, row.lanes[0]!, view.t0, view.t1);
+      const { dur, kind, count, op, name, start } = items.columns;
+      // The longest of them, in order of time.
+      const longest = Array.from({ length: to - from }, (_, k) => from + k)
+        .sort((a, b) => dur[b]! - dur[a]!)
+        .slice(0, MOST_ITEMS)
+        .sort((a, b) => a - b);
+      const said = longest.map((i) => {
+        const what =
+          kind[i] === MERGED
+            ? `${count[i]} slices, mostly ${safeText(header.ops[op[i]!] ?? '', 60)}`
+            : safeText(items.names[name[i]!] ?? '', 200);
+        return `${what}, ${durationText(dur[i]!)} at ${durationText(start[i]!)}`;
+      });
+      return { title, items: said, more: to - from - said.length };
+    });
+}

@@ -1,0 +1,221 @@
+/** The tools of the Trace page: which step, how it is coloured, what is drawn over it, and search. */
+import { useEffect, useRef } from 'preact/hooks';
+import { apiUrl } from '../api/client.ts';
+import { Menu, type MenuItem } from '../shell/menu.tsx';
+import { safeText } from '../shell/safe_text.ts';
+import { runById } from '../state/catalogue.ts';
+import { fit } from './keys.ts';
+import { durationText } from './ruler_ticks.ts';
+import { askToFind, found, goToFound, pattern } from './trace_search.ts';
+import {
+  type Colouring,
+  chooseNeighbour,
+  chooseTrace,
+  chosen,
+  chosenRun,
+  colouring,
+  comparedSteps,
+  mainTrace,
+  showArrows,
+  showCritical,
+  showMemory,
+  sidebarTab,
+  toggleCompared,
+  tracedRuns,
+} from './trace_state.ts';
+
+const COLOURINGS: [Colouring, string][] = [
+  ['kind', 'Kind of op'],
+  ['op', 'Op'],
+  ['scope', 'Scope'],
+  ['device', 'Device'],
+];
+
+export function Toolbar() {
+  const row = chosen.value;
+  const model = mainTrace.value;
+  const header = model?.header.value;
+  const runs = tracedRuns.value;
+  const all = chosenRun.value === null ? [] : (runs.get(chosenRun.value) ?? []);
+  const at = all.findIndex((one) => one.id === row?.id);
+  const compare: MenuItem[] = all
+    .filter((one) => one.id !== row?.id)
+    .slice(0, 60)
+    .map((one) => ({
+      text: `step ${one.step}`,
+      checked: comparedSteps.value.includes(String(one.step)),
+      run: () => {
+        toggleCompared(one.step);
+        sidebarTab.value = 'compare';
+      },
+    }));
+  return (
+    <div class="trace-toolbar" role="toolbar" aria-label="Trace">
+      {runs.size > 1 && (
+        <label class="trace-pick">
+          <span class="faint">Run</span>
+          <select
+            value={String(chosenRun.value ?? '')}
+            onChange={(event) => {
+              const rows = runs.get(Number(event.currentTarget.value));
+              if (rows?.length) chooseTrace(rows.at(-1)!);
+            }}
+          >
+            {[...runs.keys()].map((id) => (
+              <option key={id} value={String(id)}>
+                {safeText(runById.value.get(id)?.name ?? `run ${id}`, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <span class="trace-pick">
+        <span class="faint" id="trace-step">
+          Step
+        </span>
+        <button
+          type="button"
+          class="trace-step"
+          aria-label="Step before"
+          title="Step before ( [ )"
+          disabled={at <= 0}
+          onClick={() => chooseNeighbour(-1)}
+        >
+          ‹
+        </button>
+        <select
+          aria-labelledby="trace-step"
+          value={String(row?.id ?? '')}
+          onChange={(event) => {
+            const next = all.find((one) => String(one.id) === event.currentTarget.value);
+            if (next) chooseTrace(next);
+          }}
+        >
+          {all.map((one) => (
+            <option key={one.id} value={String(one.id)}>
+              {one.step}
+              {all.filter((o) => o.step === one.step).length > 1 ? ` (${safeText(one.tag, 40)})` : ''}
+            </option>
+          ))}
+        </select>
+        <button
+          type="button"
+          class="trace-step"
+          aria-label="Step after"
+          title="Step after ( ] )"
+          disabled={at < 0 || at >= all.length - 1}
+          onClick={() => chooseNeighbour(1)}
+        >
+          ›
+        </button>
+      </span>
+      {header && <strong class="trace-duration">{durationText(header.duration_ns)}</strong>}
+      {compare.length > 0 && (
+        <Menu label="Compare with other steps" items={compare}>
+          Compare{comparedSteps.value.length ? ` (${comparedSteps.value.length})` : ''}
+        </Menu>
+      )}
+      <span class="trace-line" />
+      <label class="trace-pick">
+        <span class="faint">Colour</span>
+        <select
+          value={colouring.value}
+          onChange={(event) => {
+            colouring.value = event.currentTarget.value as Colouring;
+          }}
+        >
+          {COLOURINGS.map(([id, title]) => (
+            <option key={id} value={id}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Toggle of={showCritical} title="What the step had to wait for (C)">
+        Critical path
+      </Toggle>
+      <Toggle of={showArrows} title="Transfers between devices, and long waits">
+        Arrows
+      </Toggle>
+      <Toggle of={showMemory} title="What the allocators held">
+        Memory
+      </Toggle>
+      <span class="grow" />
+      <Find />
+      <button type="button" title="Fit the selection, or the step (F)" onClick={fit}>
+        Fit
+      </button>
+      {row && (
+        <Menu
+          label="More"
+          items={[
+            {
+              text: 'Save as Chrome / Perfetto JSON',
+              href: apiUrl(`trace/${row.id}/chrome.json`),
+              download: `trace_step_${row.step}.json`,
+            },
+          ]}
+        />
+      )}
+    </div>
+  );
+}
+
+function Toggle({ of, title, children }: { of: typeof showCritical; title: string; children: string }) {
+  return (
+    <button
+      type="button"
+      class={`trace-toggle${of.value ? ' on' : ''}`}
+      aria-pressed={of.value}
+      title={title}
+      onClick={() => {
+        of.value = !of.peek();
+      }}
+    >
+      {children}
+    </button>
+  );
+}
+
+function Find() {
+  const box = useRef<HTMLInputElement>(null);
+  const asked = askToFind.value;
+  useEffect(() => {
+    if (asked) {
+      box.current?.focus();
+      box.current?.select();
+    }
+  }, [asked]);
+  const now = found.value;
+  const said = now?.error
+    ? 'not a pattern'
+    : !now
+      ? ''
+      : now.total === 0
+        ? 'none'
+        : `${now.at >= 0 ? `${now.at + 1} of ` : ''}${now.total.toLocaleString('en')}`;
+  return (
+    <span class={`trace-find${now?.error ? ' wrong' : ''}`} title={now?.error ?? undefined}>
+      <input
+        ref={box}
+        type="search"
+        placeholder="Find node  /"
+        aria-label="Find nodes by a pattern"
+        value={pattern.value}
+        onInput={(event) => {
+          pattern.value = event.currentTarget.value;
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') void goToFound(event.shiftKey ? -1 : 1);
+          if (event.key === 'Escape') {
+            pattern.value = '';
+            event.currentTarget.blur();
+          }
+        }}
+      />
+      <span class="trace-count" role="status">
+        {said}
+      </span>
+    </span>
+  );
+}

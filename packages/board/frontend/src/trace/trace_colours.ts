@@ -1,0 +1,118 @@
+/** The colours that slices are drawn in. */
+import { oklch } from '../graph/canvas/oklch.ts';
+import { isLight, mix } from '../histograms/colour_mix.ts';
+import { colour } from '../style/theme.ts';
+import { hueOfText, kindOf, OP_KINDS, scopeOf } from './op_kinds.ts';
+import type { LaneInfo } from './rows.ts';
+import type { TraceItems } from './trace_items.ts';
+import type { Colouring } from './trace_state.ts';
+
+/** How full a merged item is, in steps; the last is a slice of its own. */
+export const LEVELS = 8;
+
+export interface Tone {
+  title: string;
+  /** By level. */
+  fills: string[];
+  /** The same, when something else matters more. */
+  dimmed: string[];
+  border: string;
+  text: string;
+}
+
+export interface Ink {
+  surface: string;
+  sunken: string;
+  text: string;
+  soft: string;
+  faint: string;
+  line: string;
+  strong: string;
+  grid: string;
+  accent: string;
+  error: string;
+  dark: boolean;
+  font: string;
+}
+
+export function inkNow(): Ink {
+  const surface = colour('surface');
+  return {
+    surface,
+    sunken: colour('sunken'),
+    text: colour('text'),
+    soft: colour('text-soft'),
+    faint: colour('text-faint'),
+    line: colour('line'),
+    strong: colour('line-strong'),
+    grid: colour('grid'),
+    accent: colour('accent'),
+    error: colour('error'),
+    dark: !isLight(surface),
+    font: colour('font') || 'system-ui, sans-serif',
+  };
+}
+
+export function toneOfHue(title: string, hue: number | null, ink: Ink): Tone {
+  const full = ink.dark
+    ? oklch(0.52, hue === null ? 0.006 : 0.095, hue ?? 260)
+    : oklch(0.8, hue === null ? 0.006 : 0.085, hue ?? 260);
+  const border = ink.dark
+    ? oklch(0.68, hue === null ? 0.008 : 0.11, hue ?? 260)
+    : oklch(0.58, hue === null ? 0.01 : 0.12, hue ?? 260);
+  const fills = Array.from({ length: LEVELS + 1 }, (_, i) =>
+    mix(ink.surface, full, 0.18 + (0.82 * i) / LEVELS),
+  );
+  const dimmed = fills.map((fill) => mix(ink.surface, fill, 0.34));
+  return { title, fills, dimmed, border, text: ink.dark ? '#ffffff' : ink.text };
+}
+
+export interface Painted {
+  tones: Tone[];
+  /** The tone of each item. */
+  tone: Uint16Array;
+}
+
+/** Chooses a tone for each item. */
+export function paint(items: TraceItems, ops: string[], lanes: LaneInfo[], by: Colouring, ink: Ink): Painted {
+  const { op, name, lane } = items.columns;
+  const tone = new Uint16Array(op.length);
+  const tones: Tone[] = [];
+  const ids = new Map<string, number>();
+  const id = (key: string, title: string, hue: number | null): number => {
+    let at = ids.get(key);
+    if (at === undefined) {
+      at = tones.length;
+      ids.set(key, at);
+      tones.push(toneOfHue(title, hue, ink));
+    }
+    return at;
+  };
+  if (by === 'device') {
+    const devices = [...new Set(lanes.map((l) => `${l.task}|${l.device}`))];
+    const of = lanes.map((l) => {
+      const at = devices.indexOf(`${l.task}|${l.device}`);
+      return id(devices[at]!, `${l.task_title} ${l.device_title}`, (255 + 137.5 * at) % 360);
+    });
+    for (let i = 0; i < tone.length; i++) tone[i] = of[lane[i]!] ?? 0;
+  } else if (by === 'scope') {
+    const of = items.names.map((n) => {
+      const scope = scopeOf(n);
+      return id(scope, scope || 'no scope', scope ? hueOfText(scope) : null);
+    });
+    for (let i = 0; i < tone.length; i++) tone[i] = of[name[i]!]!;
+  } else {
+    const of = ops.map((o) => {
+      const kind = kindOf(o);
+      return by === 'kind' ? id(kind.id, kind.title, kind.hue) : id(o, o, hueOfText(o));
+    });
+    for (let i = 0; i < tone.length; i++) tone[i] = of[op[i]!]!;
+  }
+  return { tones, tone };
+}
+
+/** What the colours mean, for the legend: those that are there, in a steady order. */
+export function legendOf(ops: string[], ink: Ink): Tone[] {
+  const there = new Set(ops.map((op) => kindOf(op).id));
+  return OP_KINDS.filter((kind) => there.has(kind.id)).map((kind) => toneOfHue(kind.title, kind.hue, ink));
+}

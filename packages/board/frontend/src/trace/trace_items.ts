@@ -1,0 +1,132 @@
+/** What a reply of /trace/ID holds, lane by lane, ready to be drawn and to be found under the pointer. */
+
+export const OP = 0;
+export const RECV = 2;
+export const SEND = 3;
+export const TRANSFER = 4;
+export const MERGED = 5;
+export const SYNC = 6;
+
+export interface ItemColumns {
+  lane: ArrayLike<number>;
+  start: ArrayLike<number>;
+  dur: ArrayLike<number>;
+  name: ArrayLike<number>;
+  op: ArrayLike<number>;
+  kind: ArrayLike<number>;
+  busy: ArrayLike<number>;
+  count: ArrayLike<number>;
+  slice: ArrayLike<number>;
+  wait: ArrayLike<number>;
+  critical: ArrayLike<number>;
+}
+
+export interface TraceItems {
+  t0: number;
+  t1: number;
+  columns: ItemColumns;
+  names: string[];
+  /** Where each lane's items begin, by lane; and one more. */
+  first: Int32Array;
+}
+
+export function indexItems(
+  columns: ItemColumns,
+  names: string[],
+  lanes: number,
+  t0: number,
+  t1: number,
+): TraceItems {
+  const first = new Int32Array(lanes + 1);
+  for (let i = 0; i < columns.lane.length; i++) first[columns.lane[i]! + 1]!++;
+  for (let l = 0; l < lanes; l++) first[l + 1]! += first[l]!;
+  return { t0, t1, columns, names, first };
+}
+
+/** The items of a lane that reach into a window: [from, to). */
+export function itemsBetween(items: TraceItems, lane: number, t0: number, t1: number): [number, number] {
+  const { start, dur } = items.columns;
+  const begin = items.first[lane] ?? 0;
+  const end = items.first[lane + 1] ?? begin;
+  // The first that ends after t0: items of a lane do not overlap, so ends rise as starts do.
+  const from = lowest(begin, end, (i) => start[i]! + dur[i]! >= t0);
+  const to = lowest(from, end, (i) => start[i]! > t1);
+  return [from, to];
+}
+
+/** The item of a lane at a time; `slop` finds what is just beside it. -1 if there is none. */
+export function itemAt(items: TraceItems, lane: number, time: number, slop: number): number {
+  const { start, dur } = items.columns;
+  const [from, to] = itemsBetween(items, lane, time - slop, time + slop);
+  let best = -1;
+  let nearest = Number.POSITIVE_INFINITY;
+  for (let i = from; i < to; i++) {
+    const away = Math.max(start[i]! - time, time - start[i]! - dur[i]!, 0);
+    if (away < nearest) {
+      nearest = away;
+      best = i;
+    }
+  }
+  return best;
+}
+
+/** The item that holds a slice, by lane and time; -1 if it is not there. */
+export function itemOfSlice(items: TraceItems, lane: number, slice: number, start: number): number {
+  const [from, to] = itemsBetween(items, lane, start, start);
+  for (let i = from; i < to; i++) if (items.columns.slice[i] === slice) return i;
+  return from < to ? from : -1;
+}
+
+/** The first index of [low, high) that is good, where all after a good one are good; high if none is. */
+export function lowest(low: number, high: number, good: (i: number) => boolean): number {
+  let a = low;
+  let b = high;
+  while (a < b) {
+    const middle = (a + b) >> 1;
+    if (good(middle)) b = middle;
+    else a = middle + 1;
+  }
+  return a;
+}
+
+/** Left and right edge of an item on the page, at least a device pixel apart. */
+export function edges(
+  start: number,
+  dur: number,
+  t0: number,
+  scale: number,
+  least: number,
+): [number, number] {
+  const left = (start - t0) * scale;
+  const right = (start + dur - t0) * scale;
+  return right - left < least ? [left, left + least] : [left, right];
+}
+
+/** The part of a wait that is not hidden by the slice before: its left edge in time. */
+export function waitFrom(start: number, wait: number, previousEnd: number): number {
+  return Math.max(start - wait, previousEnd);
+}
+
+export interface Window {
+  t0: number;
+  t1: number;
+  px: number;
+}
+
+const MOST_PX = 8192;
+
+/** What to ask for, so that a pan by half a page needs nothing new: twice the window, on a grid. */
+export function windowToAsk(t0: number, t1: number, width: number, duration: number): Window {
+  const span = t1 - t0;
+  const low = Math.max(Math.min(0, t0), t0 - span / 2);
+  const high = Math.min(Math.max(duration, t1), t1 + span / 2);
+  const px = Math.min(MOST_PX, Math.max(16, Math.ceil((width * (high - low)) / span)));
+  return low <= 0 && high >= duration ? { t0: 0, t1: duration, px } : { t0: low, t1: high, px };
+}
+
+/** Whether what was asked for still does: it covers the window, about as sharply. */
+export function stillGood(had: Window, t0: number, t1: number, width: number, duration: number): boolean {
+  const covers = had.t0 <= Math.max(t0, 0) + 1e-6 && had.t1 >= Math.min(t1, duration) - 1e-6;
+  const sharpness = (t1 - t0) / width / ((had.t1 - had.t0) / had.px);
+  return covers && sharpness > 0.66 && sharpness < 1.5;
+}

@@ -1,0 +1,51 @@
+/** Where the items of the window lie on the page, for tests. */
+
+import { spanOf } from './time_view.ts';
+import { edges, itemsBetween } from './trace_items.ts';
+import { lanesWidth, mainTrace, rows, timeView } from './trace_state.ts';
+
+export interface ItemRect {
+  name: string;
+  slice: number;
+  lane: number;
+  count: number;
+  critical: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+const MOST = 5000;
+
+/** Rectangles in pixels of the window of the browser; at most the first MOST. */
+export function layoutOf(): ItemRect[] {
+  const canvas = document.querySelector('.trace-canvas')?.getBoundingClientRect();
+  const items = mainTrace.peek()?.items;
+  if (!canvas || !items) return [];
+  const view = timeView.peek();
+  const scroll = document.querySelector('.trace-scroll')?.scrollTop ?? 0;
+  const scale = lanesWidth.peek() / spanOf(view);
+  const { start, dur, name, slice, count, critical } = items.columns;
+  const rects: ItemRect[] = [];
+  for (const row of rows.peek()) {
+    if (row.kind !== 'lane' || row.section !== 0) continue;
+    const lane = row.lanes[0]!;
+    const [from, to] = itemsBetween(items, lane, view.t0, view.t1);
+    for (let i = from; i < to && rects.length < MOST; i++) {
+      const [left, right] = edges(start[i]!, dur[i]!, view.t0, scale, 1);
+      rects.push({
+        name: items.names[name[i]!]!,
+        slice: slice[i]!,
+        lane,
+        count: count[i]!,
+        critical: critical[i]!,
+        x: canvas.left + left,
+        y: canvas.top + row.y - scroll,
+        width: right - left,
+        height: row.height,
+      });
+    }
+  }
+  return rects;
+}
