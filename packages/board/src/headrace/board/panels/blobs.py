@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from headrace.board.board import Board
 
 _KINDS = ("image", "audio")
+# Whose steps a slider may ask for.
+_ROW_KINDS = (*_KINDS, "text", "tensor", "pr_curve", "histogram", "mesh")
 
 
 def blueprint(board: Board) -> Blueprint:
@@ -28,7 +30,7 @@ def blueprint(board: Board) -> Blueprint:
 
     @panel.get("/blobs")
     def blobs() -> Response:
-        series = asked_series(board, *_KINDS)
+        series = asked_series(board, *_ROW_KINDS)
         rows = series.rows()
         return reply_columns(
             board,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from headrace.board.series.grouping import GroupCurve, grouped
 from headrace.board.series.joining import joined
 from headrace.board.series.query import Query
 from headrace.board.series.reduction import range_of, reduced
+from headrace.board.series.smoothing import Smoothing, smoothed
 from headrace.board.series.x_axes import x_values
 from headrace.board.store.scalar_series import ScalarColumns, ScalarSeries
 
@@ -112,20 +113,37 @@ class SeriesQueries:
         if any(part is None for part in parts):
             return None
         series = [part for part in parts if part is not None]
-        smoothing = None if superseded else query.smoothing
         versions = tuple(one.version for one in series)
-        key = (run_id, tuple(tags), versions, query.expression, query.x_kind,
-               query.join, smoothing, superseded)  # fmt: skip
-        return self._cache.get(
-            key, lambda: _made(query, run, [one.columns() for one in series], superseded)
-        )
+        smoothing = None if superseded else query.smoothing
+        points = (run_id, tuple(tags), versions, query.expression, query.x_kind, query.join,
+                  superseded)  # fmt: skip
+
+        def plain() -> Curve:
+            columns = [one.columns() for one in series]
+            return _made(query, run, columns, superseded, None)
+
+        def smooth() -> Curve:
+            assert smoothing is not None
+            curve = self._cache.get((points, None), plain)
+            if curve.as_given:
+                return replace(curve, y=smoothed(curve.y, smoothing), raw=curve.y)
+            columns = [one.columns() for one in series]
+            return _made(query, run, columns, superseded, smoothing)
+
+        return self._cache.get((points, smoothing), plain if smoothing is None else smooth)
 
 
 def _is_plain(query: Query) -> bool:
     return query.expression is None and query.x_tag is None
 
 
-def _made(query: Query, run: Run, parts: list[ScalarColumns], superseded: bool) -> Curve:
+def _made(
+    query: Query,
+    run: Run,
+    parts: list[ScalarColumns],
+    superseded: bool,
+    smoothing: Smoothing | None,
+) -> Curve:
     chosen = [_in_order_of_step(columns, superseded) for columns in parts]
     values: list[np.ndarray] = []
     if len(parts) == 1:
@@ -150,7 +168,6 @@ def _made(query: Query, run: Run, parts: list[ScalarColumns], superseded: bool) 
         y = query.expression.value(
             {name: v.astype(np.float64) for (name, _), v in zip(query.variables, values)}
         )
-    smoothing = None if superseded else query.smoothing
     return made_curve(x, y, _taken(first.segment, rows), smoothing)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from headrace.board.series.smoothing import Smoothing, smoothed
 
-CACHE_BYTES = 96 << 20
+CACHE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Curve:
       raw: [n] float, the data behind a smoothed y; else None.
       restarts: indices of points that begin a segment after the first.
       without_x: how many points are not here, because their x is not finite.
+      as_given: whether all points are here, in the order of step that they came in.
     """
 
     x: np.ndarray
@@ -31,6 +32,7 @@ class Curve:
     raw: np.ndarray | None
     restarts: np.ndarray
     without_x: int
+    as_given: bool = True
 
     @property
     def nbytes(self) -> int:
@@ -62,14 +64,15 @@ def made_curve(
         x, y, began = x[there], y[there], began[there]
         raw = None if raw is None else raw[there]
         restarts = np.flatnonzero(began)
-    if len(x) > 1 and not (x[1:] >= x[:-1]).all():
+    ascending = len(x) < 2 or bool((x[1:] >= x[:-1]).all())
+    if not ascending:
         order = np.argsort(x, kind="stable")
         x, y = x[order], y[order]
         raw = None if raw is None else raw[order]
         place = np.empty(len(order), np.intp)
         place[order] = np.arange(len(order))
         restarts = np.sort(place[restarts])
-    return Curve(x, y, raw, restarts, without_x)
+    return Curve(x, y, raw, restarts, without_x, ascending and not without_x)
 
 
 class CurveCache:
