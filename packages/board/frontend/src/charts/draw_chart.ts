@@ -102,7 +102,10 @@ export function drawAxes(pen: Pen, view: ChartView, axes: ChartAxes, colours: Ch
     const x = Math.round(plot.left + mapX.to(value) * plot.width) + 0.5;
     if (x < plot.left - 1 || x > plot.left + plot.width + 1) return;
     line(x, plot.top, x, bottom);
-    pen.fillText(axes.x.labels[i]!, x, bottom + 6);
+    // A label at an end of the axis stays within the chart.
+    const half = axes.x.labels[i]!.length * 3.2;
+    const most = plot.left + plot.width + (axes.right ? 0 : 10) - half;
+    pen.fillText(axes.x.labels[i]!, Math.max(half + 2, Math.min(x, most)), bottom + 6);
   });
   pen.strokeStyle = colours.axis;
   line(plot.left, bottom + 0.5, plot.left + plot.width, bottom + 0.5);
@@ -122,6 +125,10 @@ export function frameOf(view: ChartView, plot: Plot, curve: Curve): Frame {
 const RAW_ALPHA = 0.28;
 const OLD_ALPHA = 0.4;
 const BAND_ALPHA = 0.16;
+/** With more lines than this, dashes only blur, and cost more than the lines. */
+const MOST_DASHED = 40;
+/** A line of one pixel is drawn many times faster than a broader one. */
+const MOST_BROAD_POINTS = 12_000;
 
 /** Draws one curve; the caller clips to the plot. `named` is called before the line itself is stroked. */
 export function drawCurve(
@@ -154,10 +161,10 @@ export function drawCurve(
     pen.stroke();
   }
   pen.globalAlpha = 1;
-  pen.lineWidth = many > 40 ? 1 : 1.5;
-  pen.setLineDash(curve.dash);
+  pen.lineWidth = many * Math.min(curve.x.length, plot.width * 3) > MOST_BROAD_POINTS ? 1 : 1.5;
+  pen.setLineDash(many > MOST_DASHED ? [] : curve.dash);
   pen.beginPath();
-  traceLine(pen, curve, curve.y, frame, false, dense);
+  traceLine(pen, curve, curve.y, frame, false, dense, many > MOST_DASHED);
   named?.();
   pen.stroke();
   pen.setLineDash([]);

@@ -238,7 +238,7 @@ export function LineChart(props: LineChartProps) {
         element.current!.dataset.focus = '1';
       }}
       onBlur={() => {
-        delete element.current!.dataset.focus;
+        if (element.current) delete element.current.dataset.focus;
         if (pinnedCrosshair.peek()?.chart !== id) leave();
       }}
       onKeyDown={(event) => {

@@ -25,7 +25,7 @@ export function reach(x: Float64Array, from: number, to: number): [begin: number
 
 /**
  * Adds a curve's points to the path. Where there are more than two points a pixel, each column of
- * pixels gets its first, least, greatest and last; a value that is not finite breaks the line.
+ * pixels gets its first, least, greatest and last (with `extremes` only the middle two); a value that is not finite breaks the line.
  */
 export function traceLine(
   pen: Pen,
@@ -34,6 +34,7 @@ export function traceLine(
   frame: Frame,
   superseded: boolean,
   dense = true,
+  extremes = false,
 ): number {
   const { plot, x: mapX, y: mapY } = frame;
   const { x, flags } = curve;
@@ -49,11 +50,13 @@ export function traceLine(
   let leastFirst = true;
   const finish = () => {
     if (Number.isNaN(column)) return;
-    if (least !== greatest) {
+    if (least === greatest) {
+      if (extremes) pen.lineTo(column, least);
+    } else {
       pen.lineTo(column, leastFirst ? least : greatest);
       pen.lineTo(column, leastFirst ? greatest : least);
     }
-    if (last !== (leastFirst ? greatest : least)) pen.lineTo(column, last);
+    if (!extremes && last !== (leastFirst ? greatest : least)) pen.lineTo(column, last);
     column = Number.NaN;
   };
   for (let i = begin; i < end; i++) {
@@ -93,8 +96,8 @@ export function traceLine(
       continue;
     }
     finish();
-    if (open) pen.lineTo(here, py);
-    else pen.moveTo(here, py);
+    if (!open) pen.moveTo(here, py);
+    else if (!extremes) pen.lineTo(here, py);
     open = true;
     column = here;
     least = py;

@@ -82,7 +82,7 @@ export function CardFrame({
   const slash = title.lastIndexOf('/');
   return (
     <article
-      class={`card${isTarget ? ' target' : ''}`}
+      class={`tile${isTarget ? ' target' : ''}`}
       aria-label={safeText(card.run ? `${title}, ${card.run.name}` : title)}
       onDragOver={(event) => {
         if (onDropCard && event.dataTransfer?.types.includes(CARD_DRAG)) {
@@ -100,45 +100,47 @@ export function CardFrame({
         }
       }}
     >
-      <header class="card-head">
+      <header class="tile-head">
         <h3
           title={safeText(names.join('\n'))}
           draggable={onDropCard !== undefined}
           onDragStart={(event) => event.dataTransfer?.setData(CARD_DRAG, card.id)}
         >
-          {slash > 0 && <span class="card-path">{safeText(title.slice(0, slash + 1))}</span>}
-          <span class="card-name">{safeText(title.slice(slash + 1))}</span>
+          {slash > 0 && <span class="tile-path">{safeText(title.slice(0, slash + 1))}</span>}
+          <span class="tile-name">{safeText(title.slice(slash + 1))}</span>
           {card.run && <RunLabel run={card.run} />}
         </h3>
-        <span class="card-info">{info}</span>
+        <span class="tile-info">{info}</span>
         {badge && (
           <button type="button" class="badge" title={badge.title} onClick={badge.run}>
             {badge.text}
           </button>
         )}
-        <button
-          type="button"
-          class={`icon card-tool${isPinned ? ' on' : ''}`}
-          aria-label={isPinned ? 'Unpin' : 'Pin to the top'}
-          aria-pressed={isPinned}
-          title={isPinned ? 'Unpin' : 'Pin to the top'}
-          onClick={pin}
-        >
-          <Icon name="pin" />
-        </button>
-        <button
-          type="button"
-          class={`icon card-tool${isLarge ? ' on' : ''}`}
-          aria-label={isLarge ? 'Normal size' : 'Full width'}
-          aria-pressed={isLarge}
-          title={isLarge ? 'Normal size' : 'Full width'}
-          onClick={enlarge}
-        >
-          <Icon name={isLarge ? 'shrink' : 'grow'} />
-        </button>
-        <Menu label="Menu of the card" items={own} class="card-tool" />
+        <span class={`tile-tools${isPinned || isLarge ? ' kept' : ''}`}>
+          <button
+            type="button"
+            class={`icon tile-tool${isPinned ? ' on' : ''}`}
+            aria-label={isPinned ? 'Unpin' : 'Pin to the top'}
+            aria-pressed={isPinned}
+            title={isPinned ? 'Unpin' : 'Pin to the top'}
+            onClick={pin}
+          >
+            <Icon name="pin" />
+          </button>
+          <button
+            type="button"
+            class={`icon tile-tool${isLarge ? ' on' : ''}`}
+            aria-label={isLarge ? 'Normal size' : 'Full width'}
+            aria-pressed={isLarge}
+            title={isLarge ? 'Normal size' : 'Full width'}
+            onClick={enlarge}
+          >
+            <Icon name={isLarge ? 'shrink' : 'grow'} />
+          </button>
+          <Menu label="Menu of the card" items={own} class="tile-tool" />
+        </span>
       </header>
-      <div class="card-body" ref={body}>
+      <div class="tile-body" ref={body}>
         <Slots.Provider value={slots}>{children}</Slots.Provider>
       </div>
     </article>
@@ -147,7 +149,7 @@ export function CardFrame({
 
 function RunLabel({ run }: { run: NonNullable<CardSpec['run']> }) {
   return (
-    <span class="card-run">
+    <span class="tile-run">
       <Swatch colour={runColour(run)} />
       {safeText(run.name)}
     </span>

@@ -197,7 +197,7 @@ function Card({ card, width, height }: { card: CardLeaf; width: number; height: 
           height={height}
         />
       ) : (
-        <div class="card-wait" />
+        <div class="tile-wait" />
       )}
     </CardFrame>
   );

@@ -174,7 +174,7 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
 
   if (error) {
     return (
-      <div class="card-message" role="alert">
+      <div class="tile-message" role="alert">
         <p>{error}</p>
         <button type="button" onClick={() => setAttempt((n) => n + 1)}>
           Try again
@@ -182,10 +182,10 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
       </div>
     );
   }
-  if (!loaded) return <div class="card-wait" />;
+  if (!loaded) return <div class="tile-wait" />;
   if (!view || curves.length === 0) {
     return (
-      <p class="card-message">
+      <p class="tile-message">
         {shownRuns.length === 0
           ? 'None of the chosen runs has this tag.'
           : settings.log
@@ -221,7 +221,7 @@ function replaced(old: LoadedCurve[], fresh: LoadedCurve[]): LoadedCurve[] {
 }
 
 const count = (n: number): string =>
-  n < 100_000 ? n.toLocaleString('en') : shortNumber(n / 1e6, 3).concat('M');
+  n < 10_000_000 ? n.toLocaleString('en') : shortNumber(n / 1e6, 3).concat('M');
 
 /** Zooms to the first value that is not finite. */
 function jumpToBad(card: string, curves: Curve[], axis: string): void {

@@ -40,6 +40,7 @@ test('what is no condition says why, and hides nothing', () => {
 test('plain text is letters in order, and what looks like a pattern is one', () => {
   assert.ok(fuzzy('tower_0/conv_layer', 'tconv'));
   assert.ok(!fuzzy('run_12', '21'));
+  assert.ok(fuzzy('sweep3/run003', 'run3') && !fuzzy('sweep0/run003', 'sweep3'));
   const named = (name: string) => ({ name, field: () => undefined });
   assert.ok(parseQuery('run_(1|3)$').matches(named('x/run_3')));
   assert.ok(!parseQuery('run_(1|3)$').matches(named('x/run_2')));

@@ -64,6 +64,8 @@ export function fuzzy(name: string, word: string): boolean {
     for (; i < word.length; i++) {
       const next = name.indexOf(word[i]!, at + 1);
       if (next < 0 || next - at > 12) break;
+      // Numbers are looked for as numbers: run3 is run_3 and run003, not run_13.
+      if (/\d/.test(word[i]!) && /[^0_/.\s-]/.test(name.slice(at + 1, next))) break;
       at = next;
     }
     if (i === word.length) return true;

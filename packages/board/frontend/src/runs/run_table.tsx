@@ -259,7 +259,8 @@ function TableRow({ row, index, isActive }: { row: Row; index: number; isActive:
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     element.current!.style.transform = `translateY(${index * ROW}px)`;
-    element.current!.style.paddingLeft = `${8 + Math.min(row.depth, 8) * 14}px`;
+    const indent = Math.min(row.depth, 8) * 16 + (row.kind === 'run' && row.depth > 0 ? 4 : 0);
+    element.current!.style.paddingLeft = `${8 + indent}px`;
   });
   const [picking, setPicking] = useState(false);
   const swatch = useRef<HTMLButtonElement>(null);
@@ -287,7 +288,7 @@ function TableRow({ row, index, isActive }: { row: Row; index: number; isActive:
         <Box state={triState(row.names, chosen.value)} label={row.title} set={() => toggleRow(row)} />
         <button
           type="button"
-          class="run-name"
+          class="row-name"
           tabIndex={-1}
           onClick={() => toggleFolder(row.path)}
           title={safeText(row.path)}
@@ -331,7 +332,7 @@ function TableRow({ row, index, isActive }: { row: Row; index: number; isActive:
       )}
       <button
         type="button"
-        class="run-name"
+        class="row-name"
         tabIndex={-1}
         title={`${safeText(run.name)}\nclick: details, double click: only this run`}
         onClick={() => inspect(run)}

@@ -82,7 +82,7 @@ export function CommandPalette() {
       ref={dialog}
       aria-label="Go to"
       onClose={close}
-      onClick={(event) => event.target === dialog.current && close()}
+      onPointerDown={(event) => event.target === dialog.current && close()}
     >
       <input
         ref={field}

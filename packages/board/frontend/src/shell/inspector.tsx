@@ -80,6 +80,7 @@ function RunDetails({ run }: { run: Run }) {
     .map((one) => ({ ...one, found: tagById.value.get(one.tag) }))
     .filter((one) => one.found?.kind === 'scalar')
     .sort((a, b) => naturally(a.found!.name, b.found!.name));
+  const first = series.reduce((least, one) => Math.min(least, one.firstWall || least), run.start);
   const wrong = problems.value.filter((p) => p.run === run.id).length;
   const isArchived = run.archived || archivedRuns.value.includes(run.name);
   return (
@@ -100,9 +101,9 @@ function RunDetails({ run }: { run: Run }) {
       </p>
       <Facts
         rows={[
-          ['began', moment(run.start)],
+          ['first event', moment(first)],
           ['last event', moment(run.last_wall)],
-          ['lasted', duration(Math.max(0, Math.round(run.last_wall - run.start)))],
+          ['lasted', duration(Math.max(0, Math.round(run.last_wall - first)))],
           ['restarts', String(Math.max(0, run.segments - 1))],
           ['state', run.live ? 'being written' : 'at rest'],
           ...(wrong > 0 ? ([['problems', String(wrong)]] as [string, string][]) : []),
@@ -122,7 +123,7 @@ function RunDetails({ run }: { run: Run }) {
           {series.slice(0, 200).map((one) => (
             <tr key={one.tag}>
               <td>
-                <button type="button" class="link" onClick={() => (inspectedTag.value = one.tag)}>
+                <button type="button" class="as-text" onClick={() => (inspectedTag.value = one.tag)}>
                   {safeText(one.found!.name)}
                 </button>
               </td>
@@ -167,7 +168,7 @@ function TagDetails({ tag }: { tag: Tag }) {
             {rows.map((one) => (
               <tr key={one.run}>
                 <td>
-                  <button type="button" class="link" onClick={() => (inspectedRun.value = one.run)}>
+                  <button type="button" class="as-text" onClick={() => (inspectedRun.value = one.run)}>
                     {safeText(runById.value.get(one.run)?.name ?? '')}
                   </button>
                 </td>

@@ -78,7 +78,7 @@ function Items({ items, close, label }: { items: MenuItem[]; close: () => void; 
     all[(to + all.length) % all.length]?.focus();
   };
   return (
-    <div class="menu" role="menu" aria-label={label} ref={list} onKeyDown={move}>
+    <div class="menu-list" role="menu" aria-label={label} ref={list} onKeyDown={move}>
       {items.map((item, i) => {
         // biome-ignore lint/suspicious/noArrayIndexKey: the items of an open menu stay where they are
         if (item === null) return <hr key={i} />;
@@ -107,8 +107,9 @@ function Items({ items, close, label }: { items: MenuItem[]; close: () => void; 
           <button
             key={item.text}
             type="button"
-            role={item.checked === undefined ? 'menuitem' : 'menuitemcheckbox'}
-            aria-checked={item.checked}
+            {...(item.checked === undefined
+              ? { role: 'menuitem' as const }
+              : { role: 'menuitemcheckbox' as const, 'aria-checked': item.checked })}
             tabIndex={-1}
             disabled={item.off ?? false}
             onClick={() => {

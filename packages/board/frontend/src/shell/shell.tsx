@@ -35,9 +35,9 @@ export function Shell() {
   useKeys();
   return (
     <div class="shell">
-      <a class="skip" href="#page" onClick={skip}>
+      <button type="button" class="skip" onClick={skip}>
         Skip to the page
-      </a>
+      </button>
       <header class="header">
         <strong class="logo">
           <svg viewBox="0 0 16 16" aria-hidden="true">
@@ -139,8 +139,7 @@ export function Shell() {
   );
 }
 
-function skip(event: Event): void {
-  event.preventDefault();
+function skip(): void {
   document.getElementById('page')?.focus();
 }
 

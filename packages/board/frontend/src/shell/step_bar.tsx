@@ -56,7 +56,7 @@ export function StepBar() {
     stepCursor.value = Math.round(Math.max(lo, Math.min(hi, step)));
   };
   return (
-    <footer class="step-bar" aria-label="Step cursor">
+    <footer class="cursor-bar">
       <span class="faint">step cursor</span>
       <input
         ref={field}
@@ -76,7 +76,7 @@ export function StepBar() {
       <span class="step-end">{shortNumber(lo)}</span>
       <input
         type="range"
-        class="step-slider"
+        class={`step-slider${at === null ? ' idle' : ''}`}
         aria-label="Step cursor"
         aria-valuetext={at === null ? 'none' : textOf(at)}
         min={lo}
