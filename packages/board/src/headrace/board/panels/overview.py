@@ -47,7 +47,7 @@ def blueprint(board: Board) -> Blueprint:
     @panel.get("/health")
     def health() -> Response:
         progress = board.progress()
-        totals = store_totals(board)
+        totals = board.index.totals()
         return reply_json(
             board,
             {
@@ -56,7 +56,9 @@ def blueprint(board: Board) -> Blueprint:
                 "bytes_total": progress.bytes_total,
                 "loading": progress.loading,
                 "memory_bytes": memory_bytes(),
-                **totals,
+                "series": totals.series,
+                "points": totals.points,
+                "blobs": totals.blobs,
             },
         )
 
@@ -94,28 +96,15 @@ def blueprint(board: Board) -> Blueprint:
 
 def news(board: Board, rev: int) -> dict[str, Any]:
     """Returns what the page needs to know to decide what to ask for again."""
-    index = board.index
-    totals = store_totals(board)
+    totals = board.index.totals()
     return {
         "rev": rev,
-        "runs": len(index.runs()),
-        "tags": totals["series"],
-        "points": totals["points"] + totals["blobs"],
-        "problems": len(index.problems.list()),
+        "runs": totals.runs,
+        "tags": totals.series,
+        "points": totals.points + totals.blobs,
+        "problems": len(board.index.problems.list()),
         "loading": board.progress().loading,
     }
-
-
-def store_totals(board: Board) -> dict[str, int]:
-    """Returns how many series, points and blobs there are."""
-    points = blobs = series_count = 0
-    for series in board.index.all_series():
-        series_count += 1
-        if isinstance(series, ScalarSeries):
-            points += len(series)
-        else:
-            blobs += len(series)
-    return {"series": series_count, "points": points, "blobs": blobs}
 
 
 def problem_documents(board: Board) -> list[dict[str, Any]]:

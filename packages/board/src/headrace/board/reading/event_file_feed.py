@@ -14,7 +14,6 @@ from headrace.board.reading.record_access import KnownFile, RecordAccess
 from headrace.board.reading.scan_batch import DEAD, END, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner
 from headrace.board.store.blob_series import BlobSeries
-from headrace.board.store.problems import WARNING
 from headrace.board.store.run_index import RunIndex
 from headrace.board.store.scalar_series import ScalarSeries
 
@@ -80,11 +79,9 @@ class EventFileFeed:
             self.state = END
             self.seen = self.size
             self.caught_up = True
-            text = f"cannot be opened: {error.strerror or error}"
-            self._index.problems.put(
-                "unreadable", WARNING, run=self.run.id, file=self.found.name, text=text
-            )
+            self.watch.unreadable(error.strerror or str(error))
             return True
+        self.watch.not_unreadable()
         try:
             if not self._is_the_same(fd):
                 self.replaced = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NONBLOCK: opening a FIFO must not wait for a writer.
@@ -25,33 +26,31 @@ class LogFolder:
     def __init__(self, path: str | os.PathLike[str], follow_links: bool = False) -> None:
         self.path = os.path.abspath(os.fspath(path))
         self.follow_links = follow_links
+        self._lock = threading.Lock()  # a descriptor must not be closed while another thread opens
         self._fd = -1
         self._real = ""
 
     def refresh(self) -> bool:
         """Opens the folder, anew if another has taken its place. Returns: whether it is there."""
-        try:
-            now = os.stat(self.path)
-        except OSError:
-            self.close()
-            return False
-        if self._fd >= 0:
-            held = os.fstat(self._fd)
-            if (held.st_dev, held.st_ino) == (now.st_dev, now.st_ino):
-                return True
-            self.close()
-        try:
-            self._fd = os.open(self.path, _FOLDER)
-        except OSError:
-            return False
-        self._real = os.path.realpath(self.path)
-        return True
+        with self._lock:
+            try:
+                now = os.stat(self.path)
+                if self._fd >= 0:
+                    held = os.fstat(self._fd)
+                    if (held.st_dev, held.st_ino) == (now.st_dev, now.st_ino):
+                        return True
+                    self._close()
+                self._fd = os.open(self.path, _FOLDER)
+            except OSError:
+                self._close()
+                return False
+            self._real = os.path.realpath(self.path)
+            return True
 
     def close(self) -> None:
         """Lets go of the folder."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        with self._lock:
+            self._close()
 
     def open_folder(self, path: str) -> int:
         """Returns a descriptor of a folder below the logdir ("" for itself). Raises: OSError."""
@@ -77,9 +76,12 @@ class LogFolder:
             return os.path.relpath(real, self._real)
         return real if self.follow_links else None
 
+    def _close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
     def _open(self, path: str, flags: int) -> int:
-        if self._fd < 0:
-            raise FileNotFoundError(f"{self.path}: not there")
         if os.path.isabs(path):
             if not self.follow_links:
                 raise PermissionError(f"{path}: leads out of {self.path}")
@@ -87,7 +89,10 @@ class LogFolder:
         parts = [part for part in path.split(os.sep) if part]
         if ".." in parts:
             raise PermissionError(f"{path}: leads out of {self.path}")
-        at = os.dup(self._fd)
+        with self._lock:
+            if self._fd < 0:
+                raise FileNotFoundError(f"{self.path}: not there")
+            at = os.dup(self._fd)
         try:
             if not parts:
                 return os.open(".", _FOLDER, dir_fd=at)

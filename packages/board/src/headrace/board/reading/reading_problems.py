@@ -41,7 +41,7 @@ class BatchWatch:
         self._run = run
         self._file = file
         self._bad: dict[int, dict[str, tuple[int, int]]] = {}  # tag: first step and count
-        self._told_open = self._told_torn = self._told_silent = False
+        self._told: set[str] = set()  # what may be taken back
 
     def points(
         self, series: ScalarSeries, rows: tuple[np.ndarray, ...], wall_before: float
@@ -92,42 +92,33 @@ class BatchWatch:
 
     def torn(self, offset: int, size: int) -> None:
         """Says that a file that has not grown lately ends inside a record."""
-        self._told_torn = True
-        self._problems.put(
-            "torn",
-            NOTE,
-            run=self._run.id,
-            file=self._file,
-            offset=offset,
-            bytes=size - offset,
-            text="the file ends inside a record; it is read on when it grows",
-        )
+        text = "the file ends inside a record; it is read on when it grows"
+        self._tell("torn", NOTE, text, offset, size - offset)
 
     def not_torn(self) -> None:
         """Takes that back."""
-        if self._told_torn:
-            self._told_torn = False
-            self._problems.remove("torn", run=self._run.id, file=self._file)
+        self._take_back("torn")
 
     def silent(self, seconds: float, usual: float) -> None:
         """Says that a file that grew all the time has stopped."""
-        if self._told_silent:
-            return
-        self._told_silent = True
-        self._problems.put(
-            "silent",
-            NOTE,
-            run=self._run.id,
-            file=self._file,
-            text=f"nothing has come for {seconds:.0f} s, where something came every {usual:.1f} s:"
-            " the program has ended, or hangs",
-        )
+        if "silent" not in self._told:
+            text = (
+                f"nothing has come for {seconds:.0f} s, where something came every {usual:.1f} s:"
+                " the program has ended, or hangs"
+            )
+            self._tell("silent", NOTE, text)
 
     def not_silent(self) -> None:
         """Takes that back."""
-        if self._told_silent:
-            self._told_silent = False
-            self._problems.remove("silent", run=self._run.id, file=self._file)
+        self._take_back("silent")
+
+    def unreadable(self, why: str) -> None:
+        """Says that a file cannot be opened."""
+        self._tell("unreadable", WARNING, f"the file cannot be opened: {why}")
+
+    def not_unreadable(self) -> None:
+        """Takes that back."""
+        self._take_back("unreadable")
 
     def too_many_tags(self) -> None:
         """Says that a run has more tags than are kept."""
@@ -136,19 +127,23 @@ class BatchWatch:
 
     def _open_hole(self, hole: Hole | None) -> None:
         if hole is not None:
-            self._told_open = True
-            self._problems.put(
-                "lost_tail",
-                ERROR,
-                run=self._run.id,
-                file=self._file,
-                offset=hole.offset,
-                bytes=hole.bytes,
-                text="the file is damaged from here on; no whole record follows so far",
-            )
-        elif self._told_open:
-            self._told_open = False
-            self._problems.remove("lost_tail", run=self._run.id, file=self._file)
+            text = "the file is damaged from here on; no whole record follows so far"
+            self._tell("lost_tail", ERROR, text, hole.offset, hole.bytes)
+        else:
+            self._take_back("lost_tail")
+
+    def _tell(
+        self, kind: str, severity: str, text: str, offset: int | None = None, count: int = 0
+    ) -> None:
+        self._told.add(kind)
+        self._problems.put(
+            kind, severity, run=self._run.id, file=self._file, offset=offset, bytes=count, text=text
+        )
+
+    def _take_back(self, kind: str) -> None:
+        if kind in self._told:
+            self._told.remove(kind)
+            self._problems.remove(kind, run=self._run.id, file=self._file)
 
     def _not_finite(self, series: ScalarSeries, step: np.ndarray, value: np.ndarray) -> None:
         for kind, bad in (("nan", np.isnan(value)), ("infinite", np.isinf(value))):

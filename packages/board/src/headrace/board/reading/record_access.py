@@ -72,9 +72,13 @@ class RecordAccess:
         """Returns a record's data. Raises: DataLossError if it is not there any more."""
         file, offset, length = int(file), int(offset), int(length)
         with self._lock:
-            # Under the lock: a descriptor must not be closed and given out anew meanwhile.
             fd, name = self._descriptor(file)
+            # One of our own: the lock must not wait for a disk, nor the file be closed meanwhile.
+            fd = os.dup(fd)
+        try:
             frame = os.pread(fd, length + 16, offset)
+        finally:
+            os.close(fd)
         if len(frame) != length + 16:
             raise _lost(name, offset, f"has {len(frame)} of {length + 16} bytes")
         stored_length, length_crc = _HEADER.unpack_from(frame)

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import NamedTuple
 
 from headrace.board.reading.scan_batch import TagEntry
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.problems import Problems
 from headrace.board.store.run import Run, Tag
 from headrace.board.store.scalar_series import ScalarSeries
+
+
+class Totals(NamedTuple):
+    """Runs; series, one a tag and run; points of curves; rows of all other series."""
+
+    runs: int
+    series: int
+    points: int
+    blobs: int
 
 
 class RunIndex:
@@ -24,6 +34,8 @@ class RunIndex:
         self._changed = threading.Condition(self._lock)
         self._rev = 0
         self._closed = False
+        self._totals = Totals(0, 0, 0, 0)
+        self._totals_rev = 0
         self._runs: dict[int, Run] = {}
         self._run_by_folder: dict[str, Run] = {}
         self._next_run = 0
@@ -83,6 +95,22 @@ class RunIndex:
     def series_of_kind(self, kind: str) -> list[ScalarSeries | BlobSeries]:
         """Returns the series of a kind, by run and then by tag."""
         return [series for series in self.all_series() if series.tag.kind == kind]
+
+    def totals(self) -> Totals:
+        """Returns how much there is; found once for each change."""
+        with self._lock:
+            if self._totals_rev != self._rev:
+                points = blobs = series_count = 0
+                for run in self._runs.values():
+                    series_count += len(run.series)
+                    for series in run.series.values():
+                        if isinstance(series, ScalarSeries):
+                            points += len(series)
+                        else:
+                            blobs += len(series)
+                self._totals = Totals(len(self._runs), series_count, points, blobs)
+                self._totals_rev = self._rev
+            return self._totals
 
     def wait(self, since: int, timeout: float) -> int:
         """Waits until `rev` is above since, at most `timeout` seconds. Returns: rev."""
