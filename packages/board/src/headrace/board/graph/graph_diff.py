@@ -290,7 +290,8 @@ def _changes(a: _Side, b: _Side, op: int, other: int, to_b: dict[int, int]) -> l
             ]
             if key in left.attr and key in right.attr and left.attr[key] == right.attr[key]:
                 continue
-            what.append(f"{key}: {words[0][:100]} -> {words[1][:100]}")
+            title = "shapes" if key == "_output_shapes" else key
+            what.append(f"{title}: {words[0][:100]} -> {words[1][:100]}")
     return what
 
 
