@@ -144,7 +144,7 @@ export function GraphView({
         );
       }
     };
-    expose('graph', () => describe(session, shown, canvas.current!));
+    expose('graph', () => describe(session, shown));
     return () => {
       for (const stop of stops) stop();
       clearTimeout(timer);
@@ -363,9 +363,9 @@ function nearest(n: number, cost: (i: number) => number): number {
 }
 
 /** What tests and the curious see: window.__board.graph. */
-function describe(session: Session, stage: Stage, canvas: HTMLCanvasElement) {
+function describe(session: Session, stage: Stage) {
   const indexed = session.scene.peek();
-  const bounds = canvas.getBoundingClientRect();
+  const bounds = stage.canvas.getBoundingClientRect();
   const s = indexed?.scene;
   const { x, y, k } = stage.camera;
   const most = Math.min(s?.item.length ?? 0, 5000);

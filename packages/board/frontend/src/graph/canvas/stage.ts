@@ -235,6 +235,7 @@ export class Stage {
       this.cost = performance.now() - start;
       if (this.firstDrawMs === 0) this.firstDrawMs = performance.now();
       this.dirty = false;
+      this.work = null;
       this.overlay();
     } else again = this.throughBitmap() || again;
     this.pictures++;

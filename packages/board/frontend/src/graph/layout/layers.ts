@@ -4,8 +4,8 @@ import { ENTRY, EXIT, INNER, type LayeredGraph, type OrderedLayers } from './lay
 import { ranks } from './ranks.ts';
 
 /** A box with its gaps is about so much wider than high. */
-const BOX_ASPECT = 2.1;
-const MOST_ASPECT = 2.5;
+const BOX_ASPECT = 1.6;
+const MOST_ASPECT = 3.5;
 
 /** Ranks, dummies and segments of a graph; the order within layers is still that of the input. */
 export function makeLayers(graph: LayeredGraph, split: boolean): OrderedLayers {
@@ -138,7 +138,7 @@ export function makeLayers(graph: LayeredGraph, split: boolean): OrderedLayers {
 /** Spreads ranks that would make a sliver over several: sinks go down, sources stay up. */
 function splitWideRanks(rank: Int32Array, src: Int32Array, dst: Int32Array): Int32Array<ArrayBuffer> {
   const n = rank.length;
-  const most = Math.max(5, Math.ceil(Math.sqrt(n)));
+  const most = Math.max(9, Math.ceil(1.1 * Math.sqrt(n)));
   const members: number[][] = [];
   for (let v = 0; v < n; v++) {
     members[rank[v]!] ??= [];

@@ -149,8 +149,10 @@ function crossBorder(
     outer.set(v, known);
     return known;
   };
-  const flows = new Map<string, { port: Port; item: number; data: number; control: number; bytes: number }>();
-  const weightOf = new Map<string, number>();
+  const flows = new Map<number, { port: Port; item: number; data: number; control: number; bytes: number }>();
+  // Ports by number: twice the key, and one more for those that lead out.
+  const weightOf = new Map<number, number>();
+  const width = content.items.length + 1;
   let child = -1;
   let childEnd = -1;
   let item = -1;
@@ -163,9 +165,9 @@ function crossBorder(
       return;
     }
     const control = model.edgePort[e]! < 0;
-    const name = `${outgoing ? 'o' : 'i'}${key}`;
+    const name = 2 * key + (outgoing ? 1 : 0);
     weightOf.set(name, (weightOf.get(name) ?? 0) + (control ? 0.1 : 1));
-    const flowKey = `${name}:${item}`;
+    const flowKey = name * width + index.get(item)!;
     let flow = flows.get(flowKey);
     if (!flow) {
       flow = { port: { outgoing, key }, item, data: 0, control: 0, bytes: 0 };
@@ -200,24 +202,24 @@ function crossBorder(
   }
   // Too many ports are one for the rest.
   const names = [...weightOf].sort((a, b) => b[1] - a[1]);
-  const kept = new Set<string>();
-  for (const side of ['i', 'o']) {
-    const own = names.filter(([name]) => name[0] === side);
+  const kept = new Set<number>();
+  for (const side of [0, 1]) {
+    const own = names.filter(([name]) => name % 2 === side);
     const most = own.length > MOST_PORTS ? MOST_PORTS - 1 : own.length;
     for (const [name] of own.slice(0, most)) kept.add(name);
   }
-  const ports = new Map<string, number>();
-  const merged = new Map<string, number>();
+  const ports = new Map<number, number>();
+  const merged = new Map<number, number>();
   for (const { port, item: inner, data, control, bytes } of flows.values()) {
-    const side = port.outgoing ? 'o' : 'i';
-    const key = kept.has(`${side}${port.key}`) ? port.key : MORE;
-    let p = ports.get(`${side}${key}`);
+    const side = port.outgoing ? 1 : 0;
+    const key = kept.has(2 * port.key + side) ? port.key : MORE;
+    let p = ports.get(2 * key + side);
     if (p === undefined) {
       p = content.items.length + content.ports.push({ outgoing: port.outgoing, key }) - 1;
-      ports.set(`${side}${key}`, p);
+      ports.set(2 * key + side, p);
     }
     const node = index.get(inner)!;
-    const edgeKey = `${p}:${node}`;
+    const edgeKey = p * width + node;
     const known = merged.get(edgeKey);
     if (known !== undefined) {
       content.data[known]! += data;

@@ -566,7 +566,8 @@ class Collector {
   private readonly data: number[] = [];
   private readonly control: number[] = [];
   private readonly bytes: number[] = [];
-  private readonly points: number[] = [];
+  private points = new Float32Array(1 << 14);
+  private pointCount = 0;
   private readonly pointStart: number[] = [0];
   private readonly edgeBox: number[] = [];
   private readonly stubs: number[] = [];
@@ -603,7 +604,7 @@ class Collector {
       data: Uint32Array.from(this.data),
       control: Uint32Array.from(this.control),
       bytes: Float64Array.from(this.bytes),
-      points: Float32Array.from(this.points),
+      points: this.points.slice(0, this.pointCount),
       pointStart: Int32Array.from(this.pointStart),
       edgeBox: Float32Array.from(this.edgeBox),
       stubs: Int32Array.from(this.stubs),
@@ -659,6 +660,11 @@ class Collector {
       this.from.push(a < items ? content.items[a]! : content.ports[a - items]!.key);
       this.to.push(b < items ? content.items[b]! : content.ports[b - items]!.key);
       this.edgeGroup.push(index);
+      if (this.pointCount + 2 * (end - first) > this.points.length) {
+        const more = new Float32Array(2 * this.points.length + 2 * (end - first));
+        more.set(this.points);
+        this.points = more;
+      }
       let low = Infinity;
       let high = -Infinity;
       let up = Infinity;
@@ -666,7 +672,8 @@ class Collector {
       for (let i = first; i < end; i++) {
         const x = laid.points[2 * i]! + left;
         const y = laid.points[2 * i + 1]! + top;
-        this.points.push(x, y);
+        this.points[this.pointCount++] = x;
+        this.points[this.pointCount++] = y;
         low = Math.min(low, x);
         high = Math.max(high, x);
         up = Math.min(up, y);
@@ -674,7 +681,7 @@ class Collector {
       }
       const rising = laid.points[2 * first + 1]! > laid.points[2 * end - 1]! ? UPWARDS : 0;
       this.edgeFlags.push((a >= items ? FROM_PORT : 0) | (b >= items ? TO_PORT : 0) | rising);
-      this.pointStart.push(this.points.length / 2);
+      this.pointStart.push(this.pointCount / 2);
       this.edgeBox.push(low, up, high, down);
       this.data.push(content.data[e]!);
       this.control.push(content.control[e]!);

@@ -1,0 +1,398 @@
+"""The Graph page as a reader meets it: structure, stacks, side area, search, address, keys, files."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures import graphs
+
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto.event_pb2 import Event
+
+STATE = "() => { const g = window.__board?.graph; return g ? JSON.parse(JSON.stringify(g)) : null }"
+PATIENCE_S = 20
+
+
+def write_graph(folder: Path, graph_def: Any) -> None:
+    writer = EventFileWriter(folder)
+    writer.write(Event(wall_time=1.0, graph_def=graph_def.SerializeToString()))
+    writer.close()
+
+
+@pytest.fixture(scope="session")
+def graph_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("graphs")
+    for name in ("small", "twins", "g36"):
+        write_graph(root / name, getattr(graphs, name)())
+    changed = graphs.small()
+    kept = [node for node in changed.node if not node.name.startswith("layer_3/")]
+    del changed.node[:]
+    changed.node.extend(kept)
+    extra = changed.node.add(name="added/one", op="NoOp")
+    extra.input.append("^" + kept[0].name)
+    write_graph(root / "small_later", changed)
+    return root
+
+
+class GraphReader:
+    """Looks at window.__board.graph, and does what a reader does."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page = page
+        self.url = url
+
+    def open(self, graph: str, more: str = "") -> dict[str, Any]:
+        self.page.goto(f"{self.url}#/graph?graph={graph}{more}")
+        return self.settled(lambda state: state["graph"] == graph)
+
+    def settled(self, condition: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
+        """Waits until nothing moves and the condition holds; returns the state."""
+        end = time.monotonic() + PATIENCE_S
+        state = None
+        while time.monotonic() < end:
+            state = self.page.evaluate(STATE)
+            if state and state["ready"] and not state["moving"] and condition(state):
+                return state
+            self.page.wait_for_timeout(30)
+        raise AssertionError(f"the graph did not settle: {str(state)[:2000]}")
+
+    def item(self, name: str, state: dict[str, Any] | None = None) -> dict[str, Any]:
+        found = state or self.settled()
+        for item in found["items"]:
+            if item["name"] == name or item["label"] == name:
+                return item
+        raise AssertionError(f"{name} is not shown: {[i['name'] for i in found['items']][:80]}")
+
+    def names(self, state: dict[str, Any] | None = None) -> set[str]:
+        return {item["name"] for item in (state or self.settled())["items"]}
+
+    def reach(self, name: str) -> dict[str, Any]:
+        """Brings an item into view; F fits all."""
+        item = self.item(name)
+        bounds = self.page.locator(".graph-canvas").bounding_box()
+        x, y, w, _ = item["rect"]
+        inside = bounds["x"] < x < bounds["x"] + bounds["width"] - min(w, 40)
+        if not inside or not bounds["y"] < y < bounds["y"] + bounds["height"] - 40:
+            self.page.get_by_role("tree").focus()
+            self.page.keyboard.press("f")
+            self.page.wait_for_timeout(350)
+            item = self.item(name)
+        return item
+
+    def select(self, name: str) -> dict[str, Any]:
+        x, y, w, h = self.reach(name)["rect"]
+        self.page.mouse.click(x + min(30, w / 3), y + min(12, h / 2))
+        return self.settled(lambda state: state["selected"] is not None)
+
+    def toggle(self, name: str) -> dict[str, Any]:
+        item = self.reach(name)
+        before = item["kind"]
+        x, y, w, h = item["rect"]
+        self.page.mouse.dblclick(x + min(30, w / 3), y + min(12, h / 2))
+        same = {"open": "open", "group": "group", "stack": "stack"}[before]
+
+        def changed(state: dict[str, Any]) -> bool:
+            return not any(
+                i["id"] == item["id"] and i["kind"] == same for i in state["items"]
+            )
+
+        return self.settled(changed)
+
+
+@pytest.fixture
+def reader(page: Any, board_server: Any, graph_logs: Path) -> Iterator[GraphReader]:
+    yield GraphReader(page, board_server(graph_logs).url)
+
+
+def test_equal_structure_has_one_colour_and_other_structure_another(reader: GraphReader) -> None:
+    state = reader.open("twins")
+    fill = {item["label"]: item["fill"] for item in state["items"]}
+    notch = {item["label"]: item["notch"] for item in state["items"]}
+    assert state["colour"] == "structure"
+    assert fill["original"] == fill["equal"] == fill["renamed"] == fill["reordered"]
+    assert fill["rewired"] != fill["original"]
+    assert fill["long"] == fill["long_equal"] == fill["long_near"]
+    assert notch["long_near"] and not notch["long"] and not notch["long_equal"]
+
+
+def test_a_near_twin_tells_how_it_differs(reader: GraphReader) -> None:
+    reader.open("twins")
+    reader.select("long_near")
+    button = reader.page.get_by_role("button", name=re.compile(r"\d+ ops? differ"))
+    button.click()
+    reader.page.get_by_text("ops are the same in both").wait_for()
+
+
+def test_repeated_scopes_are_one_stack_that_opens_one_by_one_or_whole(reader: GraphReader) -> None:
+    state = reader.open("g36")
+    stack = reader.item("Mixed_[0-10]", state)
+    assert (stack["kind"], stack["members"]) == ("stack", 11)
+    reader.select("Mixed_[0-10]")
+    reader.page.get_by_role("button", name="Show one").click()
+    state = reader.settled(lambda s: "Mixed_0" in reader.names(s))
+    assert reader.item("Mixed_[0-10]", state)["members"] == 10
+    reader.page.get_by_role("button", name="Show all").click()
+    state = reader.settled(lambda s: "Mixed_10" in reader.names(s))
+    assert {f"Mixed_{i}" for i in range(11)} <= reader.names(state)
+    assert "Mixed_[0-10]" not in reader.names(state)
+    labels = reader.page.locator("[role=treeitem]").evaluate_all(
+        "items => items.map(i => i.getAttribute('aria-label'))"
+    )
+    assert sum(bool(re.match(r"Mixed_\d+,", label)) for label in labels) == 11
+    reader.page.get_by_role("button", name="Collapse all").click()
+    state = reader.settled(lambda s: "Mixed_[0-10]" in reader.names(s))
+    assert reader.item("Mixed_[0-10]", state)["members"] == 11
+
+
+def test_bookkeeping_stands_in_the_side_area_and_a_move_outlives_a_reload(
+    reader: GraphReader,
+) -> None:
+    state = reader.open("g36")
+    side = {item["label"] for item in state["items"] if item["area"] == "side"}
+    assert {"save", "init", "global_step"} <= side
+    reader.select("global_step")
+    reader.page.get_by_role("button", name="To the main area").click()
+    reader.settled(lambda s: reader.item("global_step", s)["area"] == "main")
+    reader.page.wait_for_timeout(500)
+    reader.page.reload()
+    state = reader.settled(lambda s: len(s["items"]) > 0)
+    assert reader.item("global_step", state)["area"] == "main"
+    assert reader.item("save", state)["area"] == "side"
+
+
+def test_no_two_boxes_overlap_and_children_lie_within_their_group(reader: GraphReader) -> None:
+    reader.open("small")
+    reader.toggle("layer_[0-3]")
+    reader.toggle("layer_1")
+    state = reader.toggle("loop")
+    items = state["items"]
+    for i, a in enumerate(items):
+        ax, ay, aw, ah = a["box"]
+        if a["parent"] >= 0:
+            px, py, pw, ph = items[a["parent"]]["box"]
+            assert px <= ax and py <= ay and ax + aw <= px + pw and ay + ah <= py + ph, a["name"]
+        for b in items[i + 1 :]:
+            if a["parent"] != b["parent"]:
+                continue
+            bx, by, bw, bh = b["box"]
+            apart = ax + aw <= bx or bx + bw <= ax or ay + ah <= by or by + bh <= ay
+            assert apart, (a["name"], b["name"])
+
+
+def test_what_was_there_keeps_its_order_when_a_group_opens(reader: GraphReader) -> None:
+    before = reader.open("g36")
+    after = reader.toggle("average_gradients")
+    place = {item["id"]: item["box"] for item in after["items"]}
+    old = [item for item in before["items"] if item["area"] == "main"]
+    for a in old:
+        for b in old:
+            same_row = abs(a["box"][1] - b["box"][1]) < 30
+            if same_row and a["box"][0] < b["box"][0]:
+                assert place[a["id"]][0] < place[b["id"]][0], (a["name"], b["name"])
+
+
+def test_a_search_opens_the_way_to_a_deep_op_and_centres_it(reader: GraphReader) -> None:
+    reader.open("g36")
+    box = reader.page.get_by_role("searchbox")
+    box.fill(r"tower_2/Mixed_7/Branch_1/.*/moments/mean$")
+    reader.page.locator(".g-search-found .g-node-link").first.wait_for()
+    box.press("Enter")
+    state = reader.settled(lambda s: any(i["name"].startswith("tower_2/Mixed_7/B") for i in s["items"]))
+    chosen = next(i for i in state["items"] if i["id"] == state["selected"])
+    assert re.search(r"tower_2/Mixed_7/Branch_1/.*/moments/mean$", chosen["name"])
+    x, y, w, h = chosen["rect"]
+    bounds = reader.page.locator(".graph-canvas").bounding_box()
+    assert abs(x + w / 2 - bounds["x"] - bounds["width"] / 2) < 40
+    assert abs(y + h / 2 - bounds["y"] - bounds["height"] / 2) < 40
+
+
+def test_a_pattern_without_end_is_stopped_and_the_page_goes_on(reader: GraphReader) -> None:
+    reader.open("g36")
+    box = reader.page.get_by_role("searchbox")
+    box.fill("x")
+    reader.page.locator(".g-search-found").wait_for()
+    took = reader.page.evaluate(
+        """async () => {
+          const box = document.querySelector('input[type=search]');
+          const start = performance.now();
+          box.value = '^(([a-z_0-9/])+.?)+[A-Z]$(a+)+$';
+          box.dispatchEvent(new Event('input', {bubbles: true}));
+          let worst = 0, last = start;
+          for (;;) {
+            await new Promise(r => setTimeout(r, 5));
+            const now = performance.now();
+            worst = Math.max(worst, now - last);
+            last = now;
+            const text = document.querySelector('.g-search-found')?.textContent ?? '';
+            if (text.includes('too long') || now - start > 3000) return [now - start, worst, text];
+          }
+        }"""
+    )
+    assert "too long" in took[2]
+    assert took[0] < 700  # 200 ms for the worker, and a busy machine
+    box.fill("global_step$")
+    reader.page.locator(".g-search-found .g-node-link").first.wait_for()
+
+
+def test_the_address_brings_the_view_back(reader: GraphReader) -> None:
+    reader.open("g36")
+    reader.toggle("tower_[0-3]")
+    reader.toggle("tower_1")
+    reader.select("average_gradients")
+    reader.page.get_by_role("combobox", name="Colour").select_option("device")
+    reader.page.mouse.move(500, 500)
+    reader.page.mouse.wheel(0, -240)
+    reader.page.wait_for_timeout(700)
+    before = reader.settled()
+    address = reader.page.evaluate("location.hash")
+    assert len(address) <= 2048
+    reader.page.reload()
+    after = reader.settled(lambda s: len(s["items"]) == len(before["items"]))
+    assert after["colour"] == "device"
+    assert after["selected"] == before["selected"]
+    assert [i["id"] for i in after["items"]] == [i["id"] for i in before["items"]]
+    for a, b in zip(after["items"], before["items"], strict=True):
+        assert a["rect"] == pytest.approx(b["rect"], abs=1.5), a["name"]
+
+
+def test_the_wheel_zooms_about_the_cursor(reader: GraphReader) -> None:
+    before = reader.open("g36")["camera"]
+    bounds = reader.page.locator(".graph-canvas").bounding_box()
+    sx, sy = 400.0, 300.0
+    reader.page.mouse.move(bounds["x"] + sx, bounds["y"] + sy)
+    reader.page.mouse.wheel(0, -300)
+    after = reader.settled(lambda s: s["camera"]["k"] > before["k"])["camera"]
+    for axis, at in (("x", sx), ("y", sy)):
+        assert before[axis] + at / before["k"] == pytest.approx(after[axis] + at / after["k"], abs=0.05)
+
+
+def test_the_keyboard_alone_walks_opens_and_closes(reader: GraphReader) -> None:
+    reader.open("small")
+    tree = reader.page.get_by_role("tree")
+    tree.focus()
+    reader.page.keyboard.press("ArrowDown")
+    state = reader.settled(lambda s: s["selected"] is not None)
+    seen = {state["selected"]}
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "ArrowDown"):
+        reader.page.keyboard.press(key)
+        seen.add(reader.settled()["selected"])
+    assert len(seen) >= 3
+    reader.select("loop")
+    reader.page.keyboard.press("Enter")
+    reader.settled(lambda s: reader.item("loop", s)["kind"] == "open")
+    assert reader.page.locator("[role=treeitem][aria-expanded=true]").count() == 1
+    reader.page.keyboard.press("ArrowDown")
+    inside = reader.settled()
+    assert next(i["name"] for i in inside["items"] if i["id"] == inside["selected"]).startswith("loop/")
+    reader.page.keyboard.press("Escape")
+    reader.page.keyboard.press("Escape")
+    reader.settled(lambda s: reader.item("loop", s)["kind"] == "group")
+    reader.page.keyboard.press("/")
+    assert reader.page.evaluate("document.activeElement.type") == "search"
+
+
+def test_a_trace_of_inputs_lights_what_an_op_depends_on(reader: GraphReader) -> None:
+    reader.open("twins")
+    reader.select("renamed")
+    reader.page.get_by_role("combobox", name="Trace").select_option("inputs")
+    state = reader.settled(lambda s: any(not i["lit"] for i in s["items"]))
+    lit = {item["label"] for item in state["items"] if item["lit"]}
+    assert lit == {"x", "renamed"}
+
+
+def test_hidden_kinds_of_op_are_gone_until_they_are_shown_again(reader: GraphReader) -> None:
+    reader.open("small")
+    assert "labels" in reader.names()
+    reader.page.get_by_role("button", name="Hide ops").click()
+    reader.page.get_by_role("checkbox", name="Placeholder").check()
+    state = reader.settled(lambda s: "labels" not in reader.names(s))
+    assert "x" not in reader.names(state)
+    reader.page.get_by_role("checkbox", name="Placeholder").uncheck()
+    reader.settled(lambda s: "labels" in reader.names(s))
+
+
+def test_an_op_card_shows_attributes_and_leads_to_its_neighbours(reader: GraphReader) -> None:
+    reader.open("small")
+    reader.toggle("loop")
+    reader.select("loop/Merge")
+    card = reader.page.get_by_label("Inspector")
+    card.get_by_text("Merge").first.wait_for()
+    card.get_by_text("Attributes").wait_for()
+    card.get_by_role("button", name=re.compile("loop.Enter")).click()
+    state = reader.settled(lambda s: s["selected"] is not None)
+    chosen = next(i for i in state["items"] if i["id"] == state["selected"])
+    assert chosen["name"] == "loop/Enter"
+
+
+def test_the_selected_node_is_the_one_of_the_other_pages(reader: GraphReader) -> None:
+    reader.open("g36", "&node=tower_3/Mixed_2/Branch_0/Conv2d_0a_1x1/Conv2D")
+    state = reader.settled(lambda s: s["selected"] is not None)
+    chosen = next(i for i in state["items"] if i["id"] == state["selected"])
+    assert chosen["name"] == "tower_3/Mixed_2/Branch_0/Conv2d_0a_1x1/Conv2D"
+    x, y, _, _ = chosen["rect"]
+    assert 0 < x < 1600 and 0 < y < 1000
+
+
+def test_two_graphs_are_compared_by_colour(reader: GraphReader) -> None:
+    reader.open("small_later")
+    reader.page.get_by_role("combobox", name="Compare with").select_option("small")
+    legend = reader.page.get_by_label("Colours: difference")
+    legend.get_by_text(re.compile(r"\d+ removed")).first.wait_for()
+    state = reader.settled(lambda s: s["colour"] == "diff")
+    assert reader.item("added", state)["fill"] != reader.item("labels", state)["fill"]
+
+
+def test_an_uploaded_file_is_shown(reader: GraphReader, tmp_path: Path) -> None:
+    reader.open("small")
+    file = tmp_path / "frozen.pb"
+    file.write_bytes(graphs.twins().SerializeToString())
+    reader.page.get_by_label("Graph file").set_input_files(str(file))
+    state = reader.settled(lambda s: "frozen" in s["graph"])
+    assert "original" in reader.names(state)
+    bad = tmp_path / "bad.pb"
+    bad.write_bytes(b"\xff" * 100)
+    reader.page.get_by_label("Graph file").set_input_files(str(bad))
+    reader.page.get_by_role("alert").wait_for()
+
+
+def test_the_picture_is_saved_as_svg_png_and_dot(reader: GraphReader, tmp_path: Path) -> None:
+    import xml.etree.ElementTree as ElementTree
+
+    state = reader.open("small")
+    for kind in ("SVG", "PNG", "DOT"):
+        if not reader.page.locator(".g-popover-panel").count():
+            reader.page.get_by_role("button", name="Export").click()
+        with reader.page.expect_download() as download:
+            reader.page.locator(".g-popover-panel").get_by_text(kind, exact=True).click()
+        path = tmp_path / kind
+        download.value.save_as(path)
+        if kind == "SVG":
+            words = {e.text for e in ElementTree.parse(path).iter() if e.tag.endswith("text")}
+            assert {i["label"] for i in state["items"]} <= words
+        elif kind == "PNG":
+            assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        else:
+            assert path.read_text().lstrip().startswith("digraph")
+
+
+def test_names_that_are_scripts_stay_text(page: Any, board_server: Any, tmp_path: Path) -> None:
+    hostile = graphs.small()
+    for i, name in enumerate(
+        ("<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\u202eb\u0000c", "${1}{{2}}")
+    ):
+        hostile.node.add(name=f"evil_{i}/{name}", op="<b>Op</b>", device="/<i>device</i>")
+    write_graph(tmp_path / "hostile", hostile)
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    reader = GraphReader(page, board_server(tmp_path).url)
+    state = reader.open("hostile")
+    for item in [i for i in state["items"] if i["label"].startswith("evil_")]:
+        reader.select(item["label"])
+        reader.page.wait_for_timeout(100)
+    assert page.locator("img[src=x], b:has-text('Op') >> text=/^Op$/").count() == 0
+    assert dialogs == []
