@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from fixtures import damaged_logs, event_logs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headrace.board.board import Board
 from headrace.board.reading import scan_batch, scan_events, scan_events_python
 from headrace.board.reading.scan_batch import DEAD, END, LOST, MORE, TORN, ScanBatch
+from headrace.board.reading.scanner import scanner_name
 from headrace.formats.proto.event_pb2 import Event, SessionLog
 from headrace.formats.record_file import frame
 
@@ -87,6 +90,31 @@ def assert_scanners_agree(path: Path, limit: int = 1 << 20) -> list[ScanBatch]:
     python = read_all(SCANNERS["python"](), path, limit)
     assert everything(native) == everything(python)
     return native
+
+
+def test_the_native_scanner_reads_unless_the_other_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for choice, name in (("", "native"), ("native", "native"), ("python", "python")):
+        monkeypatch.setenv("HEADRACE_BOARD_SCANNER", choice)
+        assert scanner_name() == name
+    monkeypatch.setenv("HEADRACE_BOARD_SCANNER", "rust")
+    with pytest.raises(ValueError, match="is 'rust': set it to native or python"):
+        scanner_name()
+
+
+def test_a_scanner_that_was_not_built_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("HEADRACE_BOARD_SCANNER", raising=False)
+    monkeypatch.setitem(sys.modules, "headrace.board.reading.scan_events", None)
+    event_logs.write_a(tmp_path, 10)
+    board = Board(tmp_path, follow=False).load()
+    assert [problem.kind for problem in board.index.problems.list()] == ["slow_scanner"]
+    assert len(board.index.all_series()[0]) == 10
+    monkeypatch.setenv("HEADRACE_BOARD_SCANNER", "native")
+    with pytest.raises(ImportError):
+        scanner_name()
 
 
 def test_every_point_of_every_tag_is_found(scanner: Any, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from flask import Blueprint, Response, request
 
 from headrace.board.board import Board
 from headrace.board.columns import dump_json
+from headrace.board.reading.scanner import scanner_name
 from headrace.board.replies import float_argument, int_argument, reply_json
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.scalar_series import ScalarSeries, ScalarStatistics
@@ -29,6 +30,7 @@ _MOST_WAIT_S = 30.0
 def blueprint(board: Board) -> Blueprint:
     """Returns the endpoints meta, health, problems, events, changes, runs and tags."""
     panel = Blueprint("overview", __name__)
+    scanner = scanner_name()
     streams = threading.BoundedSemaphore(_MOST_STREAMS)
 
     @panel.get("/meta")
@@ -55,6 +57,7 @@ def blueprint(board: Board) -> Blueprint:
                 "bytes_done": progress.bytes_done,
                 "bytes_total": progress.bytes_total,
                 "loading": progress.loading,
+                "scanner": scanner,
                 "memory_bytes": memory_bytes(),
                 "series": totals.series,
                 "points": totals.points,

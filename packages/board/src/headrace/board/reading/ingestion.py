@@ -14,7 +14,7 @@ from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.scan_batch import DEAD, MORE, TORN
-from headrace.board.reading.scanner import scanner_name
+from headrace.board.reading.scanner import fell_back, scanner_name
 from headrace.board.store.problems import NOTE
 from headrace.board.store.run import Run
 from headrace.board.store.run_index import RunIndex
@@ -64,6 +64,9 @@ class Ingestion:
         self._walked = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        if fell_back():
+            text = "the native scanner is not built: logs are read ten times slower"
+            index.problems.put("slow_scanner", NOTE, text=text)
         self._readers = _READERS if scanner_name() == "native" else 1
 
     def progress(self) -> Progress:

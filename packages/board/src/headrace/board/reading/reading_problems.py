@@ -61,7 +61,8 @@ class BatchWatch:
     def writers_at_once(self, series: ScalarSeries) -> None:
         """Says that two files grow at once with the same tag; the first such tag is named."""
         text = f"two files grow at once with the same tag, first seen in {series.tag.name!r}"
-        if not self._told_at_once():
+        if "at once" not in self._told:
+            self._told.add("at once")
             self._problems.put("duplicate_writers", WARNING, run=self._run.id, text=text)
 
     def batch(self, batch: ScanBatch, size: int) -> None:
@@ -172,10 +173,4 @@ class BatchWatch:
             count=count,
             text=f"the writer's clock went back by {seconds:.0f} s before step {step}"
             f" of {series.tag.name}",
-        )
-
-    def _told_at_once(self) -> bool:
-        return any(
-            problem.kind == "duplicate_writers" and problem.run == self._run.id
-            for problem in self._problems.list()
         )

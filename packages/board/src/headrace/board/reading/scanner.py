@@ -21,9 +21,11 @@ class Scanner(Protocol):
 def new_scanner() -> Scanner:
     """Returns a scanner at a file's first byte; HEADRACE_BOARD_SCANNER=python chooses that one.
 
-    Raises: ImportError if =native is asked for and was not built.
+    Raises: ImportError if =native is asked for and was not built; ValueError for another choice.
     """
     choice = os.environ.get(_CHOICE, "")
+    if choice not in ("", "native", "python"):
+        raise ValueError(f"{_CHOICE} is {choice!r}: set it to native or python, or not at all")
     if choice != "python":
         try:
             return importlib.import_module("headrace.board.reading.scan_events").EventScanner()
@@ -38,3 +40,8 @@ def new_scanner() -> Scanner:
 def scanner_name() -> str:
     """Returns "native" or "python"."""
     return "python" if type(new_scanner()).__module__.endswith("_python") else "native"
+
+
+def fell_back() -> bool:
+    """Whether the scanner is the one in Python though nobody asked for that."""
+    return os.environ.get(_CHOICE, "") != "python" and scanner_name() == "python"
