@@ -133,6 +133,15 @@ def test_a_group_of_one_child_has_the_template_of_the_child(twins: GraphPicture)
     assert len(set(of.tolist())) == 1
 
 
+def test_a_scope_around_a_single_scope_is_no_repeat() -> None:
+    graph = GraphDef()
+    for i in range(30):
+        graph.node.add(name=f"a/b/n{i}", op="Add")
+    picture = picture_of(graph)
+    assert template(picture, "a") == template(picture, "a/b")
+    assert family(picture, "a") == -1
+
+
 def test_the_same_structure_has_the_same_hash_in_every_graph(twins: GraphPicture) -> None:
     graph = GraphDef()
     graph.node.extend(
@@ -145,14 +154,16 @@ def test_the_same_structure_has_the_same_hash_in_every_graph(twins: GraphPicture
     assert f"{int(twins.templates.hash[b]):016x}" == "ad2dbd057dcef5b2"
 
 
-def test_hues_are_those_of_the_hash_kept_apart() -> None:
+def test_hues_follow_the_hash_and_keep_families_of_one_scope_apart() -> None:
     hashes = [(i * 0x9E3779B97F4A7C15) % 2**64 for i in range(60)]
-    hue, tone = hues(hashes)
-    assert (hue, tone) == hues(hashes)
+    alone = [set() for _ in hashes]
+    hue, tone = hues(hashes, alone)
+    assert (hue, tone) == hues(hashes, alone)
     assert len(set(zip(hue, tone))) == 60
-    first = sorted(hue[:12])
-    assert min(np.diff([*first, first[0] + 360])) >= 30
-    assert abs(hue[0] - hashes[0] % 3600 / 10) <= 15
+    assert abs(hue[0] - hashes[0] % 3600 / 10) <= 7.5
+    together = [set(range(5))] * 5 + alone[5:]
+    first = sorted(hues(hashes, together)[0][:5])
+    assert min(np.diff([*first, first[0] + 360])) >= 45
 
 
 @given(any_graphs())

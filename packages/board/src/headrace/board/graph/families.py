@@ -21,7 +21,9 @@ from headrace.board.graph.templates import Templates
 LIKENESS = 0.9
 FEW_OPS = 20  # smaller templates take part only where they are repeated
 _PAIRS = 5_000  # comparisons in one graph
-_HUES = 24  # what an eye tells apart; later families differ in tone as well
+_HUES = 24  # what an eye tells apart; families of one hue differ in tone
+_APART = 5  # places between families in one scope, where there is room: 75 degrees
+_TOGETHER = 100  # more families than this in one scope are not kept apart
 
 
 @dataclass
@@ -138,7 +140,8 @@ def find_families(
         for template in family[1:]:
             near[template] = _difference(features, templates, family[0], template)
     mains = [family[0] for family in members]
-    hue, tone = hues([int(templates.hash[main]) for main in mains])
+    beside = _seen_together(tree, templates, of_template, len(members))
+    hue, tone = hues([int(templates.hash[main]) for main in mains], beside)
     return Families(of_template, near, mains, hue, tone)
 
 
@@ -159,28 +162,50 @@ def _difference(features: Features, templates: Templates, main: int, other: int)
     return 1
 
 
-def hues(hashes: list[int]) -> tuple[list[float], list[int]]:
+def _seen_together(
+    tree: ScopeTree, templates: Templates, of_template: np.ndarray, count: int
+) -> list[set[int]]:
+    """For each family those that have a member beside one of its own in some scope."""
+    groups = np.arange(tree.n_ops + 1, len(tree))
+    family = of_template[templates.of_vertex[groups]]
+    groups, family = groups[family >= 0], family[family >= 0]
+    pairs = np.unique(np.stack([tree.parent[groups].astype(np.int64), family], axis=1), axis=0)
+    beside: list[set[int]] = [set() for _ in range(count)]
+    for together in np.split(pairs[:, 1], np.flatnonzero(np.diff(pairs[:, 0])) + 1):
+        if 1 < len(together) <= _TOGETHER:
+            members = set(together.tolist())
+            for one in members:
+                beside[one] |= members
+    return beside
+
+
+def hues(hashes: list[int], beside: list[set[int]]) -> tuple[list[float], list[int]]:
     """Returns hue and tone of each family, most important first.
 
-    The hash says where a family would like to be on the circle; it goes to the free place that is
-    nearest. Rounds of 24 places differ in tone; within one, the first twelve keep 30 degrees apart.
+    The hash says where on the circle a family would like to be. It goes to the place nearby that
+    is far from those it is seen beside, and little used; who shares a place differs in tone.
+
+    Args:
+      beside: for each family, those that are seen together with it.
     """
-    out_hue: list[float] = []
-    out_tone: list[int] = []
-    free: set[int] = set()
+    place: list[int] = []
+    used = [0] * _HUES
+    tone = []
     for number, value in enumerate(hashes):
-        if number % _HUES == 0:
-            free = set(range(_HUES))
-        wide = number % _HUES < _HUES // 2
-        open_places = [p for p in free if not wide or p % 2 == 0]
         wish = value % 3600 / 3600 * _HUES
+        others = [place[o] for o in beside[number] if o < number]
 
-        def distance(place: int, wish: float = wish) -> tuple[float, int]:
-            apart = abs(place - wish)
-            return min(apart, _HUES - apart), place
+        def cost(at: int, wish: float = wish, others: list[int] = others) -> tuple[float, int]:
+            close = sum(max(0.0, _APART - _arc(at, o)) ** 2 for o in others)
+            return 3 * close + 2 * used[at] + 0.2 * _arc(at, wish), at
 
-        place = min(open_places, key=distance)
-        free.discard(place)
-        out_hue.append(place * 360.0 / _HUES)
-        out_tone.append(number // _HUES % 3)
-    return out_hue, out_tone
+        best = min(range(_HUES), key=cost)
+        place.append(best)
+        tone.append(used[best] % 3)
+        used[best] += 1
+    return [at * 360.0 / _HUES for at in place], tone
+
+
+def _arc(a: float, b: float) -> float:
+    apart = abs(a - b) % _HUES
+    return min(apart, _HUES - apart)

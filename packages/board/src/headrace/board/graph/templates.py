@@ -168,9 +168,11 @@ def find_templates(columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges) 
     different = same_structure(columns, tree, lifted, labels)
     for vertex, salt in different.mismatched.items():
         hashes[vertex] = joined(hashes[vertex : vertex + 1], _seed(f"differs {salt}"))[0]
-    unique, example, of_vertex, groups = np.unique(
-        hashes, return_index=True, return_inverse=True, return_counts=True
-    )
+    unique, example, of_vertex = np.unique(hashes, return_index=True, return_inverse=True)
+    # A group around a single child is not a second one of the kind.
+    counted = np.ones(len(tree), bool)
+    counted[tree.n_ops :] = np.diff(tree.first_child) != 1
+    groups = np.bincount(of_vertex[counted], minlength=len(unique))
     size = tree.size[example].astype(np.int64)
     is_group = np.zeros(len(unique), bool)
     is_group[of_vertex[tree.n_ops :]] = True
