@@ -187,6 +187,15 @@ class Interrupt:
         signal.signal(signal.SIGINT, self._before)
 
 
+def _side_by_side(filters: hr.Tensor, rows: int = 4) -> hr.Tensor:
+    """One picture [1, height, width, 1] of filters [h, w, 1, n], with gaps between them."""
+    h, w, _, n = filters.shape.as_list()
+    gapped = hr.pad(filters, [[0, 1], [0, 1], [0, 0], [0, 0]])
+    grid = hr.reshape(gapped, [h + 1, w + 1, rows, n // rows])
+    picture = hr.transpose(grid, [2, 0, 3, 1])
+    return hr.reshape(picture, [1, rows * (h + 1), n // rows * (w + 1), 1])
+
+
 class EventLog:
     """What the board shows: the graph, scalars, pictures, histograms and one traced step."""
 
@@ -195,6 +204,8 @@ class EventLog:
         hr.summary.scalar("batch/rate", model.rate, collections=["steps"])
         for variable in hr.trainable_variables():
             hr.summary.histogram(f"variables/{variable.op.name}", variable, collections=["weights"])
+        filters = _side_by_side(graph.get_tensor_by_name("conv1/weights:0"))
+        hr.summary.image("filters/conv1", filters, 1, collections=["weights"])
         self._steps = hr.summary.merge_all("steps")
         self._weights = hr.summary.merge_all("weights")
         self._pictures = hr.summary.image("digits", model.images, max_outputs=6, collections=[])

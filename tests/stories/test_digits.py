@@ -131,7 +131,7 @@ def test_event_log_has_scalars_histograms_pictures_graph_and_a_trace(trained):
             kinds["trace"] = set(labels)
     assert kinds["simple_value"] == {"batch/loss", "batch/rate", "held_out_accuracy"}
     assert "variables/conv1/weights" in kinds["histo"] and len(kinds["histo"]) == 8
-    assert kinds["image"] == {f"digits/image/{i}" for i in range(6)}
+    assert kinds["image"] == {"filters/conv1/image"} | {f"digits/image/{i}" for i in range(6)}
     assert kinds["graph"] and kinds["trace"]
 
 

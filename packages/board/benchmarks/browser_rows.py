@@ -99,7 +99,7 @@ def open_graph(side: Side, _: Path) -> dict[str, float]:
     with opened(side) as page:
         if isinstance(side, Board):
             wait_for(lambda: b'"nodes"' in side.get("api/v1/graphs"))
-            first = "() => (window.__board?.graph?.nodes?.length ?? 0) > 0"
+            first = "() => (window.__board?.graph?.ready ?? false) === true"
             address = "#/graph"
         else:
             wait_for(lambda: b"run" in side.get("data/plugin/graphs/info"))
@@ -118,12 +118,12 @@ def colour_by_structure(side: Side, _: Path) -> dict[str, float]:
     with opened(side) as page:
         if isinstance(side, Board):
             page.goto(side.url + "#/graph?colour=device")
-            page.wait_for_function("() => (window.__board?.graph?.nodes?.length ?? 0) > 0")
+            page.wait_for_function("() => (window.__board?.graph?.ready ?? false) === true")
             page.wait_for_timeout(1500)
             page.evaluate("window.__longest = 0")
             start = time.perf_counter()
             page.locator("label:has-text('Colour') select").select_option("structure")
-            page.wait_for_function("() => window.__board.graph.colouring === 'structure'")
+            page.wait_for_function("() => window.__board.graph.colour === 'structure'")
         else:
             wait_for(lambda: b"run" in side.get("data/plugin/graphs/info"))
             page.goto(side.url + "#graphs")

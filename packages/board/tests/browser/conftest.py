@@ -80,7 +80,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
-    """A page; a script error, a report of the content policy or a foreign request fails the test."""
+    """A page; a script error, a report of the content policy or a foreign request is a failure."""
     context = browser.new_context(viewport=SIZE, color_scheme="light")
     opened = context.new_page()
     wrong: list[str] = []

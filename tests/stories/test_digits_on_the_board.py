@@ -1,0 +1,110 @@
+"""The run of the digits, opened in a browser: what a user of the quickstart sees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+pytestmark = pytest.mark.browser
+SIDE = 8
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A short training on made digits, logged as the quickstart logs its own."""
+    folder = tmp_path_factory.mktemp("run")
+    rng = np.random.RandomState(0)
+    patterns = rng.rand(10, SIDE * SIDE) > 0.5
+    labels = rng.randint(0, 10, 600)
+    images = np.rint(16 * (patterns[labels] * 0.7 + rng.rand(600, SIDE * SIDE) * 0.3))
+    np.savetxt(folder / "digits.csv", np.hstack([images, labels[:, None]]), "%d", ",")
+    command = [sys.executable, str(EXAMPLES / "digits.py"), "--data", str(folder / "digits.csv")]
+    command += ["--out", str(folder / "out"), "--epochs", "20"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (folder / "out" / "fold1" / "export").is_dir(), done.stdout + done.stderr
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def board(run: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "headrace.board", "--logdir", str(run), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().rsplit(" on ", 1)[1].strip()
+        process.terminate()
+
+
+@pytest.fixture(scope="module")
+def page(board: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium",
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        opened = browser.new_page(viewport={"width": 1600, "height": 1000})
+        errors: list[str] = []
+        opened.on("pageerror", lambda error: errors.append(str(error)))
+        yield opened
+        browser.close()
+        assert errors == []
+
+
+def cards(page: Any) -> set[str]:
+    return {
+        card for section in page.evaluate("__board.metrics.sections") for card in section["cards"]
+    }
+
+
+def test_curves_of_loss_and_accuracy(page: Any, board: str) -> None:
+    page.goto(board + "#/metrics")
+    page.wait_for_function(
+        "() => window.__board?.metrics?.idle && __board.metrics.charts.length >= 3"
+    )
+    charts = page.evaluate("__board.metrics.charts")
+    drawn = {chart["curves"][0]["tag"]: chart["curves"][0] for chart in charts}
+    loss = drawn["batch/loss"]
+    assert loss["drawn"] == loss["n"] >= 5 and loss["y"][-1] < loss["y"][0]
+    assert drawn["held_out_accuracy"]["y"][-1] > 0.9
+    assert all(chart["painted"] for chart in charts)
+
+
+def test_weights_are_histograms_and_filters_are_pictures(page: Any, board: str) -> None:
+    page.goto(board + "#/metrics")
+    for tag in ("variables/conv1/weights", "filters/conv1/image"):
+        page.get_by_placeholder("Filter tags").fill(tag)
+        page.get_by_role("heading", name=tag).or_(page.get_by_title(tag)).first.wait_for()
+        page.wait_for_timeout(700)
+        if tag.startswith("filters"):
+            images = page.evaluate("__board.images")
+            assert images and images[0]["panes"]
+        else:
+            (card,) = page.evaluate("__board.histograms")
+            assert card["tag"] == tag and card["peak"] > 0
+    page.get_by_placeholder("Filter tags").fill("")
+
+
+def test_graph_is_a_picture_with_its_layers(page: Any, board: str) -> None:
+    page.goto(board + "#/graph")
+    page.wait_for_function("() => window.__board?.graph?.ready")
+    names = {node["name"]: node for node in page.evaluate("__board.graph.items")}
+    assert {"images", "conv1", "conv2", "dense", "logits", "gradients"} <= set(names)
+    assert names["conv1"]["fill"] == names["conv2"]["fill"] != names["dense"]["fill"]
+    assert names["global_step"]["area"] == "side"
+
+
+def test_one_step_is_a_trace_whose_slices_are_nodes_of_the_graph(page: Any, board: str) -> None:
+    page.goto(board + "#/trace")
+    page.wait_for_function("() => (window.__board?.trace?.rows?.length ?? 0) > 0")
+    trace = page.evaluate("__board.trace")
+    assert trace["sections"][0]["duration"] > 0
+    page.goto(board + "#/trace?node=conv1/Conv2D")
+    page.wait_for_function("() => window.__board?.trace?.marked > 0")
