@@ -351,7 +351,7 @@ def odd_logs(tmp_path_factory: pytest.TempPathFactory) -> Asking:
     return Asking(folder)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(GOOD | QUERY, max_size=3) | JSON)
 def test_no_query_is_an_error_of_ours(odd_logs: Asking, queries: object) -> None:
     got = odd_logs.client.post(

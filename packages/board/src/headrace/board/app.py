@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 from headrace.board import assets_manifest
 from headrace.board.board import Board
 from headrace.board.columns import dump_json
+from headrace.board.panels import tensorboard_calls
 from headrace.board.replies import BadRequest, NotFound
 from headrace.board.security import MAX_UPLOAD_BYTES, Access, guard
 
@@ -69,6 +70,7 @@ def create_app(
     for name in PANELS:
         panel: Any = importlib.import_module(f"headrace.board.panels.{name}")
         app.register_blueprint(panel.blueprint(board), url_prefix="/api/v1")
+    app.register_blueprint(tensorboard_calls.blueprint(board))
     _answer_errors(app)
     app.board = board  # type: ignore[attr-defined]
     if follow:
