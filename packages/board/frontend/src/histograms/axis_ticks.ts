@@ -1,9 +1,13 @@
 /** Round numbers along an axis, and short words for them. */
 
-/** About `wanted` round numbers within [lo, hi]. */
+/** About `wanted` round numbers within [lo, hi], two at least. */
 export function ticks(lo: number, hi: number, wanted: number): number[] {
   if (!(hi > lo) || !Number.isFinite(hi - lo) || wanted < 1) return Number.isFinite(lo) ? [lo] : [];
-  const step = roundStep((hi - lo) / wanted);
+  const found = within(lo, hi, roundStep((hi - lo) / wanted));
+  return found.length > Math.min(2, wanted - 1) ? found : within(lo, hi, roundStep((hi - lo) / wanted / 2.1));
+}
+
+function within(lo: number, hi: number, step: number): number[] {
   const out: number[] = [];
   for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9; i++) {
     // of i and step, 0.1 * 3 is 0.30000000000000004

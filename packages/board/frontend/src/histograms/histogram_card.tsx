@@ -26,6 +26,7 @@ const MOST_ROWS_LARGE = 500;
 const BINS = 60;
 const MOST_RUNS = 8;
 const TOOLS_HEIGHT = 32;
+const NARROW = 520;
 const FOOT_HEIGHT = 20;
 
 const MODES: [Mode, string][] = [
@@ -111,6 +112,7 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
     <div class="histogram-card" ref={root}>
       <ToolBar label={`View of ${name}`}>
         <ToolChoice
+          quiet={width < NARROW}
           label="Mode"
           value={view.mode}
           options={MODES}

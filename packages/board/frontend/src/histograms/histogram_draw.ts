@@ -71,7 +71,7 @@ function drawAxes(on: Surface, scene: Scene, { box, layers }: Facet, palette: Pa
   on.fillStyle = palette.faint;
   const mode = scene.view.mode;
   const steps = stepTicks(scene, box.w < 220 ? 2 : 4);
-  const values = ticks(scene.lo, scene.hi, (upright(scene) ? box.h : box.w) / 60);
+  const values = ticks(scene.lo, scene.hi, Math.max(3, (upright(scene) ? box.h : box.w) / 56));
   const below = (x: number, label: string) => {
     on.textAlign = x < box.x + 14 ? 'left' : x > box.x + box.w - 14 ? 'right' : 'center';
     on.textBaseline = 'top';

@@ -4,6 +4,7 @@ import { metRows, table, targetColumn } from './hparams_view.ts';
 import { importances } from './rank_correlation.ts';
 
 const SIGN = { '-1': 'falls as it grows', '0': 'differs by group', '1': 'rises with it' } as const;
+const SWITCH = { '-1': 'lower where true', '0': 'no difference', '1': 'higher where true' } as const;
 
 export function ImportancePanel() {
   const target = targetColumn.value;
@@ -23,7 +24,7 @@ export function ImportancePanel() {
       </p>
       {found.length === 0 && <p>Too few sessions differ to say.</p>}
       <ul>
-        {found.map(({ param, title, strength, sign, pairs }) => (
+        {found.map(({ param, title, kind, strength, sign, pairs }) => (
           <li key={param} title={`${pairs} sessions`}>
             <span class="importance-name">{safeText(title, 80)}</span>
             <span class="importance-value">
@@ -33,7 +34,7 @@ export function ImportancePanel() {
             <span class={`bar sign${sign}`}>
               <span style={{ width: `${strength * 100}%` }} />
             </span>
-            <span class="faint importance-word">{SIGN[`${sign}`]}</span>
+            <span class="faint importance-word">{(kind === 'bool' ? SWITCH : SIGN)[`${sign}`]}</span>
           </li>
         ))}
       </ul>

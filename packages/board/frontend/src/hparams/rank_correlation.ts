@@ -4,6 +4,7 @@ import type { Cell, Column } from './model.ts';
 export interface Importance {
   param: string;
   title: string;
+  kind: Column['kind'];
   /** 0 to 1. */
   strength: number;
   /** 1: both rise together; -1: one falls; 0: the parameter has no order. */
@@ -95,7 +96,7 @@ export function importances(params: Column[], metric: Column): Importance[] {
 
   function add(strength: number, sign: -1 | 0 | 1, param: Column, pairs: number): void {
     if (Number.isNaN(strength)) return;
-    found.push({ param: param.id, title: param.title, strength, sign, pairs });
+    found.push({ param: param.id, title: param.title, kind: param.kind, strength, sign, pairs });
   }
 }
 

@@ -17,7 +17,7 @@ import { brightness, type Compare, choiceOf, compare, contrast, setChoice, zoom 
 import { PartnerBar } from './partner_bar.tsx';
 import { RunName } from './run_name.tsx';
 import { StepBar } from './step_bar.tsx';
-import { bestColumns, nextZoom } from './tile_grid.ts';
+import { bestColumns, nextZoom, zoomChoices } from './tile_grid.ts';
 
 const MOST_RUNS = 12;
 const BAR = 32;
@@ -25,6 +25,7 @@ const FOOT = 20;
 const TITLE = 20;
 const GAP = 8;
 const AHEAD = [1, -1, 2, -2];
+const NARROW = 400;
 
 const COMPARE: [Compare, string][] = [
   ['off', 'Plain'],
@@ -144,48 +145,38 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys of the group change the step
     <fieldset class="image-card" ref={root} tabIndex={0} aria-label={`Images of ${name}`} onKeyDown={onKey}>
       <ToolBar label={`View of ${name}`}>
-        <ToolChoice label="Comparison" value={mode} options={COMPARE} onChange={(v) => (compare.value = v)} />
-        <button type="button" class="tool" aria-pressed={zoom.value === 0} onClick={() => (zoom.value = 0)}>
-          fit
-        </button>
-        <button
-          type="button"
+        <ToolChoice
+          quiet={width < NARROW}
+          label="Comparison"
+          value={mode}
+          options={COMPARE}
+          onChange={(v) => (compare.value = v)}
+        />
+        <select
           class="tool"
-          aria-pressed={zoom.value === 1}
-          title="One pixel of the screen for each of the image"
-          onClick={() => (zoom.value = 1)}
+          aria-label="Zoom"
+          title="Zoom; keys + − 0 1"
+          value={zoom.value}
+          onChange={(event) => (zoom.value = Number(event.currentTarget.value))}
         >
-          actual
-        </button>
-        <button
-          type="button"
-          class="tool"
-          aria-label="Zoom out"
-          onClick={() => (zoom.value = nextZoom(scale, false))}
-        >
-          −
-        </button>
-        <span class="tool-value">{zoom.value ? `${zoom.value}×` : 'fit'}</span>
-        <button
-          type="button"
-          class="tool"
-          aria-label="Zoom in"
-          onClick={() => (zoom.value = nextZoom(scale, true))}
-        >
-          +
-        </button>
+          {zoomChoices(zoom.value).map((one) => (
+            <option key={one} value={one}>
+              {one === 0 ? 'fit' : one === 1 ? 'actual size' : `${one}×`}
+            </option>
+          ))}
+        </select>
         <ImageAdjust />
         {samples > 1 && (
           <label class="step-field">
-            sample
             <select
+              aria-label="Sample of the batch"
               class="tool"
               value={sample}
               onChange={(event) => setChoice(tag.name, { sample: Number(event.currentTarget.value) })}
             >
               {Array.from({ length: samples }, (_, i) => (
                 <option key={String(i)} value={i}>
-                  {i + 1} of {samples}
+                  sample {i + 1} of {samples}
                 </option>
               ))}
             </select>

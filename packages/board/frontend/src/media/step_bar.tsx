@@ -4,6 +4,18 @@ import { shortDuration, wallTime } from '../histograms/axis_ticks.ts';
 import { stepCursor } from '../state/selection.ts';
 import { nearestIndex } from './card_choice.ts';
 
+const LINK =
+  'M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.2-2.2a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.2 6.8a2.6 2.6 0 0 0-3.7 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9';
+const TARGET = 'M8 4.2a3.8 3.8 0 1 1 0 7.6a3.8 3.8 0 0 1 0-7.6M8 1.5v4M8 10.5v4M1.5 8h4M10.5 8h4';
+
+function Sign({ path }: { path: string }) {
+  return (
+    <svg class="sign" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
 interface StepBarProps {
   /** Names the slider for screen readers. */
   label: string;
@@ -65,11 +77,11 @@ export function StepBar({ label, steps, step, own, wall, firstWall, onStep, onFo
         ›
       </button>
       <label class="step-field">
-        step
         <input
           type="text"
           inputMode="numeric"
           aria-label="Type a step"
+          title="Step; type one to go to the nearest"
           value={typed ?? String(step)}
           onInput={(event) => setTyped(event.currentTarget.value)}
           onBlur={commit}
@@ -90,21 +102,23 @@ export function StepBar({ label, steps, step, own, wall, firstWall, onStep, onFo
             type="button"
             class="tool"
             aria-pressed={!own}
+            aria-label="Follow the global step cursor"
             title={own ? 'Follow the global step cursor again' : 'Follows the global step cursor'}
             onClick={() => own && onFollow()}
           >
-            follow
+            <Sign path={LINK} />
           </button>
           <button
             type="button"
             class="tool"
+            aria-label="Move the global step cursor here"
             title="Move the global step cursor to this step"
             onClick={() => {
               stepCursor.value = step;
               onFollow();
             }}
           >
-            set cursor
+            <Sign path={TARGET} />
           </button>
         </>
       )}

@@ -27,3 +27,8 @@ export function nextZoom(scale: number, inwards: boolean): number {
   if (inwards) return ZOOMS.find((z) => z > scale * 1.01) ?? ZOOMS[ZOOMS.length - 1]!;
   return ZOOMS.findLast((z) => z < scale / 1.01) ?? ZOOMS[0]!;
 }
+
+/** What a menu of zooms offers: fit, the steps, and the present one. */
+export function zoomChoices(present: number): number[] {
+  return [...new Set([0, ...ZOOMS, present])].sort((a, b) => a - b);
+}

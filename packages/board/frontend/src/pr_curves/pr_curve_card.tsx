@@ -64,7 +64,8 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   );
   const side = width > 460 ? Math.min(330, width * 0.48) : 0;
   const w = width - side;
-  const h = Math.max(120, height - 66 - (side ? 0 : 20 + 22 * curves.length));
+  const tableHeight = side ? 0 : Math.min(26 + 22 * curves.length, 120);
+  const h = Math.max(100, height - 66 - tableHeight);
   const draw = useMemo(
     () => (on: CanvasRenderingContext2D) =>
       drawCurves(on, curves, { kind, width: w, height: h, threshold: threshold.value }, palette),
@@ -131,7 +132,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
             threshold.value = Math.max(0, Math.min(1, Math.round((threshold.value + by) * 1000) / 1000));
           }}
         />
-        <ReadOut curves={curves} step={step} />
+        <ReadOut curves={curves} step={step} height={tableHeight || h} />
       </div>
       {step !== null && (
         <StepBar
@@ -156,10 +157,10 @@ interface CurveOfRun {
   colour: string;
 }
 
-function ReadOut({ curves, step }: { curves: CurveOfRun[]; step: number | null }) {
+function ReadOut({ curves, step, height }: { curves: CurveOfRun[]; step: number | null; height: number }) {
   const percent = (value: number) => (Number.isNaN(value) ? '–' : value.toFixed(3));
   return (
-    <div class="pr-table">
+    <div class="pr-table" style={{ height: `${height}px` }}>
       <table>
         <thead>
           <tr>

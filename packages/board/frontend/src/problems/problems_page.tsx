@@ -1,3 +1,206 @@
+/** The Problems page: what is wrong with the logs, where, and what it cost. */
+import { useEffect, useState } from 'preact/hooks';
+import { getJson } from '../api/client.ts';
+import { latest } from '../api/live.ts';
+import type { Problem } from '../api/types.ts';
+import { shortDuration } from '../histograms/axis_ticks.ts';
+import { RunName } from '../media/run_name.tsx';
+import { safeText } from '../shell/safe_text.ts';
+import { expose } from '../shell/test_hook.ts';
+import { loaded, problems, runById } from '../state/catalogue.ts';
+import { choice, text } from '../state/url_codec.ts';
+import { urlSignal } from '../state/url_state.ts';
+import { byGravity, byteSize, wordsOf } from './problem_words.ts';
+import { WatchList, watched } from './watch_list.tsx';
+
+type Shown = 'all' | Problem['severity'];
+const severity = urlSignal<Shown>('psev', choice<Shown>('all', 'error', 'warning', 'note'), 'all');
+const search = urlSignal('pq', text, '');
+
+const NAMES = {
+  error: ['error', 'errors'],
+  warning: ['warning', 'warnings'],
+  note: ['note', 'notes'],
+} as const;
+const MOST_ROWS = 500;
+
+function found(): Problem[] {
+  const words = search.value.toLowerCase();
+  return problems.value
+    .filter((problem) => severity.value === 'all' || problem.severity === severity.value)
+    .filter((problem) => {
+      const run = problem.run === null ? '' : (runById.value.get(problem.run)?.name ?? '');
+      const all = [wordsOf(problem.kind).title, problem.text, problem.file ?? '', run].join('\n');
+      return all.toLowerCase().includes(words);
+    })
+    .sort(byGravity);
+}
+
+expose('problems', () => ({
+  total: problems.value.length,
+  shown: found().map(({ id, kind, severity, bytes, count, offset }) => ({
+    id,
+    kind,
+    severity,
+    bytes,
+    count,
+    offset,
+  })),
+  watched: watched.value.map(({ problem, ...rest }) => ({ ...rest, count: problem.count })),
+}));
+
 export default function ProblemsPage() {
-  return <p class="empty">Nothing here yet.</p>;
+  if (!loaded.value) return <p class="empty">Reading…</p>;
+  if (problems.value.length === 0) return <AllWell />;
+  const shown = found();
+  const count = (kind: Problem['severity']) => problems.value.filter((p) => p.severity === kind).length;
+  // Values that are no numbers are not lost: what is lost is what could not be read.
+  const lost = problems.value.filter((p) => p.severity === 'error');
+  const bytes = lost.reduce((sum, p) => sum + p.bytes, 0);
+  const records = lost.reduce((sum, p) => sum + p.count, 0);
+  return (
+    <div class="problems-page">
+      <div class="problems-list">
+        <header class="problems-head">
+          <h1>Problems</h1>
+          <p>
+            {bytes || records
+              ? `${records} damaged ${records === 1 ? 'place' : 'places'} cost ${byteSize(bytes)}. Everything else was read.`
+              : 'No data was lost.'}
+          </p>
+        </header>
+        <div class="problems-tools">
+          <div class="segments" role="radiogroup" aria-label="Severity">
+            {(['all', 'error', 'warning', 'note'] as const).map((kind) => (
+              // biome-ignore lint/a11y/useSemanticElements: a radio cannot look like a segment without a label
+              <button
+                type="button"
+                role="radio"
+                key={kind}
+                aria-checked={severity.value === kind}
+                onClick={() => {
+                  severity.value = kind;
+                }}
+              >
+                {kind === 'all'
+                  ? `all ${problems.value.length}`
+                  : `${count(kind)} ${NAMES[kind][count(kind) === 1 ? 0 : 1]}`}
+              </button>
+            ))}
+          </div>
+          <input
+            type="search"
+            placeholder="Find a file, run or word"
+            aria-label="Find among the problems"
+            value={search.value}
+            onInput={(event) => {
+              search.value = event.currentTarget.value;
+            }}
+          />
+        </div>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">what</th>
+              <th scope="col">where</th>
+              <th scope="col" class="number">
+                at byte
+              </th>
+              <th scope="col" class="number">
+                lost
+              </th>
+              <th scope="col" class="number">
+                times
+              </th>
+              <th scope="col" class="number">
+                found
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.slice(0, MOST_ROWS).map((problem) => (
+              <Row key={problem.id} problem={problem} />
+            ))}
+          </tbody>
+        </table>
+        {shown.length === 0 && <p class="card-note">Nothing fits the search.</p>}
+        {shown.length > MOST_ROWS && (
+          <p class="card-note">
+            The first {MOST_ROWS} of {shown.length}.
+          </p>
+        )}
+      </div>
+      <WatchList />
+    </div>
+  );
+}
+
+function Row({ problem }: { problem: Problem }) {
+  const run = problem.run === null ? undefined : runById.value.get(problem.run);
+  const words = wordsOf(problem.kind);
+  return (
+    <tr data-kind={problem.kind}>
+      <th scope="row">
+        <span class={`severity ${problem.severity}`} title={problem.severity}>
+          <span class="hidden-for-the-eye">{problem.severity}: </span>
+        </span>
+        <div>
+          <b>{words.title}</b>
+          <span class="problem-text" title={words.advice}>
+            {safeText(problem.text, 300)}
+          </span>
+        </div>
+      </th>
+      <td>
+        {run && <RunName run={run} />}
+        {problem.file && (
+          <span class="file" title={safeText(problem.file, 500)}>
+            {safeText(problem.file.slice(problem.file.lastIndexOf('/') + 1), 120)}
+          </span>
+        )}
+      </td>
+      <td class="number">{problem.offset ?? ''}</td>
+      <td class="number">{problem.bytes ? byteSize(problem.bytes) : ''}</td>
+      <td class="number">{problem.count > 1 ? problem.count : ''}</td>
+      <td class="number faint">
+        {shortDuration(Math.max(0, Math.round(Date.now() / 1000 - problem.wall)))} ago
+      </td>
+    </tr>
+  );
+}
+
+interface Health {
+  files: number;
+  bytes_done: number;
+  points: number;
+  blobs: number;
+}
+
+function AllWell() {
+  const [health, set] = useState<Health | null>(null);
+  const rev = latest.value?.rev;
+  useEffect(() => {
+    const stop = new AbortController();
+    getJson<Health>('health', {}, stop.signal).then(set, () => undefined);
+    return () => stop.abort();
+  }, [rev]);
+  return (
+    <div class="empty empty-page all-well">
+      <svg viewBox="0 0 48 48" width="48" height="48" aria-hidden="true">
+        <circle cx="24" cy="24" r="21" />
+        <path d="M15 24.5l6.5 6.5L33.5 18" />
+      </svg>
+      <h2>Nothing is wrong with these logs</h2>
+      <p>
+        {health
+          ? `${health.files} ${health.files === 1 ? 'file' : 'files'} of ${byteSize(health.bytes_done)} were read whole: ` +
+            `${health.points.toLocaleString('en')} points and ${health.blobs.toLocaleString('en')} other values, every checksum right.`
+          : 'Every record was read, and every checksum is right.'}
+      </p>
+      <p class="faint">
+        Damaged records, files that end early, values that are NaN, clocks that jump and programs gone silent
+        would be listed here.
+      </p>
+    </div>
+  );
 }

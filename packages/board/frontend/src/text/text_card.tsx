@@ -95,7 +95,7 @@ export default function TextCard({ tag, runs, height }: CardProps) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: long texts are scrolled by keys
         tabIndex={0}
         aria-label={`Texts of ${name}`}
-        style={{ height: `${Math.max(80, height - 66)}px` }}
+        style={{ height: `${Math.max(80, height - 66 - (comparing && !search ? 34 : 0))}px` }}
       >
         {search ? (
           <Hits search={search} tag={tag.id} runs={shown} onStep={toStep} />

@@ -1,0 +1,72 @@
+/** What the kinds of problems are called, and what can be read from their texts. */
+import type { Problem } from '../api/types.ts';
+
+interface Words {
+  title: string;
+  /** What it means, or what to do. */
+  advice: string;
+}
+
+const WORDS: Record<string, Words> = {
+  bad_payload: { title: 'Damaged record', advice: 'Bytes on the disk changed after they were written.' },
+  bad_length: { title: 'Damaged frame', advice: 'Reading went on at the next whole record.' },
+  bad_event: { title: 'Record without an event', advice: 'The writer wrote something else.' },
+  lost_tail: { title: 'Damaged end', advice: 'Read on as soon as a whole record follows.' },
+  dead: { title: 'Given up', advice: 'Other files of the run are not touched by this.' },
+  torn: { title: 'Unfinished record', advice: 'Usual after a crash, or while a writer works.' },
+  silent: { title: 'Gone silent', advice: 'Look whether the program still runs.' },
+  unreadable: { title: 'Cannot be opened', advice: 'Look at the rights of the file.' },
+  tag_limit: { title: 'Too many tags', advice: 'What is beyond the limit is not read.' },
+  duplicate_writers: { title: 'Two writers at once', advice: 'Give each process a folder of its own.' },
+  nan: { title: 'Not a number', advice: 'A value of the run is NaN.' },
+  infinite: { title: 'Infinite', advice: 'A value of the run is infinite.' },
+  clock_jump: {
+    title: 'Clock went back',
+    advice: 'Relative and wall time of these points cannot be trusted.',
+  },
+  skipped: { title: 'Skipped', advice: 'It lies outside of the logdir or is no plain file.' },
+  embedding: { title: 'Embedding', advice: 'The projector cannot show it.' },
+};
+
+export function wordsOf(kind: string): Words {
+  return (
+    (Object.hasOwn(WORDS, kind) ? WORDS[kind] : undefined) ?? {
+      title: kind.replace(/_/g, ' ').replace(/^./, (c) => c.toUpperCase()),
+      advice: '',
+    }
+  );
+}
+
+export interface NotFinite {
+  tag: string;
+  kind: 'nan' | 'infinite';
+  /** The first step at which it is so. */
+  step: number;
+}
+
+/** The tag and the first step of a problem with NaN or infinite values; null of any other. */
+export function notFinite(problem: Pick<Problem, 'kind' | 'text'>): NotFinite | null {
+  if (problem.kind !== 'nan' && problem.kind !== 'infinite') return null;
+  const found = /^(.*) is (?:NaN|infinite) first at step (-?\d+)$/s.exec(problem.text);
+  return found && { tag: found[1]!, kind: problem.kind, step: Number(found[2]) };
+}
+
+const RANK = { error: 0, warning: 1, note: 2 } as const;
+
+/** The gravest first, then what lost most, then the newest. */
+export function byGravity(a: Problem, b: Problem): number {
+  return RANK[a.severity] - RANK[b.severity] || b.bytes - a.bytes || b.wall - a.wall || a.id - b.id;
+}
+
+/** 12 B, 1.5 KB, 3.2 MB */
+export function byteSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ['KB', 'MB', 'GB', 'TB'];
+  let size = bytes / 1000;
+  let unit = 0;
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1000;
+    unit++;
+  }
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
+}

@@ -1,0 +1,70 @@
+/** Tags that are NaN or infinite somewhere, with the first such step of each run. */
+import { computed } from '@preact/signals';
+import type { Problem, Run } from '../api/types.ts';
+import { RunName } from '../media/run_name.tsx';
+import { tagFilter } from '../metrics/view.ts';
+import { safeText } from '../shell/safe_text.ts';
+import { problems, runById } from '../state/catalogue.ts';
+import { stepCursor } from '../state/selection.ts';
+import { goTo } from '../state/url_state.ts';
+import { notFinite } from './problem_words.ts';
+
+interface Watched {
+  tag: string;
+  kind: 'nan' | 'infinite';
+  step: number;
+  run: string;
+  problem: Problem;
+}
+
+/** The earliest first: what went wrong before the rest did is often its cause. */
+export const watched = computed(() =>
+  problems.value
+    .flatMap((problem): Watched[] => {
+      const bad = notFinite(problem);
+      const run = problem.run === null ? undefined : runById.value.get(problem.run);
+      return bad ? [{ ...bad, run: run?.name ?? '', problem }] : [];
+    })
+    .sort((a, b) => a.step - b.step || a.problem.id - b.problem.id),
+);
+
+/** Opens the Metrics page at the first bad step of a tag. */
+export function jumpTo(tag: string, step: number): void {
+  tagFilter.value = `^${tag.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
+  stepCursor.value = step;
+  goTo('metrics');
+}
+
+export function WatchList() {
+  const list = watched.value;
+  return (
+    <aside class="watch-list" aria-label="NaN and infinite values">
+      <h2>NaN and infinite values</h2>
+      {list.length === 0 ? (
+        <p class="faint">Every value of every curve is a finite number.</p>
+      ) : (
+        <>
+          <p class="faint">The earliest first: what broke before the rest is often the cause.</p>
+          <ul>
+            {list.slice(0, 200).map(({ tag, kind, step, problem }) => {
+              const run: Run | undefined = problem.run === null ? undefined : runById.value.get(problem.run);
+              return (
+                <li key={problem.id}>
+                  <button type="button" onClick={() => jumpTo(tag, step)} title="Show it on its chart">
+                    <span class="watch-tag">{safeText(tag, 120)}</span>
+                    <span class={`watch-kind ${kind}`}>{kind === 'nan' ? 'NaN' : '±∞'}</span>
+                    <span class="watch-run">{run && <RunName run={run} />}</span>
+                    <span class="watch-step">
+                      step {step}
+                      {problem.count > 1 && <span class="faint"> · {problem.count}×</span>}
+                    </span>
+                  </button>
+                </li>
+              );
+            })}
+          </ul>
+        </>
+      )}
+    </aside>
+  );
+}
