@@ -1,3 +1,145 @@
+/** Embeddings: points of many dimensions in two or three, with their neighbours. */
+import { useEffect } from 'preact/hooks';
+import { safeText } from '../shell/safe_text.ts';
+import { expose } from '../shell/test_hook.ts';
+import { DataPanel } from './data_panel.tsx';
+import { focus, followSearch, matches, neighbours, picked } from './emphasis.ts';
+import { cameraCodec, slantCamera } from './orbit_camera.ts';
+import { PointsPanel } from './points_panel.tsx';
+import { followProjection, layout, progress } from './projection.ts';
+import {
+  chosen,
+  colourColumn,
+  embeddings,
+  failure,
+  followChosen,
+  labelOf,
+  loading,
+  nameOf,
+  table,
+} from './projector_data.ts';
+import { boxTool, camera, dimensions, method, plainCanvas } from './projector_state.ts';
+import { lastPicture, Scatter } from './scatter_view.tsx';
+
+const MOST_EXPOSED = 60;
+
+expose('projector', () => {
+  const { screen, drawn } = lastPicture;
+  const shown = table.value;
+  const named = (point: number) => ({ row: shown?.row[point], label: labelOf(point) });
+  return {
+    embeddings: embeddings.value?.map(nameOf) ?? null,
+    embedding: chosen.value ? nameOf(chosen.value) : null,
+    points: drawn ? drawn.positions.length / 3 : 0,
+    method: method.value,
+    dimensions: drawn ? (drawn.flat ? 2 : 3) : null,
+    painter: lastPicture.painter,
+    labels: lastPicture.labels,
+    camera: cameraCodec.encode(camera.value),
+    colour: colourColumn.value?.name ?? null,
+    focus: focus.value === null ? null : named(focus.value),
+    neighbours: neighbours.value.map(({ index, distance }) => ({ ...named(index), distance })),
+    selected: picked.value.map((point) => shown?.row[point]),
+    matches: matches.value.length,
+    layout: layout.value && {
+      iteration: layout.value.iteration,
+      of: layout.value.of,
+      cost: layout.value.cost,
+      done: layout.value.done,
+      points: layout.value.index.length,
+    },
+    busy: loading.value || progress.value !== null,
+    screen:
+      screen && drawn
+        ? Array.from({ length: Math.min(MOST_EXPOSED, screen.x.length) }, (_, at) => ({
+            row: shown?.row[drawn.index ? drawn.index[at]! : at],
+            x: screen.x[at],
+            y: screen.y[at],
+          }))
+        : [],
+  };
+});
+
 export default function ProjectorPage() {
-  return <p class="empty">Nothing here yet.</p>;
+  useEffect(() => {
+    const ends = [followChosen(), followProjection(), followSearch()];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, []);
+  if (embeddings.value === null && !failure.value) return <p class="empty">Looking for embeddings …</p>;
+  if (embeddings.value?.length === 0) return <NoEmbeddings />;
+  return (
+    <div class="pj-page">
+      <DataPanel />
+      <div class="pj-stage">
+        <Scatter />
+        {failure.value && (
+          <p class="pj-message" role="alert">
+            {safeText(failure.value)}
+          </p>
+        )}
+        {!failure.value && <Stage />}
+        <div class="pj-tools">
+          <button
+            type="button"
+            class="tool"
+            aria-pressed={boxTool.value}
+            title="Select points by a box (B, or Shift and drag)"
+            onClick={() => {
+              boxTool.value = !boxTool.value;
+            }}
+          >
+            Box
+          </button>
+          <button
+            type="button"
+            class="tool"
+            title="Show all points from the front (0)"
+            onClick={() => {
+              camera.value = slantCamera;
+            }}
+          >
+            Show all
+          </button>
+          <button
+            type="button"
+            class="tool"
+            aria-pressed={plainCanvas.value}
+            title="Paint without the graphics card"
+            onClick={() => {
+              plainCanvas.value = !plainCanvas.value;
+            }}
+          >
+            Plain
+          </button>
+        </div>
+      </div>
+      <PointsPanel />
+    </div>
+  );
+}
+
+/** What is going on while there is no picture yet. */
+function Stage() {
+  const doing = progress.value;
+  if (loading.value) return <p class="pj-message">Fetching points …</p>;
+  if (doing && (method.value === 'tsne' || method.value === 'umap')) {
+    const share = doing.share > 0 && doing.share < 1 ? ` ${Math.round(doing.share * 100)} %` : ' …';
+    return <p class="pj-message">{`${doing.text}${share}`}</p>;
+  }
+  void dimensions.value;
+  return null;
+}
+
+function NoEmbeddings() {
+  return (
+    <div class="empty">
+      <p>No embeddings below the log folder.</p>
+      <p class="pj-facts">
+        The page shows what a <code>projector_config.pbtxt</code> names (TensorFlow’s and PyTorch’s
+        <code>add_embedding</code> write one), and the matrices of a checkpoint that lies there.
+      </p>
+    </div>
+  );
 }
