@@ -111,7 +111,7 @@ function logTicks(lo: number, hi: number, most: number, unit: Unit): Ticks {
 }
 
 const powerLabel = (value: number): string =>
-  value >= 1e-3 && value < 1e4
+  value === 0 || (value >= 1e-3 && value < 1e4)
     ? shortNumber(value)
     : value >= 1e4 && value < 1e15
       ? labelsOf([value], value)[0]!

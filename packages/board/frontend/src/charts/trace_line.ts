@@ -77,7 +77,7 @@ export function traceLine(
       else {
         pen.moveTo(px, py);
         // A point between two gaps is a dot.
-        if (isAlone(values, i, begin, end)) pen.lineTo(px + 0.01, py);
+        if (isAlone(values, i, begin, end)) pen.rect(px - 1.2, py - 1.2, 2.4, 2.4);
       }
       open = true;
       continue;

@@ -79,7 +79,7 @@ export function CardFrame({
       },
     },
   ];
-  const slash = title.lastIndexOf('/');
+  const slash = card.made ? -1 : title.lastIndexOf('/');
   return (
     <article
       class={`tile${isTarget ? ' target' : ''}`}

@@ -1,5 +1,5 @@
 /** Fetches the curves of the cards in sight: one request a frame, none that nobody waits for. */
-import { postColumns } from '../api/client.ts';
+import { ApiError, postColumns } from '../api/client.ts';
 import { type Column, type Columns, numbers } from '../api/columns.ts';
 
 /** A query of POST /scalars (docs/board_api.md). */
@@ -130,7 +130,13 @@ async function fly(taken: Map<object, Wish>): Promise<void> {
   } catch (error) {
     if (!flight.controller.signal.aborted) {
       const message = error instanceof Error ? error.message : String(error);
-      for (const { answer } of flight.wishes.values()) answer(null, message);
+      const waiting = [...flight.wishes];
+      // One bad query must not take the others' curves: each is asked for alone.
+      if (taken.size > 1 && error instanceof ApiError && error.status < 500) {
+        for (const one of waiting) void fly(new Map([one]));
+      } else {
+        for (const [, { answer }] of waiting) answer(null, message);
+      }
     }
   } finally {
     flights.delete(flight);

@@ -11,7 +11,7 @@ import { inSight, layOut, type Placed } from './grid_layout.ts';
 import { memo } from './memo.ts';
 import { dropCard } from './overlay_charts.ts';
 import { isInShut } from './tag_tree.ts';
-import { cardWidth, largeCards, shutFolders, toggled } from './view.ts';
+import { cardWidth, largeCards, scrolled, shutFolders, toggled } from './view.ts';
 
 /** Heights that bodies asked for, by id of card. */
 const bodyHeights = signal<ReadonlyMap<string, number>>(new Map());
@@ -56,7 +56,7 @@ const cardsById = computed(
 
 export function Grid() {
   const scroller = useRef<HTMLDivElement>(null);
-  const [window_, setWindow] = useState({ top: 0, height: 800 });
+  const [window_, setWindow] = useState({ top: scrolled.peek(), height: 800 });
 
   useLayoutEffect(() => {
     const element = scroller.current!;
@@ -69,6 +69,16 @@ export function Grid() {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+  // The address may ask for another place: at first, and when someone goes back.
+  const wanted = scrolled.value;
+  const own = useRef(0);
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    if (wanted !== own.current && gridWidth.value > 0) {
+      own.current = wanted;
+      element.scrollTop = wanted;
+    }
+  }, [wanted, gridWidth.value > 0]);
 
   const placed = layout.value;
   const seen =
@@ -82,6 +92,8 @@ export function Grid() {
       tabIndex={-1}
       onScroll={(event) => {
         const { scrollTop, clientHeight } = event.currentTarget;
+        own.current = Math.round(scrollTop);
+        scrolled.value = own.current;
         setWindow({ top: scrollTop, height: clientHeight });
       }}
       onKeyDown={keys}
@@ -138,7 +150,7 @@ function Heading({ item }: { item: Placed }) {
         }}
       >
         <Icon name={isShut ? 'right' : 'down'} />
-        <span>{safeText(section.path === '' ? 'no folder' : section.title)}</span>
+        <span>{safeText(section.path === '' ? 'top level' : section.title)}</span>
         <span class="count">{section.count}</span>
       </button>
     </div>

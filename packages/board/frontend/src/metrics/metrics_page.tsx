@@ -51,12 +51,24 @@ expose('metrics', () => ({
       n: c.n,
       drawn: c.drawn,
       superseded: c.superseded,
-      x: [...c.x],
-      y: [...c.y],
-      raw: c.raw ? [...c.raw] : null,
-      lo: c.lo ? [...c.lo] : null,
-      hi: c.hi ? [...c.hi] : null,
-      flags: c.flags ? [...c.flags] : null,
+      get x() {
+        return [...c.x];
+      },
+      get y() {
+        return [...c.y];
+      },
+      get raw() {
+        return c.raw && [...c.raw];
+      },
+      get lo() {
+        return c.lo && [...c.lo];
+      },
+      get hi() {
+        return c.hi && [...c.hi];
+      },
+      get flags() {
+        return c.flags && [...c.flags];
+      },
     })),
   })),
 }));

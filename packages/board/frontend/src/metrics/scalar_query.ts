@@ -74,7 +74,7 @@ export function queryOf(
 ): CurveQuery {
   const ids = runs.map((run) => run.id);
   const what = part.expression
-    ? { expression: part.expression.text, variables: part.expression.variables, join: 'nearest' }
+    ? { expression: part.expression.text, variables: part.expression.variables, join: 'last' }
     : { tag: part.tag.id };
   return {
     ...what,

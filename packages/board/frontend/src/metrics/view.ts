@@ -25,6 +25,8 @@ export const groupBand = urlSignal<'std' | 'se' | 'minmax' | 'iqr' | 'none'>(
   choice('std', 'se', 'minmax', 'iqr', 'none'),
   'std',
 );
+/** How far the cards are scrolled. */
+export const scrolled = urlSignal('top', number, 0);
 /** Least width of a card. */
 export const cardWidth = urlSignal('w', number, 380);
 /** Ids of cards. */

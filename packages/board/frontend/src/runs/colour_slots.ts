@@ -1,6 +1,8 @@
 /** A colour and a dash for each name of a run, the same in every session. */
 
 export const COLOURS = 20;
+/** The first of them, which differ most, go first. */
+const CLEAREST = 8;
 export const DASHES: number[][] = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 
 export interface Slot {
@@ -28,12 +30,13 @@ export function assignSlots(names: Iterable<string>): Map<string, Slot> {
   for (let from = 0; from < ordered.length; from += COLOURS) {
     const taken = new Array<boolean>(COLOURS).fill(false);
     const dash = (from / COLOURS) % DASHES.length;
-    for (const { name, hash } of ordered.slice(from, from + COLOURS)) {
-      let at = hash % COLOURS;
-      while (taken[at]) at = (at + 1) % COLOURS;
+    ordered.slice(from, from + COLOURS).forEach(({ name, hash }, i) => {
+      const [first, size] = i < CLEAREST ? [0, CLEAREST] : [CLEAREST, COLOURS - CLEAREST];
+      let at = first + (hash % size);
+      while (taken[at]) at = first + ((at - first + 1) % size);
       taken[at] = true;
       slots.set(name, { colour: at, dash });
-    }
+    });
   }
   return slots;
 }
