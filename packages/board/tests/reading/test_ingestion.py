@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -386,3 +387,49 @@ def test_folders_are_walked_a_hundred_deep(tmp_path: Path) -> None:
     assert [name.count("/") for name in run_names(board)] == [98]
     (problem,) = problems(board, "skipped")
     assert problem.text == "more than 100 folders deep"
+
+
+def test_readers_see_whole_batches_while_files_grow_and_restart(
+    tmp_path: Path, follow: Callable[[], Board]
+) -> None:
+    board = follow()
+    until = time.monotonic() + 2.0
+    wrong: list[str] = []
+
+    def write() -> None:
+        with EventFileWriter(tmp_path / "r") as writer:
+            step = 0
+            while time.monotonic() < until:
+                for _ in range(200):
+                    values = [("a", float(step)), ("b", float(-step))]
+                    writer.write(event_logs.simple_event(step, 1.0 + step, values))
+                    step = step + 1 if step < 5000 else 4000
+                writer.flush()
+                time.sleep(0.005)
+
+    def read() -> None:
+        try:
+            while time.monotonic() < until:
+                for series in board.index.all_series():
+                    assert isinstance(series, ScalarSeries)
+                    columns = series.columns()
+                    sign = 1 if series.tag.name == "a" else -1
+                    same = np.array_equal(columns.value, sign * columns.step.astype(np.float32))
+                    live = columns.step[~columns.superseded]
+                    if not same or len(columns.segment) != len(columns.superseded):
+                        wrong.append("columns do not belong together")
+                    if np.any(live[1:] < live[:-1]):
+                        wrong.append("live points go back")
+                    figures = series.statistics()
+                    if figures.n and figures.max - figures.min > 5000:
+                        wrong.append(f"figures do not fit: {figures}")
+        except Exception as error:
+            wrong.append(repr(error))
+
+    threads = [threading.Thread(target=target) for target in (write, read, read)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len(scalars(board, "r", "a")) > 1000

@@ -50,12 +50,12 @@ class ScalarStatistics(NamedTuple):
 class ScalarSeries(Series):
     """The curve of one tag in one run."""
 
-    __slots__ = ("_statistics", "_statistics_version")
+    __slots__ = ("_statistics",)
 
     def __init__(self, run: Run, tag: Tag) -> None:
         super().__init__(run, tag, (_I64, _F64, _F32))
-        self._statistics: ScalarStatistics | None = None
-        self._statistics_version = -1
+        # (version, drops, figures, whether of all points)
+        self._statistics: tuple[int, int, ScalarStatistics, bool] | None = None
 
     def add_points(
         self,
@@ -87,30 +87,23 @@ class ScalarSeries(Series):
 
     def statistics(self) -> ScalarStatistics:
         """Returns the figures of the run table; only what is new is looked at."""
-        version = self.version
-        known = self._statistics
-        if known is not None and self._statistics_version == version:
-            return known
+        version, drops = self.version, self.drops
+        kept = self._statistics
+        if kept is not None and kept[:2] == (version, drops):
+            return kept[2]
         points = self.columns()
         if points.segments > 1:
             live = ~points.superseded
-            step, wall, value = points.step[live], points.wall[live], points.value[live]
-            known = None
+            figures = _figures(points.step[live], points.wall[live], points.value[live], 0)
         else:
-            step, wall, value = points.step, points.wall, points.value
-        if known is not None and known.n <= len(step) and self._plain:
-            new = _figures(step, wall, value, known.n)
-            known = _joined(known, new) if new.n else known
-        else:
-            known = _figures(step, wall, value, 0)
-        self._statistics, self._statistics_version = known, version
-        return known
-
-    def drop_file(self, file: int) -> None:
-        """Removes the rows of a file that is gone or was replaced."""
-        self._statistics = None
-        super().drop_file(file)
-        self._statistics = None
+            # Points only came behind those of the last figures, where nothing was dropped since.
+            known = kept[2] if kept is not None and kept[1] == drops == self.drops else None
+            since = known.n if known is not None and kept is not None and kept[3] else 0
+            figures = _figures(points.step, points.wall, points.value, since)
+            if known is not None and since:
+                figures = _joined(known, figures) if figures.n else known
+        self._statistics = (version, drops, figures, points.segments == 1)
+        return figures
 
 
 def _figures(step: np.ndarray, wall: np.ndarray, value: np.ndarray, since: int) -> ScalarStatistics:

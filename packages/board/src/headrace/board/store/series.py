@@ -29,6 +29,7 @@ class Series:
         "tag",
         "plugin_content",
         "version",
+        "drops",
         "_columns",
         "_parts",
         "_lock",
@@ -41,6 +42,7 @@ class Series:
         self.tag = tag
         self.plugin_content = tag.plugin_content  # of this run, where runs differ
         self.version = 0  # grows with each change
+        self.drops = 0  # grows when rows go or come between others
         self._columns = GrowingColumns(dtypes)
         self._parts: list[Part] = []
         self._lock = threading.Lock()
@@ -81,6 +83,7 @@ class Series:
                 self._columns.append(rows)
             else:
                 self._columns.insert(part.end, rows)
+                self.drops += 1
             count = len(rows[0])
             if last_wall is None:
                 last_wall = float(np.fmax.reduce(rows[_WALL]))
@@ -114,6 +117,7 @@ class Series:
                         self._columns.snapshot()[_STEP]
                     )
                     self._restarts = None
+                    self.drops += 1
                     self.version += 1
                     return
 
