@@ -1,6 +1,6 @@
 """How long a trace of a million slices takes to read, to cut, and to explain (A22).
 
-    python packages/board/benchmarks/trace_cut.py [SLICES]
+python packages/board/benchmarks/trace_cut.py [SLICES]
 """
 
 from __future__ import annotations
