@@ -79,7 +79,7 @@ def test_a_graph_in_another_order_is_the_same(seed: int) -> None:
 
 
 @given(any_graphs(), any_graphs())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_any_two_graphs_can_be_compared(a: GraphDef, b: GraphDef) -> None:
     reply = diff_graphs(both(a), both(b))
     json.loads(dump_json(reply))
@@ -90,7 +90,7 @@ def test_any_two_graphs_can_be_compared(a: GraphDef, b: GraphDef) -> None:
 
 
 @given(any_graphs())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_any_node_has_a_card_and_any_view_a_drawing(graph: GraphDef) -> None:
     picture = picture_of(graph)
     for op in range(len(picture.columns)):
@@ -105,7 +105,7 @@ def test_dot_text_cannot_leave_its_quotes() -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_bytes_are_a_graph_or_refused(data: bytes) -> None:
     try:
         graph, _ = graph_from_bytes(data)

@@ -75,7 +75,7 @@ def check_tree(graph: GraphDef) -> None:
 
 
 @given(any_graphs())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_any_graph_has_a_tree_of_its_names_and_edges_lifted_to_it(graph: GraphDef) -> None:
     check_tree(graph)
     check_lifting(graph)

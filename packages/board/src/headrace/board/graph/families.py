@@ -101,6 +101,7 @@ def find_families(
     candidates = np.flatnonzero(
         templates.is_group & (templates.ops > 1)
         & ((templates.groups > 1) | (templates.ops >= FEW_OPS))
+        & (templates.example != tree.root)
     )  # fmt: skip
     bags: dict[int, _Bag] = {}
 
@@ -120,6 +121,8 @@ def find_families(
         for family in [f for bucket in buckets for f in by_size[bucket]]:
             main = int(templates.ops[family[0]])
             if min(ops, main) < LIKENESS * max(ops, main):
+                continue
+            if _nested(tree, templates, template, family[0]):
                 continue
             pairs += 1
             alike = bag(template).likeness(bag(family[0]))
@@ -143,6 +146,12 @@ def find_families(
     beside = _seen_together(tree, templates, of_template, len(members))
     hue, tone = hues([int(templates.hash[main]) for main in mains], beside)
     return Families(of_template, near, mains, hue, tone)
+
+
+def _nested(tree: ScopeTree, templates: Templates, a: int, b: int) -> bool:
+    """Whether one lies within the other: a scope is always much like what it mostly holds."""
+    x, y = int(templates.example[a]), int(templates.example[b])
+    return tree.is_below(x, y) or tree.is_below(y, x)
 
 
 def _common_children(tree: ScopeTree, templates: Templates, a: int, b: int) -> bool:

@@ -14,7 +14,7 @@ from headrace.formats.proto.run_pb2 import RunMetadata
 from headrace.formats.proto.saved_model_pb2 import SavedModel
 
 TEXT_LIMIT_BYTES = 32 << 20  # the text parser takes some seconds for each 10 MB
-_OP = re.compile(r"[A-Za-z0-9_][\w.>/-]*")
+_OP = re.compile(r"[^\x00-\x1f]{1,256}")  # PyTorch writes aten::conv2d
 _LOOK_AT_NODES = 100
 
 

@@ -31,6 +31,7 @@ _BOOKKEEPING = re.compile(
 )
 _COMPUTES = re.compile(
     r"Conv|.*MatMul|DepthwiseConv|Einsum|.*(RNN|LSTM|GRU)|Cholesky|Svd|FFT|_FusedConv|_FusedMatMul"
+    r"|aten::(_?conv|linear|addmm|(mat|b)mm|matmul|lstm|gru|scaled_dot)"
 )
 _VARIABLE = re.compile(r"Variable(V2)?$|VarHandleOp$")
 _COUNTER = re.compile(r"global_?step|step_?count(er)?$", re.IGNORECASE)
