@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { selectedNode } from '../state/selection.ts';
 import { Bars } from './bars.tsx';
-import { durationText } from './ruler_ticks.ts';
+import { durationText, timeText } from './ruler_ticks.ts';
 import { fetchTotals, type Totals } from './trace_api.ts';
 import { selectArea, selectedArea } from './trace_state.ts';
 
@@ -34,7 +34,7 @@ export function AreaTab() {
       <section>
         <h2>{durationText(area.t1 - area.t0)}</h2>
         <p class="faint">
-          from {durationText(area.t0)} to {durationText(area.t1)}, {lanes}
+          from {timeText(area.t0, area.t1 - area.t0)} to {timeText(area.t1, area.t1 - area.t0)}, {lanes}
         </p>
         <div class="trace-buttons">
           <button type="button" onClick={() => selectArea(null)}>

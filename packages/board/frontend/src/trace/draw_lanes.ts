@@ -1,7 +1,7 @@
 /** Draws rows of lanes, memory tracks and arrows on a canvas. */
 import { safeText } from '../shell/safe_text.ts';
 import type { Row } from './rows.ts';
-import { laneMiddle } from './rows.ts';
+import { laneHeight, laneMiddle } from './rows.ts';
 import { bytesText, durationText, rulerTicks } from './ruler_ticks.ts';
 import { spanOf, type TimeView } from './time_view.ts';
 import type { MemoryCurve, Place, Summary } from './trace_api.ts';
@@ -38,9 +38,11 @@ export interface LanesPicture {
 }
 
 const LABEL_FROM = 34;
-const CHAR = 6.1;
+/** Letters as names have them, to learn how wide they are. */
+const LETTERS = 'MatMul_conv2/weights_grad_Dim';
 const MOST_ARROWS = 160;
 const MOST_SEEN = 80;
+const MOST_LABELS = 6;
 /** An arrow shorter than this is a line straight down, and says nothing that the lanes do not. */
 const LEAST_ARROW = 10;
 
@@ -190,11 +192,12 @@ function drawLabels(
   on.font = `${height > 17 ? 11.5 : 10.5}px ${ink.font}`;
   on.textBaseline = 'middle';
   on.textAlign = 'left';
+  const letter = on.measureText(LETTERS).width / LETTERS.length;
   let fill = '';
   for (let k = 0; k < labels.length; k += 4) {
     const [i, left, right, dim] = [labels[k]!, labels[k + 1]!, labels[k + 2]!, labels[k + 3]!];
     const begin = Math.max(left, 0) + 4;
-    const room = Math.floor((Math.min(right, width) - begin - 3) / CHAR);
+    const room = Math.floor((Math.min(right, width) - begin - 2) / letter);
     const shown = shortened(safeText(items.names[items.columns.name[i]!]!, 300), room);
     if (!shown) continue;
     const wanted = dim ? ink.faint : painted.tones[painted.tone[i]!]!.text;
@@ -334,6 +337,7 @@ function drawArrows(on: Context, picture: LanesPicture): void {
         height,
       });
     }
+    let labels = 0;
     for (const stall of summary.stalls.slice(0, 60)) {
       const end = stall.begin + stall.wait_ns;
       if (end < view.t0 || stall.begin > view.t1 || stall.wait_ns * scale < 3) continue;
@@ -344,11 +348,13 @@ function drawArrows(on: Context, picture: LanesPicture): void {
       if (to === null) continue;
       on.strokeStyle = ink.error;
       on.lineWidth = 2;
-      const bar = to + 9;
+      const bar = to + laneHeight(picture.rows, s, stall.to.lane) / 2 - 2;
       on.beginPath();
       on.moveTo(Math.max(-4, left), bar);
       on.lineTo(Math.min(width + 4, right), bar);
       on.stroke();
+      // A busy thread is seen on the lane itself; arrows are for what came from elsewhere.
+      if (stall.kind === 'queue' && stall.from?.lane === stall.to.lane) continue;
       const departs = stall.from ? Math.min(stall.from.start + stall.from.dur, end) : stall.begin;
       arrow(on, {
         x0: (departs - view.t0) * scale,
@@ -358,7 +364,7 @@ function drawArrows(on: Context, picture: LanesPicture): void {
         colour: ink.error,
         weight: 1.75,
         alpha: 1,
-        text: `${durationText(stall.wait_ns)} ${stall.kind}`,
+        text: labels++ < MOST_LABELS ? `${durationText(stall.wait_ns)} ${stall.kind}` : '',
         ink,
         height,
       });
@@ -428,10 +434,11 @@ function drawMarkedPlaces(on: Context, picture: LanesPicture): void {
       const y = middle(place.lane);
       if (y === null) continue;
       last = x;
+      const top = y - laneHeight(picture.rows, s, place.lane) / 2;
       on.beginPath();
-      on.moveTo(x - 4, y - 12);
-      on.lineTo(x + 4, y - 12);
-      on.lineTo(x, y - 7);
+      on.moveTo(x - 4, top);
+      on.lineTo(x + 4, top);
+      on.lineTo(x, top + 5);
       on.closePath();
       on.fill();
     }

@@ -1,5 +1,5 @@
 /** Draws the step as a whole, small, with the window that the lanes show; and the time ruler. */
-import { durationText, rulerTicks } from './ruler_ticks.ts';
+import { durationText, rulerTicks, timeText } from './ruler_ticks.ts';
 import { spanOf, type TimeView } from './time_view.ts';
 import type { Summary } from './trace_api.ts';
 import { type Ink, LEVELS, type Painted } from './trace_colours.ts';
@@ -106,7 +106,7 @@ export function drawRuler(
     label(on, text, middle, height, width, ink, ink.accent);
   } else if (cursor !== null) {
     const x = (cursor - view.t0) * scale;
-    label(on, durationText(cursor), x, height, width, ink, ink.soft);
+    label(on, timeText(cursor, spanOf(view)), x, height, width, ink, ink.soft);
   }
   on.fillStyle = ink.line;
   on.fillRect(0, height - 1, width, 1);

@@ -1,7 +1,7 @@
 /** What is under the pointer, in a few words. */
 import { signal } from '@preact/signals';
 import { safeText } from '../shell/safe_text.ts';
-import { durationText, percentText } from './ruler_ticks.ts';
+import { durationText, percentText, timeText } from './ruler_ticks.ts';
 import { MERGED } from './trace_items.ts';
 import { shown } from './trace_state.ts';
 
@@ -32,7 +32,7 @@ export function HoverCard() {
             mostly {safeText(header.ops[op[i]!] ?? '', 60)}, {percentText(busy[i]!)} busy
           </div>
           <div class="faint">
-            {durationText(dur[i]!)} at {durationText(start[i]!)}
+            {durationText(dur[i]!)} at {timeText(start[i]!, dur[i]!)}
           </div>
         </>
       ) : (
@@ -42,7 +42,7 @@ export function HoverCard() {
             {safeText(header.ops[op[i]!] ?? '', 60)} · <b>{durationText(dur[i]!)}</b>
           </div>
           <div class="faint">
-            at {durationText(start[i]!)}
+            at {timeText(start[i]!, dur[i]!)}
             {wait[i]! > 0 && `, waited ${durationText(wait[i]!)}`}
           </div>
         </>

@@ -130,7 +130,8 @@ function toggleMark(): void {
 
 /** Selects a slice by its number, and shows it. */
 export async function goToSlice(trace: number, slice: number): Promise<void> {
-  const details = await fetchSlice(trace, slice);
+  const details = await fetchSlice(trace, slice).catch(() => null);
+  if (!details) return; // the server is gone; the header says so
   selectSlice(trace, details);
   const { start, dur } = details;
   windowOfTime.value = reveal(timeView.peek(), start, start + dur, duration.peek());

@@ -139,6 +139,12 @@ export function laneMiddle(rows: Row[], section: number, lane: number): number |
   return null;
 }
 
+/** How high a lane is drawn. */
+export function laneHeight(rows: Row[], section: number, lane: number): number {
+  const row = rows.find((one) => one.section === section && one.lanes.includes(lane));
+  return row ? row.height / row.lanes.length : 0;
+}
+
 /** The lanes between two heights. */
 export function lanesBetween(rows: Row[], section: number, from: number, to: number): number[] {
   const [low, high] = from < to ? [from, to] : [to, from];

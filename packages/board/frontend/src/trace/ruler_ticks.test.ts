@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytesText, durationText, exactText, percentText, roundStep, rulerTicks } from './ruler_ticks.ts';
+import {
+  bytesText,
+  durationText,
+  exactText,
+  percentText,
+  roundStep,
+  rulerTicks,
+  timeText,
+} from './ruler_ticks.ts';
 
 test('ticks are round, in the window, far enough apart, and all labelled differently', () => {
   for (const [t0, t1] of [
@@ -43,6 +51,13 @@ test('durations have three digits that count', () => {
     '1.50 s',
   ]);
   assert.equal(exactText(1234567), '1 234 567 ns');
+});
+
+test('a moment has the digits that its window tells apart', () => {
+  assert.equal(timeText(205_412_345, 466_000), '205.4123 ms');
+  assert.equal(timeText(205_412_345, 230e6), '205.4 ms');
+  assert.equal(timeText(1234, 10), '1.234 µs');
+  assert.equal(timeText(0, 1e9), '0 ns');
 });
 
 test('bytes and shares are short', () => {

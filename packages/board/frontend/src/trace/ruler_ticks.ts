@@ -50,6 +50,14 @@ export function durationText(ns: number): string {
   return `${value.toFixed(digits)} ${unit}`;
 }
 
+/** A moment, with as many digits as a window of that span tells apart: 205.4127 ms. */
+export function timeText(ns: number, span: number): string {
+  const [unit, size] = UNITS.find(([, s]) => Math.abs(ns) >= s) ?? UNITS[3]!;
+  const grain = Math.max(1, span / 1000);
+  const decimals = Math.max(0, Math.min(9, Math.ceil(Math.log10(size / grain) - 1e-9)));
+  return `${(ns / size).toFixed(decimals)} ${unit}`;
+}
+
 /** A time with all its nanoseconds, in groups of three: 1 234 567 ns. */
 export function exactText(ns: number): string {
   return `${groups(Math.round(ns))} ns`;

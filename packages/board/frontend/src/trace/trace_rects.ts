@@ -16,7 +16,7 @@ export interface ItemRect {
   height: number;
 }
 
-const MOST = 5000;
+const MOST = 20_000;
 
 /** Rectangles in pixels of the window of the browser; at most the first MOST. */
 export function layoutOf(): ItemRect[] {

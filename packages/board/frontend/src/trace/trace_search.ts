@@ -38,7 +38,7 @@ async function workerOf(trace: number): Promise<Worker> {
     worker = null;
   }
   if (!worker) {
-    worker = startWorker('search');
+    worker = startWorker('trace_names');
     worker.postMessage({ names });
   }
   return worker;
@@ -97,8 +97,8 @@ export async function goToFound(by: 1 | -1): Promise<void> {
   const place = now.places[at]!;
   windowOfTime.value = reveal(timeView.peek(), place.start, place.start + place.dur, duration.peek());
 
-  const details = await fetchSlice(model.id, place.slice);
-  if (found.peek()?.at === at) selectSlice(model.id, details);
+  const details = await fetchSlice(model.id, place.slice).catch(() => null);
+  if (details && found.peek()?.at === at) selectSlice(model.id, details);
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -106,5 +106,5 @@ effect(() => {
   const text = pattern.value;
   void mainTrace.value;
   clearTimeout(timer);
-  timer = setTimeout(() => void find(text), 80);
+  timer = setTimeout(() => void find(text).catch(() => undefined), 80);
 });

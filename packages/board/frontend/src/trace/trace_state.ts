@@ -176,11 +176,16 @@ export function toggleGroup(key: string): void {
   closedGroups.value = now.includes(key) ? now.filter((k) => k !== key) : [...now, key];
 }
 
+/** The node of the graph that a slice is of; a tensor that came over the network is its maker's. */
+function nodeOf(slice: SliceRef): string {
+  return slice.op === 'RecvTensor' ? slice.node.replace(/^edge_\d+_/, '') : slice.node;
+}
+
 export function selectSlice(trace: number, slice: SliceRef | null): void {
   batch(() => {
     selectedSlice.value = slice && { ...slice, trace };
     if (slice) {
-      selectedNode.value = slice.node;
+      selectedNode.value = nodeOf(slice);
       sidebarTab.value = 'slice';
     } else selectedNode.value = '';
   });
@@ -219,12 +224,14 @@ export function followTraces(): () => void {
           model.touch();
           continue;
         }
-        void fetchPlaces(model.id, { name: node }).then(({ places }) => {
-          if (selectedNode.peek() !== node) return;
-          model.marked = places;
-          model.touch();
-          if (model === mainTrace.peek()) found(model, node, places);
-        });
+        void fetchPlaces(model.id, { name: node })
+          .then(({ places }) => {
+            if (selectedNode.peek() !== node) return;
+            model.marked = places;
+            model.touch();
+            if (model === mainTrace.peek()) found(model, node, places);
+          })
+          .catch(() => undefined);
       }
     }),
   ];

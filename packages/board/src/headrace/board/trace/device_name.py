@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _TASK = re.compile(r"^(/job:[^/]+)?(/replica:\d+)?(/task:\d+)?")
 _DIGITS = re.compile(r"(\d+)")
@@ -33,6 +34,7 @@ class DeviceName:
         ).strip()
 
 
+@lru_cache(maxsize=4096)
 def read_device(text: str) -> DeviceName:
     """Takes a device's name apart; any text is one."""
     task = _TASK.match(text)

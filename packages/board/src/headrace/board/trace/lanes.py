@@ -54,41 +54,57 @@ def lay_lanes(
     keys, group = _groups(columns.device, thread)
     places = [_place(devices[d], t, columns.thread_names.get((d, t), "")) for d, t in keys]
     by_page = sorted(range(len(places)), key=lambda i: places[i][0])
-    rank = np.empty(len(places), np.int32)
-    rank[by_page] = np.arange(len(places), dtype=np.int32)
+    # Of 16 bits numpy sorts by radix; a trace of more lanes is not one to be drawn.
+    rank = np.empty(len(places), np.uint16 if len(places) < 1 << 16 else np.int32)
+    rank[by_page] = np.arange(len(places))
     rank_of_slice = rank[group]
-    # Of those that start together the longer goes first, so that a caller lies above its callees;
-    # but what takes no time goes before it, and so on the same row.
-    order = np.lexsort((-end, end > start, start, rank_of_slice))
-    bounds = np.searchsorted(rank_of_slice[order], np.arange(len(places) + 1))
-    row = np.zeros(len(order), np.int32)
-    for r in range(len(places)):
-        part = order[bounds[r] : bounds[r + 1]]
+    order = np.argsort(rank_of_slice, kind="stable")
+    bounds = np.cumsum(np.bincount(rank_of_slice, minlength=len(places)))
+    lanes: list[Lane] = []
+    at = 0
+    for r, until in enumerate(bounds.tolist()):
+        place = places[by_page[r]]
+        part = _by_time(order[at:until], start, end)
         begins, ends = start[part], end[part]
         if len(part) > 1 and (np.maximum.accumulate(ends)[:-1] > begins[1:]).any():
-            row[bounds[r] : bounds[r + 1]] = rows_of(begins, ends)
-    final = np.lexsort((row, rank_of_slice[order]))  # stable: keeps the order of time within a row
-    order, row = order[final], row[final]
-    ranked = rank_of_slice[order].astype(np.int64)
-    fresh = np.flatnonzero(np.diff((ranked << 32) | row, prepend=-1))
-    edges = np.append(fresh, len(order)).astype(np.int64)
-    took = np.append(0, np.cumsum((end - start)[order]))
-    lanes = []
-    for i, first in enumerate(fresh.tolist()):
-        place = places[by_page[int(ranked[first])]]
-        last = int(edges[i + 1])
-        busy = int(took[last] - took[first])
-        lanes.append(Lane(i, *place[1:], int(row[first]), first, last, busy))
-    lane = np.repeat(np.arange(len(lanes), dtype=np.int32), np.diff(edges))
-    return lanes, order, lane
+            row = rows_of(begins, ends)
+            part = part[np.argsort(row, kind="stable")]  # keeps the order of time within a row
+            sizes = np.bincount(row).tolist()
+        else:
+            sizes = [len(part)]
+        order[at:until] = part
+        for k, size in enumerate(sizes):
+            mine = part[:size]
+            part = part[size:]
+            busy = int((end[mine] - start[mine]).sum())
+            lanes.append(Lane(len(lanes), *place[1:], k, at, at + size, busy))
+            at += size
+    sizes = [lane.last - lane.first for lane in lanes]
+    return lanes, order, np.repeat(np.arange(len(lanes), dtype=np.int32), sizes)
+
+
+def _by_time(part: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Sorts slices by their start.
+
+    Of those that start together the longer goes first, so that a caller lies above its callees; but
+    what takes no time goes before it, and so on the same row.
+    """
+    begins = start[part]
+    if (begins[1:] < begins[:-1]).any():
+        by_start = np.argsort(begins, kind="stable")
+        part, begins = part[by_start], begins[by_start]
+    if (begins[1:] == begins[:-1]).any():
+        ends = end[part]
+        part = part[np.lexsort((-ends, ends > begins, begins))]
+    return part
 
 
 def _groups(device: np.ndarray, thread: np.ndarray) -> tuple[list[tuple[int, int]], np.ndarray]:
     """Returns: the distinct pairs, and the index of each slice's pair among them."""
-    known, short = np.unique(thread, return_inverse=True)
-    pair, group = np.unique(device.astype(np.int64) * len(known) + short, return_inverse=True)
-    keys = [(int(p) // len(known), int(known[int(p) % len(known)])) for p in pair]
-    return keys, group
+    pair = (device.astype(np.int64) << 33) | thread
+    known = np.unique(pair)
+    keys = [(int(p) >> 33, int(p) & ((1 << 33) - 1)) for p in known]
+    return keys, np.searchsorted(known, pair)
 
 
 def _place(device: DeviceName, thread: int, name: str) -> tuple[list, str, str, str, str]:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <queue>
+#include <random>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -25,6 +26,27 @@ inline int64_t either(int64_t nanos, int64_t micros) {
   return nanos != 0 ? held(nanos) : from_micros(micros);
 }
 
+// Eight bytes at a time: names of nodes are 20 to 80 bytes, and there are two a slice.
+struct HashOfText {
+  size_t operator()(std::string_view text) const {
+    // Another one in each process: a log must not choose names that collide.
+    static const uint64_t seed = std::random_device{}();
+    uint64_t hash = (seed ^ text.size()) * 0x9E3779B97F4A7C15u;
+    const char* at = text.data();
+    size_t left = text.size();
+    for (; left >= 8; at += 8, left -= 8) {
+      uint64_t word;
+      std::memcpy(&word, at, 8);
+      hash = (hash ^ word) * 0xFF51AFD7ED558CCDu;
+      hash ^= hash >> 32;
+    }
+    uint64_t word = 0;
+    std::memcpy(&word, at, left);
+    hash = (hash ^ word) * 0xC4CEB9FE1A85EC53u;
+    return hash ^ (hash >> 29);
+  }
+};
+
 class Strings {
  public:
   int32_t id_of(std::string_view text) {
@@ -35,7 +57,7 @@ class Strings {
   std::vector<std::string_view> all;
 
  private:
-  std::unordered_map<std::string_view, int32_t> ids_;
+  std::unordered_map<std::string_view, int32_t, HashOfText> ids_;
 };
 
 struct ThreadName {
@@ -45,6 +67,11 @@ struct ThreadName {
 };
 
 struct StepStatsColumns {
+  void reserve(size_t rows) {
+    for (auto* column : {&device, &name, &label, &length}) column->reserve(rows);
+    for (auto* column : {&scheduled, &start, &end, &output_bytes, &offset}) column->reserve(rows);
+    thread.reserve(rows);
+  }
   // One row a node, in order of the bytes.
   std::vector<int32_t> device, name, label;
   std::vector<uint32_t> thread;
@@ -259,6 +286,8 @@ inline void scan_device(Reader device, const uint8_t* origin, StepStatsColumns& 
 }
 
 inline void scan_step_stats(const uint8_t* begin, size_t size, StepStatsColumns& to) {
+  constexpr size_t kBytesOfNode = 100;  // about; too little costs a copy, too much only addresses
+  to.reserve(size / kBytesOfNode);
   Reader metadata(begin, begin + size);
   bool ok = true;
   while (uint32_t tag = metadata.tag()) {

@@ -120,9 +120,18 @@ def _read_labels(
       tensor); the labels; the index of each slice's label, i32[n].
     """
     on_stream = np.array([d.is_stream for d in devices], bool)[columns.device]
-    pair = (columns.name.astype(np.int64) * max(1, len(columns.labels)) + columns.label) * 2
-    pair += on_stream
-    distinct, first, label = _distinct(pair)
+    name_of = np.zeros(max(1, len(columns.labels)), np.int32)
+    name_of[columns.label] = columns.name
+    if not on_stream.any() and np.array_equal(name_of[columns.label], columns.name):
+        # The usual case: a label is of one node, so labels are the pairs already.
+        label = columns.label
+        distinct = np.arange(len(columns.labels))
+        first = np.zeros(len(distinct), np.int64)
+        first[label[::-1]] = np.arange(len(label) - 1, -1, -1)
+    else:
+        pair = (columns.name.astype(np.int64) * max(1, len(columns.labels)) + columns.label) * 2
+        pair += on_stream
+        distinct, first, label = _distinct(pair)
     labels: list[TimelineLabel] = []
     names: dict[str, int] = {}
     name_of_label = np.empty(len(distinct), np.int32)
@@ -141,7 +150,7 @@ def _read_labels(
 
 def _distinct(pair: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """As np.unique with both indices, quicker for few values in a wide range."""
-    values = np.unique(pair)
+    values = np.unique(pair)  # without indices numpy needs no sorting of all
     inverse = np.searchsorted(values, pair).astype(np.int32)
     first = np.full(len(values), len(pair), np.int64)
     first[inverse[::-1]] = np.arange(len(pair) - 1, -1, -1)
