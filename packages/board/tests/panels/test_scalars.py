@@ -277,6 +277,17 @@ def test_unknown_runs_and_tags_are_not_found_and_missing_series_are_left_out(
     assert [(c["runs"], c["n"]) for c in empty["curves"]] == [(0, 0), (0, 0)]
 
 
+def test_no_request_holds_the_server_for_long(
+    runs: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = {"tag": runs.tag("loss"), "runs": [runs.run("r0"), runs.run("r1")], "px": 8192}
+    monkeypatch.setattr("headrace.board.series.answer.MOST_POINTS", STEPS - 1)
+    assert "ask for fewer runs or px" in runs.scalars(400, **query)["error"]
+    assert runs.scalars(**{**query, "px": 10})["curves"]
+    monkeypatch.setattr("headrace.board.series.answer.MOST_S", -1.0)
+    assert "ask for fewer runs at once" in runs.scalars(503, **query)["error"]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 9) | st.floats() | st.text(max_size=5),
     lambda inner: (

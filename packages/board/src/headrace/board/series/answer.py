@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from werkzeug.exceptions import ServiceUnavailable
 
 from headrace.board.replies import BadRequest, NotFound
 from headrace.board.series.curve import Curve, CurveCache, made_curve
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from headrace.board.store.run import Run
     from headrace.board.store.run_index import RunIndex
 
+MOST_POINTS = 5_000_000
+MOST_S = 20.0
 NAN, POSITIVE, NEGATIVE, RESTART, SUPERSEDED = 1, 2, 4, 8, 16
 
 
@@ -34,9 +38,10 @@ class SeriesQueries:
     def answer(self, queries: list[Query]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Returns the header and the columns of a reply.
 
-        Raises: NotFound for a run or tag that is not there; BadRequest for one that is no scalar.
+        Raises: NotFound for a run or tag that is not there; BadRequest for one that is no scalar,
+          and for more points than a reply may carry; ServiceUnavailable if it takes too long.
         """
-        reply = _Reply()
+        reply = _Reply(until=time.monotonic() + MOST_S)
         for number, query in enumerate(queries):
             self._check(query)
             self._answer_one(number, query, reply)
@@ -53,12 +58,18 @@ class SeriesQueries:
                 raise BadRequest(f"tag {tag} is of kind {found.kind}, not scalar")
 
     def _answer_one(self, number: int, query: Query, reply: _Reply) -> None:
-        live = {run: c for run in query.runs if (c := self._curve(query, run, False)) is not None}
+        live: dict[int, Curve] = {}
+        for run in query.runs:
+            reply.check()
+            curve = self._curve(query, run, False)
+            if curve is not None:
+                live[run] = curve
         dead: dict[int, Curve] = {}
         if query.superseded and query.groups is None and _is_plain(query):
             for run in live:
                 curve = self._curve(query, run, True)
                 if curve is not None and len(curve.x):
+                    reply.check()
                     dead[run] = curve
         bounds = _bounds(query, [*live.values(), *dead.values()])
         if query.groups is None:
@@ -211,9 +222,25 @@ class _Reply:
 
     curves: list[dict[str, Any]] = field(default_factory=list)
     columns: dict[str, np.ndarray] = field(default_factory=dict)
+    until: float = float("inf")
+    points: int = 0
     _of_bytes: dict[bytes, str] = field(default_factory=dict)
 
+    def check(self) -> None:
+        """Raises: BadRequest; ServiceUnavailable: one request must not hold the server for long."""
+        if self.points > MOST_POINTS:
+            raise BadRequest(
+                f"the reply would have more than {MOST_POINTS} points: ask for fewer runs or px"
+            )
+        if time.monotonic() > self.until:
+            raise ServiceUnavailable(
+                f"the reply would take more than {MOST_S:.0f} s: ask for fewer runs at once"
+            )
+
     def _put(self, kind: str, column: np.ndarray) -> str:
+        self.check()
+        if kind == "y":
+            self.points += len(column)
         name = f"{kind}{len(self.columns)}"
         self.columns[name] = column
         return name
