@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import random
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from headrace.formats.proto.graph_pb2 import GraphDef
+
+
+def unhurried(examples: int) -> settings:
+    """Settings without a clock: the machine may be busy."""
+    return settings(
+        max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+
 
 PARTS = [
     "a",

@@ -7,9 +7,9 @@ import random
 
 import pytest
 from fixtures import graphs as made
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from random_graphs import any_graphs, proper_graph
+from random_graphs import any_graphs, proper_graph, unhurried
 
 from headrace.board.columns import dump_json
 from headrace.board.graph.dot_export import dot_of_view, quoted
@@ -66,7 +66,7 @@ def test_a_rewired_op_is_changed_and_says_how() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=30)
+@unhurried(30)
 def test_a_graph_in_another_order_is_the_same(seed: int) -> None:
     graph = proper_graph(seed)
     nodes = list(graph.node)
@@ -79,7 +79,7 @@ def test_a_graph_in_another_order_is_the_same(seed: int) -> None:
 
 
 @given(any_graphs(), any_graphs())
-@settings(max_examples=40)
+@unhurried(40)
 def test_any_two_graphs_can_be_compared(a: GraphDef, b: GraphDef) -> None:
     reply = diff_graphs(both(a), both(b))
     json.loads(dump_json(reply))
@@ -90,7 +90,7 @@ def test_any_two_graphs_can_be_compared(a: GraphDef, b: GraphDef) -> None:
 
 
 @given(any_graphs())
-@settings(max_examples=40)
+@unhurried(40)
 def test_any_node_has_a_card_and_any_view_a_drawing(graph: GraphDef) -> None:
     picture = picture_of(graph)
     for op in range(len(picture.columns)):
@@ -105,7 +105,7 @@ def test_dot_text_cannot_leave_its_quotes() -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=100)
+@unhurried(100)
 def test_any_bytes_are_a_graph_or_refused(data: bytes) -> None:
     try:
         graph, _ = graph_from_bytes(data)
@@ -115,7 +115,7 @@ def test_any_bytes_are_a_graph_or_refused(data: bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100)
+@unhurried(100)
 def test_damaged_graphs_are_shown_or_refused(draw: st.DataObject) -> None:
     data = bytearray(made.small().SerializeToString())
     for _ in range(draw.draw(st.integers(1, 4))):

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from fixtures import graphs as made
-from hypothesis import given, settings
-from random_graphs import any_graphs
+from hypothesis import given
+from random_graphs import any_graphs, unhurried
 
 from headrace.board.graph import graph_columns
 from headrace.board.graph.graph_columns import GraphTooLarge, read_columns
@@ -75,7 +75,7 @@ def check_tree(graph: GraphDef) -> None:
 
 
 @given(any_graphs())
-@settings(max_examples=60)
+@unhurried(60)
 def test_any_graph_has_a_tree_of_its_names_and_edges_lifted_to_it(graph: GraphDef) -> None:
     check_tree(graph)
     check_lifting(graph)

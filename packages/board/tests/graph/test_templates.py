@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 from fixtures import graphs as made
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from random_graphs import any_graphs, proper_graph, renamed_and_shuffled
+from random_graphs import any_graphs, proper_graph, renamed_and_shuffled, unhurried
 
 from headrace.board.graph.families import hues
 from headrace.board.graph.graph_bundle import GraphPicture, picture_of
@@ -78,7 +78,7 @@ def hashes_by_name(picture: GraphPicture, names: dict[str, str]) -> dict[str, in
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=60)
+@unhurried(60)
 def test_names_and_order_never_enter(seed: int) -> None:
     graph = proper_graph(seed)
     other, names = renamed_and_shuffled(graph, seed + 1)
@@ -178,7 +178,7 @@ def test_hues_follow_the_hash_and_keep_families_of_one_scope_apart() -> None:
 
 
 @given(any_graphs())
-@settings(max_examples=60)
+@unhurried(60)
 def test_no_graph_breaks_the_picture(graph: GraphDef) -> None:
     header, columns = picture_of(graph).header_and_columns()
     vertices = header["ops"] + header["groups"]
