@@ -37,6 +37,8 @@ export function ScatterView({ width, height }: { width: number; height: number }
   const target = targetColumn.value;
   const colourAxis = target && axisOf(target, flipped.includes(target.id));
 
+  const xAt = (i: number, place: number) => LEFT + cellW * i + GAP / 2 + 8 + (cellW - GAP - 16) * place;
+
   /** Every point: place on the canvas and row. */
   const points = useMemo(
     () =>
@@ -46,11 +48,10 @@ export function ScatterView({ width, height }: { width: number; height: number }
             const px = placeOf(x, x.column.cells[row]!);
             const py = placeOf(y, y.column.cells[row]!);
             if (px === null || py === null) return [];
-            const left = LEFT + cellW * i + GAP;
             const top = GAP + cellH * j;
             return [
               {
-                x: left + (cellW - 2 * GAP) * px + GAP / 2,
+                x: xAt(i, px),
                 y: top + 6 + (cellH - GAP - 12) * (1 - py),
                 row,
               },
@@ -78,11 +79,12 @@ export function ScatterView({ width, height }: { width: number; height: number }
             on.textBaseline = 'top';
             let free = 0;
             for (const { place, label } of axisTicks(x, cellW / 60)) {
-              const at = left + GAP + (cellW - 2 * GAP - GAP) * place;
-              if (at < free) continue;
               const text = shortened(safeText(label, 40), 10);
+              const at = xAt(i, place);
+              const half = on.measureText(text).width / 2;
+              if (at - half < free) continue;
               on.fillText(text, at, top + cellH - GAP + 4);
-              free = at + on.measureText(text).width + 8;
+              free = at + half + 6;
             }
             on.fillStyle = palette.text;
             on.fillText(

@@ -4,6 +4,7 @@
  */
 import type { ComponentType } from 'preact';
 import type { Kind, Run, Tag } from '../api/types.ts';
+import { meshTag } from '../mesh/mesh_tags.ts';
 
 export interface CardSpec {
   /** Lasts over reloads: kind, tag name and, for cards of one run, the run's name. */
@@ -37,6 +38,8 @@ export interface CardKind {
   /** Height of the body in CSS pixels at normal size and as wide as the page. */
   height: number;
   tall: number;
+  /** The tag as its card shows it; null: this tag has no card, since that of another shows it. */
+  tagOf?: (tag: Tag) => Tag | null;
   load: () => Promise<{ default: ComponentType<CardProps> }>;
 }
 
@@ -59,6 +62,21 @@ export const cardKinds: CardKind[] = [
     height: 300,
     tall: 520,
     load: () => import('../pr_curves/pr_curve_card.tsx'),
+  },
+  {
+    kind: 'custom_scalars',
+    per: 'tag',
+    height: 280,
+    tall: 280,
+    load: () => import('../custom/custom_card.tsx'),
+  },
+  {
+    kind: 'mesh',
+    per: 'run',
+    height: 320,
+    tall: 620,
+    tagOf: meshTag,
+    load: () => import('../mesh/mesh_card.tsx'),
   },
   { kind: 'tensor', per: 'tag', height: 160, tall: 320, load: () => import('../tensors/tensor_card.tsx') },
 ];

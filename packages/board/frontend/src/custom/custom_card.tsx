@@ -1,0 +1,115 @@
+/** The card of a layout of custom scalars: its charts by category, changed and kept in the page. */
+import { useEffect, useState } from 'preact/hooks';
+import { getJson } from '../api/client.ts';
+import { useCardFrame } from '../metrics/card_frame.tsx';
+import type { CardProps } from '../metrics/cards.ts';
+import { visibleRuns } from '../runs/visible_runs.ts';
+import { safeText } from '../shell/safe_text.ts';
+import { runById, seriesByTag } from '../state/catalogue.ts';
+import { stored } from '../state/stored.ts';
+import { CustomChart } from './custom_chart.tsx';
+import { asLayout, type Layout } from './layout.ts';
+import { LayoutEditor } from './layout_editor.tsx';
+
+/** Layouts changed by hand, in place of what the log says, by the name of the tag. */
+const changed = stored<Record<string, Layout>>('layouts', {});
+
+const CHART_HEIGHT = 220;
+const LEAST_WIDTH = 320;
+const GAP = 12;
+
+export default function CustomCard({ tag, runs, width }: CardProps) {
+  const [written, setWritten] = useState<Layout | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  const [editing, setEditing] = useState(false);
+  const frame = useCardFrame();
+  const version = (seriesByTag.value.get(tag.id) ?? []).map((one) => `${one.run}:${one.n}`).join();
+  const ids = runs.map((run) => run.id).join();
+  useEffect(() => {
+    const stop = new AbortController();
+    getJson<{ layouts: (Layout & { run: number })[] }>('custom_scalars', {}, stop.signal).then(
+      ({ layouts }) => {
+        setFailure(null);
+        setWritten(joined(layouts.filter((one) => runs.some((run) => run.id === one.run))));
+      },
+      (error) => !stop.signal.aborted && setFailure(error instanceof Error ? error.message : String(error)),
+    );
+    return () => stop.abort();
+  }, [version, ids]);
+  const mine = Object.hasOwn(changed.value, tag.name) ? asLayout(changed.value[tag.name]) : null;
+  const layout = mine ?? written;
+  useEffect(() => {
+    frame.setInfo(mine ? 'changed in this page' : '');
+    frame.setMenu([
+      { text: editing ? 'Leave the layout as it is' : 'Change the layout', run: () => setEditing(!editing) },
+      ...(mine ? [{ text: 'Back to the layout of the log', run: () => keep(tag.name, null) }] : []),
+    ]);
+  }, [editing, mine !== null]);
+  if (failure) {
+    return (
+      <p class="card-note" role="alert">
+        {failure}
+      </p>
+    );
+  }
+  if (!layout) return <p class="card-note" />;
+  if (editing) {
+    return (
+      <LayoutEditor
+        layout={layout}
+        onSave={(next) => {
+          keep(tag.name, next);
+          setEditing(false);
+        }}
+        onLeave={() => setEditing(false)}
+      />
+    );
+  }
+  const columns = Math.max(1, Math.floor((width - GAP) / (LEAST_WIDTH + GAP)));
+  const chartWidth = Math.floor((width - GAP * (columns + 1)) / columns);
+  // A layout names tags, not runs: all runs that are shown are drawn.
+  const drawn = visibleRuns.value.filter((run) => runById.value.has(run.id));
+  return (
+    <div class="custom-card">
+      {layout.categories.map((category, at) => (
+        <details key={String(at)} open={!category.closed}>
+          <summary>
+            {safeText(category.title || 'Charts', 120)} <span class="faint">{category.charts.length}</span>
+          </summary>
+          <div class="custom-charts">
+            {category.charts.map((chart, i) => (
+              <CustomChart
+                key={String(i)}
+                id={`custom:${tag.name}/${at}/${i}`}
+                chart={chart}
+                runs={drawn}
+                width={chartWidth}
+                height={CHART_HEIGHT}
+              />
+            ))}
+          </div>
+        </details>
+      ))}
+      {layout.categories.length === 0 && <p class="card-note">The layout is empty.</p>}
+    </div>
+  );
+}
+
+function keep(name: string, layout: Layout | null): void {
+  const { [name]: _, ...rest } = changed.peek();
+  changed.value = layout ? { ...rest, [name]: layout } : rest;
+}
+
+/** The layouts of several runs as one; equal categories once. */
+function joined(layouts: Layout[]): Layout {
+  const seen = new Set<string>();
+  const categories = layouts.flatMap((one) => asLayout(one).categories);
+  return {
+    categories: categories.filter((category) => {
+      const key = JSON.stringify(category);
+      if (seen.has(key)) return false;
+      seen.add(key);
+      return true;
+    }),
+  };
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { asLayout, chartFromText, chartToText, isTame, matchedTags, valuesAt } from './layout.ts';
+
+const tags = ['loss', 'loss/a', 'acc', 'layer1/w', 'layer22/w'].map((name) => ({ name }));
+const names = (patterns: string[]) => matchedTags(tags, patterns).map((tag) => tag.name);
+
+test('patterns match from the beginning, each tag once', () => {
+  assert.deepEqual(names(['acc', 'loss.*', 'loss']), ['acc', 'loss', 'loss/a']);
+  assert.deepEqual(names(['layer\\d+/w$', '[broken', 'oss']), ['layer1/w', 'layer22/w']);
+});
+
+test('patterns that could hold up the page are not run', () => {
+  for (const evil of ['(a+)+$', '((a|a))*', '(.*)*x', '(x+x+)+y', '.*.*.*.*.*z', '(a)\\1', 'a'.repeat(400)]) {
+    assert.equal(isTame(evil), false, evil);
+  }
+  for (const good of ['loss.*', 'mean/layer\\d+/.*', '(a|b)/loss', '(ab)+', '[a+]+x', 'a\\+b', 'x{2,3}']) {
+    assert.equal(isTame(good), true, good);
+  }
+});
+
+test('bounds are told where the line has its points', () => {
+  const found = valuesAt([0, 10, 20], [0, 100, 0], [-1, 0, 5, 10, 15, 20, 21]);
+  assert.deepEqual([...found], [Number.NaN, 0, 50, 100, 50, 0, Number.NaN]);
+  assert.ok(Number.isNaN(valuesAt([], [], [1])[0]!));
+});
+
+test('any JSON is some layout', () => {
+  for (const nonsense of [null, 3, 'x', [], { categories: 3 }, { categories: [null, 4, { charts: [7] }] }]) {
+    assert.ok(Array.isArray(asLayout(nonsense).categories));
+  }
+  const layout = asLayout({
+    categories: [
+      {
+        title: 't',
+        charts: [{ title: 'c', multiline: { regexes: ['a', 5] } }, { margin: { series: [{ value: 'v' }] } }],
+      },
+    ],
+  });
+  assert.deepEqual(layout.categories[0]!.charts, [
+    { title: 'c', multiline: { regexes: ['a'] } },
+    { title: '', margin: { series: [{ value: 'v', lower: '', upper: '' }] } },
+  ]);
+});
+
+test('a chart comes back from its text', () => {
+  for (const chart of [
+    { title: 'a', multiline: { regexes: ['x.*', 'y'] } },
+    { title: 'b', margin: { series: [{ value: 'v', lower: 'l', upper: 'u' }] } },
+  ]) {
+    assert.deepEqual(chartFromText(chart.title, 'margin' in chart, chartToText(chart)), chart);
+  }
+});
