@@ -1,27 +1,15 @@
-"""The Graph page as a reader meets it: structure, stacks, side area, search, address, keys, files."""
+"""The Graph page as a reader meets it: structure, stacks, search, address, keys, files."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixtures import graphs
-
-from headrace.formats.event_file import EventFileWriter
-from headrace.formats.proto.event_pb2 import Event
-
-STATE = "() => { const g = window.__board?.graph; return g ? JSON.parse(JSON.stringify(g)) : null }"
-PATIENCE_S = 20
-
-
-def write_graph(folder: Path, graph_def: Any) -> None:
-    writer = EventFileWriter(folder)
-    writer.write(Event(wall_time=1.0, graph_def=graph_def.SerializeToString()))
-    writer.close()
+from graph_reader import GraphReader, write_graph
 
 
 @pytest.fixture(scope="session")
@@ -39,74 +27,9 @@ def graph_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-class GraphReader:
-    """Looks at window.__board.graph, and does what a reader does."""
-
-    def __init__(self, page: Any, url: str) -> None:
-        self.page = page
-        self.url = url
-
-    def open(self, graph: str, more: str = "") -> dict[str, Any]:
-        self.page.goto(f"{self.url}#/graph?graph={graph}{more}")
-        return self.settled(lambda state: state["graph"] == graph)
-
-    def settled(self, condition: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
-        """Waits until nothing moves and the condition holds; returns the state."""
-        end = time.monotonic() + PATIENCE_S
-        state = None
-        while time.monotonic() < end:
-            state = self.page.evaluate(STATE)
-            if state and state["ready"] and not state["moving"] and condition(state):
-                return state
-            self.page.wait_for_timeout(30)
-        raise AssertionError(f"the graph did not settle: {str(state)[:2000]}")
-
-    def item(self, name: str, state: dict[str, Any] | None = None) -> dict[str, Any]:
-        found = state or self.settled()
-        for item in found["items"]:
-            if item["name"] == name or item["label"] == name:
-                return item
-        raise AssertionError(f"{name} is not shown: {[i['name'] for i in found['items']][:80]}")
-
-    def names(self, state: dict[str, Any] | None = None) -> set[str]:
-        return {item["name"] for item in (state or self.settled())["items"]}
-
-    def reach(self, name: str) -> dict[str, Any]:
-        """Brings an item into view; F fits all."""
-        item = self.item(name)
-        bounds = self.page.locator(".graph-canvas").bounding_box()
-        x, y, w, _ = item["rect"]
-        inside = bounds["x"] < x < bounds["x"] + bounds["width"] - min(w, 40)
-        if not inside or not bounds["y"] < y < bounds["y"] + bounds["height"] - 40:
-            self.page.get_by_role("tree").focus()
-            self.page.keyboard.press("f")
-            self.page.wait_for_timeout(350)
-            item = self.item(name)
-        return item
-
-    def select(self, name: str) -> dict[str, Any]:
-        x, y, w, h = self.reach(name)["rect"]
-        self.page.mouse.click(x + min(30, w / 3), y + min(12, h / 2))
-        return self.settled(lambda state: state["selected"] is not None)
-
-    def toggle(self, name: str) -> dict[str, Any]:
-        item = self.reach(name)
-        before = item["kind"]
-        x, y, w, h = item["rect"]
-        self.page.mouse.dblclick(x + min(30, w / 3), y + min(12, h / 2))
-        same = {"open": "open", "group": "group", "stack": "stack"}[before]
-
-        def changed(state: dict[str, Any]) -> bool:
-            return not any(
-                i["id"] == item["id"] and i["kind"] == same for i in state["items"]
-            )
-
-        return self.settled(changed)
-
-
 @pytest.fixture
-def reader(page: Any, board_server: Any, graph_logs: Path) -> Iterator[GraphReader]:
-    yield GraphReader(page, board_server(graph_logs).url)
+def reader(page: Any, board_server: Any, graph_logs: Path) -> GraphReader:
+    return GraphReader(page, board_server(graph_logs).url)
 
 
 def test_equal_structure_has_one_colour_and_other_structure_another(reader: GraphReader) -> None:
@@ -202,7 +125,9 @@ def test_a_search_opens_the_way_to_a_deep_op_and_centres_it(reader: GraphReader)
     box.fill(r"tower_2/Mixed_7/Branch_1/.*/moments/mean$")
     reader.page.locator(".g-search-found .g-node-link").first.wait_for()
     box.press("Enter")
-    state = reader.settled(lambda s: any(i["name"].startswith("tower_2/Mixed_7/B") for i in s["items"]))
+    state = reader.settled(
+        lambda s: any(i["name"].startswith("tower_2/Mixed_7/B") for i in s["items"])
+    )
     chosen = next(i for i in state["items"] if i["id"] == state["selected"])
     assert re.search(r"tower_2/Mixed_7/Branch_1/.*/moments/mean$", chosen["name"])
     x, y, w, h = chosen["rect"]
@@ -268,7 +193,9 @@ def test_the_wheel_zooms_about_the_cursor(reader: GraphReader) -> None:
     reader.page.mouse.wheel(0, -300)
     after = reader.settled(lambda s: s["camera"]["k"] > before["k"])["camera"]
     for axis, at in (("x", sx), ("y", sy)):
-        assert before[axis] + at / before["k"] == pytest.approx(after[axis] + at / after["k"], abs=0.05)
+        assert before[axis] + at / before["k"] == pytest.approx(
+            after[axis] + at / after["k"], abs=0.05
+        )
 
 
 def test_the_keyboard_alone_walks_opens_and_closes(reader: GraphReader) -> None:
@@ -288,7 +215,9 @@ def test_the_keyboard_alone_walks_opens_and_closes(reader: GraphReader) -> None:
     assert reader.page.locator("[role=treeitem][aria-expanded=true]").count() == 1
     reader.page.keyboard.press("ArrowDown")
     inside = reader.settled()
-    assert next(i["name"] for i in inside["items"] if i["id"] == inside["selected"]).startswith("loop/")
+    assert next(i["name"] for i in inside["items"] if i["id"] == inside["selected"]).startswith(
+        "loop/"
+    )
     reader.page.keyboard.press("Escape")
     reader.page.keyboard.press("Escape")
     reader.settled(lambda s: reader.item("loop", s)["kind"] == "group")
@@ -361,8 +290,6 @@ def test_an_uploaded_file_is_shown(reader: GraphReader, tmp_path: Path) -> None:
 
 
 def test_the_picture_is_saved_as_svg_png_and_dot(reader: GraphReader, tmp_path: Path) -> None:
-    import xml.etree.ElementTree as ElementTree
-
     state = reader.open("small")
     for kind in ("SVG", "PNG", "DOT"):
         if not reader.page.locator(".g-popover-panel").count():
@@ -383,7 +310,12 @@ def test_the_picture_is_saved_as_svg_png_and_dot(reader: GraphReader, tmp_path: 
 def test_names_that_are_scripts_stay_text(page: Any, board_server: Any, tmp_path: Path) -> None:
     hostile = graphs.small()
     for i, name in enumerate(
-        ("<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\u202eb\u0000c", "${1}{{2}}")
+        (
+            "<img src=x onerror=alert(1)>",
+            "</script><script>alert(1)</script>",
+            "a\u202eb\u0000c",
+            "${1}{{2}}",
+        )
     ):
         hostile.node.add(name=f"evil_{i}/{name}", op="<b>Op</b>", device="/<i>device</i>")
     write_graph(tmp_path / "hostile", hostile)

@@ -145,6 +145,14 @@ export function GraphView({
       }
     };
     expose('graph', () => describe(session, shown));
+    expose('graphTimes', () => ({
+      visible: session.scene.peek()?.scene.item.length ?? 0,
+      moving: session.busy.peek() || shown.moving,
+      pictures: shown.pictures,
+      scenes: shown.scenes,
+      shownAt: shown.shownAt,
+      layoutMs: session.layoutMs,
+    }));
     return () => {
       for (const stop of stops) stop();
       clearTimeout(timer);

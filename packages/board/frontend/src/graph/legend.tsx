@@ -79,7 +79,9 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
         {rows.map(([i, n]) => (
           <div class="g-legend-row" key={i}>
             <Swatch fill={toneFill(theme, hueOfNumber(i))} border={toneBorder(theme, hueOfNumber(i))} />
-            <span class="g-legend-name">{safeText(names[i] || '(none)')}</span>
+            <span class="g-legend-name g-from-end" title={safeText(names[i] ?? '')}>
+              {safeText(names[i] || '(none)')}
+            </span>
             <span class="g-legend-more">{count(n)}</span>
           </div>
         ))}

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Stage } from './canvas/stage.ts';
 import { OPENED } from './model/scene.ts';
-import type { Session } from './session.ts';
+import { colourMode, type Session } from './session.ts';
 import { inks, paintTheme } from './theme_of_paint.ts';
 
 const WIDTH = 168;
@@ -26,6 +26,9 @@ export function Minimap({
   const place = useRef({ k: 1, x: 0, y: 0 });
   const scene = session.scene.value;
   const theme = paintTheme.value;
+  const mode = colourMode.value;
+  const { costs, difference } = session;
+  const [cost, diff] = [costs.value, difference.value];
   useEffect(() => {
     const element = canvas.current;
     const shown = stage.current;
@@ -59,7 +62,7 @@ export function Minimap({
     }
     picture.current = off;
     handle.current?.follow();
-  }, [scene, theme, session, stage, handle]);
+  }, [scene, theme, mode, cost, diff, session, stage, handle]);
   useEffect(() => {
     handle.current = {
       follow() {

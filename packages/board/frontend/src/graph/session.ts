@@ -244,6 +244,7 @@ export class Session {
         const pulled = new Set([...view.pulled].filter((v) => model.series[v] !== s));
         this.anchor = model.members[s]![0]!;
         this.lookAt = { item: this.anchor, whole: false };
+        this.select(this.anchor);
         this.view.value = { ...view, pulled, unfolded: new Set(view.unfolded).add(s) };
       }
       return;

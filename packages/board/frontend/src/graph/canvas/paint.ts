@@ -190,7 +190,8 @@ export class Paint {
     let bar: [string, number][] | null = null;
     if (isGroup && (this.mode === 'device' || this.mode === 'op')) {
       const shares = this.shares(v, this.mode === 'device' ? model.device : model.op);
-      bar = shares.slice(0, 6).map(([i, share]) => [this.tone('border', hueOfNumber(i)), share]);
+      if (shares.length > 1)
+        bar = shares.slice(0, 6).map(([i, share]) => [this.tone('border', hueOfNumber(i)), share]);
     }
     if (hue === null) return { ...plain, bar };
     const tone = this.mode === 'structure' ? (model.header.families[model.family[v]!]?.tone ?? 0) : 0;

@@ -61,6 +61,10 @@ export class Stage {
   readonly frameTimes: number[] = [];
   firstDrawMs = 0;
   pictures = 0;
+  /** Scenes shown so far, and when the last one was first drawn. */
+  scenes = 0;
+  shownAt = 0;
+  private unshown = false;
   private lastFrame = 0;
   private readonly stop: () => void;
 
@@ -124,6 +128,8 @@ export class Stage {
   show(indexed: IndexedScene, anchor: number | null): void {
     const before = this.indexed;
     this.indexed = indexed;
+    this.scenes++;
+    this.unshown = true;
     this.work = null;
     this.bitmapGood = false;
     this.hovered = -1;
@@ -228,6 +234,7 @@ export class Stage {
         this.context,
         this.job(this.camera, this.width, this.height, boxes, itemAlpha, edgeAlpha),
       ));
+      this.dirty = false;
       this.overlay();
     } else if (this.cost <= DIRECT_MS && this.pictures > 0) {
       const start = performance.now();
@@ -239,6 +246,10 @@ export class Stage {
       this.overlay();
     } else again = this.throughBitmap() || again;
     this.pictures++;
+    if (this.unshown && !this.dirty && !this.work) {
+      this.unshown = false;
+      this.shownAt = performance.now();
+    }
     if (again) this.draw();
     else this.lastFrame = 0;
   }
