@@ -42,9 +42,10 @@ function overlaysOf(id: string): Tag[] {
 const everyCard = computed(() => {
   const found: CardLeaf[] = [];
   if (!loaded.value) return found;
-  for (const tag of tags.value) {
-    const kind = kindOf(tag.kind);
-    if (!kind) continue;
+  for (const stored of tags.value) {
+    const kind = kindOf(stored.kind);
+    const tag = kind?.tagOf ? kind.tagOf(stored) : stored;
+    if (!kind || !tag) continue;
     if (kind.per === 'tag') {
       const id = cardId(tag, null);
       found.push({ id, kind: tag.kind, tag, overlays: overlaysOf(id), run: null, name: tag.name });

@@ -54,6 +54,7 @@ export function canvasPainter(canvas: HTMLCanvasElement): PointPainter | null {
           on.fillStyle = `#${rgb.toString(16).padStart(6, '0')}`;
           const edge = Math.max(1, size * 0.06);
           on.fillRect(px - size / 2, py - size / 2, size, size);
+          on.globalAlpha = rank[i] === 0 ? 0.28 : 1;
           on.drawImage(
             tiles.image,
             (tile % tiles.perRow) * tiles.width,
@@ -65,6 +66,7 @@ export function canvasPainter(canvas: HTMLCanvasElement): PointPainter | null {
             size - 2 * edge,
             size - 2 * edge,
           );
+          on.globalAlpha = 1;
           continue;
         }
         const diameter = Math.max(2, Math.min(127, Math.round(size)));

@@ -11,6 +11,8 @@ export interface PointScene {
   /** Diameter in CSS pixels in the plane of the target. */
   size: number;
   tiles: Tiles | null;
+  /** What dimmed points fade into. */
+  ground: [number, number, number];
 }
 
 export interface Tiles {

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { safeText } from '../shell/safe_text.ts';
 import { colour, themeVersion } from '../style/theme.ts';
 import { canvasPainter } from './canvas_points.ts';
+import { rgbOf } from './colour_by.ts';
 import { focus, neighbours, painted, raised } from './emphasis.ts';
 import {
   type Camera,
@@ -153,10 +154,19 @@ function Picture({ width, height, plain }: PictureProps) {
         return;
       }
       const flat = shown.flat;
-      drawAxes(under, cameraNow, width, height, flat, axisNames, inks);
+      // The axes of a flat layout mean nothing; in space they tell which way one looks.
+      if (!flat || axisNames.length > 0) drawAxes(under, cameraNow, width, height, flat, axisNames, inks);
       const diameter = pointSize(n, cameraNow.zoom, tiles !== null, Math.min(width, height));
       const matrix = matrixOf(cameraNow, width, height, flat);
-      const scene = { positions: shown.positions, colours, rank, flat, size: diameter, tiles };
+      const scene = {
+        positions: shown.positions,
+        colours,
+        rank,
+        flat,
+        size: diameter,
+        tiles,
+        ground: rgbOf(inks.ground),
+      };
       painter.current?.draw(scene, matrix, w, h, ratio, moving);
       screen.current = projectAll(shown.positions, matrix, width, height, screen.current);
       lastPicture.screen = screen.current;

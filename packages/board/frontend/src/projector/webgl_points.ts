@@ -12,6 +12,7 @@ uniform vec2 most;
 out vec4 shade;
 flat out float which;
 flat out float pixels;
+flat out float faint;
 void main() {
   gl_Position = matrix * vec4(position, 1.0);
   float scale = rank > 1.5 ? ${RAISED_SCALE.toFixed(2)} : rank > 0.5 ? 1.0 : ${DIMMED_SCALE.toFixed(2)};
@@ -22,6 +23,7 @@ void main() {
   gl_Position.z = (gl_Position.z / 3.0 + (1.0 - rank) * 0.6 * gl_Position.w);
   shade = colour;
   which = tile;
+  faint = rank < 0.5 ? 0.72 : 0.0;
 }`;
 
 const FRAGMENT = `#version 300 es
@@ -29,6 +31,8 @@ precision highp float;
 in vec4 shade;
 flat in float which;
 flat in float pixels;
+flat in float faint;
+uniform vec3 ground;
 uniform sampler2D image;
 uniform vec4 grid;
 out vec4 result;
@@ -37,7 +41,7 @@ void main() {
     float column = mod(which, grid.x);
     float row = floor(which / grid.x);
     vec2 at = (vec2(column, row) + clamp(gl_PointCoord, 0.01, 0.99)) * grid.yz;
-    result = vec4(texture(image, at).rgb, 1.0);
+    result = vec4(mix(texture(image, at).rgb, ground, faint), 1.0);
     vec2 edge = min(gl_PointCoord, 1.0 - gl_PointCoord) * pixels;
     if (min(edge.x, edge.y) < max(1.0, pixels * 0.06)) result = vec4(shade.rgb, 1.0);
     return;
@@ -55,7 +59,9 @@ export function webglPainter(canvas: HTMLCanvasElement): PointPainter | null {
   if (!program) return null;
   const buffers = [0, 1, 2, 3].map(() => gl.createBuffer());
   const where = (name: string) => gl.getUniformLocation(program, name);
-  const [matrixAt, sizeAt, mostAt, gridAt] = ['matrix', 'size', 'most', 'grid'].map(where);
+  const [matrixAt, sizeAt, mostAt, gridAt, groundAt] = ['matrix', 'size', 'most', 'grid', 'ground'].map(
+    where,
+  );
   const [, mostSize] = gl.getParameter(gl.ALIASED_POINT_SIZE_RANGE) as Float32Array;
   let sent: Partial<PointScene> = {};
   let texture: WebGLTexture | null = null;
@@ -118,6 +124,8 @@ export function webglPainter(canvas: HTMLCanvasElement): PointPainter | null {
       gl.uniform1f(sizeAt!, scene.size * ratio);
       gl.uniform2f(mostAt!, 1.5 * ratio, Math.min(mostSize ?? 64, 96 * ratio));
       gl.uniform4f(gridAt!, ...grid);
+      const [r, g, b] = scene.ground;
+      gl.uniform3f(groundAt!, r / 255, g / 255, b / 255);
       gl.drawArrays(gl.POINTS, 0, n);
     },
     dispose() {

@@ -1,0 +1,91 @@
+/** The steps of a mesh and the geometry at one of them. */
+import { useEffect, useState } from 'preact/hooks';
+import { getColumns } from '../api/client.ts';
+import { numbers } from '../api/columns.ts';
+import { seriesByTag } from '../state/catalogue.ts';
+import type { Geometry } from './mesh_geometry.ts';
+
+export interface MeshRows {
+  rows: number[];
+  steps: number[];
+  walls: number[];
+}
+
+export interface MeshHeader {
+  step: number;
+  samples: number;
+  vertices: number;
+  faces: number;
+  notes: string[];
+}
+
+export interface LoadedMesh {
+  key: string;
+  header: MeshHeader;
+  geometry: Geometry;
+}
+
+const none: MeshRows = { rows: [], steps: [], walls: [] };
+const MOST_KEPT_BYTES = 64e6;
+const kept = new Map<string, LoadedMesh>();
+
+export function useMeshRows(run: number, tag: number): { rows: MeshRows; failure: string | null } {
+  const [rows, set] = useState<MeshRows>(none);
+  const [failure, setFailure] = useState<string | null>(null);
+  const grown = seriesByTag.value.get(tag)?.find((one) => one.run === run)?.n ?? 0;
+  useEffect(() => {
+    const stop = new AbortController();
+    getColumns('meshes', { run, tag }, stop.signal).then(
+      ({ columns }) => {
+        const { row, step, wall } = columns;
+        set({ rows: [...numbers(row!)], steps: [...numbers(step!)], walls: [...numbers(wall!)] });
+        setFailure(null);
+      },
+      (error) => !stop.signal.aborted && setFailure(String(error.message ?? error)),
+    );
+    return () => stop.abort();
+  }, [run, tag, grown]);
+  return { rows, failure };
+}
+
+/** The geometry of a row; the one before it stays until the next has come. */
+export function useMesh(run: number, tag: number, row: number | null, sample: number) {
+  const [mesh, set] = useState<LoadedMesh | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
+  useEffect(() => {
+    if (row === null) return;
+    const key = `${run} ${tag} ${row} ${sample}`;
+    const known = kept.get(key);
+    if (known) {
+      set(known);
+      setFailure(null);
+      return;
+    }
+    const stop = new AbortController();
+    getColumns<MeshHeader>('mesh', { run, tag, row, sample }, stop.signal).then(
+      ({ header, columns }) => {
+        const geometry: Geometry = {
+          vertices: columns.vertices as Float32Array,
+          faces: columns.faces as Int32Array,
+          colors: columns.colors as Uint8Array,
+        };
+        const loaded = { key, header, geometry };
+        keep(loaded);
+        set(loaded);
+        setFailure(null);
+      },
+      (error) => !stop.signal.aborted && setFailure(String(error.message ?? error)),
+    );
+    return () => stop.abort();
+  }, [run, tag, row, sample]);
+  return { mesh, failure };
+}
+
+function keep(mesh: LoadedMesh): void {
+  kept.set(mesh.key, mesh);
+  let bytes = 0;
+  for (const [key, { geometry }] of [...kept].reverse()) {
+    bytes += geometry.vertices.byteLength + geometry.faces.byteLength + geometry.colors.byteLength;
+    if (bytes > MOST_KEPT_BYTES && key !== mesh.key) kept.delete(key);
+  }
+}
