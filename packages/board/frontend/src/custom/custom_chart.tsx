@@ -111,17 +111,19 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
           {safeText(error, 300)}
         </p>
       ) : view && curves.length ? (
-        <LineChart
-          id={id}
-          title={title}
-          curves={curves}
-          view={view}
-          axis={settings.axis}
-          width={width}
-          height={height}
-          onZoom={(x, y) => setZoom(id, { x, y })}
-          onReset={() => setZoom(id, null)}
-        />
+        <div class="custom-plot" style={{ height: `${height}px` }}>
+          <LineChart
+            id={id}
+            title={title}
+            curves={curves}
+            view={view}
+            axis={settings.axis}
+            width={width}
+            height={height}
+            onZoom={(x, y) => setZoom(id, { x, y })}
+            onReset={() => setZoom(id, null)}
+          />
+        </div>
       ) : (
         <p class="card-note" style={{ height: `${height - 48}px` }}>
           {loaded === null ? '' : 'No tag of the chosen runs fits this chart.'}

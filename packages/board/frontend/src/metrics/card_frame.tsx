@@ -57,7 +57,7 @@ export function CardFrame({
     const observer = new ResizeObserver(() => onBodyHeight(inner.getBoundingClientRect().height));
     observer.observe(inner);
     return () => observer.disconnect();
-  }, [onBodyHeight]);
+  }, [onBodyHeight, children]);
 
   const pin = () => {
     pinnedCards.value = toggled(pinnedCards.value, card.id);

@@ -141,14 +141,16 @@ function Row({ problem }: { problem: Problem }) {
   return (
     <tr data-kind={problem.kind}>
       <th scope="row">
-        <span class={`severity ${problem.severity}`} title={problem.severity}>
-          <span class="hidden-for-the-eye">{problem.severity}: </span>
-        </span>
-        <div>
-          <b>{words.title}</b>
-          <span class="problem-text" title={words.advice}>
-            {safeText(problem.text, 300)}
+        <div class="problem-what">
+          <span class={`severity ${problem.severity}`} title={problem.severity}>
+            <span class="hidden-for-the-eye">{problem.severity}: </span>
           </span>
+          <div>
+            <b>{words.title}</b>
+            <span class="problem-text" title={words.advice}>
+              {safeText(problem.text, 300)}
+            </span>
+          </div>
         </div>
       </th>
       <td>
@@ -162,11 +164,14 @@ function Row({ problem }: { problem: Problem }) {
       <td class="number">{problem.offset ?? ''}</td>
       <td class="number">{problem.bytes ? byteSize(problem.bytes) : ''}</td>
       <td class="number">{problem.count > 1 ? problem.count : ''}</td>
-      <td class="number faint">
-        {shortDuration(Math.max(0, Math.round(Date.now() / 1000 - problem.wall)))} ago
-      </td>
+      <td class="number faint">{ago(problem.wall)}</td>
     </tr>
   );
+}
+
+function ago(wall: number): string {
+  const seconds = Math.round(Date.now() / 1000 - wall);
+  return seconds < 2 ? 'just now' : `${shortDuration(seconds)} ago`;
 }
 
 interface Health {
