@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,13 @@ def test_a_file_of_the_build_is_asked_for_once(client: FlaskClient) -> None:
     assert "immutable" in got.headers["Cache-Control"]
     again = client.get("/" + script[0], headers={"If-None-Match": got.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
+
+
+def test_what_every_page_needs_is_small(client: FlaskClient) -> None:
+    """A30: at most 150 KB of script, compressed, before a page can be drawn."""
+    folder = resources.files("headrace.board") / "assets"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert 5_000 < manifest["core_gzip_bytes"] <= 150_000
 
 
 @pytest.mark.parametrize(
