@@ -244,3 +244,16 @@ def test_only_the_last_uploads_are_kept(client: Any) -> None:
         last = upload(client, data)["id"]
     get(client, f"graph/{first}", 404)
     assert get(client, f"graph/{last}")["ops"] == 1
+
+
+@pytest.mark.parametrize("writer", ["tf1", "torch"])
+def test_graphs_in_logs_of_others_are_shown(writer: str) -> None:
+    board = Board(Path(__file__).parents[1] / "golden" / writer).load()
+    app = Flask(__name__)
+    app.register_blueprint(graphs.blueprint(board), url_prefix="/api/v1")
+    client = app.test_client()
+    rows = get(client, "graphs")["graphs"]
+    assert rows
+    for row in rows:
+        bundle = get(client, f"graph/{row['id']}")
+        assert bundle["ops"] > 0 and len(bundle["columns"]["edge_src"]) > 0

@@ -58,8 +58,9 @@ def side_area(
     inner = tree.child
     siblings[inner] = np.diff(tree.first_child)[tree.parent[inner] - tree.n_ops]
     out = priors & (degree >= _PRIOR_DEGREE) & (siblings >= _PRIOR_NODES)
-    constants = _scalar_constants(columns, shapes)
-    out[: tree.n_ops] |= constants & (data_out[: tree.n_ops] >= _MANY_READERS)
+    read_by_many = _scalar_constants(columns, shapes) & (data_out[: tree.n_ops] >= _MANY_READERS)
+    out[: tree.n_ops] |= read_by_many
+    priors[: tree.n_ops] |= read_by_many
     for group in np.flatnonzero(np.diff(tree.first_child) >= _BASE_NODES).tolist():
         children = tree.children(group + tree.n_ops)
         for degrees, spread in ((data_in[children], 1), (data_out[children], 4)):
