@@ -12,7 +12,8 @@ from flask import Flask
 from headrace.board.board import Board
 from headrace.board.panels import traces
 from headrace.board.replies import BadRequest, NotFound
-from headrace.formats.proto import graph_pb2
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto import event_pb2, graph_pb2
 
 
 def client_of(logdir: Path) -> Any:
@@ -189,3 +190,18 @@ def test_a_damaged_trace_says_so_and_costs_only_itself(client: Any) -> None:
 def test_wrong_arguments_are_refused_with_a_sentence(client: Any, path: str, status: int) -> None:
     said = get(client, path.format(id=trace_of(client, 5)), status)
     assert len(str(said)) > 10
+
+
+def test_a_trace_as_tensorflow_2_writes_it_is_a_trace(tmp_path: Path) -> None:
+    event = event_pb2.Event(step=4, wall_time=1.0)
+    value = event.summary.value.add(tag="batch")
+    value.metadata.plugin_data.plugin_name = "graph_run_metadata"
+    value.tensor.dtype = 7
+    value.tensor.string_val.append(two_tasks().SerializeToString())
+    with EventFileWriter(tmp_path) as writer:
+        writer.write(event)
+    client = client_of(tmp_path)
+    (row,) = get(client, "traces")["traces"]
+    assert (row["step"], row["tag"]) == (4, "batch")
+    assert get(client, f"trace/{row['id']}")["slices"] == 8
+    assert get(client, f"trace/{row['id']}/slice?slice=0")["node"] == "a/MatMul"

@@ -19,7 +19,7 @@ export const pages: Page[] = [
     load: () => import('../metrics/metrics_page.tsx'),
   },
   { id: 'graph', title: 'Graph', load: () => import('../graph/graph_page.tsx') },
-  { id: 'trace', title: 'Trace', load: () => import('../trace/trace_page.tsx') },
+  { id: 'trace', title: 'Trace', cursor: true, load: () => import('../trace/trace_page.tsx') },
   { id: 'hparams', title: 'HParams', runs: true, load: () => import('../hparams/hparams_page.tsx') },
   { id: 'projector', title: 'Projector', load: () => import('../projector/projector_page.tsx') },
   { id: 'problems', title: 'Problems', load: () => import('../problems/problems_page.tsx') },

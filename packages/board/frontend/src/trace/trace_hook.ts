@@ -16,6 +16,7 @@ import {
   timeView,
 } from './trace_state.ts';
 
+/** All that the page shows; the parts are found out when they are asked for. */
 expose('trace', () => {
   const model = mainTrace.peek();
   const summary = model?.summary.peek();
@@ -25,20 +26,38 @@ expose('trace', () => {
     view: { ...timeView.peek() },
     colouring: colouring.peek(),
     critical: showCritical.peek(),
-    sections: sections.peek().map(({ trace, title, duration }) => ({ trace, title, duration })),
-    rows: rows.peek().map((row) => ({ ...row, lanes: [...row.lanes] })),
     selected: selectedSlice.peek() && { ...selectedSlice.peek() },
     area: selectedArea.peek() && { ...selectedArea.peek() },
     found: found.peek() && { total: found.peek()!.total, at: found.peek()!.at, error: found.peek()!.error },
     marked: model?.marked.length ?? 0,
-    stalls: summary?.stalls ?? null,
-    transfers: summary?.transfer_count ?? null,
-    criticalSlices: summary?.critical_path.map((row) => row.slice) ?? null,
-    skew: summary?.skew_ns ?? null,
-    memory: model?.memory.map(({ name, peak, time }) => ({ name, peak, points: time.length })) ?? [],
-    items: layoutOf(),
-    frames: [...frameTimes],
-    drawn: { ...lastDrawn },
     analysed: model?.header.peek()?.analysed ?? false,
+    drawn: { ...lastDrawn },
+    get sections() {
+      return sections.peek().map(({ trace, title, duration }) => ({ trace, title, duration }));
+    },
+    get rows() {
+      return rows.peek().map((row) => ({ ...row, lanes: [...row.lanes] }));
+    },
+    get stalls() {
+      return summary?.stalls ?? null;
+    },
+    get transfers() {
+      return summary?.transfer_count ?? null;
+    },
+    get criticalSlices() {
+      return summary?.critical_path.map((row) => row.slice) ?? null;
+    },
+    get skew() {
+      return summary?.skew_ns ?? null;
+    },
+    get memory() {
+      return model?.memory.map(({ name, peak, time }) => ({ name, peak, points: time.length })) ?? [];
+    },
+    get items() {
+      return layoutOf();
+    },
+    get frames() {
+      return [...frameTimes];
+    },
   };
 });

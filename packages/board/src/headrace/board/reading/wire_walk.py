@@ -13,7 +13,7 @@ class Malformed(Exception):
     """The bytes are no message."""
 
 
-def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]:
     """Returns the number at `at`, modulo 2**64, and where it ends."""
     value = shift = 0
     while True:
@@ -27,7 +27,7 @@ def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
         shift += 7
 
 
-def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+def fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """Yields (field, wire type, value, stop) for each field of a message.
 
     value is the number itself for wire type 0 (stop then means nothing); else the bytes are

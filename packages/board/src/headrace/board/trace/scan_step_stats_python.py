@@ -7,6 +7,7 @@ import heapq
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from headrace.board.reading.wire_walk import Malformed, fields
 from headrace.board.trace.step_columns import BadTrace, StepColumns
 from headrace.formats.proto import run_pb2, step_stats_pb2
 
@@ -19,7 +20,7 @@ class _Strings(dict):
         return made
 
 
-def step_columns(metadata: bytes) -> StepColumns:
+def step_columns(metadata: bytes | memoryview) -> StepColumns:
     """Reads all nodes of the step_stats.
 
     Args:
@@ -138,43 +139,18 @@ def _memory(
 def _offsets(data: bytes, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Where each NodeExecStats lies: fields 1 (step_stats), 1 (dev_stats), 2 (node_stats)."""
     found: list[tuple[int, int]] = []
-    for stats in _fields(data, 0, len(data), 1):
-        for device in _fields(data, *stats, 1):
-            found += _fields(data, *device, 2)
+    for stats in _parts(data, 0, len(data), 1):
+        for device in _parts(data, *stats, 1):
+            found += _parts(data, *device, 2)
     spans = np.array(found, np.int64).reshape(-1, 2)
     if len(spans) != n:
         raise BadTrace(f"the step trace has {n} nodes in {len(spans)} places")
     return spans[:, 0].copy(), (spans[:, 1] - spans[:, 0]).astype(np.int32)
 
 
-def _fields(data: bytes, at: int, end: int, wanted: int) -> list[tuple[int, int]]:
-    """Returns: begin and end of each length-delimited field of that number."""
-    found = []
-    while at < end:
-        tag, at = _varint(data, at)
-        kind = tag & 7
-        if kind == 0:
-            _, at = _varint(data, at)
-        elif kind == 1:
-            at += 8
-        elif kind == 5:
-            at += 4
-        elif kind == 2:
-            size, at = _varint(data, at)
-            if tag >> 3 == wanted:
-                found.append((at, at + size))
-            at += size
-        else:
-            raise BadTrace(f"the step trace has a field of wire type {kind} at byte {at}")
-    return found
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
+def _parts(data: bytes, begin: int, end: int, wanted: int) -> list[tuple[int, int]]:
+    """Returns: begin and end of each message of that number."""
+    try:
+        return [(a, b) for n, wire, a, b in fields(data, begin, end) if n == wanted and wire == 2]
+    except Malformed:
+        raise BadTrace("the step trace is damaged: its bytes are no message") from None

@@ -23,7 +23,7 @@ except ImportError:  # not compiled
 _WAITING_OPS = ("QueueDequeue", "BarrierTakeMany", "Unstage", "IteratorGetNext")
 
 
-def read_step(metadata: bytes, wiring: Wiring | None = None) -> StepTrace:
+def read_step(metadata: bytes | memoryview, wiring: Wiring | None = None) -> StepTrace:
     """Reads a step trace.
 
     Args:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from headrace.board.reading.wire_walk import Malformed, fields
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.run import Run, Tag
 from headrace.board.trace.critical_path import CriticalPath, critical_path
@@ -21,7 +22,7 @@ from headrace.board.trace.step_slices import read_step
 from headrace.board.trace.step_trace import StepTrace
 from headrace.board.trace.wiring import Wiring, partitions_of, wiring_of
 from headrace.formats.errors import DataLossError
-from headrace.formats.proto import graph_pb2, meta_graph_pb2, step_stats_pb2
+from headrace.formats.proto import event_pb2, graph_pb2, meta_graph_pb2, step_stats_pb2
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _MOST_SLICES = 3_000_000  # kept in memory, about 60 bytes each
 _MOST_WIRINGS = 4
 _MOST_WHOLE_CUTS = 4
+_TAGGED_RUN_METADATA = 8  # of Event
+_RUN_METADATA = 2  # of TaggedRunMetadata
 
 
 @dataclass(frozen=True)
@@ -177,21 +180,34 @@ class TraceShelf:
         columns, row = loaded.trace.columns, int(loaded.trace.row[slice_])
         metadata = self._payload(loaded.entry)
         at = int(columns.offset[row])
-        data = metadata[at : at + int(columns.length[row])]
+        data = metadata[at : at + int(columns.length[row])].tobytes()
         try:
             return step_stats_pb2.NodeExecStats.FromString(data)
         except DecodeError as error:
             raise DataLossError(None, None, f"the slice cannot be read again: {error}") from None
 
-    def _payload(self, entry: TraceEntry) -> bytes:
+    def _payload(self, entry: TraceEntry) -> memoryview:
+        """Returns: the RunMetadata. An Event of a large trace is not made a message of: copies."""
         records = self._board.records
-        event = records.event(entry.file, entry.offset, entry.length)
-        if event.WhichOneof("what") == "tagged_run_metadata":
-            return event.tagged_run_metadata.run_metadata
-        if 0 <= entry.value < len(event.summary.value):
-            strings = event.summary.value[entry.value].tensor.string_val
-            return strings[0] if strings else b""
-        return b""
+        data = records.data(entry.file, entry.offset, entry.length)
+        if entry.value >= 0:  # the tensor form of TensorFlow 2
+            summary = event_pb2.Event.FromString(data).summary
+            strings = (
+                summary.value[entry.value].tensor.string_val
+                if entry.value < len(summary.value)
+                else ()
+            )
+            return memoryview(strings[0] if strings else b"")
+        found = memoryview(b"")
+        try:
+            for number, wire, begin, end in fields(data, 0, len(data)):
+                if number == _TAGGED_RUN_METADATA and wire == 2:
+                    for part, kind, low, high in fields(data, begin, end):
+                        if part == _RUN_METADATA and kind == 2:
+                            found = memoryview(data)[low:high]
+        except Malformed:
+            raise DataLossError(None, None, "the record is no Event") from None
+        return found
 
     def _wiring_of_run(self, run: Run) -> Wiring:
         """Returns: the edges of the run's last graph; of none if it has no graph."""

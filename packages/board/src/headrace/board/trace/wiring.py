@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from google.protobuf.message import DecodeError
 
+from headrace.board.reading.wire_walk import Malformed, fields
 from headrace.board.trace.timeline_label import is_recv, is_send, is_transfer, node_of
 from headrace.formats.proto import graph_pb2
 
@@ -66,30 +67,10 @@ def partitions_of(metadata: bytes | memoryview) -> list[graph_pb2.GraphDef]:
     """Returns: the partition_graphs of a RunMetadata; what cannot be read is left out."""
     found = []
     view = memoryview(metadata)
-    at = 0
     try:
-        while at < len(view):
-            tag, at = _varint(view, at)
-            if tag & 7 == 0:
-                _, at = _varint(view, at)
-            elif tag & 7 == 2:
-                size, at = _varint(view, at)
-                if tag >> 3 == _PARTITION_GRAPHS:
-                    found.append(graph_pb2.GraphDef.FromString(view[at : at + size].tobytes()))
-                at += size
-            else:
-                break
-    except (IndexError, DecodeError):
+        for number, wire, begin, end in fields(view, 0, len(view)):
+            if number == _PARTITION_GRAPHS and wire == 2:
+                found.append(graph_pb2.GraphDef.FromString(view[begin:end].tobytes()))
+    except (Malformed, DecodeError):
         pass
     return found
-
-
-def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = view[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
