@@ -29,7 +29,7 @@ CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:;"
     " media-src 'self' blob:; connect-src 'self'; worker-src 'self'; font-src 'self';"
     " base-uri 'none'; form-action 'none'; frame-ancestors {frames};"
-    " require-trusted-types-for 'script'; trusted-types headrace dompurify"
+    " require-trusted-types-for 'script'; trusted-types headrace"
 )
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
