@@ -37,6 +37,7 @@ class Board:
         self.state_file = None if state_file is None else Path(state_file)
         self.token_needed = False
         self.state: Any = None  # SavedState, set by its panel
+        self.trace_shelf: Any = None  # TraceShelf, set by its panel; graphs ask it for costs
         self.folder = LogFolder(self.logdir, follow_links)
         self.index = RunIndex()
         self.records = RecordAccess(self.folder)

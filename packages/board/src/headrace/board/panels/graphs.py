@@ -55,9 +55,9 @@ def blueprint(board: Board) -> Blueprint:
         return int_argument(name, None, tree.n_ops, len(tree) - 1)
 
     def traces() -> TraceShelf:
-        found = getattr(board, "trace_shelf", None)
-        if found is None:
-            found = board.trace_shelf = TraceShelf(board)  # type: ignore[attr-defined]
+        if board.trace_shelf is None:  # the panel of traces is not mounted
+            board.trace_shelf = TraceShelf(board)
+        found: TraceShelf = board.trace_shelf
         return found
 
     def answers_damage(view: Callable[..., Response]) -> Callable[..., Response]:

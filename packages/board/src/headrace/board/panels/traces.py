@@ -49,7 +49,7 @@ MOST_STEPS_UNASKED = 16
 def blueprint(board: Board) -> Blueprint:
     """Returns the endpoints of step traces."""
     made = Blueprint("traces", __name__)
-    shelf = TraceShelf(board)
+    shelf = board.trace_shelf = TraceShelf(board)
 
     def loaded(number: int) -> LoadedTrace:
         try:
