@@ -18,7 +18,16 @@ const CHART_HEIGHT = 220;
 const LEAST_WIDTH = 320;
 const GAP = 12;
 
-export default function CustomCard({ tag, runs, width }: CardProps) {
+/** One root for every state: the frame follows its height. */
+export default function CustomCard(props: CardProps) {
+  return (
+    <div class="custom-card">
+      <Charts {...props} />
+    </div>
+  );
+}
+
+function Charts({ tag, runs, width }: CardProps) {
   const [written, setWritten] = useState<Layout | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   const [editing, setEditing] = useState(false);
@@ -70,7 +79,7 @@ export default function CustomCard({ tag, runs, width }: CardProps) {
   // A layout names tags, not runs: all runs that are shown are drawn.
   const drawn = visibleRuns.value.filter((run) => runById.value.has(run.id));
   return (
-    <div class="custom-card">
+    <>
       {layout.categories.map((category, at) => (
         <details key={String(at)} open={!category.closed}>
           <summary>
@@ -91,7 +100,7 @@ export default function CustomCard({ tag, runs, width }: CardProps) {
         </details>
       ))}
       {layout.categories.length === 0 && <p class="card-note">The layout is empty.</p>}
-    </div>
+    </>
   );
 }
 
