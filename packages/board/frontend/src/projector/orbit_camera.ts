@@ -134,9 +134,9 @@ const round = (value: number, digits: number) => Number(value.toFixed(digits));
 /** `yaw,pitch,zoom[,x,y,z]`, short. */
 export const cameraCodec = {
   encode: ({ yaw, pitch, zoom, target }: Camera): string => {
-    const numbers = [round(yaw, 3), round(pitch, 3), Number(zoom.toPrecision(4))];
+    const numbers = [round(yaw, 3), round(pitch, 3), Number(zoom.toPrecision(5))];
     const moved = target.some((t) => Math.abs(t) >= 0.0005);
-    return [...numbers, ...(moved ? target.map((t) => round(t, 4)) : [])].join(',');
+    return [...numbers, ...(moved ? target.map((t) => round(t, 5)) : [])].join(',');
   },
   decode: (text: string): Camera | undefined => {
     const numbers = text.split(',').map(Number);

@@ -110,6 +110,9 @@ export const drawn = computed<Drawn | null>(() => {
     if (!axes.length) return null;
     const zero = new Float64Array(shown.dims);
     const columns = axes.map((axis) => alongAxis(points, shown.count, shown.dims, axis, zero));
+    // With one axis alone, height shows where the points differ most.
+    const first = pca.value?.of === points ? pca.value.coordinates[0] : undefined;
+    if (columns.length === 1 && first) columns.push(first);
     return { positions: placedColumns(columns), index: null, flat: true };
   }
   const found = layout.value;

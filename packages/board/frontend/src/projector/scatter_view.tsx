@@ -25,6 +25,7 @@ import {
   boxTool,
   camera,
   components,
+  customWords,
   focusRow,
   hoveredPoint,
   method,
@@ -115,7 +116,7 @@ function Picture({ width, height, plain }: PictureProps) {
   const allNames = showLabels.value;
   const boxNow = box.value;
   const axisNames = method.value === 'pca' && pca.value ? components.value.map((c) => `PC ${c + 1}`) : [];
-  if (method.value === 'custom') axisNames.push('x', 'y');
+  if (method.value === 'custom') axisNames.push(...customNames());
   void themeVersion.value;
 
   useEffect(() => {
@@ -368,6 +369,12 @@ function describe(shown: Drawn | null): string {
   const near =
     focus.value === null ? '' : `; ${labelOf(focus.value)} and ${neighbours.value.length} neighbours`;
   return safeText(`${n} points in ${shown.flat ? 'two' : 'three'} dimensions${near}`);
+}
+
+/** The words to the right and at the top. */
+function customNames(): string[] {
+  const [, right = '', bottom = '', top = ''] = customWords.value;
+  return [safeText(right, 30), bottom && top ? safeText(top, 30) : 'PC 1'];
 }
 
 function overlayColours(): OverlayColours {

@@ -1,0 +1,253 @@
+"""The projector and the cards of meshes, as they are used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fixtures.embeddings import clusters, write_meshes, write_pytorch_projector, write_tsv
+
+WORDS = "pj=words%7Cdefault:00000"
+
+
+def state(page: Any, name: str = "projector") -> Any:
+    return page.evaluate(f"window.__board.{name}")
+
+
+def wait(page: Any, condition: str, seconds: float = 20) -> None:
+    page.wait_for_function(
+        f"() => {{ const p = window.__board?.projector; return p && ({condition}); }}",
+        timeout=seconds * 1000,
+    )
+
+
+@pytest.fixture
+def show(page: Any, board_server: Callable[..., Any], tmp_path: Path) -> Callable[[str], Any]:
+    """Opens the projector of a log with 300 words in 6 groups."""
+    write_pytorch_projector(tmp_path / "words", rows=300)
+    url = board_server(tmp_path).url
+
+    def opened(view: str = "") -> Any:
+        page.goto("about:blank")
+        page.goto(f"{url}#/projector?{WORDS}&{view}")
+        wait(page, "p.points > 0")
+        return page
+
+    return opened
+
+
+def click_row(page: Any, row: int, modifiers: list[str] | None = None) -> None:
+    (at,) = [one for one in state(page)["screen"] if one["row"] == row]
+    box = page.locator(".pj-top").bounding_box()
+    page.mouse.click(box["x"] + at["x"], box["y"] + at["y"])
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_click_on_a_point_lists_its_true_neighbours(show: Any, plain: bool) -> None:
+    page = show(f"pji=0&pj2d={int(plain)}&pjx=euclidean&pjk=5")
+    assert plain or state(page)["painter"] == "webgl2"
+    assert not plain or state(page)["painter"] == "canvas"
+    click_row(page, 7)
+    wait(page, "p.focus")
+    shown = state(page)
+    points, _ = clusters(300, 32)
+    focus = shown["focus"]["row"]
+    distances = np.linalg.norm(points - points[focus], axis=1)
+    nearest = np.argsort(distances)[1:6]
+    assert [one["row"] for one in shown["neighbours"]] == nearest.tolist()
+    for one in shown["neighbours"]:
+        assert one["distance"] == pytest.approx(distances[one["row"]], rel=1e-4)
+    # The list says the same, for those who cannot see the canvas; it is walked by keys.
+    names = page.get_by_role("list", name="Nearest neighbours").get_by_role("button")
+    assert [name.split("\n")[0] for name in names.all_inner_texts()] == [
+        one["label"] for one in shown["neighbours"]
+    ]
+    names.first.focus()
+    page.keyboard.press("Enter")
+    wait(page, f"p.focus.row === {nearest[0]}")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_points_have_the_colours_of_their_groups(show: Any, plain: bool) -> None:
+    page = show(f"pji=0&pj2d={int(plain)}&pjd=2")
+    page.wait_for_timeout(300)
+    shot = page.locator(".pj-scatter").screenshot()
+    painted = page.evaluate(
+        """async (bytes) => {
+            const bitmap = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+            const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+            const on = canvas.getContext('2d');
+            on.drawImage(bitmap, 0, 0);
+            return window.__board.projector.screen.slice(0, 60).map(({row, x, y}) =>
+                [row, ...on.getImageData(Math.round(x), Math.round(y), 1, 1).data.slice(0, 3)]);
+        }""",
+        list(shot),
+    )
+    groups = ["anchor", "kettle", "lamp", "meadow", "river", "stone"]
+    words = ["stone", "river", "lamp", "kettle", "meadow", "anchor"]
+    right = 0
+    for row, *rgb in painted:
+        slot = groups.index(words[row % 6])
+        css = page.evaluate(
+            f"getComputedStyle(document.documentElement).getPropertyValue('--run-{slot}')"
+        )
+        wanted = [int(css.strip()[i : i + 2], 16) for i in (1, 3, 5)]
+        right += max(abs(a - b) for a, b in zip(rgb, wanted, strict=True)) <= 8
+    assert right >= 0.9 * len(painted)  # a few lie below others
+
+
+def test_tsne_and_umap_lay_groups_apart_in_a_worker_and_may_pause(show: Any) -> None:
+    page = show("pji=0&pjd=2&pjpp=12")
+    for title, least in (("t-SNE", 120), ("UMAP", 60)):
+        page.get_by_role("radio", name=title).click()
+        wait(page, f"p.layout && p.layout.iteration > {least}", 60)
+        page.get_by_role("button", name="Pause").click()
+        page.wait_for_timeout(250)
+        before = state(page)["layout"]["iteration"]
+        page.wait_for_timeout(300)
+        shown = state(page)
+        assert shown["layout"]["iteration"] == before and shown["dimensions"] == 2
+        places = {one["row"]: (one["x"], one["y"]) for one in shown["screen"]}
+        own = 0
+        for row, at in places.items():
+            others = [r for r in places if r != row]
+            near = min(others, key=lambda r: np.hypot(at[0] - places[r][0], at[1] - places[r][1]))
+            own += near % 6 == row % 6
+        assert own >= 0.9 * len(places), title
+        page.get_by_role("button", name="Go on").click()
+        wait(page, f"p.layout.iteration > {before}")
+
+
+def test_search_finds_words_and_patterns_and_ends_one_that_hangs(show: Any) -> None:
+    page = show("pji=0")
+    box = page.get_by_role("searchbox", name="Search labels")
+    box.fill("KETTLE_1")
+    wait(page, "p.matches > 0")
+    wanted = [i for i in range(300) if f"kettle_{i}".startswith("kettle_1") and i % 6 == 3]
+    assert state(page)["matches"] == len(wanted)
+    page.get_by_role("button", name="Select all").click()
+    wait(page, f"p.selected.length === {len(wanted)}")
+    page.get_by_role("button", name=".*").click()
+    box.fill("^(river|lamp)_\\d$")
+    wait(page, "p.matches === 4")  # rows 1, 7 and 2, 8
+    box.fill("(")
+    page.get_by_text("is not a regular expression").wait_for()
+    box.fill("^(.|.|.|.|.|.|.|.)*~")
+    page.get_by_text("takes too long").wait_for(timeout=5000)
+    box.fill("river_1$")
+    wait(page, "p.matches === 1")
+
+
+def test_a_box_and_a_group_select_points(show: Any) -> None:
+    page = show("pji=0&pjd=2")
+    page.get_by_role("button", name="stone").click()
+    wait(page, "p.selected.length === 50")
+    assert {row % 6 for row in state(page)["selected"]} == {0}
+    area = page.locator(".pj-top").bounding_box()
+    page.keyboard.down("Shift")
+    page.mouse.move(area["x"] + 2, area["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(area["x"] + area["width"] - 2, area["y"] + area["height"] - 2, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    wait(page, "p.selected.length >= 297")
+
+
+def test_keys_turn_zoom_and_walk_the_points(show: Any) -> None:
+    page = show("pji=0")
+    page.locator(".pj-top").focus()
+    start = state(page)["camera"]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("+")
+    wait(page, f"p.camera !== '{start}'")
+    yaw, pitch, zoom = map(float, state(page)["camera"].split(","))
+    assert (yaw, pitch, zoom) == (0.7, 0.35, 1.2)
+    page.keyboard.press("]")
+    page.keyboard.press("]")
+    wait(page, "p.focus && p.focus.row === 1")
+    page.keyboard.press("Escape")
+    wait(page, "p.focus === null")
+    page.keyboard.press("0")
+    wait(page, f"p.camera === '{start}'")
+
+
+def test_a_view_in_the_address_is_the_same_after_a_reload(show: Any) -> None:
+    page = show("pjm=custom&pjw=stone,river,lamp,anchor&pjat=11&pjsel=5,a-3&pjk=7&pjby=frequency")
+    page.locator(".pj-top").hover()
+    page.mouse.wheel(0, -120)
+    page.wait_for_timeout(500)
+    names = ("method", "camera", "focus", "neighbours", "selected", "colour", "screen")
+    before = {name: state(page)[name] for name in names}
+    assert before["method"] == "custom" and before["colour"] == "frequency"
+    assert before["selected"] == [5, 16, 17, 18, 19] and len(before["neighbours"]) == 7
+    page.reload()
+    wait(page, "p.points > 0")
+    page.wait_for_timeout(300)
+    after = {name: state(page)[name] for name in names}
+    for one, other in zip(after.pop("screen"), before.pop("screen"), strict=True):
+        assert one == pytest.approx(other, abs=1)  # the address has rounded numbers
+    assert after == before
+
+
+def test_own_axes_lead_from_one_word_to_another(show: Any) -> None:
+    page = show("pjm=custom&pjw=stone,river,,")
+    shown = state(page)
+    x = {group: [p["x"] for p in shown["screen"] if p["row"] % 6 == group] for group in range(6)}
+    assert max(x[0]) < min(x[1])  # stone is left of river
+    page.get_by_label("Right").fill("nowhere")
+    page.keyboard.press("Enter")
+    page.get_by_text('No label has "nowhere".').wait_for()
+
+
+def test_what_labels_hold_is_text(page: Any, board_server: Any, tmp_path: Path) -> None:
+    points, _ = clusters(12, 3)
+    write_tsv(tmp_path / "t.tsv", points)
+    evil = "<img src=x onerror=alert(1)>\u202egnp"
+    head = f"{evil}\tb"
+    (tmp_path / "m.tsv").write_text("\n".join([head, *([f"{evil}\t<b>x</b>"] * 12)]))
+    (tmp_path / "projector_config.pbtxt").write_text(
+        f"embeddings {{ tensor_name: {json.dumps(evil, ensure_ascii=False)}"
+        ' tensor_path: "t.tsv" metadata_path: "m.tsv" }'
+    )
+    page.goto(f"{board_server(tmp_path).url}#/projector?pjat=3&pjt=1")
+    wait(page, "p.points === 12")
+    page.wait_for_timeout(300)
+    assert page.locator("img, b").count() == 0
+    assert "\\u202e" in page.locator(".pj-title").first.inner_text()
+
+
+def test_a_broken_table_says_what_is_wrong(page: Any, board_server: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("1\t2\n3\tx\n")
+    (tmp_path / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "t" tensor_path: "t.tsv" }'
+    )
+    page.goto(f"{board_server(tmp_path).url}#/projector")
+    page.get_by_role("alert").get_by_text("row 1 of t.tsv has 'x', not a number").wait_for()
+
+
+def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path: Path) -> None:
+    write_meshes(tmp_path / "run")
+    page.goto(f"{board_server(tmp_path).url}#/metrics?step=10")
+    card = "mesh:torus_VERTEX@run"
+    page.wait_for_function(f"() => window.__board.meshes?.['{card}']")
+    shown = state(page, "meshes")
+    assert sorted(shown) == ["mesh:cloud_VERTEX@run", card]  # none for faces and colours
+    assert (shown[card]["step"], shown[card]["faces"], shown[card]["mode"]) == (10, 2304, "surface")
+    assert shown["mesh:cloud_VERTEX@run"]["mode"] == "points"
+    canvas = page.get_by_role("application", name="torus")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("radio", name="Wires").click()
+    page.get_by_label("Step of torus").first.press("End")
+    page.wait_for_function(
+        f"() => {{ const m = window.__board.meshes['{card}'];"
+        " return m.step === 30 && m.mode === 'wireframe' && m.camera.yaw === 0.7; }"
+    )
+    page.wait_for_timeout(300)
+    assert "mc=" in page.url and "ms=wireframe" in page.url
+    page.reload()
+    page.wait_for_function(f"() => window.__board.meshes?.['{card}']?.camera.yaw === 0.7")
