@@ -99,7 +99,8 @@ function logTicks(lo: number, hi: number, most: number, unit: Unit): Ticks {
   }
   const every = Math.max(1, Math.ceil(decades / most));
   const at: number[] = [];
-  const inner = decades * 3 <= most ? [1, 2, 5] : [1];
+  // Labels of a logarithmic axis are short: a few more than elsewhere fit.
+  const inner = (to - from) * 3 <= most + 3 ? [1, 2, 5] : [1];
   for (let p = Math.floor(from); p <= Math.ceil(to); p++) {
     if (((p % every) + every) % every !== 0) continue;
     for (const m of inner) {

@@ -56,7 +56,7 @@ const cardsById = computed(
 
 export function Grid() {
   const scroller = useRef<HTMLDivElement>(null);
-  const [window_, setWindow] = useState({ top: scrolled.peek(), height: 800 });
+  const [window_, setWindow] = useState({ top: 0, height: 800 });
 
   useLayoutEffect(() => {
     const element = scroller.current!;
@@ -75,8 +75,11 @@ export function Grid() {
   useLayoutEffect(() => {
     const element = scroller.current!;
     if (wanted !== own.current && gridWidth.value > 0) {
-      own.current = wanted;
+      // There may be less to scroll than the address thinks.
       element.scrollTop = wanted;
+      own.current = Math.round(element.scrollTop);
+      scrolled.value = own.current;
+      setWindow({ top: element.scrollTop, height: element.clientHeight });
     }
   }, [wanted, gridWidth.value > 0]);
 

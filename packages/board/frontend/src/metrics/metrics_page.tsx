@@ -30,45 +30,53 @@ export default function MetricsPage() {
   );
 }
 
+/** Whether the grid is there and no card in it waits for its code or its data. */
+function hasAllCards(): boolean {
+  if (document.querySelector('.metrics .tile-wait')) return false;
+  return document.querySelector('.metrics :is(.heading, .notice)') !== null;
+}
+
 expose('metrics', () => ({
   sections: sections.value.map((s) => ({ path: s.path, cards: s.cards.map((c) => c.id) })),
-  idle: !isLoading() && !isPainting(),
+  idle: loaded.value && !isLoading() && !isPainting() && hasAllCards(),
   requests: { ...loaderCounts },
   crosshair: crosshair.value,
-  charts: [...shownCharts.values()].map((chart) => ({
-    id: chart.id,
-    painted: chart.painted,
-    paintedAt: chart.paintedAt,
-    view: chart.view,
-    plot: chart.axes?.plot ?? null,
-    xTicks: chart.axes?.x.labels ?? [],
-    yTicks: chart.axes?.y.labels ?? [],
-    curves: chart.curves.map((c) => ({
-      label: c.label,
-      tag: c.tag,
-      colour: c.colour,
-      right: c.right,
-      n: c.n,
-      drawn: c.drawn,
-      superseded: c.superseded,
-      get x() {
-        return [...c.x];
-      },
-      get y() {
-        return [...c.y];
-      },
-      get raw() {
-        return c.raw && [...c.raw];
-      },
-      get lo() {
-        return c.lo && [...c.lo];
-      },
-      get hi() {
-        return c.hi && [...c.hi];
-      },
-      get flags() {
-        return c.flags && [...c.flags];
-      },
+  charts: [...shownCharts.values()]
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((chart) => ({
+      id: chart.id,
+      painted: chart.painted,
+      paintedAt: chart.paintedAt,
+      view: chart.view,
+      plot: chart.axes?.plot ?? null,
+      xTicks: chart.axes?.x.labels ?? [],
+      yTicks: chart.axes?.y.labels ?? [],
+      curves: chart.curves.map((c) => ({
+        label: c.label,
+        tag: c.tag,
+        colour: c.colour,
+        right: c.right,
+        n: c.n,
+        drawn: c.drawn,
+        superseded: c.superseded,
+        get x() {
+          return [...c.x];
+        },
+        get y() {
+          return [...c.y];
+        },
+        get raw() {
+          return c.raw && [...c.raw];
+        },
+        get lo() {
+          return c.lo && [...c.lo];
+        },
+        get hi() {
+          return c.hi && [...c.hi];
+        },
+        get flags() {
+          return c.flags && [...c.flags];
+        },
+      })),
     })),
-  })),
 }));

@@ -100,9 +100,12 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
   const curves = useMemo<Curve[]>(() => {
     if (!loaded) return [];
     const names = runById.peek();
+    const one = parts.length > 1 && loaded.every((list) => list.length <= 1);
     return loaded.flatMap((list, i) =>
       parts[i]
-        ? list.map((one) => dressed(one, parts[i]!, i, groups, (run) => names.get(run)?.name ?? ''))
+        ? list.map((curve) =>
+            dressed(curve, parts[i]!, i, groups, (run) => names.get(run)?.name ?? '', one ? i % 8 : null),
+          )
         : [],
     );
   }, [loaded, styles, theme, band, parts]);

@@ -2,7 +2,7 @@
 import type { Run, Tag } from '../api/types.ts';
 import type { Curve, Span } from '../charts/chart_model.ts';
 import type { Unit } from '../charts/ticks.ts';
-import { COLOURS, hashOf } from '../runs/colour_slots.ts';
+import { assignSlots } from '../runs/colour_slots.ts';
 import { styleOf } from '../runs/colours.ts';
 import { runValue } from '../runs/visible_runs.ts';
 import { tags } from '../state/catalogue.ts';
@@ -103,9 +103,12 @@ export function dressed(
   index: number,
   groups: RunGroup[] | null,
   nameOf: (run: number) => string,
+  /** Of a chart of several tags in one run: the tags' own colours. */
+  tagSlot: number | null = null,
 ): Curve {
   const group = loaded.group === null ? null : groups?.[loaded.group];
   const style = loaded.run === null ? null : styleOf(loaded.run);
+  const groupSlot = group && groups ? assignSlots(groups.map((one) => one.title)).get(group.title)! : null;
   const tagDash =
     index === 0
       ? []
@@ -125,8 +128,11 @@ export function dressed(
     label,
     run: loaded.run,
     tag: part.expression ? part.expression.text : part.tag.name,
-    colour: style?.colour ?? colour(`run-${hashOf(group?.title ?? '') % COLOURS}`),
-    dash: index === 0 ? (style?.dash ?? []) : tagDash,
+    colour:
+      tagSlot !== null
+        ? colour(`run-${tagSlot}`)
+        : (style?.colour ?? colour(`run-${groupSlot?.colour ?? 0}`)),
+    dash: tagSlot !== null ? [] : index === 0 ? (style?.dash ?? []) : tagDash,
     x: loaded.x,
     y: loaded.y,
     flags: loaded.flags,

@@ -1,6 +1,6 @@
 /** Whether the page follows the logs, and how old the newest event is. */
 import { useEffect, useState } from 'preact/hooks';
-import { connection, heard } from '../api/live.ts';
+import { connection, heard, latest } from '../api/live.ts';
 import { runs } from '../state/catalogue.ts';
 
 export function LiveMark() {
@@ -17,9 +17,11 @@ export function LiveMark() {
       ? 'no connection'
       : state === 'connecting'
         ? 'connecting'
-        : age === null
-          ? 'live'
-          : `live · ${age < 10 ? `${age.toFixed(1)} s` : age < 120 ? `${Math.round(age)} s` : age < 7200 ? `${Math.round(age / 60)} min` : `${Math.round(age / 3600)} h`}`;
+        : latest.value?.loading
+          ? `reading · ${brief(latest.value.points)} points`
+          : age === null
+            ? 'live'
+            : `live · ${age < 10 ? `${age.toFixed(1)} s` : age < 120 ? `${Math.round(age)} s` : age < 7200 ? `${Math.round(age / 60)} min` : `${Math.round(age / 3600)} h`}`;
   return (
     <span
       class={`live-mark ${state}`}
@@ -36,3 +38,6 @@ export function LiveMark() {
     </span>
   );
 }
+
+const brief = (n: number): string =>
+  n < 1e4 ? String(n) : n < 1e6 ? `${Math.round(n / 1e3)}k` : `${(n / 1e6).toFixed(1)}M`;

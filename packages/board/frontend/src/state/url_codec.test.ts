@@ -11,7 +11,7 @@ test('lists of any texts come back', () => {
 test('an address comes back with its page and its parameters', () => {
   const parameters = new Map([
     ['runs', 'a/b,c\\,d'],
-    ['q', 'loss|acc.*&x=1#'],
+    ['q', 'loss|acc.*&x=1#~:%3A'],
     ['e', ''],
   ]);
   const address = parseAddress(formatAddress({ page: 'metrics', parameters }));

@@ -53,6 +53,8 @@ export function parseAddress(hash: string): Address {
 }
 
 export function formatAddress({ page, parameters }: Address): string {
-  const query = new URLSearchParams([...parameters]).toString().replace(/%2C/g, ',').replace(/%2F/g, '/');
+  const query = new URLSearchParams([...parameters])
+    .toString()
+    .replace(/%(2C|2F|3A|7E)/g, decodeURIComponent);
   return `#/${page}${query && `?${query}`}`;
 }
