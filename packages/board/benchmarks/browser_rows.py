@@ -87,7 +87,7 @@ def open_metrics(side: Side, _: Path) -> dict[str, float]:
             )
             start = time.perf_counter()
             page.goto(side.url + "#timeseries")
-            # The cards that are on the screen ask one after another; quiet means that they are done.
+            # The cards on the screen ask one after another; quiet means that they are done.
             while not answered or time.perf_counter() - answered[-1] < 4:
                 page.wait_for_timeout(250)
                 if time.perf_counter() - start > 60:

@@ -77,7 +77,10 @@ def test_a_slice_selects_its_node_and_a_node_its_slices(
     page.get_by_role("link", name="Graph").click()
     page.wait_for_function("() => window.__board?.graph?.ready")
     page.wait_for_function(
-        "() => __board.graph.items.find((i) => i.id === __board.graph.selected)?.name === 'b/Conv2D'"
+        """() => {
+          const { items, selected } = __board.graph;
+          return items.find((item) => item.id === selected)?.name === 'b/Conv2D';
+        }"""
     )
     page.get_by_role("link", name="Trace").click()
     page.wait_for_function("() => window.__board?.trace?.marked > 0")
