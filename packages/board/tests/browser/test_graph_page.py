@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fixtures import graphs
+from fixtures.traces import metadata_of, node_stats, write_log
 from graph_reader import GraphReader, write_graph
 
 
@@ -274,6 +275,39 @@ def test_two_graphs_are_compared_by_colour(reader: GraphReader) -> None:
     legend.get_by_text(re.compile(r"\d+ removed")).first.wait_for()
     state = reader.settled(lambda s: s["colour"] == "diff")
     assert reader.item("added", state)["fill"] != reader.item("labels", state)["fill"]
+
+
+def test_compute_time_colours_the_dearest_and_lists_the_top(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    traces = {
+        step: metadata_of(
+            w0_CPU_0=[
+                node_stats("loss/Mean", 0, 1_000 * step, output_bytes=4),
+                node_stats("loop/body", 9_000, 5_000_000, output_bytes=4096),
+                node_stats("loop/Enter", 6_000_000, 20_000),
+            ]
+        ).SerializeToString()
+        for step in (1, 2, 3)
+    }
+    write_log(tmp_path / "traced", traces, graphs.small())
+    reader = GraphReader(page, board_server(tmp_path).url)
+    before = reader.open("traced")
+    page.get_by_role("combobox", name="Colour").select_option("time")
+    legend = page.get_by_label("Colours: time")
+    legend.get_by_role("button").first.wait_for()
+    rows = legend.get_by_role("listitem").all_text_contents()
+    assert rows[0] == "loop/body5 ms"
+    assert rows[2] == "loss/Mean2 µs"  # the median of three steps
+    state = reader.settled(
+        lambda s: reader.item("loop", s)["fill"] != reader.item("loop", before)["fill"]
+    )
+    fills = {name: reader.item(name, state)["fill"] for name in ("loop", "loss", "labels")}
+    assert len(set(fills.values())) == 3
+    legend.get_by_role("button").first.click()
+    state = reader.settled(lambda s: s["selected"] is not None)
+    assert reader.item("loop/body", state)["id"] == state["selected"]
+    page.get_by_label("Inspector").get_by_text("5 ms").wait_for()
 
 
 def test_an_uploaded_file_is_shown(reader: GraphReader, tmp_path: Path) -> None:

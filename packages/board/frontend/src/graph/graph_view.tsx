@@ -4,7 +4,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { themeVersion } from '../style/theme.ts';
-import { fit } from './canvas/camera.ts';
+import { type Camera, fit } from './canvas/camera.ts';
+import type { IndexedScene } from './canvas/indexed_scene.ts';
 import { Paint } from './canvas/paint.ts';
 import { Stage } from './canvas/stage.ts';
 import { Legend } from './legend.tsx';
@@ -61,7 +62,10 @@ export function GraphView({
         session.toggle(item, event.shiftKey);
         box.current?.focus({ preventScroll: true });
       },
-      hover: () => {},
+      hover: (index) => {
+        const item = index < 0 ? undefined : session.scene.peek()?.scene.item[index];
+        canvas.current!.title = item === undefined ? '' : safeText(session.nameOfItem(item));
+      },
       menu: (item) => session.select(item),
       moved: () => {
         minimap.current?.follow();
@@ -102,8 +106,7 @@ export function GraphView({
           session.anchor = null;
           session.lookAt = null;
           if (first) {
-            const root = { x: 0, y: 0, w: scene.scene.width, h: scene.scene.height };
-            shown.camera = cameraInUrl.peek() ?? fit(root, shown.width, shown.height);
+            shown.camera = cameraInUrl.peek() ?? fitClear(scene, shown);
             first = false;
             shown.show(scene, null);
             shown.touch();
@@ -127,7 +130,9 @@ export function GraphView({
       if (item === session.model.root) {
         const all = { x: 0, y: 0, w: scene.scene.width, h: scene.scene.height };
         // After a group has closed: the whole again, where that is still readable.
-        if (whole || fit(all, shown.width, shown.height).k > 0.6) shown.look(all, true);
+        if (whole || fit(all, shown.width, shown.height).k > 0.6) {
+          shown.move(fitClear(scene, shown), 220, shown.travelling);
+        }
         return;
       }
       const i = scene.indexOf.get(item) ?? session.standsFor(item);
@@ -171,20 +176,20 @@ export function GraphView({
   const selected = session.selected.value;
   return (
     <div class="graph-stage">
-      <div
-        ref={box}
-        class="graph-tree"
-        role="tree"
-        tabIndex={0}
-        aria-label="Graph"
-        aria-busy={session.busy.value}
-        aria-activedescendant={selected === null ? undefined : itemId(selected)}
-        onKeyDown={key}
-      >
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: hears the keys of the tree within */}
+      <div class="graph-tree" onKeyDown={key}>
         <canvas ref={canvas} class="graph-canvas" />
-        <ul class="hidden-for-the-eye" role="presentation">
+        <div
+          ref={box}
+          class="hidden-for-the-eye"
+          role="tree"
+          tabIndex={0}
+          aria-label="Graph"
+          aria-busy={session.busy.value}
+          aria-activedescendant={selected === null ? undefined : itemId(selected)}
+        >
           <Mirror session={session} />
-        </ul>
+        </div>
       </div>
       <Breadcrumb session={session} stage={stage} />
       <div class="g-corner g-left-corner">
@@ -208,9 +213,42 @@ export function GraphView({
   );
 }
 
+const LEGEND = { width: 216, height: 190 };
+const CORNER = { width: 190, height: 165 };
+
+/** The camera that shows all, clear of the corners that hold the legend and the minimap. */
+function fitClear(indexed: IndexedScene, stage: Stage): Camera {
+  const { width, height } = stage;
+  const all = { x: 0, y: 0, w: indexed.scene.width, h: indexed.scene.height };
+  const taken = (camera: Camera, left: number, top: number, right: number, bottom: number) =>
+    indexed
+      .itemsIn(
+        camera.x + left / camera.k,
+        camera.y + top / camera.k,
+        camera.x + right / camera.k,
+        camera.y + bottom / camera.k,
+      )
+      .some((i) => indexed.scene.kind[i] !== OPENED);
+  const whole = fit(all, width, height);
+  const left = taken(whole, 0, height - LEGEND.height, LEGEND.width, height) ? LEGEND.width - 20 : 0;
+  const right = taken(whole, width - CORNER.width, height - CORNER.height, width, height)
+    ? CORNER.width - 20
+    : 0;
+  if (left + right === 0) return whole;
+  // Lifted clear of the corners, or moved aside: whichever shows more.
+  const aside = fit(all, width - left - right, height);
+  const lifted = fit(
+    all,
+    width,
+    height - Math.max(left > 0 ? LEGEND.height : 0, right > 0 ? CORNER.height : 0),
+  );
+  if (lifted.k > aside.k) return lifted;
+  return { x: aside.x - left / aside.k, y: aside.y, k: aside.k };
+}
+
 function fitAll(session: Session, stage: Stage | null): void {
-  const scene = session.scene.peek()?.scene;
-  if (scene && stage) stage.look({ x: 0, y: 0, w: scene.width, h: scene.height }, true);
+  const indexed = session.scene.peek();
+  if (indexed && stage) stage.move(fitClear(indexed, stage), 220);
 }
 
 function Breadcrumb({ session, stage }: { session: Session; stage: { current: Stage | null } }) {

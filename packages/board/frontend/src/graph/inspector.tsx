@@ -187,7 +187,9 @@ function Neighbours({ session, title, list }: { session: Session; title: string;
           <li key={`${n.vertex}/${n.port}/${i}`}>
             <button type="button" class="g-node-link" onClick={() => session.goTo(n.vertex)}>
               <span class={n.control ? 'g-port control' : 'g-port'}>{n.control ? '^' : n.port}</span>
-              <span class="g-node-link-name">{safeText(model.path(n.vertex))}</span>
+              <span class="g-node-link-name">
+                <bdi>{safeText(model.path(n.vertex))}</bdi>
+              </span>
               <span class="g-node-link-more">
                 {n.control ? 'control' : model.shortShape(n.vertex) || model.opName(n.vertex)}
               </span>
@@ -217,7 +219,7 @@ function histogram(
   return [...counts].sort((a, b) => b[1] - a[1]).map(([i, n]) => [names[i] || '(none)', n]);
 }
 
-function Bars({ title, rows }: { title: string; rows: [string, number][] }) {
+function Bars({ title, rows, fromEnd }: { title: string; rows: [string, number][]; fromEnd?: boolean }) {
   const [most, setMost] = useState(8);
   const top = rows[0]?.[1] ?? 1;
   return (
@@ -228,8 +230,8 @@ function Bars({ title, rows }: { title: string; rows: [string, number][] }) {
       <ul class="g-bars">
         {rows.slice(0, most).map(([name, n]) => (
           <li key={name}>
-            <span class="g-bar-name" title={safeText(name)}>
-              {safeText(name)}
+            <span class={fromEnd ? 'g-bar-name g-from-end' : 'g-bar-name'} title={safeText(name)}>
+              <bdi>{safeText(name)}</bdi>
             </span>
             <meter min={0} max={top} value={n} aria-hidden="true" />
             <span class="g-bar-count">{count(n)}</span>
@@ -264,7 +266,11 @@ function GroupCard({ session, group }: { session: Session; group: number }) {
         <p class="g-quiet-text">No other group has this structure.</p>
       )}
       <Bars title="Ops" rows={histogram(session, [group], model.op, model.header.strings.ops)} />
-      <Bars title="Devices" rows={histogram(session, [group], model.device, model.header.strings.devices)} />
+      <Bars
+        title="Devices"
+        fromEnd
+        rows={histogram(session, [group], model.device, model.header.strings.devices)}
+      />
     </div>
   );
 }
@@ -315,7 +321,9 @@ function FamilySection({ session, group }: { session: Session; group: number }) 
           .map((g) => (
             <li key={g}>
               <button type="button" class="g-node-link" onClick={() => session.goTo(g)}>
-                <span class="g-node-link-name">{safeText(model.path(g))}</span>
+                <span class="g-node-link-name">
+                  <bdi>{safeText(model.path(g))}</bdi>
+                </span>
                 <span class="g-node-link-more">
                   {model.template[g] === own ? 'same' : model.near[g] ? `${model.near[g]} differ` : 'main'}
                 </span>
@@ -373,7 +381,9 @@ function DiffButton({ session, a, b, text }: { session: Session; a: number; b: n
           {rows.slice(0, 60).map((row) => (
             <li key={row.name}>
               <button type="button" class="g-node-link" onClick={() => jump(group, row.name)}>
-                <span class="g-node-link-name">{safeText(row.name)}</span>
+                <span class="g-node-link-name">
+                  <bdi>{safeText(row.name)}</bdi>
+                </span>
                 <span class="g-node-link-more">{safeText(row.more)}</span>
               </button>
             </li>
@@ -440,7 +450,9 @@ function StackCard({ session, item }: { session: Session; item: number }) {
           {members.slice(0, most).map((m) => (
             <li key={m}>
               <button type="button" class="g-node-link" onClick={() => session.goTo(m)}>
-                <span class="g-node-link-name">{safeText(model.labels[m]!)}</span>
+                <span class="g-node-link-name">
+                  <bdi>{safeText(model.labels[m]!)}</bdi>
+                </span>
                 <span class="g-node-link-more">
                   {model.isGroup(m) ? `${count(model.size[m]!)} ops` : model.opName(m)}
                 </span>
@@ -491,6 +503,7 @@ function GraphCard({ session }: { session: Session }) {
       <Bars title="Ops" rows={histogram(session, [model.root], model.op, model.header.strings.ops)} />
       <Bars
         title="Devices"
+        fromEnd
         rows={histogram(session, [model.root], model.device, model.header.strings.devices)}
       />
       <section class="g-keys">

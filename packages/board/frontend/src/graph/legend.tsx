@@ -46,7 +46,7 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
         {rows.length === 0 && <p class="g-quiet-text">Nothing here is repeated.</p>}
         {rows.map(([f]) => {
           const family = model.header.families[f]!;
-          const groups = family.templates.reduce((n, t) => n + (model.header.templates[t]?.groups ?? 0), 0);
+          const groups = model.familySizes[f]!;
           return (
             <div class="g-legend-row" key={f}>
               <Swatch
@@ -80,7 +80,7 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
           <div class="g-legend-row" key={i}>
             <Swatch fill={toneFill(theme, hueOfNumber(i))} border={toneBorder(theme, hueOfNumber(i))} />
             <span class="g-legend-name g-from-end" title={safeText(names[i] ?? '')}>
-              {safeText(names[i] || '(none)')}
+              <bdi>{safeText(names[i] || '(none)')}</bdi>
             </span>
             <span class="g-legend-more">{count(n)}</span>
           </div>
@@ -133,7 +133,7 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
     top.push(...ranked.slice(0, 10));
   }
   return (
-    <section class="g-legend" aria-label={`Colours: ${mode}`}>
+    <section class="g-legend g-costs" aria-label={`Colours: ${mode}`}>
       <h3>{mode === 'time' ? 'Compute time' : 'Memory'}</h3>
       {!cost && <p class="g-quiet-text">No traced step tells of this graph.</p>}
       {cost && (
@@ -156,7 +156,9 @@ export function Legend({ session }: { session: Session; paint: Paint | null }) {
             {top.map((v) => (
               <li key={v}>
                 <button type="button" class="g-node-link" onClick={() => session.goTo(v)}>
-                  <span class="g-node-link-name">{safeText(model.path(v))}</span>
+                  <span class="g-node-link-name">
+                    <bdi>{safeText(model.path(v))}</bdi>
+                  </span>
                   <span class="g-node-link-more">{words(cost.total[v]!)}</span>
                 </button>
               </li>

@@ -32,7 +32,7 @@ export function Mirror({ session }: { session: Session }) {
             ? `, ${session.model.size[item]} ops`
             : `, ${session.model.opName(item)}`;
       return (
-        <li
+        <div
           key={item}
           id={itemId(item)}
           role="treeitem"
@@ -45,9 +45,9 @@ export function Mirror({ session }: { session: Session }) {
         >
           {kind === OPENED && (
             // biome-ignore lint/a11y/useSemanticElements: a group of tree items has no element of its own
-            <ul role="group">{branch(i, level + 1)}</ul>
+            <div role="group">{branch(i, level + 1)}</div>
           )}
-        </li>
+        </div>
       );
     });
   return <>{branch(-1, 1)}</>;

@@ -244,7 +244,9 @@ function SearchBox({ session, input }: { session: Session; input: { current: HTM
                       setOpen(false);
                     }}
                   >
-                    <span class="g-node-link-name">{safeText(session.model.path(v))}</span>
+                    <span class="g-node-link-name">
+                      <bdi>{safeText(session.model.path(v))}</bdi>
+                    </span>
                     <span class="g-node-link-more">
                       {session.model.isGroup(v)
                         ? `${count(session.model.size[v]!)} ops`

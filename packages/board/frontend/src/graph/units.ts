@@ -1,8 +1,8 @@
 /** Times and sizes in words. */
 
 export function duration(microseconds: number): string {
-  if (microseconds >= 1e6) return `${(microseconds / 1e6).toPrecision(3)} s`;
-  if (microseconds >= 1e3) return `${(microseconds / 1e3).toPrecision(3)} ms`;
+  if (microseconds >= 1e6) return `${Number((microseconds / 1e6).toPrecision(3))} s`;
+  if (microseconds >= 1e3) return `${Number((microseconds / 1e3).toPrecision(3))} ms`;
   return `${Number(microseconds.toPrecision(3))} µs`;
 }
 

@@ -77,6 +77,8 @@ export interface DrawJob {
 
 const CHUNK = 300;
 const READABLE = 6.5;
+/** The scale from which the signs for open and close are drawn, and can be hit. */
+export const SIGNS = 0.55;
 
 /** Draws step by step; each yield is a place to stop and let the page breathe. */
 export function* drawScene(surface: Surface, job: DrawJob): Generator<void> {
@@ -400,14 +402,19 @@ class Drawer {
   private words(i: number, item: number, kind: number, x: number, y: number, w: number, h: number): void {
     const { s, k } = this;
     const { model, inks } = this.job;
-    const size = Math.max(kind === CONST ? 10.5 : 12, 8.5 / k);
-    if (size > h * 0.85) return;
     const isGroup = kind === GROUP || kind === STACK;
-    const toggle = isGroup && k >= 0.45;
-    const room = w - (isGroup ? 14 : 16) - (toggle ? 18 : 0);
-    const two = isGroup && size * 1.9 + 4 < h;
+    const toggle = isGroup && k >= SIGNS;
+    const room = w - (isGroup ? 14 : 16) - (toggle ? 18 : 0) + (k < 0.6 ? 6 : 0);
+    const label = this.job.label(item);
+    // Far away letters stay readable as long as they fit, then get smaller, then fewer.
+    const full = this.job.textWidth(label) / 12;
+    const usual = Math.max(kind === CONST ? 10.5 : 12, 8.5 / k);
+    const least = Math.max(kind === CONST ? 10.5 : 12, 7 / k);
+    const size = Math.min(h * 0.8, Math.min(usual, Math.max(least, room / full)));
+    if (size * k < READABLE) return;
+    const two = isGroup && 9.5 * k >= 6.2 && size * 1.9 + 4 < h;
     const card = !isGroup && k >= 1.45;
-    const text = fitText(this.job.label(item), (room * 12) / size, this.job.textWidth);
+    const text = fitText(label, (room * 12) / size, this.job.textWidth);
     if (text === '') return;
     this.setFont(size, isGroup ? 500 : 400);
     s.fillStyle = kind === CONST ? inks.soft : inks.text;
@@ -488,7 +495,7 @@ class Drawer {
       s.fillStyle = inks.faint;
       s.fillText(more, x + 12 + wide + 8, y + 16);
     }
-    if (k >= 0.45) {
+    if (k >= SIGNS) {
       s.fillStyle = this.job.paint.openFill(item, scene.depth[i]!);
       s.fillRect(x + w - 24, y + 6, 18, 18);
       this.toggle(x + w - 15, y + 15, true);

@@ -36,7 +36,7 @@ const TONES = {
     plainBorder: '#a9b0bb',
     group: '#eceef2',
     groupBorder: '#a9b0bb',
-    heat: [0.97, 0.62],
+    heat: [0.97, 0.72],
     flat: '#f1f2f5',
   },
   dark: {
@@ -47,7 +47,7 @@ const TONES = {
     plainBorder: '#5b6370',
     group: '#323740',
     groupBorder: '#666f7d',
-    heat: [0.3, 0.68],
+    heat: [0.3, 0.56],
     flat: '#24282e',
   },
   contrast: {
@@ -86,7 +86,7 @@ export function toneBorder(theme: Theme, hue: number): string {
 export function heatFill(theme: Theme, share: number): string {
   const [from, to] = TONES[theme].heat;
   const t = Math.sqrt(Math.min(1, Math.max(0, share)));
-  return oklch(from + (to - from) * t, 0.02 + 0.15 * t, 85 - 55 * t);
+  return oklch(from + (to - from) * t, 0.02 + 0.13 * t, 90 - 52 * t);
 }
 
 const DIFF_HUES = [0, 150, 75, 25, 290];

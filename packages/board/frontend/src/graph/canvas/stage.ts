@@ -2,7 +2,7 @@
 import type { GraphModel } from '../model/graph_model.ts';
 import { GROUP, OPENED, STACK } from '../model/scene.ts';
 import { between, bringIntoView, type Camera, ease, fit, type Rect, zoomAbout } from './camera.ts';
-import { type DrawJob, drawScene, type Emphasis, type Inks } from './draw_scene.ts';
+import { type DrawJob, drawScene, type Emphasis, type Inks, SIGNS } from './draw_scene.ts';
 import type { IndexedScene } from './indexed_scene.ts';
 import type { Paint } from './paint.ts';
 
@@ -106,6 +106,11 @@ export class Stage {
     this.canvas.height = Math.round(clientHeight * this.ratio);
     this.invalidate();
     this.draw();
+  }
+
+  /** Boxes on their way to a new scene; a new motion of the camera takes them along. */
+  get travelling(): Motion['boxes'] {
+    return this.motion?.boxes ?? null;
   }
 
   /** Whether the camera or items are on their way. */
@@ -423,7 +428,7 @@ export class Stage {
     if (kind === OPENED) sign = x > r.x + r.w - 27 && y < r.y + 27;
     else if (kind === GROUP) sign = x > r.x + r.w - 25;
     else if (kind === STACK) sign = x > r.x + r.w - 33;
-    return { index, sign: sign && this.camera.k >= 0.4 };
+    return { index, sign: sign && this.camera.k >= SIGNS };
   }
 }
 

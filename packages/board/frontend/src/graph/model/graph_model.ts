@@ -86,6 +86,8 @@ export class GraphModel {
   readonly walk: Int32Array;
   /** Members of each series. */
   readonly members: number[][];
+  /** How many groups each family has. */
+  readonly familySizes: Int32Array;
   readonly labels: string[];
 
   constructor({ header, columns: sent }: Columns<GraphHeader>) {
@@ -137,6 +139,9 @@ export class GraphModel {
       const s = this.series[v]!;
       if (s >= 0) this.members[s]?.push(v);
     }
+    this.familySizes = new Int32Array((header.families ?? []).length);
+    for (let g = this.root + 1; g < this.total; g++)
+      if (this.family[g]! >= 0) this.familySizes[this.family[g]!]!++;
     this.labels = new TextDecoder()
       .decode(columns.labels as Uint8Array)
       .split('\n')
