@@ -3,6 +3,7 @@ import { safeText } from '../shell/safe_text.ts';
 import type { Row } from './rows.ts';
 import { laneHeight, laneMiddle } from './rows.ts';
 import { bytesText, durationText, rulerTicks } from './ruler_ticks.ts';
+import { scopeRuns } from './scope_runs.ts';
 import { spanOf, type TimeView } from './time_view.ts';
 import type { MemoryCurve, Place, Summary } from './trace_api.ts';
 import { type Ink, LEVELS, type Painted } from './trace_colours.ts';
@@ -64,6 +65,8 @@ export function drawLanes(on: Context, picture: LanesPicture): void {
     } else if (row.kind === 'memory') {
       const curve = section.memory[row.curve];
       if (curve) drawMemory(on, picture, curve, y, row.height);
+    } else if (row.kind === 'scopes') {
+      drawScopes(on, picture, section, row, y);
     } else if (row.kind === 'group' && row.open) {
       on.fillStyle = ink.sunken;
       on.globalAlpha = 0.5;
@@ -177,6 +180,34 @@ function drawLane(
     done = right;
   }
   drawLabels(on, picture, items, painted, labels, y, height);
+}
+
+/** The scopes of a lane at a level, above its slices. */
+function drawScopes(on: Context, picture: LanesPicture, { items }: DrawnSection, row: Row, y: number): void {
+  if (!items) return;
+  const { view, width, ink } = picture;
+  const scale = width / spanOf(view);
+  const [from, to] = itemsBetween(items, row.of, view.t0, view.t1);
+  on.font = `10.5px ${ink.font}`;
+  on.textBaseline = 'middle';
+  on.textAlign = 'left';
+  const letter = on.measureText(LETTERS).width / LETTERS.length;
+  for (const run of scopeRuns(items, from, to, row.curve)) {
+    const left = Math.max(-2, (run.start - view.t0) * scale);
+    const right = Math.min(width + 2, (run.end - view.t0) * scale);
+    if (right - left < 1.5) continue;
+    on.fillStyle = ink.sunken;
+    on.fillRect(left, y + 1, right - left - 1, row.height - 3);
+    on.strokeStyle = ink.line;
+    on.lineWidth = 1;
+    on.strokeRect(left + 0.5, y + 1.5, right - left - 2, row.height - 4);
+    const begin = Math.max(left, 0) + 4;
+    const own = run.scope.slice(run.scope.lastIndexOf('/') + 1);
+    const shown = shortened(safeText(own, 200), Math.floor((right - begin - 3) / letter));
+    if (!shown) continue;
+    on.fillStyle = ink.soft;
+    on.fillText(shown, begin, y + row.height / 2);
+  }
 }
 
 function drawLabels(
@@ -334,6 +365,7 @@ function drawArrows(on: Context, picture: LanesPicture): void {
         alpha: crowd,
         text: '',
         ink,
+        width,
         height,
       });
     }
@@ -354,7 +386,7 @@ function drawArrows(on: Context, picture: LanesPicture): void {
       on.lineTo(Math.min(width + 4, right), bar);
       on.stroke();
       // A busy thread is seen on the lane itself; arrows are for what came from elsewhere.
-      if (stall.kind === 'queue' && stall.from?.lane === stall.to.lane) continue;
+      if (stall.kind === 'queue') continue;
       const departs = stall.from ? Math.min(stall.from.start + stall.from.dur, end) : stall.begin;
       arrow(on, {
         x0: (departs - view.t0) * scale,
@@ -366,6 +398,7 @@ function drawArrows(on: Context, picture: LanesPicture): void {
         alpha: 1,
         text: labels++ < MOST_LABELS ? `${durationText(stall.wait_ns)} ${stall.kind}` : '',
         ink,
+        width,
         height,
       });
     }
@@ -382,10 +415,14 @@ interface Arrow {
   alpha: number;
   text: string;
   ink: Ink;
+  width: number;
   height: number;
 }
 
-function arrow(on: Context, { x0, y0, x1, y1, colour, weight, alpha, text, ink, height }: Arrow): void {
+function arrow(
+  on: Context,
+  { x0, y0, x1, y1, colour, weight, alpha, text, ink, width, height }: Arrow,
+): void {
   if (y0 === null || y1 === null) return;
   if ((y0 < -60 && y1 < -60) || (y0 > height + 60 && y1 > height + 60)) return;
   const reach = Math.min(60, Math.max(12, Math.abs(x1 - x0) / 2));
@@ -410,8 +447,8 @@ function arrow(on: Context, { x0, y0, x1, y1, colour, weight, alpha, text, ink, 
   on.textAlign = 'left';
   on.textBaseline = 'middle';
   const size = on.measureText(text).width;
-  const x = x1 + 6;
-  const y = y1 - 12;
+  const x = Math.max(4, Math.min(x1 + 6, width - size - 6));
+  const y = y1 - 13;
   on.fillStyle = ink.surface;
   on.globalAlpha = 0.9;
   on.fillRect(x - 3, y - 7, size + 6, 14);

@@ -96,6 +96,7 @@ export function drawRuler(
     const x = Math.round((time - view.t0) * scale);
     on.fillStyle = ink.strong;
     on.fillRect(x, height - 6, 1, 6);
+    if (x + 4 + on.measureText(label).width > width) continue;
     on.fillStyle = ink.soft;
     on.fillText(label, x + 4, height / 2);
   }

@@ -11,6 +11,7 @@ import { heightOf, lanesBetween, type Row, rowAt } from './rows.ts';
 import { bytesText, percentText } from './ruler_ticks.ts';
 import { clamped, fitAll, panBy, spanOf, timeAt, zoomAbout } from './time_view.ts';
 import { type Ink, inkNow, type Painted, paint } from './trace_colours.ts';
+import { familyOfNode } from './trace_families.ts';
 import { itemAt, type TraceItems } from './trace_items.ts';
 import type { TraceModel } from './trace_model.ts';
 import { found } from './trace_search.ts';
@@ -48,7 +49,8 @@ export const lastDrawn = { at: 0, version: 0, sharp: false };
 const painted = new WeakMap<TraceItems, { key: string; of: Painted }>();
 
 function paintedOf(model: TraceModel, items: TraceItems, ink: Ink): Painted {
-  const key = `${colouring.peek()} ${themeVersion.peek()}`;
+  const by = colouring.peek();
+  const key = `${by} ${themeVersion.peek()} ${by === 'family' && familyOfNode.peek() !== null}`;
   const kept = painted.get(items);
   if (kept?.key === key) return kept.of;
   const header = model.header.peek()!;
@@ -132,7 +134,10 @@ export function LanesView() {
     const whole = models[0];
     const full = fitAll(duration.peek());
     const on = sized(overview.current, width, OVERVIEW_HEIGHT);
-    const key = [whole?.whole, width, colouring.peek(), themeVersion.peek(), whole?.summary.peek(), full.t1];
+    const key = [
+      ...[whole?.whole, width, colouring.peek(), themeVersion.peek(), whole?.summary.peek(), full.t1],
+      familyOfNode.peek(),
+    ];
     if (!kept.current || kept.current.key.some((part, i) => part !== key[i])) {
       const canvas = kept.current?.canvas ?? document.createElement('canvas');
       const items = whole?.whole ?? null;
@@ -176,7 +181,7 @@ export function LanesView() {
     }
     void [timeView.value, rows.value, colouring.value, themeVersion.value, showCritical.value];
     void [showArrows.value, found.value, selectedSlice.value, hovered.value, selectedArea.value];
-    void [mark.value, duration.value];
+    void [mark.value, duration.value, familyOfNode.value];
     redraw();
   });
 

@@ -62,6 +62,21 @@ test('lanes grow into the room, headings do not', () => {
   assert.ok(heightOf(high!) > heightOf(low!));
 });
 
+test('a lane has its scopes above it, what overlaps it has none', () => {
+  const rows = layRows([section], new Set(), false, 1, 2);
+  assert.deepEqual(
+    rows.slice(0, 6).map((row) => [row.kind, row.of, row.lanes]),
+    [
+      ['group', -1, []],
+      ['scopes', 0, []],
+      ['scopes', 0, []],
+      ['lane', -1, [0]],
+      ['lane', -1, [1]],
+      ['scopes', 2, []],
+    ],
+  );
+});
+
 test('an area selects the lanes that it touches, of its own step', () => {
   const rows = layRows([section, { ...section, title: 'b' }], new Set(), false);
   const [, first, second, third] = rows;

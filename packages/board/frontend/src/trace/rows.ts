@@ -24,7 +24,7 @@ export interface Section {
 }
 
 export interface Row {
-  kind: 'section' | 'group' | 'lane' | 'memory';
+  kind: 'section' | 'group' | 'scopes' | 'lane' | 'memory';
   section: number;
   y: number;
   height: number;
@@ -34,8 +34,10 @@ export interface Row {
   open: boolean;
   /** The lanes drawn in it: one, or all of a closed group. */
   lanes: number[];
-  /** Of a memory track. */
+  /** Of a memory track: which curve; of a track of scopes: which level. */
   curve: number;
+  /** Of a track of scopes: of which lane. */
+  of: number;
   indent: number;
 }
 
@@ -44,6 +46,7 @@ export const GROUP_HEIGHT = 24;
 export const LANE_HEIGHT = 24;
 export const UNDER_HEIGHT = 19;
 export const MEMORY_HEIGHT = 46;
+export const SCOPES_HEIGHT = 17;
 
 /** Rows from top to bottom; lanes grow by `stretch`. A device of one lane has no heading of its own. */
 export function layRows(
@@ -51,13 +54,22 @@ export function layRows(
   closed: ReadonlySet<string>,
   withMemory: boolean,
   stretch = 1,
+  scopeLevels = 0,
 ): Row[] {
   const rows: Row[] = [];
   const tall = (height: number) => Math.round(height * stretch);
   let y = 0;
   const push = (row: Partial<Row> & Pick<Row, 'kind' | 'section' | 'height' | 'title'>) => {
-    rows.push({ key: '', open: true, lanes: [], curve: -1, indent: 0, ...row, y });
+    rows.push({ key: '', open: true, lanes: [], curve: -1, of: -1, indent: 0, ...row, y });
     y += row.height;
+  };
+  const scopes = (section: number, lane: LaneInfo, indent: number) => {
+    if (lane.row > 0) return;
+    for (let level = 0; level < scopeLevels; level++) {
+      const title = level === 0 ? 'scopes' : '';
+      const place = { section, height: SCOPES_HEIGHT, title, indent };
+      push({ kind: 'scopes', ...place, curve: level, of: lane.id });
+    }
   };
   sections.forEach((section, s) => {
     if (section.title) {
@@ -68,6 +80,7 @@ export function layRows(
       const title = groupTitle(group[0]!);
       if (group.length === 1) {
         const lanes = [group[0]!.id];
+        scopes(s, group[0]!, 0);
         push({ kind: 'lane', section: s, height: tall(LANE_HEIGHT), title, lanes, key });
         continue;
       }
@@ -76,6 +89,7 @@ export function layRows(
       push({ kind: 'group', section: s, height: GROUP_HEIGHT, title, key, open, lanes });
       if (!open) continue;
       for (const lane of group) {
+        scopes(s, lane, 1);
         push({
           kind: 'lane',
           section: s,

@@ -72,20 +72,24 @@ export function StepTab() {
               </button>
             </h3>
             <p class="faint">
-              {summary.critical.slices.toLocaleString('en')} slices, {durationText(summary.critical.self_ns)}{' '}
-              of work; {durationText(summary.critical.gap_ns)} in between (
-              {percentText(summary.critical.gap_ns / Math.max(1, header.duration_ns))}).
+              {summary.critical.slices < header.slices
+                ? `${summary.critical.slices.toLocaleString('en')} slices, `
+                : 'All slices, one after the other: '}
+              {durationText(summary.critical.self_ns)} of work; {durationText(summary.critical.gap_ns)} in
+              between ({percentText(summary.critical.gap_ns / Math.max(1, header.duration_ns))}).
             </p>
-            <Bars
-              rows={summary.critical.by_op.map((row) => ({
-                name: row.op,
-                op: row.op,
-                ns: row.total_ns,
-                count: row.count,
-              }))}
-              whole={header.duration_ns}
-              first={6}
-            />
+            {summary.critical.slices < header.slices && (
+              <Bars
+                rows={summary.critical.by_op.map((row) => ({
+                  name: row.op,
+                  op: row.op,
+                  ns: row.total_ns,
+                  count: row.count,
+                }))}
+                whole={header.duration_ns}
+                first={6}
+              />
+            )}
           </section>
           <section>
             <h3>Time by op</h3>

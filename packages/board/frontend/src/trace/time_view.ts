@@ -43,9 +43,8 @@ export function fitRange(from: number, to: number, duration: number, share = 0.8
 export function reveal(view: TimeView, from: number, to: number, duration: number): TimeView {
   const span = spanOf(view);
   if (to - from > span * 0.9) return fitRange(from, to, duration);
-  const air = span * 0.05;
-  if (from < view.t0 + air) return panBy(view, from - view.t0 - span * 0.3, duration);
-  if (to > view.t1 - air) return panBy(view, to - view.t1 + span * 0.3, duration);
+  if (from < view.t0) return panBy(view, from - view.t0 - span * 0.3, duration);
+  if (to > view.t1) return panBy(view, to - view.t1 + span * 0.3, duration);
   return view;
 }
 

@@ -16,9 +16,11 @@ import {
   colouring,
   comparedSteps,
   mainTrace,
+  scopesChoice,
   showArrows,
   showCritical,
   showMemory,
+  showScopes,
   sidebarTab,
   toggleCompared,
   tracedRuns,
@@ -29,6 +31,7 @@ const COLOURINGS: [Colouring, string][] = [
   ['op', 'Op'],
   ['scope', 'Scope'],
   ['device', 'Device'],
+  ['family', 'Structure'],
 ];
 
 export function Toolbar() {
@@ -137,6 +140,17 @@ export function Toolbar() {
       <Toggle of={showArrows} title="Transfers between devices, and long waits">
         Arrows
       </Toggle>
+      <button
+        type="button"
+        class={`trace-toggle${showScopes.value ? ' on' : ''}`}
+        aria-pressed={showScopes.value}
+        title="Name scopes above the lanes"
+        onClick={() => {
+          scopesChoice.value = showScopes.peek() ? 'off' : 'on';
+        }}
+      >
+        Scopes
+      </button>
       <Toggle of={showMemory} title="What the allocators held">
         Memory
       </Toggle>

@@ -4,6 +4,7 @@ import { isLight, mix } from '../histograms/colour_mix.ts';
 import { colour } from '../style/theme.ts';
 import { hueOfText, kindOf, OP_KINDS, scopeOf } from './op_kinds.ts';
 import type { LaneInfo } from './rows.ts';
+import { familyOfNode } from './trace_families.ts';
 import type { TraceItems } from './trace_items.ts';
 import type { Colouring } from './trace_state.ts';
 
@@ -53,10 +54,11 @@ export function inkNow(): Ink {
   };
 }
 
-export function toneOfHue(title: string, hue: number | null, ink: Ink): Tone {
+/** Families that share a hue differ by a step in lightness. */
+export function toneOfHue(title: string, hue: number | null, ink: Ink, step = 0): Tone {
   const full = ink.dark
-    ? oklch(0.52, hue === null ? 0.006 : 0.095, hue ?? 260)
-    : oklch(0.8, hue === null ? 0.006 : 0.085, hue ?? 260);
+    ? oklch(0.52 + 0.06 * (step % 3), hue === null ? 0.006 : 0.095, hue ?? 260)
+    : oklch(0.8 - 0.05 * (step % 3), hue === null ? 0.006 : 0.085, hue ?? 260);
   const border = ink.dark
     ? oklch(0.68, hue === null ? 0.008 : 0.11, hue ?? 260)
     : oklch(0.58, hue === null ? 0.01 : 0.12, hue ?? 260);
@@ -79,12 +81,12 @@ export function paint(items: TraceItems, ops: string[], lanes: LaneInfo[], by: C
   const tone = new Uint16Array(op.length);
   const tones: Tone[] = [];
   const ids = new Map<string, number>();
-  const id = (key: string, title: string, hue: number | null): number => {
+  const id = (key: string, title: string, hue: number | null, step = 0): number => {
     let at = ids.get(key);
     if (at === undefined) {
       at = tones.length;
       ids.set(key, at);
-      tones.push(toneOfHue(title, hue, ink));
+      tones.push(toneOfHue(title, hue, ink, step));
     }
     return at;
   };
@@ -95,6 +97,14 @@ export function paint(items: TraceItems, ops: string[], lanes: LaneInfo[], by: C
       return id(devices[at]!, `${l.task_title} ${l.device_title}`, (255 + 137.5 * at) % 360);
     });
     for (let i = 0; i < tone.length; i++) tone[i] = of[lane[i]!] ?? 0;
+  } else if (by === 'family') {
+    const families = familyOfNode.peek();
+    const of = items.names.map((n) => {
+      const family = families?.get(n);
+      if (!family) return id('', 'no family', null);
+      return id(String(family.id), family.title, family.hue, family.tone);
+    });
+    for (let i = 0; i < tone.length; i++) tone[i] = of[name[i]!]!;
   } else if (by === 'scope') {
     const of = items.names.map((n) => {
       const scope = scopeOf(n);

@@ -5,13 +5,15 @@ import { selectedNode, stepCursor } from '../state/selection.ts';
 import { type Codec, choice, flag, list, text } from '../state/url_codec.ts';
 import { urlSignal } from '../state/url_state.ts';
 import { groupsOf, heightOf, layRows, type Row, type Section } from './rows.ts';
+import { SCOPE_LEVELS } from './scope_runs.ts';
 import { fitAll, formatView, parseView, type TimeView } from './time_view.ts';
 import { fetchPlaces, fetchTraces, type Place, type SliceRef, type TraceRow } from './trace_api.ts';
+import { fetchFamilies } from './trace_families.ts';
 import { TraceModel } from './trace_model.ts';
 
 const viewCodec: Codec<TimeView | null> = { encode: formatView, decode: parseView };
 
-export type Colouring = 'kind' | 'op' | 'scope' | 'device';
+export type Colouring = 'kind' | 'op' | 'scope' | 'device' | 'family';
 
 export const traceRun = urlSignal<string>('trun', text, '');
 export const traceTag = urlSignal<string>('ttag', text, '');
@@ -19,9 +21,15 @@ export const traceTag = urlSignal<string>('ttag', text, '');
 export const comparedSteps = urlSignal<string[]>('tcmp', list, []);
 /** null: all of the step. */
 export const windowOfTime = urlSignal<TimeView | null>('tv', viewCodec, null);
-export const colouring = urlSignal<Colouring>('tcol', choice('kind', 'op', 'scope', 'device'), 'kind');
+export const colouring = urlSignal<Colouring>(
+  'tcol',
+  choice('kind', 'op', 'scope', 'device', 'family'),
+  'kind',
+);
 export const showCritical = urlSignal<boolean>('tcrit', flag, false);
 export const showArrows = urlSignal<boolean>('tarr', flag, true);
+/** auto: where there are few lanes. */
+export const scopesChoice = urlSignal<'auto' | 'on' | 'off'>('tsco', choice('auto', 'on', 'off'), 'auto');
 export const showMemory = urlSignal<boolean>('tmem', flag, true);
 export const closedGroups = urlSignal<string[]>('tclosed', list, []);
 
@@ -116,11 +124,17 @@ export const sections = computed<Section[]>(() => {
     return [{ trace: model.id, title, duration: header.duration_ns, lanes: header.lanes, memory }];
   });
 });
+const FEW_LANES = 3;
+export const showScopes = computed(() => {
+  if (scopesChoice.value !== 'auto') return scopesChoice.value === 'on';
+  return sections.value.reduce((n, section) => n + section.lanes.length, 0) <= FEW_LANES;
+});
 export const rows = computed<Row[]>(() => {
   const closed = new Set(closedGroups.value);
-  const laid = layRows(sections.value, closed, showMemory.value);
+  const levels = showScopes.value ? SCOPE_LEVELS : 0;
+  const laid = layRows(sections.value, closed, showMemory.value, 1, levels);
   const stretch = Math.min(MOST_STRETCH, (OF_THE_ROOM * lanesHeight.value) / Math.max(1, heightOf(laid)));
-  return stretch > 1 ? layRows(sections.value, closed, showMemory.value, stretch) : laid;
+  return stretch > 1 ? layRows(sections.value, closed, showMemory.value, stretch, levels) : laid;
 });
 
 export interface Area {
@@ -207,6 +221,10 @@ const traceCount = computed(() =>
 /** Keeps the state true while the page is shown. Returns: what ends that. */
 export function followTraces(): () => void {
   const ends = [
+    effect(() => {
+      const run = chosenRun.value;
+      if (colouring.value === 'family' && run !== null) void fetchFamilies(run);
+    }),
     effect(() => {
       void traceCount.value;
       void fetchTraces()

@@ -44,11 +44,11 @@ def find_stalls(trace: StepTrace, most: int = 500) -> list[Stall]:
             found.append(Stall(sender.get(slice_, -1), slice_, wait, title, begin))
     queued = trace.start - trace.scheduled
     for at in _outstanding(queued, trace.duration_ns, most).tolist():
+        # What ran there last is what it waited for.
         ahead = at - 1 if at and trace.lane[at - 1] == trace.lane[at] else -1
-        source = sender.get(at, -1)
         found.append(
             Stall(
-                source if source >= 0 else ahead,
+                ahead,
                 at,
                 int(queued[at]),
                 QUEUE,
