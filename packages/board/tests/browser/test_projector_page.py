@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +252,22 @@ def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path:
     assert "mc=" in page.url and "ms=wireframe" in page.url
     page.reload()
     page.wait_for_function(f"() => window.__board.meshes?.['{card}']?.camera.yaw === 0.7")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "view", ["pjat=4&pjsel=9", "pjm=tsne&pjq=river", "pjm=custom&pjby=frequency"]
+)
+def test_axe_finds_nothing_serious(show: Any, page: Any, view: str, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)
+    page = show("pji=0")
+    page.goto(f"{page.url}&{view}")
+    page.wait_for_timeout(700)
+    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text())
+    found = page.evaluate("() => axe.run(document)")["violations"]
+    assert [
+        f"{rule['id']}: {node['html'][:160]} ({node.get('failureSummary', '')[:200]})"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"][:3]
+    ] == []

@@ -49,27 +49,43 @@ function widen(square: Float32Array, out: Float64Array, from: number, k: number,
 }
 
 function symmetric(index: Int32Array, given: Float64Array, rows: number, k: number): Affinities {
-  const maps: Map<number, number>[] = Array.from({ length: rows }, () => new Map());
-  const scale = 1 / (2 * Math.max(1, rows));
+  // Where i stands among the neighbours of j; -1: it is none of them, and row j gets a further entry.
+  const back = new Int32Array(rows * k);
+  const size = new Int32Array(rows).fill(k);
   for (let i = 0; i < rows; i++) {
     for (let at = i * k; at < (i + 1) * k; at++) {
       const j = index[at]!;
-      const share = given[at]! * scale;
-      maps[i]!.set(j, (maps[i]!.get(j) ?? 0) + share);
-      maps[j]!.set(i, (maps[j]!.get(i) ?? 0) + share);
+      let found = -1;
+      for (let other = j * k; other < (j + 1) * k; other++) {
+        if (index[other] === i) {
+          found = other;
+          break;
+        }
+      }
+      back[at] = found;
+      if (found < 0) size[j]!++;
     }
   }
   const start = new Int32Array(rows + 1);
-  for (let i = 0; i < rows; i++) start[i + 1] = start[i]! + maps[i]!.size;
+  for (let i = 0; i < rows; i++) start[i + 1] = start[i]! + size[i]!;
   const out: Affinities = {
     start,
     index: new Int32Array(start[rows]!),
     value: new Float64Array(start[rows]!),
   };
-  for (let i = 0, at = 0; i < rows; i++) {
-    for (const [j, share] of maps[i]!) {
-      out.index[at] = j;
-      out.value[at++] = share;
+  const free = start.slice(0, rows);
+  const scale = 1 / (2 * Math.max(1, rows));
+  const put = (row: number, column: number, value: number) => {
+    const at = free[row]!++;
+    out.index[at] = column;
+    out.value[at] = value;
+  };
+  for (let i = 0; i < rows; i++) {
+    for (let at = i * k; at < (i + 1) * k; at++) {
+      const j = index[at]!;
+      const share = (given[at]! + (back[at]! < 0 ? 0 : given[back[at]!]!)) * scale;
+      put(i, j, share);
+      if (back[at]! < 0) put(j, i, share);
     }
   }
   return out;

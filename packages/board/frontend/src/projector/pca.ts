@@ -12,7 +12,7 @@ export interface Pca {
   sampled: number;
 }
 
-const MOST_PRODUCTS = 2e9;
+const MOST_PRODUCTS = 1e9;
 
 /** The first `count` components of points [rows, dims]; axes are those of a sample where there are many. */
 export function principalComponents(points: Float32Array, rows: number, dims: number, count: number): Pca {

@@ -95,7 +95,7 @@ export default function ProjectorPage() {
           <button
             type="button"
             class="tool"
-            title="Show all points from the front (0)"
+            title="Show all points (0)"
             onClick={() => {
               camera.value = slantCamera;
             }}

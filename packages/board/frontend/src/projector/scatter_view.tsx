@@ -66,7 +66,7 @@ const eye = (flat: boolean): Camera => (flat ? { ...camera.value, yaw: 0, pitch:
 
 function pointSize(n: number, zoom: number, tiled: boolean, side: number): number {
   const crowd = Math.sqrt((side * side) / Math.max(40, n));
-  const plain = Math.max(2.4, Math.min(9, crowd * 0.17)) * zoom ** 0.3;
+  const plain = Math.max(2.8, Math.min(7.5, crowd * 0.26)) * zoom ** 0.3;
   return tiled ? Math.max(12, Math.min(40, crowd * 0.6)) * zoom ** 0.5 : plain;
 }
 
