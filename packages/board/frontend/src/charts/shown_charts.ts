@@ -15,4 +15,10 @@ export interface ShownChart {
   height: number;
 }
 
-export const shownCharts = new Map<string, ShownChart>();
+/** A pinned card is in the document twice: in its folder and at the top. */
+export const shownCharts = new Set<ShownChart>();
+
+export function shownChart(id: string): ShownChart | undefined {
+  for (const chart of shownCharts) if (chart.id === id && chart.view) return chart;
+  return undefined;
+}

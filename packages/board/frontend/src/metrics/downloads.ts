@@ -3,7 +3,7 @@
 import { apiUrl } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
 import { chartPgfplots, chartPng, chartSvg } from '../charts/export_chart.ts';
-import { shownCharts } from '../charts/shown_charts.ts';
+import { shownChart } from '../charts/shown_charts.ts';
 import type { MenuItem } from '../shell/menu.tsx';
 import type { CardSpec } from './cards.ts';
 import type { MadeOf } from './scalar_query.ts';
@@ -29,7 +29,7 @@ export function downloads(card: CardSpec, runs: Run[], parts: MadeOf[]): MenuIte
     ...new Set(parts.flatMap((p) => (p.expression ? Object.values(p.expression.variables) : [p.tag.id]))),
   ];
   const name = card.tag.name;
-  const chart = () => shownCharts.get(card.id);
+  const chart = () => shownChart(card.id);
   return [
     { text: 'CSV, all points', href: exportUrl('csv', ids, runs), download: fileName(name, 'csv') },
     { text: 'JSON, all points', href: exportUrl('json', ids, runs), download: fileName(name, 'json') },

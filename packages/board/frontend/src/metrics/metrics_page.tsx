@@ -41,7 +41,7 @@ expose('metrics', () => ({
   idle: loaded.value && !isLoading() && !isPainting() && hasAllCards(),
   requests: { ...loaderCounts },
   crosshair: crosshair.value,
-  charts: [...shownCharts.values()]
+  charts: [...shownCharts]
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((chart) => ({
       id: chart.id,
