@@ -34,7 +34,9 @@ def write_tensorflow(folder: str) -> None:
         file.writelines(f"word {i}\n" for i in range(len(POINTS)))
     projector.visualize_embeddings(folder, config)
     with tf.summary.create_file_writer(folder).as_default():
-        summary_v2.mesh("shape", VERTICES, COLORS, FACES, config_dict={"fov": 50}, step=3)
+        summary_v2.mesh(
+            "shape", VERTICES, faces=FACES, colors=COLORS, config_dict={"fov": 50}, step=3
+        )
 
 
 def write_torch(folder: str) -> None:
