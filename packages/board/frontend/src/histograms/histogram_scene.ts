@@ -87,7 +87,7 @@ export function compose(layers: Layer[], view: View, width: number, height: numb
     for (const count of table.counts) if (count > peak) peak = count;
   }
   if (!(to >= from)) [from, to] = [0, 1];
-  const groups = view.apart ? shared.map((layer) => [layer]) : [shared];
+  const groups = view.apart ? shared.map((layer) => [layer]) : shared.length ? [shared] : [];
   const top = TOP + (groups.length > 1 ? TITLE : 0);
   const share = width / Math.max(1, groups.length);
   const facets = groups.map((group, i): Facet => {

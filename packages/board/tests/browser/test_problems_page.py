@@ -1,0 +1,95 @@
+"""The Problems page says what was lost, where, and which values are no numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.metrics_view import until
+from fixtures import damaged_logs, media_logs
+
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto.event_pb2 import Event
+
+WALL = 1_700_000_000.0
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    records = damaged_logs.records_of_900()
+    damaged_logs.write_records(folder / "payload", damaged_logs.flip_payload_byte(records))
+    damaged_logs.write_records(folder / "length", damaged_logs.flip_length_byte(records))
+    with EventFileWriter(folder / "nan") as writer:
+        for step in range(100):
+            back = 500 if step > 60 else 0
+            event = Event(wall_time=WALL + step - back, step=step)
+            loss = float("nan") if step > 40 else 1.0
+            event.summary.value.add(tag="train/loss", simple_value=loss)
+            norm = float("inf") if step == 38 else 2.0
+            event.summary.value.add(tag="grad/norm", simple_value=norm)
+            writer.write(event)
+    return folder
+
+
+def shown(page: Any) -> list[dict[str, Any]]:
+    found = page.evaluate("window.__board?.problems ?? null")
+    return found["shown"] if found else []
+
+
+def test_each_kind_of_damage_is_a_line_with_what_it_cost(
+    logdir: Path, board_server: Any, page: Any
+) -> None:
+    page.goto(board_server(logdir).url + "#/problems")
+    kinds = {"bad_payload", "bad_length", "nan", "infinite", "clock_jump"}
+    assert until(lambda: {p["kind"] for p in shown(page)} >= kinds)
+    payload = page.locator('tr[data-kind="bad_payload"]')
+    found = next(p for p in shown(page) if p["kind"] == "bad_payload")
+    records = damaged_logs.records_of_900()
+    assert found["offset"] == sum(map(len, records[:450]))
+    assert found["bytes"] == len(records[450]) and found["count"] == 1
+    assert str(found["offset"]) in payload.inner_text()
+    assert f"{found['bytes']} B" in payload.inner_text()
+    assert page.get_by_role("link", name="Problems").inner_text().split()[-1] == str(
+        len(shown(page))
+    )
+
+
+def test_severity_and_words_narrow_the_list(logdir: Path, board_server: Any, page: Any) -> None:
+    page.goto(board_server(logdir).url + "#/problems")
+    assert until(lambda: shown(page))
+    page.get_by_role("radio", name="error").click()
+    assert until(lambda: {p["severity"] for p in shown(page)} == {"error"})
+    page.get_by_label("Find among the problems").fill("checksum")
+    assert until(lambda: {p["kind"] for p in shown(page)} == {"bad_payload"})
+    page.wait_for_timeout(300)
+    page.reload()
+    assert until(lambda: [p["kind"] for p in shown(page)] == ["bad_payload"])
+
+
+def test_the_watch_list_jumps_to_the_first_bad_step(
+    logdir: Path, board_server: Any, page: Any
+) -> None:
+    page.goto(board_server(logdir).url + "#/problems")
+    watched = until(lambda: (page.evaluate("window.__board?.problems") or {}).get("watched"))
+    assert [(w["tag"], w["kind"], w["step"], w["count"]) for w in watched] == [
+        ("grad/norm", "infinite", 38, 1),
+        ("train/loss", "nan", 41, 59),
+    ]
+    page.get_by_role("complementary", name="NaN").get_by_text("train/loss").click()
+    assert until(
+        lambda: (
+            "#/metrics" in page.evaluate("location.hash")
+            and "step=41" in page.evaluate("location.hash")
+        )
+    )
+    page.get_by_role("article", name="train/loss").wait_for()
+    assert page.get_by_role("article").count() == 1
+
+
+def test_whole_logs_have_a_page_that_says_so(tmp_path: Path, board_server: Any, page: Any) -> None:
+    media_logs.write_pictures(tmp_path / "run", 5)
+    page.goto(board_server(tmp_path).url + "#/problems")
+    page.get_by_role("heading", name="Nothing is wrong with these logs").wait_for()
+    page.get_by_text("every checksum right").wait_for()
