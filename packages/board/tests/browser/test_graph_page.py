@@ -142,25 +142,8 @@ def test_a_pattern_without_end_is_stopped_and_the_page_goes_on(reader: GraphRead
     box = reader.page.get_by_role("searchbox")
     box.fill("x")
     reader.page.locator(".g-search-found").wait_for()
-    took = reader.page.evaluate(
-        """async () => {
-          const box = document.querySelector('input[type=search]');
-          const start = performance.now();
-          box.value = '^(([a-z_0-9/])+.?)+[A-Z]$(a+)+$';
-          box.dispatchEvent(new Event('input', {bubbles: true}));
-          let worst = 0, last = start;
-          for (;;) {
-            await new Promise(r => setTimeout(r, 5));
-            const now = performance.now();
-            worst = Math.max(worst, now - last);
-            last = now;
-            const text = document.querySelector('.g-search-found')?.textContent ?? '';
-            if (text.includes('too long') || now - start > 3000) return [now - start, worst, text];
-          }
-        }"""
-    )
-    assert "too long" in took[2]
-    assert took[0] < 700  # 200 ms for the worker, and a busy machine
+    box.fill("^(([a-z_0-9/])+.?)+[A-Z]$(a+)+$")
+    reader.page.get_by_text("This pattern takes too long; it was stopped.").wait_for()
     box.fill("global_step$")
     reader.page.locator(".g-search-found .g-node-link").first.wait_for()
 

@@ -77,6 +77,7 @@ export interface DrawJob {
 
 const CHUNK = 300;
 const READABLE = 6.5;
+const BOLDER = 1.09; // bold letters are about so much wider than those that are measured
 /** The scale from which the signs for open and close are drawn, and can be hit. */
 export const SIGNS = 0.55;
 
@@ -477,7 +478,7 @@ class Drawer {
     const label = fitText(this.job.label(item), ((w - 60) * 12) / size, this.job.textWidth);
     if (label === '') return;
     s.globalAlpha = this.job.itemAlpha?.[i] ?? 1;
-    const wide = (this.job.textWidth(label) * size) / 12;
+    const wide = (this.job.textWidth(label) * size * BOLDER) / 12;
     const more = k >= 0.6 ? `${count(model.size[item]!)} ops` : '';
     const moreWide = more && wide + 70 < w - 40 ? (this.job.textWidth(more) * 9.5) / 12 + 8 : 0;
     // Lines pass beneath the words.
