@@ -58,6 +58,8 @@ test('ticks lie within the axis, ascend, and are not too many, whatever the rang
   }
   assert.deepEqual(ticksOf(Number.NaN, Number.NaN, 5, 'linear', 'number').at, []);
   assert.deepEqual(ticksOf(3, 3, 5, 'linear', 'number').at, [3]);
+  assert.deepEqual(ticksOf(1e300, 1e300 * (1 + 2 ** -52), 5, 'linear', 'number').at, [1e300]);
+  assert.deepEqual(ticksOf(0, 5e-324, 5, 'linear', 'number').at, [0]);
 });
 
 test('numbers are as short as their digits allow', () => {

@@ -38,6 +38,9 @@ export function ticksOf(lo: number, hi: number, most: number, scale: Scale, unit
   const step = roundStep(hi - lo, most, unit === 'step');
   const at: number[] = [];
   const first = Math.ceil(lo / step - 1e-9);
+  // Numbers that lie closer together than a double can count have no round ones in between.
+  if (!(step > 0) || !(Math.abs(first) + most < Number.MAX_SAFE_INTEGER))
+    return ticksOf(lo, lo, most, scale, unit);
   for (let i = first; i * step <= hi + step * 1e-9; i++) at.push(tidy(i * step, step));
   return { at, labels: labelsOf(at, step) };
 }
