@@ -1,14 +1,15 @@
 /** The lanes: titles at the left, the canvas beside them, the ruler and the overview above. */
-import { useComputed, useSignalEffect } from '@preact/signals';
+import { useSignalEffect } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { safeText } from '../shell/safe_text.ts';
 import { themeVersion } from '../style/theme.ts';
-import { drawLanes, type LanesPicture } from './draw_lanes.ts';
+import { drawLanes } from './draw_lanes.ts';
 import { drawOverview, drawRuler, drawWindow } from './draw_overview.ts';
+import { Corner, Gutter, Tall } from './gutter.tsx';
 import { HoverCard, hovered } from './hover_card.tsx';
 import { goToSlice, pointer } from './keys.ts';
-import { heightOf, lanesBetween, type Row, rowAt } from './rows.ts';
-import { bytesText, percentText } from './ruler_ticks.ts';
+import type { LanesPicture } from './lanes_picture.ts';
+import { Overview } from './overview_bar.tsx';
+import { lanesBetween, type Row, rowAt } from './rows.ts';
 import { clamped, fitAll, panBy, spanOf, timeAt, zoomAbout } from './time_view.ts';
 import { type Ink, inkNow, type Painted, paint } from './trace_colours.ts';
 import { familyOfNode } from './trace_families.ts';
@@ -20,7 +21,6 @@ import {
   duration,
   lanesHeight,
   lanesWidth,
-  mainTrace,
   mark,
   rows,
   sections,
@@ -32,11 +32,10 @@ import {
   showCritical,
   shown,
   timeView,
-  toggleGroup,
   windowOfTime,
 } from './trace_state.ts';
 
-export const GUTTER = 188;
+const GUTTER = 188;
 const OVERVIEW_HEIGHT = 48;
 const RULER_HEIGHT = 24;
 const WHEEL = 0.0016;
@@ -423,151 +422,4 @@ function hitOf({ row, y, time }: Pointed, width: number): { trace: number; item:
   const slop = (3 * spanOf(timeView.peek())) / width;
   const item = itemAt(model.items, lane, time, slop);
   return item < 0 ? null : { trace: model.id, item };
-}
-
-function Tall({ children }: { children: preact.ComponentChildren }) {
-  const height = useComputed(() => heightOf(rows.value) + 24);
-  return (
-    <div class="trace-tall" style={{ minHeight: `${height.value}px` }}>
-      {children}
-    </div>
-  );
-}
-
-function Corner() {
-  const model = mainTrace.value;
-  const header = model?.header.value;
-  if (!header) return null;
-  const lanes = header.lanes.length;
-  return (
-    <>
-      <span>{header.slices.toLocaleString('en')} slices</span>
-      <span class="faint">
-        {lanes} {lanes === 1 ? 'lane' : 'lanes'}
-      </span>
-    </>
-  );
-}
-
-function Gutter() {
-  const all = rows.value;
-  const parts = sections.value;
-  const models = shown.value;
-  return (
-    <div class="trace-gutter">
-      {all.map((row) => {
-        const section = parts[row.section];
-        const model = models.find((one) => one.id === section?.trace);
-        const key = `${row.section} ${row.kind} ${row.y}`;
-        const style = { top: `${row.y}px`, height: `${row.height}px` };
-        if (row.kind === 'group') {
-          return (
-            <button
-              key={key}
-              type="button"
-              class="trace-group"
-              style={style}
-              aria-expanded={row.open}
-              title={safeText(row.title)}
-              onClick={() => toggleGroup(row.key)}
-            >
-              <span class="trace-fold" aria-hidden="true" />
-              <span class="trace-title">{safeText(row.title)}</span>
-            </button>
-          );
-        }
-        if (row.kind === 'memory') {
-          const curve = model?.memory[row.curve];
-          return (
-            <div key={key} class="trace-row memory" style={style}>
-              <span class="trace-title">{safeText(row.title)}</span>
-              {curve && <span class="faint">{bytesText(curve.peak)} peak</span>}
-            </div>
-          );
-        }
-        const lane = section?.lanes[row.lanes[0] ?? -1];
-        const share = lane && section ? lane.busy_ns / section.duration : 0;
-        return (
-          <div key={key} class={`trace-row ${row.kind}${row.indent ? ' inside' : ''}`} style={style}>
-            <span class="trace-title" title={safeText(row.title)}>
-              {safeText(row.title)}
-            </span>
-            {row.kind === 'lane' && row.title && <span class="faint">{percentText(share)}</span>}
-          </div>
-        );
-      })}
-    </div>
-  );
-}
-
-/** The overview: drag its window, drag its ends, or drag a new one. */
-function Overview({
-  canvas,
-  size,
-}: {
-  canvas: { current: HTMLCanvasElement | null };
-  size: { current: { width: number; height: number } };
-}) {
-  const drag = useRef<{
-    kind: 'move' | 'left' | 'right' | 'new';
-    at: number;
-    view: { t0: number; t1: number };
-  } | null>(null);
-  const timeOf = (event: PointerEvent) => {
-    const box = canvas.current!.getBoundingClientRect();
-    return timeAt(fitAll(duration.peek()), size.current.width, event.clientX - box.left);
-  };
-  return (
-    <canvas
-      ref={canvas}
-      class="trace-overview"
-      role="img"
-      aria-label="The whole step, and the window of it that the lanes show"
-      onPointerDown={(event) => {
-        if (event.button !== 0) return;
-        event.currentTarget.setPointerCapture(event.pointerId);
-        const at = timeOf(event);
-        const view = timeView.peek();
-        const near = (6 * spanOf(fitAll(duration.peek()))) / size.current.width;
-        const whole = spanOf(view) > duration.peek() * 0.98;
-        const kind =
-          Math.abs(at - view.t0) < near
-            ? 'left'
-            : Math.abs(at - view.t1) < near
-              ? 'right'
-              : at > view.t0 && at < view.t1 && !whole
-                ? 'move'
-                : 'new';
-        drag.current = { kind, at, view };
-      }}
-      onPointerMove={(event) => {
-        const now = drag.current;
-        if (!now) return;
-        const at = timeOf(event);
-        const least = 10;
-        if (now.kind === 'move') {
-          windowOfTime.value = panBy(now.view, at - now.at, duration.peek());
-        } else if (now.kind === 'left') {
-          windowOfTime.value = { t0: Math.min(at, now.view.t1 - least), t1: now.view.t1 };
-        } else if (now.kind === 'right') {
-          windowOfTime.value = { t0: now.view.t0, t1: Math.max(at, now.view.t0 + least) };
-        } else if (Math.abs(at - now.at) > least) {
-          windowOfTime.value = { t0: Math.min(at, now.at), t1: Math.max(at, now.at) };
-        }
-      }}
-      onPointerUp={(event) => {
-        const now = drag.current;
-        drag.current = null;
-        if (now?.kind !== 'new') return;
-        const at = timeOf(event);
-        const moved = (Math.abs(at - now.at) / spanOf(fitAll(duration.peek()))) * size.current.width;
-        if (moved < 3 && spanOf(now.view) < duration.peek()) {
-          windowOfTime.value = panBy(now.view, at - (now.view.t0 + now.view.t1) / 2, duration.peek());
-        }
-      }}
-      onDblClick={() => {
-        windowOfTime.value = null;
-      }}
-    />
-  );
 }
