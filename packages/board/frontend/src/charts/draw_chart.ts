@@ -1,4 +1,10 @@
-/** Draws a chart: grid, axes, bands, lines, and marks of what a line cannot show. */
+/**
+ * Draws a chart: grid, axes, bands, lines, and marks of what a line cannot show.
+ * Our own and not uPlot's: uPlot wants one x for all series, and runs have each their own (100 runs of 1000
+ * points joined are 100 columns of up to 100,000 rows, mostly holes); superseded points, values that are not
+ * finite, restarts, bands and raw data behind smoothed are drawn from the same columns here, and the same
+ * calls write SVG. Measured in headless Chromium: 100 runs of 1000 points take 40 to 60 ms a chart.
+ */
 import type { Pen } from '../scene/pen.ts';
 import {
   type ChartView,
@@ -125,6 +131,9 @@ export function frameOf(view: ChartView, plot: Plot, curve: Curve): Frame {
 const RAW_ALPHA = 0.28;
 const OLD_ALPHA = 0.4;
 const BAND_ALPHA = 0.16;
+/** Pixels for each point, from which on points are drawn as dots. */
+const DOT_ROOM = 14;
+const DOT_RADIUS = 2.2;
 /** With more lines than this, dashes only blur, and cost more than the lines. */
 const MOST_DASHED = 40;
 /** A line of one pixel is drawn many times faster than a broader one. */
@@ -168,6 +177,25 @@ export function drawCurve(
   named?.();
   pen.stroke();
   pen.setLineDash([]);
+  if (many <= MOST_DASHED) drawDots(pen, curve, frame);
+}
+
+/** Points that lie far apart are seen as points. */
+function drawDots(pen: Pen, curve: Curve, frame: Frame): void {
+  const { plot } = frame;
+  const [begin, end] = reach(curve.x, frame.from, frame.to);
+  if ((end - begin) * DOT_ROOM > plot.width) return;
+  pen.fillStyle = curve.colour;
+  pen.beginPath();
+  for (let i = begin; i < end; i++) {
+    if (curve.flags && curve.flags[i]! & SUPERSEDED) continue;
+    const x = plot.left + frame.x.to(curve.x[i]!) * plot.width;
+    const y = plot.top + plot.height - frame.y.to(curve.y[i]!) * plot.height;
+    if (!Number.isFinite(y) || !Number.isFinite(x)) continue;
+    pen.moveTo(x + DOT_RADIUS, y);
+    pen.arc(x, y, DOT_RADIUS, 0, Math.PI * 2);
+  }
+  pen.fill();
 }
 
 function drawBand(pen: Pen, curve: Curve, frame: Frame): void {

@@ -77,7 +77,7 @@ export function traceLine(
       else {
         pen.moveTo(px, py);
         // A point between two gaps is a dot.
-        if (isAlone(values, i, begin, end)) pen.rect(px - 1.2, py - 1.2, 2.4, 2.4);
+        if (isAlone(values, i, begin, end)) pen.rect(px - 0.75, py - 0.75, 1.5, 1.5);
       }
       open = true;
       continue;

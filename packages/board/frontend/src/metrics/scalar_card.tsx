@@ -137,7 +137,7 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
     frame.setInfo(
       loaded === null || n === 0
         ? ''
-        : `${cut}${drawn < n ? `${count(drawn)} of ${count(n)} points` : `all ${count(n)} points`}`,
+        : `${cut}${drawn < n ? `${count(drawn)} of ${count(n)} points` : n === 1 ? '1 point' : `all ${count(n)} points`}`,
     );
   }, [curves, runs.length]);
 

@@ -97,6 +97,7 @@ export class SvgPen implements Pen {
     );
   }
   fill(): void {
+    // A path may be empty: nothing to fill.
     if (this.path) this.add(`<path d="${this.path}" fill="${this.paint(this.fillStyle)}"`);
   }
   clip(): void {
