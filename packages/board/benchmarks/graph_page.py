@@ -104,6 +104,9 @@ SEARCH = """async (pattern) => {
 }"""
 ENDLESS = """async () => {
   const box = document.querySelector('input[type=search]');
+  box.value = 'x';
+  box.dispatchEvent(new Event('input', { bubbles: true }));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
   const start = performance.now();
   let worst = 0;
   let last = start;

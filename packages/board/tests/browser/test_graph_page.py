@@ -47,7 +47,7 @@ def test_equal_structure_has_one_colour_and_other_structure_another(reader: Grap
 def test_a_near_twin_tells_how_it_differs(reader: GraphReader) -> None:
     reader.open("twins")
     reader.select("long_near")
-    button = reader.page.get_by_role("button", name=re.compile(r"\d+ ops? differ"))
+    button = reader.page.get_by_role("button", name=re.compile(r"\d+ ops? differs? from"))
     button.click()
     reader.page.get_by_text("ops are the same in both").wait_for()
 

@@ -135,11 +135,19 @@ function OpCard({ session, op }: { session: Session; op: number }) {
   const bytes = model.outputBytes[op]!;
   if (bytes >= 0) facts.push(['Size', megabytes(bytes)]);
   facts.push(...costRows(session, op));
+  const called = model.header.functions.filter((f) => f.callers.includes(op));
   return (
     <div class="g-card">
       <Title session={session} item={op} kind="Op" />
       <Actions session={session} item={op} />
       <Facts rows={facts} />
+      {called.length > 0 && (
+        <Neighbours
+          session={session}
+          title="Calls"
+          list={called.map((f) => ({ vertex: f.group, port: 0, control: false }))}
+        />
+      )}
       <Neighbours session={session} title="Inputs" list={inputsOf(model, op)} />
       <Neighbours session={session} title="Outputs" list={outputsOf(model, op)} />
       <section>
@@ -261,6 +269,7 @@ function GroupCard({ session, group }: { session: Session; group: number }) {
       <Title session={session} item={group} kind={model.isPseudo(group) ? 'Function' : 'Group'} />
       <Actions session={session} item={group} />
       <Facts rows={facts} />
+      {model.isPseudo(group) && <Callers session={session} group={group} />}
       {family && <FamilySection session={session} group={group} />}
       {!family && template && template.groups <= 1 && (
         <p class="g-quiet-text">No other group has this structure.</p>
@@ -272,6 +281,20 @@ function GroupCard({ session, group }: { session: Session; group: number }) {
         rows={histogram(session, [group], model.device, model.header.strings.devices)}
       />
     </div>
+  );
+}
+
+/** The ops that call a function of the library. */
+function Callers({ session, group }: { session: Session; group: number }) {
+  const { model } = session;
+  const known = model.header.functions.find((f) => f.group === group);
+  if (!known) return null;
+  return (
+    <Neighbours
+      session={session}
+      title="Called by"
+      list={known.callers.map((vertex) => ({ vertex, port: 0, control: false }))}
+    />
   );
 }
 
@@ -311,7 +334,7 @@ function FamilySection({ session, group }: { session: Session; group: number }) 
           session={session}
           a={main}
           b={group}
-          text={`${near} ops differ from ${model.labels[main]}`}
+          text={`${near} ${near === 1 ? 'op differs' : 'ops differ'} from ${model.labels[main]}`}
         />
       )}
       <ul class="g-node-links">

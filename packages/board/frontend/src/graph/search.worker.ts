@@ -12,6 +12,7 @@ export interface SearchReply {
 }
 
 let names: string[] = [];
+let firstGroup = 0;
 
 /** Full names; groups come after the groups that hold them, ops have the groups' numbers. */
 function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: number): string[] {
@@ -28,13 +29,16 @@ function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: 
 
 self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {
   if (data.kind === 'names') {
+    firstGroup = data.root;
     names = fullNames(data.labels, data.parent, data.own, data.root);
     return;
   }
   const reply: SearchReply = { serial: data.serial, found: [], count: 0 };
   try {
     const pattern = new RegExp(data.pattern, 'i');
-    for (let v = 0; v < names.length; v++) {
+    // Groups first: they are what one looks for when a word fits both.
+    for (let i = 0; i < names.length; i++) {
+      const v = (i + firstGroup) % names.length;
       if (names[v] === '' || !pattern.test(names[v]!)) continue;
       reply.count++;
       if (reply.found.length < data.most) reply.found.push(v);

@@ -272,7 +272,7 @@ class Drawer {
       const x = points[2 * p]!;
       const down = points[2 * p + 3]! >= points[2 * p + 1]! ? 1 : -1;
       const y = points[2 * p + 1]! + down * 10;
-      if (!labels.take(`${from[e]}:${text}:${Math.round(x)}`, x - w / 2, y - 5.5, w, 11)) continue;
+      if (!labels.take(`${from[e]}:${text}:${scene.edgeGroup[e]}`, x - w / 2, y - 5.5, w, 11)) continue;
       s.globalAlpha = 0.86;
       s.fillStyle = this.groundOf(scene.edgeGroup[e]!);
       s.fillRect(x - w / 2, y - 5.5, w, 11);
