@@ -234,7 +234,7 @@ def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path:
     write_meshes(tmp_path / "run")
     page.goto(f"{board_server(tmp_path).url}#/metrics?step=10")
     card = "mesh:torus_VERTEX@run"
-    page.wait_for_function(f"() => window.__board.meshes?.['{card}']")
+    page.wait_for_function(f"() => window.__board?.meshes?.['{card}']")
     shown = state(page, "meshes")
     assert sorted(shown) == ["mesh:cloud_VERTEX@run", card]  # none for faces and colours
     assert (shown[card]["step"], shown[card]["faces"], shown[card]["mode"]) == (10, 2304, "surface")
@@ -251,7 +251,7 @@ def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path:
     page.wait_for_timeout(300)
     assert "mc=" in page.url and "ms=wireframe" in page.url
     page.reload()
-    page.wait_for_function(f"() => window.__board.meshes?.['{card}']?.camera.yaw === 0.7")
+    page.wait_for_function(f"() => window.__board?.meshes?.['{card}']?.camera.yaw === 0.7")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
