@@ -205,3 +205,10 @@ def test_a_trace_as_tensorflow_2_writes_it_is_a_trace(tmp_path: Path) -> None:
     assert (row["step"], row["tag"]) == (4, "batch")
     assert get(client, f"trace/{row['id']}")["slices"] == 8
     assert get(client, f"trace/{row['id']}/slice?slice=0")["node"] == "a/MatMul"
+
+
+def test_each_slice_is_read_again_from_the_log_as_it_was_written(client: Any) -> None:
+    number = trace_of(client, 5)
+    written = [n for d in two_tasks().step_stats.dev_stats for n in d.node_stats]
+    said = [get(client, f"trace/{number}/slice?slice={i}")["label"] for i in range(len(written))]
+    assert sorted(said) == sorted(node.timeline_label for node in written)

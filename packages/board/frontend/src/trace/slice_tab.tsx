@@ -20,7 +20,9 @@ export function SliceTab() {
     if (trace === undefined || slice === undefined) return;
     let here = true;
     setFailure(null);
-    fetchSlice(trace, slice)
+    // Who selects a slice often has all of it already.
+    const known = at && 'outputs' in at ? Promise.resolve(at as unknown as SliceDetails) : null;
+    (known ?? fetchSlice(trace, slice))
       .then((found) => {
         if (!here) return;
         setDetails(found);

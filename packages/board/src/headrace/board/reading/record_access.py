@@ -91,6 +91,18 @@ class RecordAccess:
             raise _lost(name, offset, f"has CRC {actual:#010x} but {stored:#010x} is stored")
         return data
 
+    def part(self, file: int, offset: int, begin: int, length: int) -> bytes:
+        """Returns data[begin : begin + length] of a record whose CRC was checked before.
+
+        Raises: DataLossError if it is not there any more.
+        """
+        with self._lock:
+            fd, name = self._descriptor(int(file))
+            found = os.pread(fd, length, int(offset) + _HEADER.size + begin)
+        if len(found) != length:
+            raise _lost(name, int(offset), "has become shorter")
+        return found
+
     def event(self, file: int, offset: int, length: int) -> Any:
         """Returns the Event of a record; do not change it. Raises: DataLossError."""
         key = (int(file), int(offset))

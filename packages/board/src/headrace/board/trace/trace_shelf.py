@@ -52,8 +52,11 @@ class TraceEntry:
 class LoadedTrace:
     """A trace that was read, and what is found out about it when somebody asks."""
 
-    def __init__(self, entry: TraceEntry, trace: StepTrace, wiring: Wiring) -> None:
+    def __init__(
+        self, entry: TraceEntry, trace: StepTrace, wiring: Wiring, payload_at: int | None
+    ) -> None:
         self.entry, self.trace, self.wiring = entry, trace, wiring
+        self.payload_at = payload_at  # where the RunMetadata lies in its record, if it is a part
         self._lock = threading.RLock()
         self._whole: OrderedDict[tuple[int, bool], Cut] = OrderedDict()
 
@@ -166,11 +169,11 @@ class TraceShelf:
             self._slots.move_to_end(number)
         with slot.lock:
             if slot.loaded is None:
-                metadata = self._payload(entry)
+                metadata, at = self._payload(entry)
                 partitions = partitions_of(metadata)
                 own = wiring_of(partitions)
                 trace = read_step(metadata, own)
-                slot.loaded = LoadedTrace(entry, trace, own or self._wiring_of_run(entry.run))
+                slot.loaded = LoadedTrace(entry, trace, own or self._wiring_of_run(entry.run), at)
             loaded = slot.loaded
         self._forget_old()
         return loaded
@@ -178,16 +181,22 @@ class TraceShelf:
     def node_stats(self, loaded: LoadedTrace, slice_: int) -> Any:
         """Returns: the NodeExecStats of a slice, read again from the log. Raises: DataLossError."""
         columns, row = loaded.trace.columns, int(loaded.trace.row[slice_])
-        metadata = self._payload(loaded.entry)
-        at = int(columns.offset[row])
-        data = metadata[at : at + int(columns.length[row])].tobytes()
+        at, length, entry = int(columns.offset[row]), int(columns.length[row]), loaded.entry
+        if loaded.payload_at is None:
+            data = self._payload(entry)[0][at : at + length].tobytes()
+        else:
+            begin = loaded.payload_at + at
+            data = self._board.records.part(entry.file, entry.offset, begin, length)
         try:
             return step_stats_pb2.NodeExecStats.FromString(data)
         except DecodeError as error:
             raise DataLossError(None, None, f"the slice cannot be read again: {error}") from None
 
-    def _payload(self, entry: TraceEntry) -> memoryview:
-        """Returns: the RunMetadata. An Event of a large trace is not made a message of: copies."""
+    def _payload(self, entry: TraceEntry) -> tuple[memoryview, int | None]:
+        """Finds the RunMetadata; a large Event is not parsed, which would copy it twice.
+
+        Returns: its bytes, and where in the record they begin (None: not as they are there).
+        """
         records = self._board.records
         data = records.data(entry.file, entry.offset, entry.length)
         if entry.value >= 0:  # the tensor form of TensorFlow 2
@@ -197,17 +206,17 @@ class TraceShelf:
                 if entry.value < len(summary.value)
                 else ()
             )
-            return memoryview(strings[0] if strings else b"")
-        found = memoryview(b"")
+            return memoryview(strings[0] if strings else b""), None
+        found, at = memoryview(b""), 0
         try:
             for number, wire, begin, end in fields(data, 0, len(data)):
                 if number == _TAGGED_RUN_METADATA and wire == 2:
                     for part, kind, low, high in fields(data, begin, end):
                         if part == _RUN_METADATA and kind == 2:
-                            found = memoryview(data)[low:high]
+                            found, at = memoryview(data)[low:high], low
         except Malformed:
             raise DataLossError(None, None, "the record is no Event") from None
-        return found
+        return found, at
 
     def _wiring_of_run(self, run: Run) -> Wiring:
         """Returns: the edges of the run's last graph; of none if it has no graph."""
