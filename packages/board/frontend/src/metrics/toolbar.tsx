@@ -2,15 +2,19 @@
 import { computed } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
 import { apiUrl } from '../api/client.ts';
+import { DashSwatch } from '../charts/tooltip.tsx';
+import { assignSlots } from '../runs/colour_slots.ts';
 import { visibleRuns } from '../runs/visible_runs.ts';
 import { Icon } from '../shell/icons.tsx';
 import { Layer, Menu } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { tags } from '../state/catalogue.ts';
 import { hparams } from '../state/hparams.ts';
+import { colour, themeVersion } from '../style/theme.ts';
 import { cardCount, filterError, sections, shownCount } from './card_list.ts';
-import { MOST_TAGS, tagsOfPattern, variablesOf } from './made_charts.ts';
+import { MOST_TAGS, tagsOfPattern, variablesOf } from './chart_formula.ts';
 import { ViewsMenu } from './saved_views.tsx';
+import { groupsOfRuns } from './scalar_query.ts';
 import {
   cardWidth,
   groupBand,
@@ -32,6 +36,35 @@ import {
 const scalarTags = computed(() => tags.value.filter((tag) => tag.kind === 'scalar'));
 
 export function Toolbar() {
+  return (
+    <>
+      <Controls />
+      {groupBy.value !== '' && <GroupLegend />}
+    </>
+  );
+}
+
+const MOST_NAMED = 24;
+
+/** Which colour is which group. */
+function GroupLegend() {
+  void themeVersion.value;
+  const groups = groupsOfRuns(visibleRuns.value) ?? [];
+  const slots = assignSlots(groups.map((group) => group.title));
+  return (
+    <ul class="group-legend" aria-label="Groups">
+      {groups.slice(0, MOST_NAMED).map((group) => (
+        <li key={group.title}>
+          <DashSwatch colour={colour(`run-${slots.get(group.title)!.colour}`)} dash={[]} />
+          {safeText(group.title, 60)} <span class="faint">{group.runs.length}</span>
+        </li>
+      ))}
+      {groups.length > MOST_NAMED && <li class="faint">and {groups.length - MOST_NAMED} more</li>}
+    </ul>
+  );
+}
+
+function Controls() {
   return (
     <div class="toolbar" role="toolbar" aria-label="All charts">
       <TagFilter />

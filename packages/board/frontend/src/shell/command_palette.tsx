@@ -28,8 +28,11 @@ export function fitness(text: string, typed: string): number {
   if (typed === '') return 1;
   const lower = text.toLowerCase();
   const whole = lower.indexOf(typed);
-  if (whole >= 0)
-    return 1000 - whole - lower.length / 100 + (whole === 0 || /[\W_]/.test(lower[whole - 1]!) ? 500 : 0);
+  if (whole >= 0) {
+    const begins = whole === 0 || /[\W_]/.test(lower[whole - 1]!) ? 500 : 0;
+    const ends = whole + typed.length === lower.length ? 300 : 0;
+    return 1000 + begins + ends - (whole + lower.length) / 100;
+  }
   let at = -1;
   let gaps = 0;
   for (const letter of typed) {

@@ -80,6 +80,7 @@ function RunDetails({ run }: { run: Run }) {
     .map((one) => ({ ...one, found: tagById.value.get(one.tag) }))
     .filter((one) => one.found?.kind === 'scalar')
     .sort((a, b) => naturally(a.found!.name, b.found!.name));
+  const last = series.reduce((most, one) => Math.max(most, one.lastWall || most), 0) || run.last_wall;
   const first = series.reduce((least, one) => Math.min(least, one.firstWall || least), run.start);
   const wrong = problems.value.filter((p) => p.run === run.id).length;
   const isArchived = run.archived || archivedRuns.value.includes(run.name);
@@ -102,8 +103,8 @@ function RunDetails({ run }: { run: Run }) {
       <Facts
         rows={[
           ['first event', moment(first)],
-          ['last event', moment(run.last_wall)],
-          ['lasted', duration(Math.max(0, Math.round(run.last_wall - first)))],
+          ['last event', moment(last)],
+          ['lasted', duration(Math.max(0, Math.round(last - first)))],
           ['restarts', String(Math.max(0, run.segments - 1))],
           ['state', run.live ? 'being written' : 'at rest'],
           ...(wrong > 0 ? ([['problems', String(wrong)]] as [string, string][]) : []),
