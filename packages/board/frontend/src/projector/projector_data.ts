@@ -34,6 +34,7 @@ export interface PointTable {
 const MOST_FLOATS = 16e6;
 const MOST_UNKNOWN = 20_000;
 const MOST_POINTS = 100_000;
+const LIST_MS = 2000;
 
 export const embeddings = signal<EmbeddingInfo[] | null>(null);
 export const table = signal<PointTable | null>(null);
@@ -86,9 +87,19 @@ export function labelOf(point: number): string {
 export function followChosen(): () => void {
   let asked = -1;
   let control: AbortController | null = null;
+  // The server looks for configs at most every two seconds; asking more often tells nothing new.
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let askedAt = -LIST_MS;
   const endList = effect(() => {
     void latest.value;
-    void loadList();
+    timer ??= setTimeout(
+      () => {
+        timer = undefined;
+        askedAt = performance.now();
+        void loadList();
+      },
+      Math.max(0, askedAt + LIST_MS - performance.now()),
+    );
   });
   const endTable = effect(() => {
     const info = chosen.value;
@@ -101,6 +112,7 @@ export function followChosen(): () => void {
   });
   return () => {
     endList();
+    clearTimeout(timer);
     endTable();
     control?.abort();
   };
