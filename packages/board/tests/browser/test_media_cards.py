@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import time
 from pathlib import Path
@@ -272,3 +273,37 @@ def test_precision_and_recall_are_read_out_at_the_threshold(
     f1 = 2 * tp / (2 * tp + fp + fn)
     shown = [cell.inner_text() for cell in row.locator("td").all()]
     assert shown[:3] == [f"{precision:.3f}", f"{recall:.3f}", f"{f1:.3f}"]
+
+
+def test_a_layout_of_the_log_is_drawn_changed_and_kept(
+    tmp_path: Path, board_server: Any, page: Any
+) -> None:
+    media_logs.write_run(tmp_path / "logs" / "base", 0)
+    media_logs.write_layout(tmp_path / "logs" / "base")
+    board = board_server(tmp_path / "logs", "--state", str(tmp_path / "state.json"))
+    page.goto(board.url + "#/metrics?q=^custom")
+
+    def curves(place: str) -> list[dict[str, Any]] | None:
+        return page.evaluate(
+            """(place) => window.__board?.metrics?.charts.filter((c) => c.id.endsWith(place))
+              .map((c) => c.curves.map((k) => ({tag: k.tag, lo: k.lo && [...k.lo].slice(0, 3)})))[0]
+              ?? null""",
+            place,
+        )
+
+    found = until(lambda: curves("/0/0"))
+    tags = ["train/accuracy", "train/loss", "train/loss_high", "train/loss_low"]
+    assert sorted(curve["tag"] for curve in found) == tags
+    bounds = until(lambda: (curves("/0/1") or [{}])[0].get("lo"))
+    losses = [2 * math.exp(-step / 60) for step in (0, 10, 20)]
+    assert bounds == pytest.approx([0.8 * loss for loss in losses], rel=1e-6)
+    card = page.get_by_role("article", name="custom_scalars__config__")
+    card.hover()
+    card.get_by_role("button", name="Menu of the card").click()
+    page.get_by_role("menuitem", name="Change the layout").click()
+    page.get_by_label("Title of the chart").first.fill("only accuracy")
+    page.get_by_label("Patterns of tags").first.fill("train/acc")
+    page.get_by_role("button", name="Save").click()
+    assert until(lambda: [c["tag"] for c in curves("/0/0") or []] == ["train/accuracy"])
+    kept = tmp_path / "state.json"
+    assert until(lambda: kept.exists() and "only accuracy" in kept.read_text())

@@ -163,7 +163,9 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
           <Reading facets={scene.facets} bucket={hovered} />
         ) : (
           <span class="faint">
-            {drawn < total ? `${shortNumber(drawn)} of ${shortNumber(total)} steps drawn` : `${drawn} steps`}
+            {drawn < total
+              ? `${shortNumber(drawn)} of ${shortNumber(total)} histograms drawn`
+              : `${total} ${total === 1 ? 'histogram' : 'histograms'}`}
             {runs.length > shown.length ? ` · ${shown.length} of ${runs.length} runs` : ''}
           </span>
         )}

@@ -106,7 +106,8 @@ export function compose(layers: Layer[], view: View, width: number, height: numb
     from,
     to,
     peak,
-    headroom: Math.min(h * 0.42, Math.max(24, h * 0.3)),
+    // A single row may fill the box.
+    headroom: to > from ? Math.min(h * 0.42, Math.max(24, h * 0.3)) : h * 0.96,
   };
 }
 

@@ -4,6 +4,7 @@ import { metRows, table, targetColumn } from './hparams_view.ts';
 import { importances } from './rank_correlation.ts';
 
 const SIGN = { '-1': 'falls as it grows', '0': 'differs by group', '1': 'rises with it' } as const;
+const FAINT = 0.05;
 const SWITCH = { '-1': 'lower where true', '0': 'no difference', '1': 'higher where true' } as const;
 
 export function ImportancePanel() {
@@ -34,7 +35,9 @@ export function ImportancePanel() {
             <span class={`bar sign${sign}`}>
               <span style={{ width: `${strength * 100}%` }} />
             </span>
-            <span class="faint importance-word">{(kind === 'bool' ? SWITCH : SIGN)[`${sign}`]}</span>
+            <span class="faint importance-word">
+              {strength < FAINT ? 'hardly related' : (kind === 'bool' ? SWITCH : SIGN)[`${sign}`]}
+            </span>
           </li>
         ))}
       </ul>
