@@ -140,7 +140,10 @@ export function GraphView({
       const rect = scene.rect(i);
       // What was sought comes to the middle, large enough to read.
       const opened = scene.scene.kind[i] === OPENED;
-      if (opened || whole) shown.look(rect, whole);
+      const all = fitClear(scene, shown);
+      // As long as the whole stays readable, the whole is shown.
+      if (opened && !whole && all.k >= 0.75) shown.move(all, 220, shown.travelling);
+      else if (opened || whole) shown.look(rect, whole);
       else {
         const k = Math.max(0.9, Math.min(1.4, shown.camera.k));
         shown.move(

@@ -411,10 +411,11 @@ class Drawer {
     const full = this.job.textWidth(label) / 12;
     const usual = Math.max(kind === CONST ? 10.5 : 12, 8.5 / k);
     const least = Math.max(kind === CONST ? 10.5 : 12, 7 / k);
-    const size = Math.min(h * 0.8, Math.min(usual, Math.max(least, room / full)));
+    const card = !isGroup && k >= 1.45;
+    const near = card ? Math.min(usual, Math.max(0.34 * h, 17 / k)) : usual;
+    const size = Math.min(h * 0.8, Math.min(near, Math.max(least, room / full)));
     if (size * k < READABLE) return;
     const two = isGroup && 9.5 * k >= 6.2 && size * 1.9 + 4 < h;
-    const card = !isGroup && k >= 1.45;
     const text = fitText(label, (room * 12) / size, this.job.textWidth);
     if (text === '') return;
     this.setFont(size, isGroup ? 500 : 400);
@@ -423,18 +424,26 @@ class Drawer {
     s.textBaseline = 'middle';
     const tx = isGroup ? x + 10 : x + w / 2;
     const middle = y + h / 2 + 0.5;
-    s.fillText(text, tx, two ? middle - 7.5 : card ? middle - 3.5 : middle);
+    s.fillText(text, tx, two ? middle - 7.5 : card ? middle - h * 0.17 : middle);
     if (two) {
       this.setFont(9.5);
       s.fillStyle = inks.soft;
       s.fillText(this.subtitle(item, kind), tx, middle + 8);
     } else if (card) {
-      this.setFont(6.5);
-      s.fillStyle = inks.faint;
-      const v = item;
-      const shape = model.shapeOf(v);
-      const line = shape ? `${model.opName(v)} · ${shape}` : model.opName(v);
-      s.fillText(fitText(line, (w - 10) * (12 / 6.5), this.job.textWidth), tx, middle + 6.5);
+      // Near by: what it does, what comes out, and where; letters grow less than boxes do.
+      const small = Math.min(6.5, Math.max(3.8, 11 / k));
+      this.setFont(small);
+      s.fillStyle = inks.soft;
+      const op = model.opName(item);
+      const lines = [
+        [op === label ? '' : op, model.shapeOf(item)].filter((t) => t !== '').join(' · ') || op,
+        model.deviceName(item),
+      ].filter((t) => t !== '');
+      const rows = k > 2.2 && kind !== CONST ? lines : lines.slice(0, 1);
+      rows.forEach((line, i) => {
+        const words = fitText(line, (w - 10) * (12 / small), this.job.textWidth);
+        s.fillText(words, tx, middle + h * 0.17 + i * small * 1.3 + (rows.length > 1 ? -0.5 : 1.5));
+      });
     }
     if (toggle) this.toggle(x + w - 14, y + h / 2, false);
     void i;
