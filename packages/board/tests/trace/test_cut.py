@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fixtures.traces import metadata_of, node_stats, planted_trace
 
+from headrace.board.trace import cut
 from headrace.board.trace.cut import cut_trace
 from headrace.board.trace.step_slices import read_step
 from headrace.board.trace.step_trace import MERGED, StepTrace
@@ -26,6 +27,13 @@ def crowded(seed: int) -> StepTrace:
     return read_step(metadata_of(w0_CPU_0=nodes).SerializeToString())
 
 
+@pytest.fixture(params=["compiled", "numpy"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cut.cut_lanes is not None
+    if request.param == "numpy":
+        monkeypatch.setattr(cut, "cut_lanes", None)
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("zoom", [1, 3, 50])
 @pytest.mark.parametrize("px", [1, 2, 37, 1600])
@@ -33,7 +41,7 @@ def test_a_cut_is_what_a_loop_over_the_slices_finds(seed: int, zoom: int, px: in
     trace = crowded(seed)
     t0 = trace.duration_ns * 0.31 if zoom > 1 else 0.0
     t1 = t0 + trace.duration_ns / zoom
-    cut = cut_trace(trace, t0, t1, px)
+    made = cut_trace(trace, t0, t1, px)
     pixel_ns = (t1 - t0) / max(1, px - 1)
     blocks: list[list[int]] = []
     last_key = None
@@ -49,38 +57,38 @@ def test_a_cut_is_what_a_loop_over_the_slices_finds(seed: int, zoom: int, px: in
             blocks.append([])
         blocks[-1].append(i)
         last_key = key
-    assert len(cut) == len(blocks)
+    assert len(made) == len(blocks)
     for k, block in enumerate(blocks):
         took = trace.duration[block]
-        assert cut.start[k] == trace.start[block[0]]
-        assert cut.end[k] == trace.end[block[-1]]
-        assert cut.count[k] == len(block)
-        assert cut.busy_ns[k] == took.sum()
-        assert (cut.kind[k] == MERGED) == (len(block) > 1)
+        assert made.start[k] == trace.start[block[0]]
+        assert made.end[k] == trace.end[block[-1]]
+        assert made.count[k] == len(block)
+        assert made.busy_ns[k] == took.sum()
+        assert (made.kind[k] == MERGED) == (len(block) > 1)
         by_op: dict[int, int] = {}
         for i in block:
             by_op[int(trace.op[i])] = by_op.get(int(trace.op[i]), 0) + int(trace.duration[i])
-        assert by_op[int(cut.op[k])] == max(by_op.values())
-        longest = max(int(trace.duration[i]) for i in block if trace.op[i] == cut.op[k])
-        assert trace.duration[cut.slice[k]] == longest
-        assert cut.slice[k] in block
+        assert by_op[int(made.op[k])] == max(by_op.values())
+        longest = max(int(trace.duration[i]) for i in block if trace.op[i] == made.op[k])
+        assert trace.duration[made.slice[k]] == longest
+        assert made.slice[k] in block
 
 
 @pytest.mark.parametrize("zoom", [1, 2, 17, 400])
 def test_no_lane_has_more_than_two_items_a_pixel(trace: StepTrace, zoom: int) -> None:
     for px in (10, 333, 1600):
-        cut = cut_trace(trace, 0, trace.duration_ns / zoom, px)
-        assert np.bincount(cut.lane).max() <= 2 * px
+        made = cut_trace(trace, 0, trace.duration_ns / zoom, px)
+        assert np.bincount(made.lane).max() <= 2 * px
 
 
 def test_items_of_the_whole_add_up_to_the_lanes(trace: StepTrace) -> None:
-    cut = cut_trace(trace, 0, trace.duration_ns, 800)
-    sums = np.bincount(cut.lane, cut.busy_ns).astype(np.int64)
+    made = cut_trace(trace, 0, trace.duration_ns, 800)
+    sums = np.bincount(made.lane, made.busy_ns).astype(np.int64)
     assert sums.tolist() == [lane.busy_ns for lane in trace.lanes]
-    assert int(cut.count.sum()) == len(trace)
+    assert int(made.count.sum()) == len(trace)
     for lane in range(len(trace.lanes)):
-        mine = cut.lane == lane
-        assert (cut.end[mine][:-1] <= cut.start[mine][1:]).all()
+        mine = made.lane == lane
+        assert (made.end[mine][:-1] <= made.start[mine][1:]).all()
 
 
 def test_a_cut_of_some_lanes_is_that_part_of_the_cut_of_all(trace: StepTrace) -> None:
@@ -94,8 +102,8 @@ def test_a_cut_of_some_lanes_is_that_part_of_the_cut_of_all(trace: StepTrace) ->
 def test_the_part_on_the_critical_path_is_told(trace: StepTrace) -> None:
     critical = np.zeros(len(trace), bool)
     critical[::3] = True
-    cut = cut_trace(trace, 0, trace.duration_ns, 300, critical=critical)
-    assert int(cut.critical_ns.sum()) == int(trace.duration[critical].sum())
+    made = cut_trace(trace, 0, trace.duration_ns, 300, critical=critical)
+    assert int(made.critical_ns.sum()) == int(trace.duration[critical].sum())
 
 
 def test_nothing_in_the_window_is_an_empty_cut(trace: StepTrace) -> None:

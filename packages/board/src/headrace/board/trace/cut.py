@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from headrace.board.trace.step_trace import MERGED, StepTrace
+
+cut_lanes: Callable[..., tuple[np.ndarray, ...]] | None
+try:
+    from headrace.board.trace.cut_lanes import cut_lanes
+except ImportError:  # not compiled
+    cut_lanes = None
 
 _MOST_CELLS = 1 << 22  # of the table that finds the op that takes most of a block
 
@@ -53,9 +60,41 @@ def cut_trace(
       lanes: ids; all if None.
       critical: bool[n], the slices on the critical path.
     """
-    index = _in_window(trace, t0, t1, lanes)
-    if not len(index):
+    # One pixel less than there are leaves room for what only reaches into the window.
+    pixel_ns = (t1 - t0) / max(1, px - 1)
+    spans = _spans(trace, t0, t1, lanes)
+    n = sum(high - low for _, low, high in spans)
+    if cut_lanes is None:
+        return _cut_by_numpy(trace, spans, n, t0, pixel_ns, critical)
+    marked = None if critical is None else critical.view(np.uint8)
+    columns: tuple[Any, ...] = cut_lanes(
+        spans,
+        trace.start,
+        trace.end,
+        trace.scheduled,
+        trace.op,
+        trace.kind,
+        marked,
+        t0,
+        pixel_ns,
+        len(trace.ops),
+        MERGED,
+    )
+    return Cut(*[*columns, n])
+
+
+def _cut_by_numpy(
+    trace: StepTrace,
+    spans: list[tuple[int, int, int]],
+    n: int,
+    t0: float,
+    pixel_ns: float,
+    critical: np.ndarray | None,
+) -> Cut:
+    """What cut_lanes does, where it was not compiled."""
+    if n == 0:
         return _nothing()
+    index = np.concatenate([np.arange(low, high) for _, low, high in spans])
     every = len(index) == len(trace)
     lane, start, end = trace.lane, trace.start, trace.end
     duration, op = trace.duration, trace.op
@@ -63,9 +102,7 @@ def cut_trace(
         lane, start, end, duration, op = (
             column[index] for column in (lane, start, end, duration, op)
         )
-    # One pixel less than there are leaves room for what only reaches into the window.
-    pixel_ns = (t1 - t0) / max(1, px - 1)
-    pixel = np.floor((start - t0) / pixel_ns).astype(np.int32)
+    pixel = np.floor((start - t0) / pixel_ns)
     alone = duration >= pixel_ns
     fresh = np.empty(len(index), bool)
     fresh[0] = True
@@ -102,12 +139,12 @@ def cut_trace(
     )
 
 
-def _in_window(trace: StepTrace, t0: float, t1: float, lanes: Sequence[int] | None) -> np.ndarray:
-    """Returns: i64[k], the slices of the lanes that reach into the window, in order."""
+def _spans(
+    trace: StepTrace, t0: float, t1: float, lanes: Sequence[int] | None
+) -> list[tuple[int, int, int]]:
+    """Returns: for each lane, its id and the slices [low, high) that reach into the window."""
     chosen = trace.lanes if lanes is None else [trace.lanes[i] for i in sorted(set(lanes))]
-    if len(chosen) == len(trace.lanes) and t0 <= 0 and t1 >= trace.duration_ns:
-        return np.arange(len(trace))
-    parts = []
+    spans = []
     for lane in chosen:
         span = slice(lane.first, lane.last)
         low = int(np.searchsorted(trace.end[span], t0, side="right"))
@@ -115,8 +152,8 @@ def _in_window(trace: StepTrace, t0: float, t1: float, lanes: Sequence[int] | No
         low = min(low, int(np.searchsorted(trace.start[span], t0, side="left")))
         high = int(np.searchsorted(trace.start[span], t1, side="right"))
         if high > low:
-            parts.append(np.arange(lane.first + low, lane.first + high))
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+            spans.append((lane.id, lane.first + low, lane.first + high))
+    return spans
 
 
 def _dominant(
