@@ -4,7 +4,9 @@ import { GROUP, OPENED, STACK } from '../model/scene.ts';
 import { between, bringIntoView, type Camera, ease, fit, type Rect, zoomAbout } from './camera.ts';
 import { type DrawJob, drawScene, type Emphasis, type Inks, SIGNS } from './draw_scene.ts';
 import type { IndexedScene } from './indexed_scene.ts';
+import { inBetween, startBoxes } from './motion.ts';
 import type { Paint } from './paint.ts';
+import { Pointers } from './pointers.ts';
 
 const DIRECT_MS = 9; // pictures that take no longer than this are drawn anew in each frame
 const SLICE_MS = 7;
@@ -12,7 +14,6 @@ const IDLE_MS = 90;
 const MARGIN = 0.3; // of the view, drawn around it into the bitmap
 const MOVE_MS = 220;
 const ANIMATED = 1500; // with more items than this, the new picture just replaces the old one
-const CLICK_PX = 4;
 
 export interface StageEvents {
   select(item: number | null): void;
@@ -434,163 +435,4 @@ export class Stage {
 
 function sameCamera(a: Camera, b: Camera): boolean {
   return a.x === b.x && a.y === b.y && a.k === b.k;
-}
-
-/** Where each item of a new scene starts from: its old place, or the old place of the group that opened. */
-function startBoxes(
-  before: IndexedScene,
-  after: IndexedScene,
-  dx: number,
-  dy: number,
-): { old: Float32Array; fresh: Uint8Array } {
-  const { scene } = after;
-  const n = scene.item.length;
-  const old = new Float32Array(4 * n);
-  const fresh = new Uint8Array(n);
-  for (let i = 0; i < n; i++) {
-    const was = before.indexOf.get(scene.item[i]!);
-    if (was !== undefined) {
-      const r = before.rect(was);
-      old.set([r.x + dx, r.y + dy, r.w, r.h], 4 * i);
-      continue;
-    }
-    fresh[i] = 1;
-    const parent = scene.parent[i]!;
-    if (parent < 0) {
-      old.set(scene.box.subarray(4 * i, 4 * i + 4), 4 * i);
-      continue;
-    }
-    // The same part of the parent's old box.
-    const p = after.rect(parent);
-    const share = [scene.box[4 * i]! - p.x, scene.box[4 * i + 1]! - p.y];
-    const [ox, oy, ow, oh] = old.subarray(4 * parent, 4 * parent + 4) as unknown as number[];
-    const sx = ow! / p.w;
-    const sy = oh! / p.h;
-    old.set(
-      [ox! + share[0]! * sx, oy! + share[1]! * sy, scene.box[4 * i + 2]! * sx, scene.box[4 * i + 3]! * sy],
-      4 * i,
-    );
-  }
-  return { old, fresh };
-}
-
-function inBetween(
-  moving: { old: Float32Array; fresh: Uint8Array },
-  goal: Float32Array,
-  t: number,
-): [Float32Array, Float32Array] {
-  const boxes = new Float32Array(goal.length);
-  for (let i = 0; i < goal.length; i++) boxes[i] = moving.old[i]! + (goal[i]! - moving.old[i]!) * t;
-  const alpha = new Float32Array(moving.fresh.length);
-  for (let i = 0; i < alpha.length; i++) alpha[i] = moving.fresh[i] ? t : 1;
-  return [boxes, alpha];
-}
-
-class Pointers {
-  private readonly stage: Stage;
-  private readonly events: StageEvents;
-  private readonly active = new Map<number, [number, number]>();
-  private start: [number, number] = [0, 0];
-  private dragged = false;
-  private readonly off: (() => void)[] = [];
-  private lastClick = { item: -1, at: 0 };
-
-  constructor(stage: Stage, events: StageEvents) {
-    this.stage = stage;
-    this.events = events;
-    const on = <K extends keyof HTMLElementEventMap>(
-      name: K,
-      handler: (event: HTMLElementEventMap[K]) => void,
-      options?: AddEventListenerOptions,
-    ) => {
-      stage.canvas.addEventListener(name, handler, options);
-      this.off.push(() => stage.canvas.removeEventListener(name, handler));
-    };
-    on('wheel', (event) => this.wheel(event), { passive: false });
-    on('pointerdown', (event) => this.down(event));
-    on('pointermove', (event) => this.moved(event));
-    on('pointerup', (event) => this.up(event));
-    on('pointercancel', (event) => this.active.delete(event.pointerId));
-    on('pointerleave', () => this.hover(-1));
-    on('contextmenu', (event) => {
-      const { index } = stage.pick(event.offsetX, event.offsetY);
-      if (index < 0) return;
-      event.preventDefault();
-      events.menu(stage.indexed!.scene.item[index]!, event.offsetX, event.offsetY);
-    });
-  }
-
-  stop(): void {
-    for (const off of this.off) off();
-  }
-
-  private wheel(event: WheelEvent): void {
-    event.preventDefault();
-    const { stage } = this;
-    const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-    const factor = Math.exp(-event.deltaY * unit * (event.ctrlKey ? 0.008 : 0.0016));
-    stage.jump(zoomAbout(stage.camera, event.offsetX, event.offsetY, factor));
-  }
-
-  private down(event: PointerEvent): void {
-    if (event.button > 1) return;
-    this.stage.canvas.setPointerCapture(event.pointerId);
-    this.active.set(event.pointerId, [event.offsetX, event.offsetY]);
-    this.start = [event.offsetX, event.offsetY];
-    this.dragged = false;
-  }
-
-  private moved(event: PointerEvent): void {
-    const { stage } = this;
-    const was = this.active.get(event.pointerId);
-    if (!was) {
-      const { index, sign } = stage.pick(event.offsetX, event.offsetY);
-      stage.canvas.style.cursor = sign ? 'pointer' : index >= 0 ? 'default' : 'grab';
-      this.hover(index);
-      return;
-    }
-    const [dx, dy] = [event.offsetX - was[0], event.offsetY - was[1]];
-    if (!this.dragged && Math.hypot(event.offsetX - this.start[0], event.offsetY - this.start[1]) < CLICK_PX)
-      return;
-    this.dragged = true;
-    stage.canvas.style.cursor = 'grabbing';
-    const { camera } = stage;
-    if (this.active.size === 2) {
-      // Two fingers: their distance zooms, their middle moves.
-      const other = [...this.active].find(([id]) => id !== event.pointerId)![1];
-      const before = Math.hypot(was[0] - other[0], was[1] - other[1]);
-      const now = Math.hypot(event.offsetX - other[0], event.offsetY - other[1]);
-      stage.jump(
-        zoomAbout(
-          { x: camera.x - dx / 2 / camera.k, y: camera.y - dy / 2 / camera.k, k: camera.k },
-          (event.offsetX + other[0]) / 2,
-          (event.offsetY + other[1]) / 2,
-          now / Math.max(1, before),
-        ),
-      );
-    } else stage.jump({ x: camera.x - dx / camera.k, y: camera.y - dy / camera.k, k: camera.k });
-    this.active.set(event.pointerId, [event.offsetX, event.offsetY]);
-  }
-
-  private up(event: PointerEvent): void {
-    const known = this.active.delete(event.pointerId);
-    const { stage, events } = this;
-    stage.canvas.style.cursor = 'default';
-    if (!known || this.dragged) return;
-    const { index, sign } = stage.pick(event.offsetX, event.offsetY);
-    const item = index < 0 ? -1 : stage.indexed!.scene.item[index]!;
-    const now = performance.now();
-    const double = item >= 0 && this.lastClick.item === item && now - this.lastClick.at < 350;
-    this.lastClick = { item: double ? -1 : item, at: now };
-    const kind = index < 0 ? 0 : stage.indexed!.scene.kind[index]!;
-    if (item >= 0 && kind >= GROUP && (sign || double)) events.toggle(item, event);
-    else events.select(item < 0 ? null : item);
-  }
-
-  private hover(index: number): void {
-    if (index === this.stage.hovered) return;
-    this.stage.hovered = index;
-    this.stage.draw();
-    this.events.hover(index);
-  }
 }
