@@ -207,6 +207,20 @@ def test_a_trace_as_tensorflow_2_writes_it_is_a_trace(tmp_path: Path) -> None:
     assert get(client, f"trace/{row['id']}/slice?slice=0")["node"] == "a/MatMul"
 
 
+def test_a_trace_of_very_many_lanes_lists_the_first_of_them(tmp_path: Path) -> None:
+    nodes = [node_stats(f"n{i}_A", 0, 100) for i in range(2500)]
+    write_log(tmp_path, {1: metadata_of(w0_CPU_0=nodes).SerializeToString()})
+    client = client_of(tmp_path)
+    (row,) = get(client, "traces")["traces"]
+    reply = get(client, f"trace/{row['id']}?px=100")
+    assert (reply["lane_count"], len(reply["lanes"]), len(reply["shown_lanes"])) == (
+        2500,
+        2000,
+        256,
+    )
+    assert max(reply["columns"]["lane"]) == 255
+
+
 def test_each_slice_is_read_again_from_the_log_as_it_was_written(client: Any) -> None:
     number = trace_of(client, 5)
     written = [n for d in two_tasks().step_stats.dev_stats for n in d.node_stats]

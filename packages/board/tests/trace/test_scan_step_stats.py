@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from fixtures.traces import planted_trace, two_tasks
 
+from headrace.board.trace import scan_step_stats as native
 from headrace.board.trace import scan_step_stats_python as by_protobuf
 from headrace.board.trace.step_columns import BadTrace, StepColumns
 from headrace.formats.proto import run_pb2, step_stats_pb2
-
-native = pytest.importorskip("headrace.board.trace.scan_step_stats")
 
 
 def same(a: StepColumns, b: StepColumns) -> None:

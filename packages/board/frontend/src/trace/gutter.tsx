@@ -19,7 +19,7 @@ export function Corner() {
   const model = mainTrace.value;
   const header = model?.header.value;
   if (!header) return null;
-  const lanes = header.lanes.length;
+  const lanes = header.lane_count ?? header.lanes.length;
   return (
     <>
       <span>{header.slices.toLocaleString('en')} slices</span>

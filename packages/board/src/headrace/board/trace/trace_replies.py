@@ -13,6 +13,7 @@ from headrace.board.trace.trace_shelf import LoadedTrace, TraceEntry
 from headrace.formats.dtypes import as_dtype
 
 MOST_ON_PATH = 500
+MOST_LANES_LISTED = 2000
 MOST_HOPS = 2000
 MOST_TRANSFERS = 2000
 
@@ -34,7 +35,7 @@ def described_trace(entry: TraceEntry, loaded: LoadedTrace | None) -> dict[str, 
 
 
 def lane_rows(trace: StepTrace) -> list[dict[str, Any]]:
-    """The lanes, in order of the page."""
+    """The lanes, in order of the page; lane_count tells whether there are more."""
     return [
         {
             "id": lane.id,
@@ -47,7 +48,7 @@ def lane_rows(trace: StepTrace) -> list[dict[str, Any]]:
             "slices": lane.last - lane.first,
             "busy_ns": lane.busy_ns,
         }
-        for lane in trace.lanes
+        for lane in trace.lanes[:MOST_LANES_LISTED]
     ]
 
 
