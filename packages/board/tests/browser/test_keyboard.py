@@ -108,17 +108,18 @@ def test_a_chart_answers_keys(shown: Any) -> None:
 
 
 def test_the_palette_goes_to_pages_tags_and_actions(shown: Any) -> None:
-    shown.keyboard.press("Control+k")
-    shown.keyboard.type("metric2")
-    shown.keyboard.press("Enter")
+    def by_palette(letters: str) -> None:
+        shown.keyboard.press("Control+k")
+        shown.locator(".palette input:focus").wait_for()
+        shown.keyboard.type(letters)
+        shown.keyboard.press("Enter")
+        assert until(lambda: shown.locator(".palette").count() == 0)
+
+    by_palette("metric2")
     assert until(lambda: shown.get_by_label("Filter tags").input_value() == "^eval/metric2$")
-    shown.keyboard.press("Control+k")
-    shown.keyboard.type("theme dark")
-    shown.keyboard.press("Enter")
+    by_palette("theme dark")
     assert until(lambda: shown.locator("html[data-theme=dark]").count() == 1)
-    shown.keyboard.press("Control+k")
-    shown.keyboard.type("probl")
-    shown.keyboard.press("Enter")
+    by_palette("probl")
     assert until(lambda: shown.evaluate("location.hash").startswith("#/problems"))
 
 

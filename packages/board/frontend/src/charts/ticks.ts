@@ -101,16 +101,20 @@ function logTicks(lo: number, hi: number, most: number, unit: Unit): Ticks {
     return all.at.length > 1 ? all : { at: [lo, hi], labels: [shortNumber(lo), shortNumber(hi)] };
   }
   const every = Math.max(1, Math.ceil(decades / most));
-  const at: number[] = [];
-  // Labels of a logarithmic axis are short: a few more than elsewhere fit.
-  const inner = (to - from) * 3 <= most + 3 ? [1, 2, 5] : [1];
-  for (let p = Math.floor(from); p <= Math.ceil(to); p++) {
-    if (((p % every) + every) % every !== 0) continue;
-    for (const m of inner) {
-      const value = Number(`${m}e${p}`);
-      if (value >= lo * (1 - 1e-9) && value <= hi * (1 + 1e-9)) at.push(value);
+  const within = (inner: number[]): number[] => {
+    const found: number[] = [];
+    for (let p = Math.floor(from); p <= Math.ceil(to); p++) {
+      if (((p % every) + every) % every !== 0) continue;
+      for (const m of inner) {
+        const value = Number(`${m}e${p}`);
+        if (value >= lo * (1 - 1e-9) && value <= hi * (1 + 1e-9)) found.push(value);
+      }
     }
-  }
+    return found;
+  };
+  // Labels of a logarithmic axis are short: a few more than elsewhere fit.
+  const fine = every === 1 ? within([1, 2, 5]) : [];
+  const at = fine.length > 0 && fine.length <= most + 3 ? fine : within([1]);
   return { at, labels: at.map((v) => (unit === 'duration' && v >= 1 ? duration(v) : powerLabel(v))) };
 }
 

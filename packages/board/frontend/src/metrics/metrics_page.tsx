@@ -33,7 +33,7 @@ export default function MetricsPage() {
 /** Whether the grid is there and no card in it waits for its code or its data. */
 function hasAllCards(): boolean {
   if (document.querySelector('.metrics .tile-wait')) return false;
-  return document.querySelector('.metrics :is(.heading, .notice)') !== null;
+  return document.querySelector('.metrics :is(.grid-item, .notice)') !== null;
 }
 
 expose('metrics', () => ({

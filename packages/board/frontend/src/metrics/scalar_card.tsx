@@ -143,15 +143,21 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
 
   useEffect(() => {
     let bad = 0;
+    let infinite = false;
     for (const run of shownRuns) {
-      for (const part of parts) bad += seriesByRun.value.get(run.id)?.get(part.tag.id)?.nan ?? 0;
+      for (const part of parts) {
+        const one = seriesByRun.value.get(run.id)?.get(part.tag.id);
+        bad += one?.nan ?? 0;
+        infinite ||= one !== undefined && one.n > one.nan && !Number.isFinite(one.max - one.min);
+      }
     }
+    const text = [bad > 0 ? `NaN ${count(bad)}` : '', infinite ? 'Inf' : ''].filter(Boolean).join(', ');
     frame.setBadge(
-      bad === 0
+      text === ''
         ? null
         : {
-            text: `NaN ${count(bad)}`,
-            title: `${bad} values are no finite numbers: go to the first`,
+            text,
+            title: 'Values that are no finite numbers: go to the first',
             run: () => jumpToBad(card.id, curves, settings.axis),
           },
     );
