@@ -73,6 +73,23 @@ writeFileSync(
 );
 copyFileSync(path.join(here, 'src/icon.svg'), path.join(made, 'icon.svg'));
 
+// What is bundled keeps the notice that its licence asks for.
+const bundled = new Set();
+for (const { inputs } of [worked.metafile, main.metafile]) {
+  for (const file of Object.keys(inputs)) {
+    const found = file.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//);
+    if (found) bundled.add(found[1]);
+  }
+}
+const notices = [...bundled].sort().map((name) => {
+  const folder = path.join(here, 'node_modules', name);
+  const { version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  const texts = readdirSync(folder).filter((file) => /^licen[cs]e/i.test(file));
+  const text = texts.map((file) => readFileSync(path.join(folder, file), 'utf8').trim()).join('\n\n');
+  return `${name} ${version} (${license})\n\n${text}\n`;
+});
+writeFileSync(path.join(made, 'third_party_licenses.txt'), notices.join(`\n${'-'.repeat(80)}\n\n`));
+
 // The manifest is all that the server serves: no path of a request ever reaches the file system.
 const types = {
   '.js': 'text/javascript; charset=utf-8',
@@ -83,6 +100,7 @@ const types = {
 const files = {};
 let gzipped = 0;
 for (const name of readdirSync(made).sort()) {
+  if (name.endsWith('.txt')) continue;
   const bytes = readFileSync(path.join(made, name));
   const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   files[name] = { type: types[path.extname(name)], etag };

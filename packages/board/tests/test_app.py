@@ -52,6 +52,14 @@ def test_what_every_page_needs_is_small(client: FlaskClient) -> None:
     assert 5_000 < manifest["core_gzip_bytes"] <= 150_000
 
 
+def test_what_is_bundled_keeps_its_licences() -> None:
+    folder = resources.files("headrace.board") / "assets"
+    notices = (folder / "third_party_licenses.txt").read_text()
+    for name in ("preact", "@preact/signals", "flatbush", "markdown-it", "umap-js"):
+        assert re.search(rf"^{name} [\d.]+ \(", notices, re.M), name
+    assert notices.count("Permission") >= 10
+
+
 @pytest.mark.parametrize(
     "path",
     [
