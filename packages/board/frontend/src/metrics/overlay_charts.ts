@@ -7,7 +7,7 @@ export function dropCard(from: string, onto: string): void {
   if (from === onto) return;
   for (const section of sections.peek()) {
     const card = section.cards.find((one) => one.id === from);
-    if (!card || card.kind !== 'scalar') continue;
+    if (card?.kind !== 'scalar') continue;
     const added = [card.tag, ...card.overlays].map((tag) => `${onto}=${tag.name}`);
     overlays.value = [...overlays.value, ...added.filter((item) => !overlays.value.includes(item))];
     return;
