@@ -190,10 +190,11 @@ class Interrupt:
 def _side_by_side(filters: hr.Tensor, rows: int = 4) -> hr.Tensor:
     """One picture [1, height, width, 1] of filters [h, w, 1, n], with gaps between them."""
     h, w, _, n = filters.shape.as_list()
-    gapped = hr.pad(filters, [[0, 1], [0, 1], [0, 0], [0, 0]])
-    grid = hr.reshape(gapped, [h + 1, w + 1, rows, n // rows])
-    picture = hr.transpose(grid, [2, 0, 3, 1])
-    return hr.reshape(picture, [1, rows * (h + 1), n // rows * (w + 1), 1])
+    with hr.name_scope("filters"):
+        gapped = hr.pad(filters, [[0, 1], [0, 1], [0, 0], [0, 0]])
+        grid = hr.reshape(gapped, [h + 1, w + 1, rows, n // rows])
+        picture = hr.transpose(grid, [2, 0, 3, 1])
+        return hr.reshape(picture, [1, rows * (h + 1), n // rows * (w + 1), 1])
 
 
 class EventLog:
