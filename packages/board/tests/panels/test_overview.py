@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import select
+import shutil
+import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
+import waitress
 from fixtures import damaged_logs, event_logs
 from flask import Flask
 from flask.testing import FlaskClient
 
 from headrace.board.app import create_app
+from headrace.board.command_line import _THREADS
 from headrace.formats.event_file import EventFileWriter
 
 
@@ -106,6 +112,150 @@ def test_changes_answers_at_once_when_there_is_news(client: FlaskClient) -> None
     assert (news["runs"], news["tags"], news["points"], news["loading"]) == (3, 4, 282, False)
     again = get(client, f"changes?since={news['rev']}&wait=0.05")
     assert again["rev"] == news["rev"]
+
+
+def test_changes_answers_at_once_to_who_followed_another_server(client: FlaskClient) -> None:
+    news = get(client, "changes?since=0")
+    assert get(client, "meta")["boot"] == news["boot"]
+    began = time.monotonic()
+    get(client, f"changes?since={news['rev']}&boot=another&wait=20")
+    get(client, f"changes?since={news['rev'] + 1000}&wait=20")
+    assert time.monotonic() - began < 10
+
+
+def test_each_process_has_its_own_boot(tmp_path: Path) -> None:
+    boots = set()
+    for _ in range(2):
+        app = create_app(tmp_path, follow=False)
+        boots.add(get(app.test_client(), "meta")["boot"])
+        app.board.stop()  # type: ignore[attr-defined]
+    assert len(boots) == 2
+
+
+def test_news_carries_how_far_reading_is(client: FlaskClient, tmp_path: Path) -> None:
+    size = sum(path.stat().st_size for path in (tmp_path / "logs").rglob("*tfevents*"))
+    news = get(client, "changes?since=-1")
+    assert (news["files"], news["bytes_done"], news["bytes_total"]) == (4, size, size)
+
+
+class Growing:
+    """Two runs of two tags each that grow when asked to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.writers = {name: EventFileWriter(folder / name) for name in ("a", "b")}
+        self.steps = 0
+        for name in self.writers:
+            self.grow(name, "loss", "acc")
+        self.app = create_app(folder)
+        self.client = self.app.test_client()
+        self.until(lambda: get(self.client, "health")["points"] == 4)
+
+    def grow(self, run: str, *tags: str) -> None:
+        self.steps += 1
+        values = [(tag, float(self.steps)) for tag in tags]
+        self.writers[run].write(event_logs.simple_event(self.steps, 1.0, values))
+        self.writers[run].flush()
+
+    def until(self, question: Callable[[], bool]) -> None:
+        end = time.monotonic() + 20
+        while not question():
+            assert time.monotonic() < end, "it never came"
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        self.app.board.stop()  # type: ignore[attr-defined]
+        for writer in self.writers.values():
+            writer.close()
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Iterator[Growing]:
+    logs = Growing(tmp_path / "logs")
+    yield logs
+    logs.close()
+
+
+def test_runs_and_tags_since_a_mark_are_what_changed(growing: Growing) -> None:
+    client = growing.client
+    tags, runs = get(client, "tags"), get(client, "runs")
+    assert tags["whole"] is runs["whole"] is True
+    assert len(tags["series"]["tag"]) == 4 and len(runs["runs"]) == 2
+    names = {tag["id"]: tag["name"] for tag in tags["tags"]}
+    ids = {run["name"]: run["id"] for run in runs["runs"]}
+    growing.grow("b", "acc")
+    growing.until(lambda: get(client, "health")["points"] == 5)
+    new = get(client, f"tags?since={tags['mark']}")
+    assert new["whole"] is False
+    assert [names[tag] for tag in new["series"]["tag"]] == ["acc"]
+    assert new["series"]["run"] == [ids["b"]] and new["series"]["n"] == [2]
+    assert new["tags"] == [] and new["gone"] == {"tag": [], "run": []}
+    assert [run["name"] for run in get(client, f"runs?since={runs['mark']}")["runs"]] == ["b"]
+    again = get(client, f"tags?since={new['mark']}")
+    assert again["series"]["tag"] == [] and again["mark"] == new["mark"]
+    growing.grow("a", "new")
+    growing.until(lambda: get(client, "health")["points"] == 6)
+    newest = get(client, f"tags?since={new['mark']}")
+    assert [tag["name"] for tag in newest["tags"]] == ["new"]
+    assert newest["series"]["run"] == [ids["a"]]
+
+
+def test_two_callers_each_hear_of_every_change(growing: Growing) -> None:
+    client = growing.client
+    late = get(client, "tags")["mark"]
+    early = late
+    for step in range(3):
+        growing.grow("a", "loss")
+        growing.until(lambda: get(client, "health")["points"] == 5 + step)  # noqa: B023
+        reply = get(client, f"tags?since={early}")
+        assert reply["series"]["n"] == [2 + step]
+        early = reply["mark"]
+    assert get(client, f"tags?since={late}")["series"]["n"] == [4]
+
+
+def test_a_run_that_went_is_said_to_be_gone(growing: Growing) -> None:
+    client = growing.client
+    runs, tags = get(client, "runs"), get(client, "tags")
+    (gone,) = [run["id"] for run in runs["runs"] if run["name"] == "a"]
+    growing.writers["a"].close()
+    shutil.rmtree(growing.folder / "a")
+    growing.until(lambda: len(get(client, "runs")["runs"]) == 1)
+    new = get(client, f"runs?since={runs['mark']}")
+    assert (new["runs"], new["gone"], new["whole"]) == ([], [gone], False)
+    assert gone not in get(client, f"tags?since={tags['mark']}")["series"]["run"]
+
+
+@pytest.mark.parametrize("mark", ["", "7", "other.1", "BOOT.999", "BOOT.x", "BOOT.\u0663", "BOOT."])
+def test_a_mark_that_is_not_of_this_server_gives_everything(client: FlaskClient, mark: str) -> None:
+    mark = mark.replace("BOOT", get(client, "meta")["boot"])
+    assert get(client, f"tags?since={mark}")["whole"] is True
+    assert len(get(client, f"runs?since={mark}")["runs"]) == 3
+
+
+def test_forty_that_wait_leave_the_server_free_for_others(app: Flask) -> None:
+    server = waitress.create_server(app, host="127.0.0.1", port=0, threads=_THREADS)
+    port = server.effective_port  # type: ignore[union-attr]
+    threading.Thread(target=server.run, daemon=True).start()
+    url = f"http://127.0.0.1:{port}/api/v1/"
+    rev = json.load(urlopen(f"{url}changes?since=-1", timeout=20))["rev"]
+    following = []
+    try:
+        for path in ["events"] * 8 + [f"changes?since={rev}&wait=30"] * 40:
+            one = socket.create_connection(("127.0.0.1", port), timeout=20)
+            one.sendall(f"GET /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            following.append(one)
+        # 8 streams speak, and all but 8 of those that ask are answered.
+        answered = 0
+        deadline = time.monotonic() + 20
+        while answered < 8 + 32 and time.monotonic() < deadline:
+            answered = len(select.select(following, [], [], 0.1)[0])
+        assert answered >= 8 + 32
+        assert json.load(urlopen(f"{url}meta", timeout=10))["title"] == "my runs"
+    finally:
+        for one in following:
+            one.close()
+        app.board.stop()  # type: ignore[attr-defined]
+        server.close()
 
 
 @pytest.mark.parametrize("query", ["since=x", "wait=nan", "since=1e3", "since=-7", "wait=inf"])

@@ -10,7 +10,7 @@ import socket
 import sys
 from pathlib import Path
 
-_THREADS = 24  # an open page holds one (its events); requests take the others
+_THREADS = 24  # 8 for events, 8 for who waits for /changes (panels/overview.py), 8 for all else
 _DEFAULT_PORT = 6006
 _PORTS_TRIED = 20
 
