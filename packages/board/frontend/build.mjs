@@ -22,6 +22,7 @@ const at = process.argv.indexOf('--out');
 const out = path.resolve(at > 0 ? process.argv[at + 1] : path.join(here, '../src/headrace/board/assets'));
 mkdirSync(path.dirname(out), { recursive: true });
 const made = mkdtempSync(`${out}.making-`);
+process.on('exit', () => rmSync(made, { recursive: true, force: true })); // also after a failed bundle
 
 const shared = {
   absWorkingDir: here,
@@ -120,7 +121,6 @@ try {
   if (statSync(out, { throwIfNoEntry: false })) renameSync(out, old);
   renameSync(made, out);
 } finally {
-  rmSync(made, { recursive: true, force: true });
   rmSync(old, { recursive: true, force: true });
 }
 process.stdout.write(
