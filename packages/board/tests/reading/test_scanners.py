@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import struct
@@ -17,10 +18,12 @@ from hypothesis import strategies as st
 
 from headrace.board.board import Board
 from headrace.board.reading import scan_batch, scan_events, scan_events_python
-from headrace.board.reading.scan_batch import DEAD, END, LOST, MORE, TORN, ScanBatch
+from headrace.board.reading.scan_batch import DEAD, END, FAILED, LOST, MORE, TORN, ScanBatch
 from headrace.board.reading.scanner import scanner_name
+from headrace.board.store.tag_entry import TagEntry
+from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event, SessionLog
-from headrace.formats.record_file import frame
+from headrace.formats.record_file import frame, read_records
 
 SCANNERS = {
     "native": scan_events.EventScanner,
@@ -45,13 +48,13 @@ def read_all(scanner: Any, path: Path, limit: int = 1 << 20) -> list[ScanBatch]:
         os.close(fd)
 
 
-def tags_of(batches: list[ScanBatch]) -> list[scan_batch.TagEntry]:
+def tags_of(batches: list[ScanBatch]) -> list[TagEntry]:
     return [tag for batch in batches for tag in batch.new_tags]
 
 
 def points(batches: list[ScanBatch]) -> dict[str, list[tuple[int, float, float]]]:
     found: dict[str, list[tuple[int, float, float]]] = {}
-    tags: list[scan_batch.TagEntry] = []
+    tags: list[TagEntry] = []
     for batch in batches:
         tags += batch.new_tags
         for i, tag in enumerate(batch.scalars.tags.tolist()):
@@ -76,6 +79,9 @@ def everything(batches: list[ScanBatch]) -> list[Any]:
                 batch.starts,
                 batch.holes,
                 batch.open_hole,
+                batch.dropped,
+                batch.dropped_from,
+                batch.error,
                 batch.wide.tolist(),
             )
         )
@@ -309,6 +315,93 @@ def test_a_file_of_nothing_but_damage_dies_with_its_budget(scanner: Any, tmp_pat
     os.close(fd)
 
 
+def test_values_of_tags_beyond_the_limit_cost_no_other_value(scanner: Any, tmp_path: Path) -> None:
+    many = 20_000  # values of refused tags: more than the holes that a file may have
+    with EventFileWriter(tmp_path) as writer:
+        for part in range(10):
+            names = [f"tag{part}/{i}" for i in range(10_000)]
+            writer.write(event_logs.simple_event(part, 1.0, [(name, 1.0) for name in names]))
+        for step in range(2):
+            refused = [(f"refused/{i}", 1.0) for i in range(many // 2)]
+            writer.write(event_logs.simple_event(step, 1.0, refused))
+        for step in range(1, 4):
+            writer.write(event_logs.simple_event(step, 1.0, [("tag0/0", 1.0), ("refused/0", 1.0)]))
+    path = Path(writer.path)
+    batches = read_all(scanner, path)
+    assert batches[-1].state == END
+    assert sum(len(batch.new_tags) for batch in batches) == scan_batch.MAX_TAGS
+    assert [step for step, _, _ in points(batches)["tag0/0"]] == [0, 1, 2, 3]
+    assert [hole for batch in batches for hole in batch.holes] == []
+    assert sum(batch.dropped for batch in batches) == many + 3
+    first = next(batch.dropped_from for batch in batches if batch.dropped)
+    records = [len(record) + 16 for record in read_records(path)]
+    assert first == sum(records[: len(records) - 5])
+
+
+def test_a_tag_s_further_kind_beyond_the_limit_is_dropped_too(tmp_path: Path) -> None:
+    graph = Event(step=1, graph_def=b"g")
+    with EventFileWriter(tmp_path) as writer:
+        names = [("graph_def", 1.0), *((f"tag{i}", 1.0) for i in range(99_999))]
+        writer.write(event_logs.simple_event(0, 1.0, names))
+        writer.write(graph)
+    batches = assert_scanners_agree(Path(writer.path))
+    assert (batches[-1].dropped, len(batches[-1].blobs.tags)) == (1, 0)
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
+def test_a_disk_that_fails_is_no_torn_file_and_costs_nothing_once_it_reads_again(
+    scanner: Any, tmp_path: Path, damaged: bool
+) -> None:
+    records = damaged_logs.records_of_900()
+    data = damaged_logs.flip_length_byte(records) if damaged else b"".join(records)
+    path = damaged_logs.write_records(tmp_path, data)
+    works = os.open(path, os.O_RDONLY)
+    fails = os.open(path, os.O_WRONLY)  # read from, it gives EBADF
+    batches = []
+    try:
+        while not batches or batches[-1].state in (MORE, FAILED):
+            batches.append(scanner.scan(fails, 500))
+            assert (batches[-1].state, batches[-1].error) == (FAILED, errno.EBADF)
+            assert batches[-1].records == 0
+            batches.append(scanner.scan(works, 500))
+            assert batches[-1].error == 0
+    finally:
+        os.close(works)
+        os.close(fails)
+    assert batches[-1].state == END
+    assert len(points(batches)["loss"]) == (899 if damaged else 900)
+    assert len([hole for batch in batches for hole in batch.holes]) == (1 if damaged else 0)
+
+
+def test_a_file_that_cannot_even_be_asked_for_its_size_has_failed(scanner: Any) -> None:
+    fd = os.open(os.devnull, os.O_RDONLY)
+    os.close(fd)
+    batch = scanner.scan(fd, 500)
+    assert (batch.state, batch.error, batch.records) == (FAILED, errno.EBADF, 0)
+
+
+def test_records_before_a_bad_sector_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only of the scanner in Python: the other's pread cannot be had by a test."""
+    records = damaged_logs.records_of_900()
+    path = damaged_logs.write_records(tmp_path, b"".join(records))
+    bad = sum(map(len, records[:500])) + 5
+    pread = os.pread
+
+    def torn_disk(fd: int, count: int, offset: int) -> bytes:
+        if offset <= bad < offset + count:
+            if offset == bad:
+                raise OSError(errno.EIO, "Input/output error")
+            return pread(fd, bad - offset, offset)
+        return pread(fd, count, offset)
+
+    monkeypatch.setattr(os, "pread", torn_disk)
+    batches = read_all(SCANNERS["python"](), path)
+    assert (batches[-1].state, batches[-1].error) == (FAILED, errno.EIO)
+    assert len(points(batches)["loss"]) == 499
+
+
 def test_a_session_s_start_stands_before_the_next_row_of_each_tag(
     scanner: Any, tmp_path: Path
 ) -> None:
@@ -410,8 +503,6 @@ def _source(tmp_path: Path) -> bytes:
 
 
 def _payloads() -> list[bytes]:
-    from headrace.formats.record_file import read_records
-
     if "payloads" not in _sources:
         import tempfile
 

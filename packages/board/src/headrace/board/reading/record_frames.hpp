@@ -20,7 +20,7 @@
 namespace headrace_board {
 
 // The figures of scan_batch.py.
-enum State { kEnd = 0, kTorn = 1, kMore = 2, kLost = 3, kDead = 4 };
+enum State { kEnd = 0, kTorn = 1, kMore = 2, kLost = 3, kDead = 4, kFailed = 5 };
 enum HoleKind { kPayload = 0, kLength = 1, kEvent = 2, kName = 3 };
 constexpr uint64_t kMaxRecordBytes = 1ull << 30;
 constexpr uint64_t kMaxHoles = 10000;
@@ -28,6 +28,11 @@ constexpr uint64_t kMaxWastedBytes = 4ull << 30;
 constexpr uint64_t kBlockBytes = 8ull << 20;
 constexpr uint64_t kMaxResyncBytes = 64ull << 20;
 constexpr uint64_t kSearchBytes = 1ull << 20;
+
+// The system refused to read.
+struct ReadError {
+  int error;  // errno
+};
 
 struct Hole {
   int kind;
@@ -42,8 +47,9 @@ struct Frame {
 // Memory that pread fills; not initialised, and given back to the system when it goes.
 class Block {
  public:
-  // Reads up to `count` bytes; returns how many there were.
-  uint64_t read(int fd, uint64_t count, uint64_t offset) {
+  // Reads up to `count` bytes; returns how many there were. Throws ReadError if fewer than `least`
+  // can be read: a bad sector must not hide the records before it that lie in the same block.
+  uint64_t read(int fd, uint64_t count, uint64_t offset, uint64_t least) {
     if (count > capacity_) {
       uint8_t* grown = static_cast<uint8_t*>(std::malloc(count));
       if (!grown) throw std::bad_alloc();
@@ -54,6 +60,7 @@ class Block {
     while (got < count) {
       const ssize_t n = ::pread(fd, bytes_.get() + got, count - got, off_t(offset + got));
       if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && got < least) throw ReadError{errno};
       if (n <= 0) break;
       got += uint64_t(n);
     }
@@ -77,6 +84,7 @@ class RecordFrames {
  public:
   uint64_t offset = 0;
   int state = kEnd;
+  int error = 0;  // of the last pass, an errno
   std::vector<Hole> holes;
 
   bool has_open_hole() const { return lost_from_ >= 0; }
@@ -92,16 +100,31 @@ class RecordFrames {
   void begin(int fd, uint64_t limit) {
     holes.clear();
     fd_ = fd;
-    struct stat found;
-    size_ = ::fstat(fd, &found) == 0 && found.st_size > 0 ? uint64_t(found.st_size) : 0;
     block_at_ = block_size_ = 0;
     stop_ = offset + limit;
+    if (state == kDead) return;
+    struct stat found;
+    error = ::fstat(fd, &found) == 0 ? 0 : errno;
+    if (!error) size_ = found.st_size > 0 ? uint64_t(found.st_size) : 0;
   }
   void end() { block_.release(); }
 
   // The next record with good CRCs; false at the end of the pass, with `state` set.
   bool next(Frame& out) {
     if (state == kDead) return false;
+    if (error) return ended(kFailed);
+    try {
+      return walk(out);
+    } catch (const ReadError& failed) {
+      error = failed.error;
+      return ended(kFailed);
+    }
+  }
+
+ private:
+  enum Verdict { kWhole, kBad, kTornThere };
+
+  bool walk(Frame& out) {
     for (;;) {
       if (lost_from_ >= 0 && !search()) return false;
       if (holes_ever_ > kMaxHoles || wasted_ > kMaxWastedBytes) return ended(kDead);
@@ -125,8 +148,9 @@ class RecordFrames {
         offset += whole;
         return true;
       }
+      const bool followed = follows_a_record(offset + whole);
       wasted_ += length;
-      if (follows_a_record(offset + whole)) {
+      if (followed) {
         refuse({kPayload, offset, whole, 1});
         offset += whole;
       } else {
@@ -134,9 +158,6 @@ class RecordFrames {
       }
     }
   }
-
- private:
-  enum Verdict { kWhole, kBad, kTornThere };
 
   bool ended(int how) {
     state = how;
@@ -154,8 +175,9 @@ class RecordFrames {
   const uint8_t* need(uint64_t count) {
     if (offset < block_at_ || offset - block_at_ + count > block_size_) {
       const uint64_t wanted = std::max(count, std::min(kBlockBytes, size_ - offset));
-      block_size_ = block_.read(fd_, wanted, offset);
       block_at_ = offset;
+      block_size_ = 0;
+      block_size_ = block_.read(fd_, wanted, offset, count);
       if (block_size_ < count) return nullptr;
     }
     return block_.data() + (offset - block_at_);
@@ -165,12 +187,17 @@ class RecordFrames {
     const uint64_t left = size_ - offset;
     if (left > kBlockBytes) return false;
     Block tail;
-    const uint64_t got = tail.read(fd_, left, offset);
+    const uint64_t got = tail.read(fd_, left, offset, left);
     return std::all_of(tail.data(), tail.data() + got, [](uint8_t byte) { return byte == 0; });
   }
 
   bool read_header(uint64_t at, uint8_t* header) const {
-    return ::pread(fd_, header, HR_RECORD_HEADER_BYTES, off_t(at)) == HR_RECORD_HEADER_BYTES;
+    ssize_t n;
+    do {
+      n = ::pread(fd_, header, HR_RECORD_HEADER_BYTES, off_t(at));
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) throw ReadError{errno};
+    return n == HR_RECORD_HEADER_BYTES;
   }
 
   bool follows_a_record(uint64_t at) const {
@@ -192,7 +219,8 @@ class RecordFrames {
     Block window;
     while (search_at_ < stop) {
       const uint64_t count = std::min(kSearchBytes, stop - search_at_);
-      const uint64_t got = window.read(fd_, count + HR_RECORD_HEADER_BYTES - 1, search_at_);
+      const uint64_t wanted = count + HR_RECORD_HEADER_BYTES - 1;
+      const uint64_t got = window.read(fd_, wanted, search_at_, wanted);
       for (uint64_t i = 0; i + HR_RECORD_HEADER_BYTES <= got; ++i) {
         const uint8_t* at = window.data() + i;
         uint64_t length;
@@ -223,7 +251,7 @@ class RecordFrames {
     if (hr_record_length(header, kMaxRecordBytes, &length) != HR_RECORD_OK) return kBad;
     if (size_ - at < HR_RECORD_FRAME_BYTES + length) return kTornThere;
     Block data;
-    const uint64_t got = data.read(fd_, length + 4, at + HR_RECORD_HEADER_BYTES);
+    const uint64_t got = data.read(fd_, length + 4, at + HR_RECORD_HEADER_BYTES, length + 4);
     if (got == length + 4 &&
         hr_load_u32(data.data() + length) == hr_masked_crc32c(data.data(), size_t(length)))
       return kWhole;

@@ -18,6 +18,7 @@ from headrace.board.reading.scan_batch import (
     BLOCK_BYTES,
     DEAD,
     END,
+    FAILED,
     LOST,
     MAX_HOLES,
     MAX_RECORD_BYTES,
@@ -48,6 +49,7 @@ class RecordFrames:
         self.offset = 0
         self.state = END
         self.holes: list[Hole] = []
+        self.error = 0  # of the last pass, an errno
         self._holes_ever = 0
         self._wasted = 0
         self._lost_from = -1  # where the damage begins that we are in
@@ -73,13 +75,14 @@ class RecordFrames:
         self.holes = []
         if self.state == DEAD:
             return
+        self.error = 0
         self._fd = fd
-        self._size = os.fstat(fd).st_size
         self._block, self._block_at = b"", 0
         stop = self.offset + limit
         unpack, crc_of = _HEADER.unpack_from, self._crc_of_length
         unpack_crc, crc32c = _CRC.unpack_from, google_crc32c.extend
         try:
+            self._size = os.fstat(fd).st_size
             while True:
                 if self._lost_from >= 0 and not self._search():
                     return
@@ -129,12 +132,15 @@ class RecordFrames:
                     self.offset = offset + whole
                     yield offset, block, start, end
                     continue
+                followed = self._follows_a_record(self.offset + whole)
                 self._wasted += length
-                if self._follows_a_record(self.offset + whole):
+                if followed:
                     self._note(Hole("payload", self.offset, whole, 1))
                     self.offset += whole
                 else:
                     self._lose("payload", self.offset + HEADER_BYTES)
+        except OSError as error:
+            self.state, self.error = FAILED, error.errno or 0
         finally:
             self._block = b""
 
@@ -152,8 +158,9 @@ class RecordFrames:
 
     def _fetch(self, offset: int, count: int) -> int:
         """Reads a block from offset on; returns 0, or -1 (state TORN) if the file has shrunk."""
-        self._block = _read(self._fd, max(count, min(BLOCK_BYTES, self._size - offset)), offset)
+        wanted = max(count, min(BLOCK_BYTES, self._size - offset))
         self._block_at = offset
+        self._block = _read(self._fd, wanted, offset, count)
         if len(self._block) < count:
             self.state = TORN
             return -1
@@ -225,16 +232,25 @@ class RecordFrames:
         return "bad"
 
 
-def _read(fd: int, count: int, offset: int) -> bytes:
-    data = os.pread(fd, count, offset)
-    if len(data) == count or not data:
-        return data
-    parts = [data]
-    got = len(data)
-    while got < count and (data := os.pread(fd, count - got, offset + got)):
+def _read(fd: int, count: int, offset: int, least: int = -1) -> bytes:
+    """Returns up to count bytes. Raises: OSError if fewer than `least` (all of them) can be read.
+
+    A bad sector must not hide the records before it that lie in the same block.
+    """
+    parts: list[bytes] = []
+    got = 0
+    while got < count:
+        try:
+            data = os.pread(fd, count - got, offset + got)
+        except OSError:
+            if 0 <= least <= got:
+                break
+            raise
+        if not data:
+            break
         parts.append(data)
         got += len(data)
-    return b"".join(parts)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _tables() -> np.ndarray:

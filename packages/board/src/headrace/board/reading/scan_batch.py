@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headrace.board.store.tag_entry import TagEntry
+
 # How a pass ended.
 END = 0  # behind the last record
 TORN = 1  # inside a record that may still grow
 MORE = 2  # at the pass's limit: call again
 LOST = 3  # in damage, with no whole record behind it yet
 DEAD = 4  # the file has used up its budget of errors
+FAILED = 5  # the system refused to read; what came before counts, and a later pass goes on
 
 # Nothing longer is a record (the plan's section 6).
 MAX_RECORD_BYTES = 1 << 30
@@ -43,22 +46,11 @@ KIND_OF_PLUGIN = {
 }
 
 
-class TagEntry(NamedTuple):
-    """A tag as a file first told of it; its number is its place in the order of such news."""
-
-    name: str
-    kind: str
-    plugin: str
-    display: str
-    description: str
-    content: bytes
-
-
 class Hole(NamedTuple):
     """Bytes of a file that gave nothing.
 
     kind: "payload" (bad CRC), "length" (bad CRC of a length), "event" (no Event inside a good CRC),
-      "name" (a name cut or a tag refused: beyond a limit).
+      "name" (a tag's name was cut; its values are kept).
     """
 
     kind: str
@@ -84,6 +76,9 @@ class ScanBatch:
     blobs: columns step i64, wall f64, offset i64 (of the record), length i64 (of its data),
       value i32 (place in the summary, -1 for the event's own bytes).
     starts: (tag, row among the file's rows of that tag, step): a session began before that row.
+    dropped: values of tags beyond the limits; dropped_from: offset of the first one's record, -1
+      without one.
+    error: why the system refused to read, an errno; 0 unless the pass ended as FAILED.
     first_wall: of the file's first event, NaN before; last_wall: the greatest of this pass, -inf
       without one.
     """
@@ -100,3 +95,6 @@ class ScanBatch:
     starts: list[tuple[int, int, int]]
     holes: list[Hole] = field(default_factory=list)
     open_hole: Hole | None = None
+    dropped: int = 0
+    dropped_from: int = -1
+    error: int = 0

@@ -73,6 +73,8 @@ class EventScanner {
   ScalarRows scalars;
   BlobRows blobs;
   std::vector<uint8_t> wide;  // by tag, of this pass
+  uint64_t dropped = 0;       // values of tags beyond the limits
+  int64_t dropped_from = -1;  // offset of the first one's record
   // Of the file.
   double first_wall = std::numeric_limits<double>::quiet_NaN();
   size_t tags() const { return rows_.size(); }
@@ -82,6 +84,8 @@ class EventScanner {
     last_wall = -std::numeric_limits<double>::infinity();
     new_tags.clear();
     starts.clear();
+    dropped = 0;
+    dropped_from = -1;
     clear();
     wide.assign(rows_.size(), 0);
     frames.begin(fd, limit);
@@ -298,7 +302,7 @@ class EventScanner {
     const auto found = names_.find(cut);
     if (found != names_.end()) return &found->second;
     if (names_.size() >= kMaxTags || name_bytes_ > kMaxTagBytes) {
-      frames.refuse({kName, offset, 0, 1});
+      drop(offset);
       return nullptr;
     }
     if (tag.size() > kMaxNameBytes) frames.refuse({kName, offset, 0, 1});
@@ -313,7 +317,7 @@ class EventScanner {
     int32_t& id = known.by_kind[kind];
     if (id >= 0) return id;
     if (rows_.size() >= kMaxTags) {
-      frames.refuse({kName, offset, 0, 1});
+      drop(offset);
       return -1;
     }
     id = int32_t(rows_.size());
@@ -323,6 +327,11 @@ class EventScanner {
     new_tags.push_back({std::string(tag.substr(0, kMaxNameBytes)), std::string(plugin),
                         known.display, known.description, known.content, kind});
     return id;
+  }
+
+  // Counts a value of a tag beyond the limits: no damage, so the file goes on.
+  void drop(uint64_t offset) {
+    if (!dropped++) dropped_from = int64_t(offset);
   }
 
   void add_blob(int32_t id, const Frame& frame, int32_t index) {

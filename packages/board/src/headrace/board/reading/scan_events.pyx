@@ -8,7 +8,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from headrace.board.reading.scan_batch import Hole, Rows, ScanBatch, TagEntry
+from headrace.board.reading.scan_batch import Hole, Rows, ScanBatch
+from headrace.board.store.tag_entry import TagEntry
 
 
 cdef extern from "headrace/board/reading/scan_events.hpp" namespace "headrace_board" nogil:
@@ -38,14 +39,15 @@ cdef extern from "headrace/board/reading/scan_events.hpp" namespace "headrace_bo
 
     cdef cppclass RecordFrames:
         uint64_t offset
-        int state
+        int state, error
         vector[CHole] holes
         cbool has_open_hole()
         CHole open_hole()
 
     cdef cppclass CScanner "headrace_board::EventScanner":
         RecordFrames frames
-        uint64_t records
+        uint64_t records, dropped
+        int64_t dropped_from
         double last_wall, first_wall
         vector[NewTag] new_tags
         vector[Start] starts
@@ -98,6 +100,9 @@ cdef class EventScanner:
             starts=[(start.tag, start.row, start.step) for start in self.scanner.starts],
             holes=[_hole(hole) for hole in frames.holes],
             open_hole=open_hole,
+            dropped=self.scanner.dropped,
+            dropped_from=self.scanner.dropped_from,
+            error=frames.error,
         )
         self.scanner.clear()
         return batch

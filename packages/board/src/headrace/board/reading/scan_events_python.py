@@ -20,9 +20,9 @@ from headrace.board.reading.scan_batch import (
     Hole,
     Rows,
     ScanBatch,
-    TagEntry,
 )
 from headrace.board.reading.tensor_number_python import tensor_number
+from headrace.board.store.tag_entry import TagEntry
 
 _STARTS_LOOKED_AT = 1000
 _MOST_PLAIN = 10_000
@@ -125,6 +125,9 @@ class EventScanner:
             starts=new.starts,
             holes=self._frames.holes,
             open_hole=self._frames.open_hole,
+            dropped=new.dropped,
+            dropped_from=new.dropped_from,
+            error=self._frames.error,
         )
 
     def _learn(self, block: bytes, start: int, end: int, event: walk.WalkedEvent) -> None:
@@ -219,7 +222,7 @@ class EventScanner:
         if name is not None:
             return name
         if len(self._names) >= MAX_TAGS or self._name_bytes > MAX_TAG_BYTES:
-            self._frames.refuse(Hole("name", offset, 0, 1))
+            self._new.drop(offset)
             return None
         if len(tag) > MAX_NAME_BYTES:
             tag = tag[:MAX_NAME_BYTES]
@@ -233,7 +236,7 @@ class EventScanner:
         if tag_id >= 0:
             return tag_id
         if self._tags >= MAX_TAGS:
-            self._frames.refuse(Hole("name", offset, 0, 1))
+            self._new.drop(offset)
             return -1
         name.by_kind[kind] = tag_id = self._tags
         if kind == "scalar":
@@ -314,6 +317,14 @@ class _News:
         self.blob_offset = array("q")
         self.blob_length = array("q")
         self.blob_value = array("i")
+        self.dropped = 0
+        self.dropped_from = -1
+
+    def drop(self, offset: int) -> None:
+        """Counts a value of a tag beyond the limits: no damage, so the file goes on."""
+        if not self.dropped:
+            self.dropped_from = offset
+        self.dropped += 1
 
     def scalar_columns(self) -> tuple[Any, ...]:
         return self.scalar_step, self.scalar_wall, self.scalar_value

@@ -6,11 +6,11 @@ import threading
 import time
 from typing import NamedTuple
 
-from headrace.board.reading.scan_batch import TagEntry
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.problems import Problems
 from headrace.board.store.run import Run, Tag
 from headrace.board.store.scalar_series import ScalarSeries
+from headrace.board.store.tag_entry import TagEntry
 
 
 class Totals(NamedTuple):
