@@ -2,13 +2,26 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
 import { CanvasView } from '../histograms/canvas_view.tsx';
+import { fileName } from '../histograms/download.ts';
 import { paletteNow } from '../histograms/palette.ts';
+import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor } from '../state/selection.ts';
-import { type BlobItem, blobUrl, itemsOf, rowNear, useRows } from './blob_rows.ts';
+import {
+  type BlobItem,
+  blobUrl,
+  fetchItem,
+  itemsOf,
+  type Place,
+  placeKey,
+  placeNear,
+  rowNear,
+  useRows,
+} from './blob_rows.ts';
 import { chosenStep, unionOfSteps } from './card_choice.ts';
+import { fileEnding } from './media_types.ts';
 import { choiceOf, setChoice } from './media_view.ts';
 import { RunName } from './run_name.tsx';
 import { StepBar } from './step_bar.tsx';
@@ -20,7 +33,7 @@ const MOST_DECODED_BYTES = 32e6;
 
 export default function AudioCard({ tag, runs, width }: CardProps) {
   const shown = runs.slice(0, MOST_RUNS);
-  const { rows, failure } = useRows(
+  const { rows, failure, nothing } = useRows(
     tag.id,
     shown.map((run) => run.id),
   );
@@ -29,6 +42,37 @@ export default function AudioCard({ tag, runs, width }: CardProps) {
   const step = chosenStep(steps, choice.step, stepCursor.value);
   const name = safeText(tag.name, 120);
   const first = shown[0] && rows.get(shown[0].id);
+  const places =
+    step === null ? [] : shown.flatMap((run) => placeNear(run.id, tag.id, rows.get(run.id), step) ?? []);
+  const frame = useCardFrame();
+  const key = places.map(placeKey).join();
+  useEffect(() => {
+    let here = true;
+    void Promise.all(
+      places.map(async (place) => {
+        const run = shown.find((one) => one.id === place.run)!;
+        const items = await itemsOf(place);
+        return items.map((item) => {
+          const which = items.length > 1 ? `, sample ${item.sample + 1}` : '';
+          const ending = fileEnding(item.mime);
+          return {
+            text: `Save the sound of ${safeText(run.name, 60)}${which}`,
+            hint: ending,
+            href: blobUrl(item),
+            download: fileName(
+              `${tag.name}_${run.name}_${place.step}${items.length > 1 ? `_${item.sample + 1}` : ''}.${ending}`,
+            ),
+          };
+        });
+      }),
+    ).then(
+      (menu) => here && frame.setMenu(menu.flat()),
+      () => here && frame.setMenu([]),
+    );
+    return () => {
+      here = false;
+    };
+  }, [key]);
   if (failure && rows.size === 0) {
     return (
       <p class="card-note" role="alert">
@@ -38,24 +82,20 @@ export default function AudioCard({ tag, runs, width }: CardProps) {
   }
   return (
     <div class="audio-card">
-      {step !== null &&
-        shown.map((run) => {
-          const found = rows.get(run.id);
-          const at = found ? rowNear(found, step) : -1;
-          if (!found || at < 0) return null;
-          return (
-            <Sounds
-              key={run.id}
-              run={run}
-              tag={tag.id}
-              row={found.rows[at]!}
-              step={found.steps[at]!}
-              name={name}
-              width={width - 16}
-              titled={shown.length > 1 || found.steps[at] !== step}
-            />
-          );
-        })}
+      {places.map((place) => {
+        const run = shown.find((one) => one.id === place.run)!;
+        return (
+          <Sounds
+            key={run.id}
+            run={run}
+            place={place}
+            name={name}
+            width={width - 16}
+            titled={shown.length > 1 || place.step !== step}
+          />
+        );
+      })}
+      {nothing && <p class="card-note">{nothing}</p>}
       {step !== null && (
         <StepBar
           label={`Step of ${name}`}
@@ -79,20 +119,20 @@ export default function AudioCard({ tag, runs, width }: CardProps) {
 
 interface SoundsProps {
   run: Run;
-  tag: number;
-  row: number;
-  step: number;
+  place: Place;
   name: string;
   width: number;
   titled: boolean;
 }
 
-function Sounds({ run, tag, row, step, name, width, titled }: SoundsProps) {
+function Sounds({ run, place, name, width, titled }: SoundsProps) {
   const [items, set] = useState<BlobItem[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
+  const { step } = place;
+  const key = placeKey(place);
   useEffect(() => {
     let here = true;
-    itemsOf(run.id, tag, row, step).then(
+    itemsOf(place).then(
       (found) => {
         if (!here) return;
         set(found);
@@ -103,7 +143,7 @@ function Sounds({ run, tag, row, step, name, width, titled }: SoundsProps) {
     return () => {
       here = false;
     };
-  }, [run.id, tag, row, step]);
+  }, [key]);
   return (
     <section class="sounds">
       {titled && (
@@ -120,6 +160,10 @@ function Sounds({ run, tag, row, step, name, width, titled }: SoundsProps) {
         <Sound
           key={item.sample}
           item={item}
+          place={place}
+          onRenewed={(renewed) =>
+            set((old) => old.map((one) => (one.sample === renewed.sample ? renewed : one)))
+          }
           colour={runColour(run)}
           label={`${name}, step ${step}`}
           width={width}
@@ -131,11 +175,16 @@ function Sounds({ run, tag, row, step, name, width, titled }: SoundsProps) {
 
 function Sound({
   item,
+  place,
+  onRenewed,
   colour,
   label,
   width,
 }: {
   item: BlobItem;
+  place: Place;
+  /** The name that the item had no longer holds. */
+  onRenewed: (item: BlobItem) => void;
   colour: string;
   label: string;
   width: number;
@@ -150,8 +199,14 @@ function Sound({
     setBuffer(null);
     setFailure(null);
     setAt(0);
-    decode(item).then(
-      (decoded) => here && setBuffer(decoded),
+    // Another sound does not play on by itself, and its element says nothing of it.
+    setPlaying(false);
+    decode(place, item).then(
+      (decoded) => {
+        if (!here) return;
+        setBuffer(decoded.buffer);
+        if (decoded.item.id !== item.id) onRenewed(decoded.item);
+      },
       (error) => here && setFailure(error instanceof Error ? error.message : String(error)),
     );
     return () => {
@@ -264,15 +319,14 @@ function channelsOf(buffer: AudioBuffer): Float32Array[] {
   return Array.from({ length: Math.min(2, buffer.numberOfChannels) }, (_, i) => buffer.getChannelData(i));
 }
 
-async function decode(item: BlobItem): Promise<AudioBuffer> {
-  if (item.bytes > MOST_DECODED_BYTES) throw new Error('too long for a waveform; it can be played');
-  const response = await fetch(blobUrl(item));
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
-  const bytes = await response.arrayBuffer();
+async function decode(place: Place, asked: BlobItem): Promise<{ item: BlobItem; buffer: AudioBuffer }> {
+  if (asked.bytes > MOST_DECODED_BYTES) throw new Error('too long for a waveform; it can be played');
+  const { item, blob } = await fetchItem(place, asked.sample);
+  const bytes = await blob.arrayBuffer();
   try {
     // Decoding at the sound's own rate keeps its samples as they are.
     const rate = Math.min(192_000, Math.max(8000, Math.round(item.sample_rate || 44_100)));
-    return await new OfflineAudioContext(1, 1, rate).decodeAudioData(bytes);
+    return { item, buffer: await new OfflineAudioContext(1, 1, rate).decodeAudioData(bytes) };
   } catch {
     throw new Error(`the ${item.mime} of ${item.bytes} bytes cannot be decoded`);
   }

@@ -1,8 +1,10 @@
 /** The events of an image or audio series, and the items in each; read once and kept. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { apiUrl, getColumns, getJson } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
-import { seriesByTag } from '../state/catalogue.ts';
+import { stepFrom, stepTo } from '../state/selection.ts';
+import { boot, seriesVersion } from '../state/series_version.ts';
+import { nothingInRange, placesInRange } from '../state/step_range.ts';
 
 export interface BlobRows {
   /** Places in the series; those that a restart made void are left out. */
@@ -24,14 +26,28 @@ export interface BlobItem {
   seconds?: number;
 }
 
+/** One event. Its wall time tells it from that of a file which was written anew. */
+export interface Place {
+  run: number;
+  tag: number;
+  row: number;
+  step: number;
+  wall: number;
+}
+
 const MOST_ITEMS = 4000;
+const GONE = 404;
 const items = new Map<string, Promise<BlobItem[]>>();
 
+export const placeKey = ({ run, tag, row, step, wall }: Place): string =>
+  [run, tag, row, step, wall, boot.peek()].join(' ');
+
 /** The items of one event; concurrent and later callers share one request. */
-export function itemsOf(run: number, tag: number, row: number, step: number): Promise<BlobItem[]> {
-  const key = `${run} ${tag} ${row} ${step}`;
+export function itemsOf(place: Place): Promise<BlobItem[]> {
+  const key = placeKey(place);
   let found = items.get(key);
   if (!found) {
+    const { run, tag, row } = place;
     found = getJson<{ items: BlobItem[] }>('blobs/items', { run, tag, row }).then((reply) => reply.items);
     found.catch(() => items.delete(key));
     items.set(key, found);
@@ -44,35 +60,39 @@ export function blobUrl(item: BlobItem): string {
   return apiUrl(`blob/${item.id}`);
 }
 
+/** The bytes of a sample, and the item that was good for them: a name that no longer holds is asked for once more. */
+export async function fetchItem(
+  place: Place,
+  sample: number,
+): Promise<{ item: BlobItem; samples: number; blob: Blob }> {
+  for (const last of [false, true]) {
+    const found = await itemsOf(place);
+    const item = found[Math.min(sample, found.length - 1)];
+    if (!item) throw new Error('this event holds nothing');
+    const response = await fetch(blobUrl(item));
+    if (response.ok) return { item, samples: found.length, blob: await response.blob() };
+    if (response.status !== GONE || last) throw new Error(`the server answered ${response.status}`);
+    items.delete(placeKey(place));
+  }
+  throw new Error('this event is gone');
+}
+
+export interface FoundRows {
+  /** By run; of the steps within the range that is selected on every chart. */
+  rows: Map<number, BlobRows>;
+  failure: string | null;
+  /** What to say where the range leaves nothing. */
+  nothing: string | null;
+}
+
 /** The rows of some runs, read again when a run has grown. */
-export function useRows(
-  tag: number,
-  runs: number[],
-): { rows: Map<number, BlobRows>; failure: string | null } {
-  const [rows, set] = useState<Map<number, BlobRows>>(new Map());
+export function useRows(tag: number, runs: number[]): FoundRows {
+  const [all, set] = useState<Map<number, BlobRows>>(new Map());
   const [failure, setFailure] = useState<string | null>(null);
-  const grown = (seriesByTag.value.get(tag) ?? [])
-    .filter((one) => runs.includes(one.run))
-    .map((one) => `${one.run}:${one.n}`)
-    .join();
+  const version = seriesVersion(tag, runs);
   useEffect(() => {
     const stop = new AbortController();
-    void Promise.all(
-      runs.map(async (run) => {
-        const { columns } = await getColumns('blobs', { run, tag }, stop.signal);
-        const steps = numbers(columns.step!);
-        const walls = numbers(columns.wall!);
-        const replaced = columns.superseded;
-        const standing = Array.from(steps.keys()).filter((row) => !replaced?.[row]);
-        const found: BlobRows = {
-          rows: standing,
-          steps: standing.map((row) => steps[row]!),
-          walls: standing.map((row) => walls[row]!),
-          superseded: steps.length - standing.length,
-        };
-        return [run, found] as const;
-      }),
-    ).then(
+    void Promise.all(runs.map(async (run) => [run, await rowsOf(run, tag, stop.signal)] as const)).then(
       (pairs) => {
         set(new Map(pairs));
         setFailure(null);
@@ -82,8 +102,39 @@ export function useRows(
       },
     );
     return () => stop.abort();
-  }, [tag, grown]);
-  return { rows, failure };
+  }, [tag, version]);
+  const range = { from: stepFrom.value, to: stepTo.value };
+  return useMemo(() => {
+    const rows = new Map([...all].map(([run, found]) => [run, within(found, range)]));
+    const count = (of: Map<number, BlobRows>) =>
+      [...of.values()].reduce((sum, one) => sum + one.rows.length, 0);
+    return { rows, failure, nothing: nothingInRange(count(all), count(rows), range) };
+  }, [all, failure, range.from, range.to]);
+}
+
+async function rowsOf(run: number, tag: number, signal: AbortSignal): Promise<BlobRows> {
+  const { columns } = await getColumns('blobs', { run, tag }, signal);
+  const steps = numbers(columns.step!);
+  const walls = numbers(columns.wall!);
+  const replaced = columns.superseded;
+  const standing = Array.from(steps.keys()).filter((row) => !replaced?.[row]);
+  return {
+    rows: standing,
+    steps: standing.map((row) => steps[row]!),
+    walls: standing.map((row) => walls[row]!),
+    superseded: steps.length - standing.length,
+  };
+}
+
+function within(found: BlobRows, range: { from: number | null; to: number | null }): BlobRows {
+  const places = placesInRange(found.steps, range);
+  if (!places) return found;
+  return {
+    rows: places.map((at) => found.rows[at]!),
+    steps: places.map((at) => found.steps[at]!),
+    walls: places.map((at) => found.walls[at]!),
+    superseded: found.superseded,
+  };
 }
 
 /** The place in `rows` whose step is nearest to one; after a restart steps may be out of order. */
@@ -98,4 +149,11 @@ export function rowNear(rows: BlobRows, step: number): number {
     }
   }
   return best;
+}
+
+/** The event of a run that is nearest to a step; null: it has none. */
+export function placeNear(run: number, tag: number, rows: BlobRows | undefined, step: number): Place | null {
+  const at = rows ? rowNear(rows, step) : -1;
+  if (!rows || at < 0) return null;
+  return { run, tag, row: rows.rows[at]!, step: rows.steps[at]!, wall: rows.walls[at]! };
 }

@@ -8,11 +8,22 @@ export interface CardChoice {
   /** The partner of a comparison: a run's name and a step. */
   otherRun?: string;
   otherStep?: number;
+  /** A look of its own; without them the card looks as all others do. */
+  zoom?: number;
+  brightness?: number;
+  contrast?: number;
 }
 
 export type Choices = Record<string, CardChoice>;
 
-const KEYS = { s: 'step', i: 'sample', o: 'otherStep' } as const;
+const KEYS = {
+  s: 'step',
+  i: 'sample',
+  o: 'otherStep',
+  z: 'zoom',
+  b: 'brightness',
+  c: 'contrast',
+} as const;
 
 export const choicesCodec: Codec<Choices> = {
   encode: (choices) =>

@@ -1,21 +1,23 @@
 /** Sliders for brightness and contrast, in a small pop-up. */
 import { PopUp } from '../histograms/pop_up.tsx';
-import { brightness, contrast } from './media_view.ts';
+import { lookOf, setLook, setOwnLook } from './media_view.ts';
 
-export function ImageAdjust() {
-  const changed = brightness.value !== 1 || contrast.value !== 1;
+export function ImageAdjust({ tag }: { tag: string }) {
+  const { brightness, contrast, own } = lookOf(tag);
+  const changed = brightness !== 1 || contrast !== 1;
   return (
-    <PopUp label="adjust" pressed={changed}>
-      <Slider label="Brightness" value={brightness.value} onChange={(v) => (brightness.value = v)} />
-      <Slider label="Contrast" value={contrast.value} onChange={(v) => (contrast.value = v)} />
-      <button
-        type="button"
-        disabled={!changed}
-        onClick={() => {
-          brightness.value = 1;
-          contrast.value = 1;
-        }}
-      >
+    <PopUp label="adjust" pressed={changed || own}>
+      <Slider label="Brightness" value={brightness} onChange={(v) => setLook(tag, { brightness: v })} />
+      <Slider label="Contrast" value={contrast} onChange={(v) => setLook(tag, { contrast: v })} />
+      <label class="adjust-row" title="Zoom, brightness and contrast of this card, and of no other">
+        <span>Only here</span>
+        <input
+          type="checkbox"
+          checked={own}
+          onChange={(event) => setOwnLook(tag, event.currentTarget.checked)}
+        />
+      </label>
+      <button type="button" disabled={!changed} onClick={() => setLook(tag, { brightness: 1, contrast: 1 })}>
         Reset
       </button>
     </PopUp>

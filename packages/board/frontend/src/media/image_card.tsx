@@ -1,19 +1,20 @@
 /** The card of a tag of images: every step of every run within reach, alone, side by side or compared. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { downloadCanvas } from '../histograms/download.ts';
+import { downloadCanvas, fileName } from '../histograms/download.ts';
 import { ToolBar, ToolChoice } from '../histograms/tool_bar.tsx';
-import { useCardFrame } from '../metrics/card_frame.tsx';
+import { type MenuItem, useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor } from '../state/selection.ts';
-import { type BlobRows, rowNear, useRows } from './blob_rows.ts';
+import { blobUrl, placeNear, useRows } from './blob_rows.ts';
 import { chosenStep, unionOfSteps } from './card_choice.ts';
 import { ImageAdjust } from './image_adjust.tsx';
 import { ImagePane, type PaneState } from './image_pane.tsx';
 import { pictureOf, type Wanted } from './image_store.ts';
 import { exposeImages } from './image_test_hook.ts';
-import { brightness, type Compare, choiceOf, compare, contrast, setChoice, zoom } from './media_view.ts';
+import { fileEnding } from './media_types.ts';
+import { type Compare, choiceOf, compare, lookOf, setChoice, setLook } from './media_view.ts';
 import { PartnerBar } from './partner_bar.tsx';
 import { RunName } from './run_name.tsx';
 import { StepBar } from './step_bar.tsx';
@@ -35,7 +36,7 @@ const COMPARE: [Compare, string][] = [
 
 export default function ImageCard({ card, tag, runs, width, height }: CardProps) {
   const shown = runs.slice(0, MOST_RUNS);
-  const { rows, failure } = useRows(
+  const { rows, failure, nothing } = useRows(
     tag.id,
     shown.map((run) => run.id),
   );
@@ -51,10 +52,8 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
   const mode = compare.value;
 
   const wantedOf = (run: Run, at: number): Wanted | null => {
-    const found = rows.get(run.id);
-    const row = found ? rowNear(found, at) : -1;
-    if (!found || row < 0) return null;
-    return { run: run.id, tag: tag.id, row: found.rows[row]!, step: found.steps[row]!, sample };
+    const place = placeNear(run.id, tag.id, rows.get(run.id), at);
+    return place && { ...place, sample };
   };
   const here = step === null ? [] : shown.flatMap((run) => ({ run, wanted: wantedOf(run, step) }));
   const panes = here.filter((pane): pane is { run: Run; wanted: Wanted } => pane.wanted !== null);
@@ -96,14 +95,29 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
   );
 
   const frame = useCardFrame();
+  const originals = drawn.flatMap(({ run, wanted }): MenuItem[] => {
+    const item = states.get(run.name)?.item;
+    if (!item) return [];
+    const name = `${tag.name}_${run.name}_${wanted.step}.${fileEnding(item.mime)}`;
+    const text =
+      drawn.length > 1 ? `Save the file of ${safeText(run.name, 60)}` : 'Save the file as it was logged';
+    return [{ text, hint: fileEnding(item.mime), href: blobUrl(item), download: fileName(name) }];
+  });
   useEffect(() => {
-    frame.setMenu([
-      {
-        text: 'Save the picture as PNG',
-        run: () => downloadCanvas(`${tag.name}_${step}.png`, root.current!.querySelector('canvas')!),
-      },
-    ]);
-  }, [tag.name, step]);
+    const pictures = drawn.map(({ run }, pane): MenuItem => {
+      const one = drawn.length > 1 ? `the picture of ${safeText(run.name, 60)}` : 'the picture as shown';
+      const canvas = () => root.current!.querySelectorAll<HTMLCanvasElement>('.image-pane canvas')[pane];
+      return {
+        text: `Save ${one}`,
+        hint: 'png',
+        run: () => {
+          const found = canvas();
+          if (found) downloadCanvas(`${tag.name}_${run.name}_${step}.png`, found);
+        },
+      };
+    });
+    frame.setMenu([...originals, ...pictures]);
+  }, [tag.name, step, drawn.map(({ run }) => run.name).join(), JSON.stringify(originals)]);
 
   const bars = BAR + 34 + FOOT + (mode === 'off' ? 0 : 34);
   const room = Math.max(60, height - bars);
@@ -113,7 +127,9 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
   const tileH = Math.max(48, Math.floor((room - GAP * tileRows) / tileRows) - TITLE);
   const samples = Math.max(1, ...[...states.values()].map((state) => state.samples));
   const first = states.values().next().value;
-  const scale = zoom.value || 1;
+  const look = lookOf(tag.name);
+  const scale = look.zoom || 1;
+  const zoomTo = (zoom: number) => setLook(tag.name, { zoom });
 
   const toStep = (next: number) => setChoice(tag.name, { step: next });
   const by = (places: number) => {
@@ -123,15 +139,16 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
   };
   const onKey = (event: KeyboardEvent) => {
     if ((event.target as HTMLElement).closest('input, select, [role=radio], [role=menu]')) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const places = event.shiftKey ? 10 : 1;
     if (event.key === 'ArrowLeft') by(-places);
     else if (event.key === 'ArrowRight') by(places);
     else if (event.key === 'Home') by(-steps.length);
     else if (event.key === 'End') by(steps.length);
-    else if (event.key === '+' || event.key === '=') zoom.value = nextZoom(scale, true);
-    else if (event.key === '-') zoom.value = nextZoom(scale, false);
-    else if (event.key === '0') zoom.value = 0;
-    else if (event.key === '1') zoom.value = 1;
+    else if (event.key === '+' || event.key === '=') zoomTo(nextZoom(scale, true));
+    else if (event.key === '-') zoomTo(nextZoom(scale, false));
+    else if (event.key === '0') zoomTo(0);
+    else if (event.key === '1') zoomTo(1);
     else if (event.key === '[' && sample > 0) setChoice(tag.name, { sample: sample - 1 });
     else if (event.key === ']' && sample < samples - 1) setChoice(tag.name, { sample: sample + 1 });
     else return;
@@ -156,16 +173,16 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
           class="tool"
           aria-label="Zoom"
           title="Zoom; keys + − 0 1"
-          value={zoom.value}
-          onChange={(event) => (zoom.value = Number(event.currentTarget.value))}
+          value={look.zoom}
+          onChange={(event) => zoomTo(Number(event.currentTarget.value))}
         >
-          {zoomChoices(zoom.value).map((one) => (
+          {zoomChoices(look.zoom).map((one) => (
             <option key={one} value={one}>
               {one === 0 ? 'fit' : one === 1 ? 'actual size' : `${one}×`}
             </option>
           ))}
         </select>
-        <ImageAdjust />
+        <ImageAdjust tag={tag.name} />
         {samples > 1 && (
           <label class="step-field">
             <select
@@ -203,6 +220,7 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
           {failure}
         </p>
       )}
+      {nothing && <p class="card-note">{nothing}</p>}
       <div class="image-tiles" style={{ minHeight: `${room}px` }}>
         {drawn.map(({ run, wanted }) => (
           <figure key={run.id} style={{ width: `${tileW}px` }}>
@@ -218,8 +236,8 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
               mode={mode}
               wipe={wipe}
               gain={gain}
-              adjustment={{ brightness: brightness.value, contrast: contrast.value }}
-              zoom={zoom.value}
+              adjustment={look}
+              zoom={look.zoom}
               width={tileW}
               height={tileH}
               label={`${name}, run ${safeText(run.name, 120)}, step ${wanted.step}`}
@@ -241,7 +259,7 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
           steps={steps}
           step={step}
           own={choice.step !== undefined}
-          wall={firstRows && panes[0] ? firstRows.walls[rowNear(firstRows, panes[0].wanted.step)]! : null}
+          wall={panes[0]?.wanted.wall ?? null}
           firstWall={firstRows?.walls[0] ?? null}
           onStep={toStep}
           onFollow={() => setChoice(tag.name, { step: undefined })}
@@ -251,7 +269,6 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
         <Foot
           state={first}
           pixel={pixel}
-          rows={firstRows}
           more={runs.length > shown.length ? `${shown.length} of ${runs.length} runs` : ''}
         />
       </p>
@@ -262,7 +279,6 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
 interface FootProps {
   state: PaneState | undefined;
   pixel: string | null;
-  rows: BlobRows | undefined;
   more: string;
 }
 

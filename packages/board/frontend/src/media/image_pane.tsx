@@ -1,6 +1,7 @@
 /** One image, or the comparison of two, at any zoom. What was shown stays until the next one is decoded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Adjustment, applyLevels, type Difference, isNeutral, levels, subtract } from './adjust.ts';
+import type { BlobItem } from './blob_rows.ts';
 import { keyOf, type Picture, pictureOf, type Wanted } from './image_store.ts';
 import type { Compare } from './media_view.ts';
 import { fitScale } from './tile_grid.ts';
@@ -14,6 +15,8 @@ export interface PaneState {
   waitedMs: number;
   difference: Difference | null;
   failure: string | null;
+  /** The file that was painted. */
+  item: BlobItem | null;
 }
 
 interface PaneProps {
@@ -65,6 +68,7 @@ export function ImagePane(props: PaneProps) {
           waitedMs: 0,
           difference: null,
           failure: message,
+          item: null,
         });
       },
     );
@@ -87,6 +91,7 @@ export function ImagePane(props: PaneProps) {
       waitedMs: performance.now() - pictures.since,
       difference,
       failure: null,
+      item: pictures.a.item,
     });
   }, [pictures, mode, wipe, gain, adjustment.brightness, adjustment.contrast]);
 
@@ -125,6 +130,9 @@ export function ImagePane(props: PaneProps) {
           }
         }}
         onPointerUp={() => {
+          pan.current = null;
+        }}
+        onPointerCancel={() => {
           pan.current = null;
         }}
         onPointerLeave={() => props.onPixel(null)}

@@ -1,11 +1,7 @@
 /** Decoded images, the latest ones kept; a neighbour that was fetched ahead paints at once. */
-import { type BlobItem, blobUrl, itemsOf } from './blob_rows.ts';
+import { type BlobItem, fetchItem, itemsOf, type Place, placeKey } from './blob_rows.ts';
 
-export interface Wanted {
-  run: number;
-  tag: number;
-  row: number;
-  step: number;
+export interface Wanted extends Place {
   sample: number;
 }
 
@@ -21,7 +17,7 @@ const MOST_IMAGE = 64e6;
 const kept = new Map<string, { picture: Promise<Picture>; pixels: number }>();
 let pixels = 0;
 
-export const keyOf = (w: Wanted): string => `${w.run} ${w.tag} ${w.row} ${w.step} ${w.sample}`;
+export const keyOf = (wanted: Wanted): string => `${placeKey(wanted)} ${wanted.sample}`;
 
 /** The image of a row; a failed one is tried again when it is next asked for. */
 export function pictureOf(wanted: Wanted): Promise<Picture> {
@@ -56,19 +52,17 @@ function drop(): void {
 }
 
 async function load(wanted: Wanted): Promise<Picture> {
-  const items = await itemsOf(wanted.run, wanted.tag, wanted.row, wanted.step);
-  const item = items[Math.min(wanted.sample, items.length - 1)];
-  if (!item) throw new Error('this event holds no image');
-  if (item.width * item.height > MOST_IMAGE) {
-    throw new Error(`${item.width} × ${item.height} is more than the 64 million pixels that are shown`);
+  const items = await itemsOf(wanted);
+  const known = items[Math.min(wanted.sample, items.length - 1)];
+  if (!known) throw new Error('this event holds no image');
+  if (known.width * known.height > MOST_IMAGE) {
+    throw new Error(`${known.width} × ${known.height} is more than the 64 million pixels that are shown`);
   }
-  const response = await fetch(blobUrl(item));
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
-  const blob = await response.blob();
+  const { item, samples, blob } = await fetchItem(wanted, wanted.sample);
   if (!blob.type.startsWith('image/')) throw new Error('these bytes are no image that a browser shows');
   try {
     const options = { premultiplyAlpha: 'none', colorSpaceConversion: 'none' } as const;
-    return { bitmap: await createImageBitmap(blob, options), item, samples: items.length };
+    return { bitmap: await createImageBitmap(blob, options), item, samples };
   } catch {
     throw new Error(`the ${item.mime} of ${item.bytes} bytes is damaged`);
   }

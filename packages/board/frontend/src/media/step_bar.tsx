@@ -1,5 +1,5 @@
 /** The slider over all steps of a card, with a field to type one and the link to the global step cursor. */
-import { useEffect, useState } from 'preact/hooks';
+import { TypedField } from '../controls/typed_field.tsx';
 import { shortDuration, wallTime } from '../histograms/axis_ticks.ts';
 import { stepCursor } from '../state/selection.ts';
 import { nearestIndex } from './card_choice.ts';
@@ -32,16 +32,13 @@ interface StepBarProps {
 
 export function StepBar({ label, steps, step, own, wall, firstWall, onStep, onFollow }: StepBarProps) {
   const at = Math.max(0, nearestIndex(steps, step));
-  const [typed, setTyped] = useState<string | null>(null);
-  useEffect(() => setTyped(null), [step]);
   const go = (index: number) => {
     const next = steps[Math.max(0, Math.min(steps.length - 1, index))];
     if (next !== undefined) onStep(next);
   };
-  const commit = () => {
+  const goNear = (typed: string) => {
     const wanted = Number(typed);
-    if (typed !== null && typed.trim() !== '' && Number.isFinite(wanted)) go(nearestIndex(steps, wanted));
-    setTyped(null);
+    if (typed.trim() !== '' && Number.isFinite(wanted)) go(nearestIndex(steps, wanted));
   };
   const when = wall === null ? '' : wallTime(wall);
   const since =
@@ -76,23 +73,16 @@ export function StepBar({ label, steps, step, own, wall, firstWall, onStep, onFo
       >
         ›
       </button>
-      <label class="step-field">
-        <input
+      <span class="step-field">
+        <TypedField
           type="text"
           inputMode="numeric"
           aria-label="Type a step"
           title="Step; type one to go to the nearest"
-          value={typed ?? String(step)}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-          onBlur={commit}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') commit();
-            else if (event.key === 'Escape') setTyped(null);
-            else return;
-            event.preventDefault();
-          }}
+          value={String(step)}
+          onCommit={goNear}
         />
-      </label>
+      </span>
       <span class="step-count" title={[when, since].filter(Boolean).join(', ')}>
         {at + 1} of {steps.length}
       </span>

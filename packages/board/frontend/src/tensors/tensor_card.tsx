@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
 import { shortNumber } from '../histograms/axis_ticks.ts';
-import { rowNear, useRows } from '../media/blob_rows.ts';
+import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
 import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { RunName } from '../media/run_name.tsx';
@@ -23,9 +23,11 @@ interface TensorReply {
   error?: string;
 }
 
+const MOST_RUNS = 20;
+
 export default function TensorCard({ tag, runs }: CardProps) {
-  const shown = runs.slice(0, 6);
-  const { rows, failure } = useRows(
+  const shown = runs.slice(0, MOST_RUNS);
+  const { rows, failure, nothing } = useRows(
     tag.id,
     shown.map((run) => run.id),
   );
@@ -44,15 +46,15 @@ export default function TensorCard({ tag, runs }: CardProps) {
       </p>
       {step !== null &&
         shown.map((run) => {
-          const found = rows.get(run.id);
-          const at = found ? rowNear(found, step) : -1;
-          return (
-            found &&
-            at >= 0 && (
-              <Tensor key={run.id} run={run} tag={tag.id} row={found.rows[at]!} titled={shown.length > 1} />
-            )
-          );
+          const place = placeNear(run.id, tag.id, rows.get(run.id), step);
+          return place && <Tensor key={run.id} run={run} place={place} titled={shown.length > 1} />;
         })}
+      {nothing && <p class="card-note">{nothing}</p>}
+      {runs.length > shown.length && (
+        <p class="card-foot faint">
+          {shown.length} of {runs.length} runs
+        </p>
+      )}
       {step !== null && (
         <StepBar
           label={`Step of ${safeText(tag.name, 120)}`}
@@ -69,11 +71,12 @@ export default function TensorCard({ tag, runs }: CardProps) {
   );
 }
 
-function Tensor({ run, tag, row, titled }: { run: Run; tag: number; row: number; titled: boolean }) {
+function Tensor({ run, place, titled }: { run: Run; place: Place; titled: boolean }) {
   const [reply, set] = useState<TensorReply | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   useEffect(() => {
     const stop = new AbortController();
+    const { tag, row } = place;
     getJson<TensorReply>('tensors', { run: run.id, tag, row }, stop.signal).then(
       (found) => {
         set(found);
@@ -82,7 +85,7 @@ function Tensor({ run, tag, row, titled }: { run: Run; tag: number; row: number;
       (error) => !stop.signal.aborted && setFailure(error instanceof Error ? error.message : String(error)),
     );
     return () => stop.abort();
-  }, [run.id, tag, row]);
+  }, [placeKey(place)]);
   const problem = failure ?? reply?.error;
   const values = reply?.values ?? [];
   return (

@@ -2,22 +2,24 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
 import { ToolBar, ToolChoice, ToolToggle } from '../histograms/tool_bar.tsx';
-import { type BlobRows, rowNear, useRows } from '../media/blob_rows.ts';
+import { type Place, placeKey, placeNear, rowNear, useRows } from '../media/blob_rows.ts';
 import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { PartnerBar } from '../media/partner_bar.tsx';
 import { RunName } from '../media/run_name.tsx';
 import { StepBar } from '../media/step_bar.tsx';
+import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor } from '../state/selection.ts';
 import { TextBody } from './text_body.tsx';
 import { TextDiff } from './text_diff.tsx';
-import { searchTexts, type TextRow, textOf } from './text_rows.ts';
+import { textMenu } from './text_downloads.ts';
+import { TextHits } from './text_hits.tsx';
+import { type TextRow, textOf } from './text_rows.ts';
 import { type TextMode, textDiff, textMode } from './text_view.ts';
 
-const MOST_RUNS = 8;
-const SEARCH_AFTER_MS = 250;
+const MOST_RUNS = 20;
 const MODES: [TextMode, string][] = [
   ['markdown', 'Markdown'],
   ['plain', 'Plain'],
@@ -26,7 +28,7 @@ const MODES: [TextMode, string][] = [
 
 export default function TextCard({ tag, runs, height }: CardProps) {
   const shown = runs.slice(0, MOST_RUNS);
-  const { rows, failure } = useRows(
+  const { rows, failure, nothing } = useRows(
     tag.id,
     shown.map((run) => run.id),
   );
@@ -39,13 +41,15 @@ export default function TextCard({ tag, runs, height }: CardProps) {
   const partner = shown.find((run) => run.name === choice.otherRun) ?? shown[1] ?? shown[0];
   const partnerRows = partner && rows.get(partner.id);
   const partnerStep = choice.otherStep ?? (shown.length > 1 && step !== null ? step : (steps[0] ?? 0));
-  const partnerAt = partnerRows ? rowNear(partnerRows, partnerStep) : -1;
-  const comparing = textDiff.value && partner && partnerRows && partnerAt >= 0;
-  const partnerText = useText(
-    comparing ? partner.id : null,
-    tag.id,
-    comparing ? partnerRows.rows[partnerAt]! : 0,
-    comparing ? partnerRows.steps[partnerAt]! : 0,
+  const partnerPlace = partner ? placeNear(partner.id, tag.id, partnerRows, partnerStep) : null;
+  const comparing = textDiff.value && partner && partnerRows && partnerPlace;
+  const before = useText(comparing ? partnerPlace : null);
+  const frame = useCardFrame();
+  const places =
+    step === null ? [] : shown.flatMap((run) => placeNear(run.id, tag.id, rows.get(run.id), step) ?? []);
+  useEffect(
+    () => frame.setMenu(textMenu(tag, shown, places)),
+    [tag.id, shown.map((run) => run.id).join(), places.map(placeKey).join()],
   );
   const toStep = (next: number) => setChoice(tag.name, { step: next });
   return (
@@ -75,7 +79,7 @@ export default function TextCard({ tag, runs, height }: CardProps) {
           runs={shown}
           run={partner}
           steps={partnerRows.steps}
-          step={partnerRows.steps[partnerAt]!}
+          step={partnerPlace.step}
           mode="off"
           gain={1}
           wipe={0}
@@ -98,25 +102,27 @@ export default function TextCard({ tag, runs, height }: CardProps) {
         style={{ height: `${Math.max(80, height - 66 - (comparing && !search ? 34 : 0))}px` }}
       >
         {search ? (
-          <Hits search={search} tag={tag.id} runs={shown} onStep={toStep} />
+          <TextHits search={search} tag={tag.id} runs={shown} onStep={toStep} />
+        ) : nothing ? (
+          <p class="card-note">{nothing}</p>
         ) : (
-          step !== null &&
-          shown.map((run) => {
-            const found = rows.get(run.id);
+          places.map((place) => {
+            const run = shown.find((one) => one.id === place.run)!;
             return (
-              found && (
-                <RunText
-                  key={run.id}
-                  run={run}
-                  tag={tag.id}
-                  rows={found}
-                  step={step}
-                  titled={shown.length > 1}
-                  against={comparing ? partnerText : undefined}
-                />
-              )
+              <RunText
+                key={run.id}
+                run={run}
+                place={place}
+                titled={shown.length > 1 || place.step !== step}
+                against={comparing ? before : undefined}
+              />
             );
           })
+        )}
+        {runs.length > shown.length && (
+          <p class="faint">
+            {shown.length} of {runs.length} runs
+          </p>
         )}
       </section>
       {step !== null && (
@@ -137,97 +143,59 @@ export default function TextCard({ tag, runs, height }: CardProps) {
 
 interface RunTextProps {
   run: Run;
-  tag: number;
-  rows: BlobRows;
-  step: number;
+  place: Place;
   titled: boolean;
-  against?: TextRow | null | undefined;
+  /** What it is compared with. */
+  against?: FoundText | undefined;
 }
 
-function RunText({ run, tag, rows, step, titled, against }: RunTextProps) {
-  const at = rowNear(rows, step);
-  const found = useText(at < 0 ? null : run.id, tag, rows.rows[at] ?? 0, rows.steps[at] ?? 0);
-  if (at < 0) return null;
+function RunText({ run, place, titled, against }: RunTextProps) {
+  const { text, failure } = useText(place);
   return (
     <section class="run-text">
-      {(titled || rows.steps[at] !== step) && (
+      {titled && (
         <div class="run-text-title">
-          <RunName run={run} /> <span class="faint">step {rows.steps[at]}</span>
+          <RunName run={run} /> <span class="faint">step {place.step}</span>
         </div>
       )}
-      {found === undefined ? (
+      {failure !== null || against?.failure ? (
+        <p class="card-note" role="alert">
+          The server did not answer: {safeText(failure ?? against?.failure ?? '', 200)}
+        </p>
+      ) : text === undefined || (against && against.text === undefined) ? (
         <p class="faint">…</p>
-      ) : found === null || !found.readable ? (
+      ) : text === null || !text.readable ? (
         <p class="faint">this record cannot be read</p>
-      ) : against !== undefined ? (
-        <TextDiff before={against?.values.join('\n') ?? ''} after={found.values.join('\n')} />
+      ) : against ? (
+        <TextDiff before={against.text?.values.join('\n') ?? ''} after={text.values.join('\n')} />
       ) : (
-        <TextBody values={found.values} shape={found.shape} mode={textMode.value} search="" />
+        <TextBody values={text.values} shape={text.shape} mode={textMode.value} search="" />
       )}
-      {found?.cut && <p class="faint">Cut here: the text is longer than the page shows.</p>}
+      {text?.cut && <p class="faint">Cut here: the text is longer than the page shows.</p>}
     </section>
   );
 }
 
-/** undefined while it is not there yet; what was there before stays so long. */
-function useText(run: number | null, tag: number, row: number, step: number): TextRow | null | undefined {
-  const [found, set] = useState<TextRow | null | undefined>(undefined);
+interface FoundText {
+  /** undefined while it is not there yet; what was there before stays so long. null: the file has lost it. */
+  text: TextRow | null | undefined;
+  failure: string | null;
+}
+
+function useText(place: Place | null): FoundText {
+  const [found, set] = useState<FoundText>({ text: undefined, failure: null });
+  const key = place && placeKey(place);
   useEffect(() => {
-    if (run === null) return;
+    if (!place) return;
     let here = true;
-    textOf(run, tag, row, step).then(
-      (text) => here && set(text),
-      () => here && set(null),
+    textOf(place).then(
+      (text) => here && set({ text, failure: null }),
+      (error) =>
+        here && set({ text: undefined, failure: error instanceof Error ? error.message : String(error) }),
     );
     return () => {
       here = false;
     };
-  }, [run, tag, row, step]);
+  }, [key]);
   return found;
-}
-
-interface HitsProps {
-  search: string;
-  tag: number;
-  runs: Run[];
-  onStep: (step: number) => void;
-}
-
-function Hits({ search, tag, runs, onStep }: HitsProps) {
-  const [found, set] = useState<{ run: Run; rows: TextRow[]; total: number }[] | null>(null);
-  const ids = runs.map((run) => run.id).join();
-  useEffect(() => {
-    const stop = new AbortController();
-    const timer = setTimeout(() => {
-      void Promise.all(
-        runs.map(async (run) => ({ run, ...(await searchTexts(run.id, tag, search, stop.signal)) })),
-      ).then(set, () => undefined);
-    }, SEARCH_AFTER_MS);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [search, tag, ids]);
-  if (!found) return <p class="faint">Searching…</p>;
-  const total = found.reduce((sum, one) => sum + one.total, 0);
-  return (
-    <>
-      <p class="faint" role="status">
-        {total === 0 ? 'Not found in any step.' : `Found in ${total} ${total === 1 ? 'step' : 'steps'}.`}
-      </p>
-      {found.flatMap(({ run, rows }) =>
-        rows.map((row) => (
-          <section class="run-text" key={`${run.id} ${row.row}`}>
-            <div class="run-text-title">
-              <RunName run={run} />{' '}
-              <button type="button" class="link" onClick={() => onStep(row.step)}>
-                step {row.step}
-              </button>
-            </div>
-            <TextBody values={row.values} shape={row.shape} mode="plain" search={search} />
-          </section>
-        )),
-      )}
-    </>
-  );
 }

@@ -1,5 +1,6 @@
 /** The texts of one event, asked for when they are shown, and the search through all of them. */
 import { getJson } from '../api/client.ts';
+import { type Place, placeKey } from '../media/blob_rows.ts';
 
 export interface TextRow {
   row: number;
@@ -16,11 +17,13 @@ export interface TextRow {
 const MOST_KEPT = 400;
 const kept = new Map<string, Promise<TextRow | null>>();
 
-export function textOf(run: number, tag: number, row: number, step: number): Promise<TextRow | null> {
-  const key = `${run} ${tag} ${row} ${step}`;
+/** The texts of an event; null: the server has lost it. A failed request is made again when it is next asked for. */
+export function textOf(place: Place): Promise<TextRow | null> {
+  const key = placeKey(place);
   let found = kept.get(key);
   if (!found) {
-    const page = getJson<{ rows: TextRow[] }>('text', { run, tag, from: row, count: 1 });
+    const { run, tag, row } = place;
+    const page = getJson<{ rows: TextRow[] }>('text', { run, tag, row });
     found = page.then((reply) => reply.rows[0] ?? null);
     found.catch(() => kept.delete(key));
     kept.set(key, found);
@@ -29,12 +32,32 @@ export function textOf(run: number, tag: number, row: number, step: number): Pro
   return found;
 }
 
+/** What a search found in one run. */
 export interface Search {
+  /** Rows that have it, of those searched. */
   total: number;
+  /** The first of them. */
   rows: TextRow[];
+  searched: number;
+  /** Every row was looked into. */
   complete: boolean;
 }
 
+export const MOST_HITS = 100;
+
 export function searchTexts(run: number, tag: number, q: string, signal: AbortSignal): Promise<Search> {
-  return getJson<Search>('text', { run, tag, q, count: 50 }, signal);
+  return getJson<Search>('text', { run, tag, q, count: MOST_HITS }, signal);
+}
+
+const PAGE = 200;
+
+/** Every text of a run, in order of step. */
+export async function allTexts(run: number, tag: number): Promise<TextRow[]> {
+  const rows: TextRow[] = [];
+  for (;;) {
+    const from = rows.length;
+    const page = await getJson<{ total: number; rows: TextRow[] }>('text', { run, tag, from, count: PAGE });
+    rows.push(...page.rows);
+    if (page.rows.length === 0 || rows.length >= page.total) return rows;
+  }
 }

@@ -23,3 +23,21 @@ export function cutAtHits(text: string, search: string): Found[] {
 export function holds(text: string, search: string): boolean {
   return !search || text.toLocaleLowerCase().includes(search.toLocaleLowerCase());
 }
+
+/** What a search says of itself: how many steps have it, how many of them are listed, and what was not looked into. */
+export function hitsSaid(
+  found: { total: number; rows: unknown[]; searched: number; complete: boolean }[],
+): string {
+  const sum = (of: (one: (typeof found)[number]) => number) => found.reduce((all, one) => all + of(one), 0);
+  const total = sum((one) => one.total);
+  const listed = sum((one) => one.rows.length);
+  const searched = sum((one) => one.searched);
+  const steps = (n: number) => `${n.toLocaleString('en')} ${n === 1 ? 'step' : 'steps'}`;
+  const whole = found.every((one) => one.complete);
+  const where = whole
+    ? ''
+    : ` of the ${searched.toLocaleString('en')} searched; the search took too long to look into all`;
+  if (total === 0) return whole ? 'Not found in any step.' : `Not found in any step${where}.`;
+  const some = listed < total ? ` The first ${listed.toLocaleString('en')} are listed.` : '';
+  return `Found in ${steps(total)}${where}.${some}`;
+}

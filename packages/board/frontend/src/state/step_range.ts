@@ -1,0 +1,27 @@
+/** The range of steps that is selected on every chart, applied to lists of steps. */
+
+export interface StepRange {
+  /** null: no end on this side. */
+  from: number | null;
+  to: number | null;
+}
+
+export function inRange(step: number, { from, to }: StepRange): boolean {
+  return (from === null || step >= from) && (to === null || step <= to);
+}
+
+/** The places of the steps that lie within a range; null where all of them do. */
+export function placesInRange(steps: number[], range: StepRange): number[] | null {
+  if (steps.every((step) => inRange(step, range))) return null;
+  return steps.flatMap((step, place) => (inRange(step, range) ? [place] : []));
+}
+
+/** What a card says that has steps, but none within the range; null: it has some. */
+export function nothingInRange(all: number, within: number, { from, to }: StepRange): string | null {
+  if (all === 0 || within > 0) return null;
+  const said = (step: number) => step.toLocaleString('en');
+  if (from === null) return `Nothing up to step ${said(to ?? 0)}.`;
+  return to === null
+    ? `Nothing from step ${said(from)} on.`
+    : `Nothing between steps ${said(from)} and ${said(to)}.`;
+}
