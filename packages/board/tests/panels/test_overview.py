@@ -83,6 +83,17 @@ def test_problems_name_run_file_and_bytes(client: FlaskClient) -> None:
     assert problem["count"] == 1 and problem["bytes"] > 16
 
 
+def test_problems_are_sent_again_only_when_there_are_others(app: Flask) -> None:
+    client = app.test_client()
+    mark = get(client, "problems")["mark"]
+    assert get(client, f"problems?since={mark}") == {
+        "rev": get(client, "meta")["rev"], "problems": None, "mark": mark,
+    }  # fmt: skip
+    app.board.index.problems.add("torn", "note", text="one more")  # type: ignore[attr-defined]
+    new = get(client, f"problems?since={mark}")
+    assert len(new["problems"]) == 2 and new["mark"] != mark
+
+
 def test_tags_carry_the_figures_of_each_series(client: FlaskClient) -> None:
     reply = get(client, "tags")
     names = {tag["id"]: (tag["name"], tag["kind"]) for tag in reply["tags"]}

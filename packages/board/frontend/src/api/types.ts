@@ -20,6 +20,7 @@ export interface Meta {
   logdir: string;
   title: string;
   read_only: boolean;
+  boot: string;
 }
 
 export interface Run {
@@ -30,7 +31,6 @@ export interface Run {
   last_wall: number;
   live: boolean;
   segments: number;
-  archived: boolean;
   problems: number;
 }
 
@@ -77,4 +77,9 @@ export interface Change {
   tags: number;
   points: number;
   loading: boolean;
+  /** Names the server process: the ids are of it. */
+  boot: string;
+  files: number;
+  bytes_done: number;
+  bytes_total: number;
 }

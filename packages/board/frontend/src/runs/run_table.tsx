@@ -302,7 +302,7 @@ function TableRow({ row, index, isActive }: { row: Row; index: number; isActive:
   const { run } = row;
   const style = styleOf(run.id);
   const isOn = chosen.value(run.name);
-  const isArchived = run.archived || archivedRuns.value.includes(run.name);
+  const isArchived = archivedRuns.value.includes(run.name);
   return (
     <div
       ref={element}

@@ -11,7 +11,6 @@ const run = (name: string, id = 0): Run => ({
   last_wall: 0,
   live: false,
   segments: 1,
-  archived: false,
   problems: 0,
 });
 

@@ -1,6 +1,7 @@
 /** The runs of the table and those of them that are drawn. */
 import { computed } from '@preact/signals';
 import type { Run, Series } from '../api/types.ts';
+import { noteOf } from '../notes/notes.ts';
 import { runs, series, tagById, tags } from '../state/catalogue.ts';
 import { hparamsByRun } from '../state/hparams.ts';
 import { choose, chooser, everyRun, only } from '../state/run_choice.ts';
@@ -17,9 +18,6 @@ export const runQuery = urlSignal('rq', text, '');
 export const showArchived = urlSignal('arch', flag, false);
 /** Names of archived runs: out of sight, never deleted. */
 export const archivedRuns = stored<string[]>('archived', []);
-
-/** More lines than this are not drawn on a chart; the card says so. */
-export const MOST_DRAWN = 500;
 
 export const seriesByRun = computed(() => {
   const found = new Map<number, Map<number, Series>>();
@@ -42,7 +40,7 @@ const tagsByName = computed(() => {
   return found;
 });
 
-/** A value of a run by the name of a hyperparameter, a tag, or one of name, steps, start, last, live. */
+/** A value of a run by the name of a hyperparameter, a tag, or one of name, tags, steps, restarts, start, live. */
 export function runValue(run: Run, field: string, of: 'last' | 'min' | 'max' = 'last'): Value {
   if (field === 'name') return run.name;
   const parameter = hparamsByRun.value.get(run.id)?.[field];
@@ -51,7 +49,8 @@ export function runValue(run: Run, field: string, of: 'last' | 'min' | 'max' = '
   if (tag !== undefined) return seriesByRun.value.get(run.id)?.get(tag)?.[of];
   if (field === 'live') return run.live;
   if (field === 'start') return run.start;
-  if (field === 'segments') return run.segments;
+  if (field === 'restarts') return Math.max(0, run.segments - 1);
+  if (field === 'tags') return noteOf(run.name).tags.join(', ') || undefined;
   if (field === 'steps') {
     let most: number | undefined;
     for (const one of seriesByRun.value.get(run.id)?.values() ?? []) {
@@ -71,9 +70,19 @@ export const listedRuns = computed(() => {
   const { matches } = query.value;
   return inOrder(runs.value).filter(
     (run) =>
-      (showArchived.value || !(run.archived || archived.value.has(run.name))) &&
-      matches({ name: run.name, field: (name, of) => runValue(run, name, of) }),
+      (showArchived.value || !archived.value.has(run.name)) &&
+      matches({
+        name: run.name,
+        field: (name, of) => runValue(run, name, of),
+        labels: () => noteOf(run.name).tags,
+      }),
   );
+});
+
+/** What is wrong with the query, once it was used on the runs that there are. */
+export const queryError = computed(() => {
+  void listedRuns.value;
+  return query.value.error();
 });
 
 /** The runs that are drawn: listed, and chosen by their boxes. */

@@ -83,7 +83,7 @@ function RunDetails({ run }: { run: Run }) {
   const last = series.reduce((most, one) => Math.max(most, one.lastWall || most), 0) || run.last_wall;
   const first = series.reduce((least, one) => Math.min(least, one.firstWall || least), run.start);
   const wrong = problems.value.filter((p) => p.run === run.id).length;
-  const isArchived = run.archived || archivedRuns.value.includes(run.name);
+  const isArchived = archivedRuns.value.includes(run.name);
   return (
     <>
       <h3 class="inspected">

@@ -1,8 +1,11 @@
 /** What the server has: runs, tags and series, renewed whenever it says that something changed. */
-import { batch, computed, effect, type Signal, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
 import { latest } from '../api/live.ts';
 import type { Meta, Problem, Run, Series, Tag } from '../api/types.ts';
+import { bootOf, newRuns, newSeries, type RunsReply, type TagsReply } from './catalogue_news.ts';
+import { hoveredRun, inspectedRun, inspectedTag } from './selection.ts';
+import { enterBoot, serverBoot } from './server.ts';
 
 export const meta = signal<Meta | null>(null);
 export const runs = signal<Run[]>([]);
@@ -14,7 +17,6 @@ export const loaded = signal(false);
 export const failure = signal<string | null>(null);
 
 export const runById = computed(() => new Map(runs.value.map((run) => [run.id, run])));
-export const runByName = computed(() => new Map(runs.value.map((run) => [run.name, run])));
 export const tagById = computed(() => new Map(tags.value.map((tag) => [tag.id, tag])));
 export const seriesByTag = computed(() => {
   const found = new Map<number, Series[]>();
@@ -26,25 +28,16 @@ export const seriesByTag = computed(() => {
   return found;
 });
 
-type Cell = number | string;
-type SeriesColumns = Record<
-  | 'tag'
-  | 'run'
-  | 'n'
-  | 'first_step'
-  | 'last_step'
-  | 'first_wall'
-  | 'last_wall'
-  | 'last'
-  | 'min'
-  | 'max'
-  | 'nan',
-  Cell[]
->;
-
 const RETRY_MS = 2000;
+/** Of the last replies: what is asked for next is what changed since. */
+const marks = { runs: '', tags: '', problems: '' };
 let busy = false;
 let again = false;
+
+interface ProblemsReply {
+  problems: Problem[] | null;
+  mark: string;
+}
 
 /** Renews the catalogue; calls that come meanwhile are one more renewal. */
 export async function renew(): Promise<void> {
@@ -54,18 +47,34 @@ export async function renew(): Promise<void> {
   }
   busy = true;
   try {
-    const [newRuns, newTags, newProblems, newMeta] = await Promise.all([
-      getJson<{ runs: Run[] }>('runs'),
-      getJson<{ tags: Tag[]; series: SeriesColumns }>('tags'),
-      getJson<{ problems: Problem[] }>('problems'),
-      meta.peek() ?? getJson<Meta>('meta'),
+    const [runsReply, tagsReply, problemsReply] = await Promise.all([
+      getJson<RunsReply>('runs', { since: marks.runs }),
+      getJson<TagsReply>('tags', { since: marks.tags }),
+      getJson<ProblemsReply>('problems', { since: marks.problems }),
     ]);
+    const boot = bootOf(runsReply.mark);
+    const newMeta = boot === serverBoot.peek() ? meta.peek()! : await getJson<Meta>('meta');
+    const boots = [boot, bootOf(tagsReply.mark), bootOf(problemsReply.mark), newMeta.boot];
+    if (boots.some((one) => one !== boot)) {
+      setTimeout(() => void renew(), 300); // the server was started anew between two of the answers
+      return;
+    }
     batch(() => {
+      const selected = boot === serverBoot.peek() ? null : selectedNames();
+      enterBoot(boot);
       meta.value = newMeta;
-      keep(runs, newRuns.runs);
-      keep(tags, newTags.tags);
-      series.value = rows(newTags.series);
-      keep(problems, newProblems.problems);
+      runs.value = newRuns(runs.peek(), runsReply);
+      const known = { tags: tags.peek(), series: series.peek() };
+      const next = newSeries(known, tagsReply, runs.peek(), runsReply.gone);
+      if (next !== known) {
+        tags.value = next.tags;
+        series.value = next.series;
+      }
+      if (problemsReply.problems) problems.value = problemsReply.problems;
+      marks.runs = runsReply.mark;
+      marks.tags = tagsReply.mark;
+      marks.problems = problemsReply.mark;
+      selected?.();
       failure.value = null;
       loaded.value = true;
     });
@@ -81,25 +90,16 @@ export async function renew(): Promise<void> {
   }
 }
 
-/** What has not changed stays the same object, so that nothing that depends on it is made again. */
-function keep<T>(into: Signal<T>, value: T): void {
-  if (JSON.stringify(into.peek()) !== JSON.stringify(value)) into.value = value;
-}
-
-function rows(columns: SeriesColumns): Series[] {
-  return columns.tag.map((tag, i) => ({
-    tag: Number(tag),
-    run: Number(columns.run[i]),
-    n: Number(columns.n[i]),
-    firstStep: Number(columns.first_step[i]),
-    lastStep: Number(columns.last_step[i]),
-    firstWall: Number(columns.first_wall[i]),
-    lastWall: Number(columns.last_wall[i]),
-    last: Number(columns.last[i]),
-    min: Number(columns.min[i]),
-    max: Number(columns.max[i]),
-    nan: Number(columns.nan[i]),
-  }));
+/** Remembers by name what is selected by an id; the answer selects it again among new ids. */
+function selectedNames(): () => void {
+  const run = runById.peek().get(inspectedRun.peek() ?? -1);
+  const tag = tagById.peek().get(inspectedTag.peek() ?? -1);
+  return () => {
+    inspectedRun.value = (run && runs.peek().find((one) => one.name === run.name)?.id) ?? null;
+    inspectedTag.value =
+      (tag && tags.peek().find((one) => one.name === tag.name && one.kind === tag.kind)?.id) ?? null;
+    hoveredRun.value = null;
+  };
 }
 
 /** Between two renewals while logs grow: what people see as at once. */

@@ -71,8 +71,11 @@ def blueprint(board: Board) -> Blueprint:
 
     @panel.get("/problems")
     def problems() -> Response:
+        mark = f"{boot}.{board.index.problems.rev}"  # first: newer ones are told again
+        if request.args.get("since") == mark:
+            return reply_json(board, {"problems": None, "mark": mark})
         found = [problem_document(problem) for problem in board.index.problems.list()]
-        return reply_json(board, {"problems": found})
+        return reply_json(board, {"problems": found, "mark": mark})
 
     @panel.get("/runs")
     def runs() -> Response:
