@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from fixtures.asking import Asking, metadata, write_values
 
 from headrace.formats.proto.plugin_custom_scalars_pb2 import (
@@ -47,3 +48,28 @@ def test_the_last_layout_of_each_run_is_told(tmp_path: Path) -> None:
          "margin": {"series": [{"value": "loss", "lower": "low", "upper": "high"}]}},
         {"title": "nothing", "multiline": {"regexes": []}},
     ]  # fmt: skip
+
+
+def test_a_layout_is_looked_for_in_the_last_rows_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = Summary.Value(tag="custom_scalars__config__", metadata=metadata("custom_scalars"))
+    write_values(tmp_path, [(0, value(layout("old")))] + [(s, empty) for s in range(1, 500)])
+    asking = Asking(tmp_path)
+    records = asking.app.board.records  # type: ignore[attr-defined]
+    read, value_of = [], records.value
+
+    def counted(rows, i):
+        read.append(i)
+        return value_of(rows, i)
+
+    monkeypatch.setattr(records, "value", counted)
+    assert asking.get("/custom_scalars")["layouts"] == []
+    assert 1 <= len(read) <= 20 and min(read) >= 480
+
+
+def test_a_damaged_row_leaves_the_layout_before_it(tmp_path: Path) -> None:
+    empty = Summary.Value(tag="custom_scalars__config__", metadata=metadata("custom_scalars"))
+    write_values(tmp_path, [(0, value(layout("kept"))), (1, empty)])
+    (only,) = Asking(tmp_path).get("/custom_scalars")["layouts"]
+    assert only["categories"][0]["title"] == "kept"

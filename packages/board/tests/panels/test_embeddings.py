@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from fixtures.embeddings import (
 from flask import Flask
 
 from headrace.board.board import Board
-from headrace.board.embedding import point_table
+from headrace.board.embedding import embedding_shelf, point_table
+from headrace.board.embedding.checkpoint_tensors import CheckpointTensors
+from headrace.board.embedding.config_folder import ConfigFolder
 from headrace.board.panels import embeddings
+from headrace.board.reading.logdir_walk import Walk
 from headrace.board.replies import BadRequest, NotFound
 
 
@@ -150,6 +154,8 @@ def test_points_that_are_not_finite_are_left_out_with_their_labels(tmp_path: Pat
         ("1\t2\n3\tx\n", "row 1 of t.tsv has 'x', not a number"),
         ("", "has 0 rows"),
         ("\0\0", "not a number"),
+        ("1_0\t2\n", "not a number"),
+        ("\n" * 2_000_001, "2,000,001 lines, more than"),
     ],
 )
 def test_a_damaged_table_says_where(tmp_path: Path, text: str, said: str) -> None:
@@ -159,7 +165,7 @@ def test_a_damaged_table_says_where(tmp_path: Path, text: str, said: str) -> Non
     assert said in client.get(f"embedding?id={client.only()['id']}", 400).decode()
 
 
-@pytest.mark.parametrize("field", ["tensor", "metadata", "sprite", "checkpoint"])
+@pytest.mark.parametrize("field", ["tensor", "metadata", "bookmarks", "sprite", "checkpoint"])
 @pytest.mark.parametrize("way", ["absolute", "dots", "link", "folder link", "fifo", "nul"])
 def test_no_reference_leads_out_of_its_folder(tmp_path: Path, field: str, way: str) -> None:
     logdir, run = tmp_path / "logs", tmp_path / "logs" / "run"
@@ -192,6 +198,7 @@ def test_no_reference_leads_out_of_its_folder(tmp_path: Path, field: str, way: s
     body = {
         "tensor": f'embeddings {{ tensor_name: "t" tensor_path: {quoted} }}',
         "metadata": f'embeddings {{ tensor_name: "t" {own} metadata_path: {quoted} }}',
+        "bookmarks": f'embeddings {{ tensor_name: "t" {own} bookmarks_path: {quoted} }}',
         "sprite": f'embeddings {{ tensor_name: "t" {own} sprite {{ image_path: {quoted} '
         "single_image_dim: 2 } }",
         "checkpoint": f'model_checkpoint_path: {quoted} embeddings {{ tensor_name: "embed" }}',
@@ -229,15 +236,115 @@ def test_links_out_of_the_logdir_are_followed_only_when_allowed(tmp_path: Path) 
     np.testing.assert_array_equal(client.points(client.only()["id"])[1], points)
 
 
-def test_problems_come_with_a_bad_config_and_go_when_it_is_mended(tmp_path: Path) -> None:
+def test_problems_come_with_a_bad_config_and_go_when_it_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config(tmp_path, "embeddings { tensor_name: ")
     client = Client(tmp_path)
     assert client.get("embeddings")["embeddings"] == []
     assert "not a projector config" in client.problems()[0]
     with_tensor(tmp_path, "t.tsv")
     write_tsv(tmp_path / "t.tsv", clusters(5, 3)[0])
-    client = Client(tmp_path)
+    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
     assert client.only()["name"] == "t" and client.problems() == []
+
+
+def test_a_checkpoint_file_of_line_feeds_is_read_in_one_pass(tmp_path: Path) -> None:
+    """It took half an hour when the search for its one line began again at each of them."""
+    write_checkpoint_projector(tmp_path / "run")
+    os.remove(tmp_path / "run" / "projector_config.pbtxt")
+    state = tmp_path / "run" / "checkpoint"
+    line = state.read_text()
+    for before in ("\n" * 1_000_000, " " * 1_000_000 + "\n", 'model_checkpoint_path: "\n' * 40_000):
+        state.write_text(before + line)
+        assert [e["name"] for e in Client(tmp_path).get("embeddings")["embeddings"]] == [
+            "embed",
+            "other",
+        ]
+
+
+def test_an_index_is_read_again_only_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
+    read = []
+
+    class Counted(CheckpointTensors):
+        def __init__(self, folder: ConfigFolder, prefix: str) -> None:
+            read.append(prefix)
+            super().__init__(folder, prefix)
+
+    monkeypatch.setattr(embedding_shelf, "CheckpointTensors", Counted)
+    write_checkpoint_projector(tmp_path, rows=60)
+    client = Client(tmp_path)
+    for _ in range(3):
+        first = client.get("embeddings")["embeddings"]
+    assert read == ["model.ckpt-7"] and first[0]["rows"] == 60
+    write_checkpoint_projector(tmp_path, rows=61)
+    for _ in range(3):
+        second = client.get("embeddings")["embeddings"]
+    assert read == ["model.ckpt-7"] * 2 and second[0]["rows"] == 61
+    assert [e["id"] for e in second] == [e["id"] for e in first]
+    assert [e["version"] for e in second] != [e["version"] for e in first]
+
+
+def test_a_damaged_index_is_read_once_and_said_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
+    write_checkpoint_projector(tmp_path)
+    index = tmp_path / "model.ckpt-7.index"
+    whole = index.read_bytes()
+    index.write_bytes(whole[:20])
+    client = Client(tmp_path)
+    for _ in range(2):
+        assert client.get("embeddings")["embeddings"] == []
+        assert "index is damaged" in client.problems()[0]
+    index.write_bytes(whole)
+    assert len(client.get("embeddings")["embeddings"]) == 2 and client.problems() == []
+
+
+def test_known_embeddings_are_answered_while_another_thread_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_checkpoint_projector(tmp_path)
+    client = Client(tmp_path)
+    number = client.get("embeddings")["embeddings"][0]["id"]
+    shelf_looks, go_on = threading.Event(), threading.Event()
+
+    def slow_walk(_: object) -> Walk:
+        shelf_looks.set()
+        assert go_on.wait(60)
+        return Walk()
+
+    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
+    monkeypatch.setattr(embedding_shelf, "walk_logdir", slow_walk)
+    looking = threading.Thread(target=client.get, args=("embeddings",))
+    looking.start()
+    try:
+        assert shelf_looks.wait(60)
+        assert client.points(number)[0]["rows"] == 60  # would wait for ever behind one lock
+    finally:
+        go_on.set()
+        looking.join()
+
+
+def test_bookmarks_are_the_json_of_their_file(tmp_path: Path) -> None:
+    write_tsv(tmp_path / "t.tsv", clusters(5, 3)[0])
+    with_tensor(tmp_path, "t.tsv", 'bookmarks_path: "b.json"')
+    (tmp_path / "b.json").write_text('[{"label": "State 0", "tSNEPerplexity": 25}]')
+    client = Client(tmp_path)
+    one = client.only()
+    assert one["bookmarks"] is True
+    path = f"embedding/bookmarks?id={one['id']}"
+    assert client.get(path)["bookmarks"] == [{"label": "State 0", "tSNEPerplexity": 25}]
+    for bad in ("[", "[" * 100_000, "[" * 60 + "]" * 60, "\xff"):
+        (tmp_path / "b.json").write_text(bad, encoding="latin-1")
+        assert b"bookmarks are" in client.get(path, 400)
+    os.remove(tmp_path / "b.json")
+    client.get(path, 404)
+    with_tensor(tmp_path, "t.tsv")
+    assert Client(tmp_path).only()["bookmarks"] is False
 
 
 def test_sprites_are_images_of_a_bounded_size(tmp_path: Path) -> None:

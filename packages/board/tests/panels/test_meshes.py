@@ -121,6 +121,27 @@ def test_a_tensor_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
     get(client, f"mesh?{only(client)}", 400)
 
 
+def test_a_mesh_of_too_many_vertices_is_refused_before_it_is_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One stored number stands for all: twelve bytes of log for 24 MB of vertices a sample.
+    event = mesh_event(1, "m", {VERTEX: np.zeros((1, 2, 3), np.float32)})
+    shape = event.summary.value[0].tensor.tensor_shape
+    shape.dim[1].size = meshes.MOST_VERTICES + 1
+    with EventFileWriter(tmp_path) as writer:
+        writer.write(event)
+    client = client_of(tmp_path)
+    monkeypatch.setattr(meshes, "make_ndarray", lambda *_: pytest.fail("it was decoded"))
+    assert "2,000,001 vertices, more than" in get(client, f"mesh?{only(client)}", 400)
+
+
+def test_a_mesh_of_nothing_is_an_empty_one(tmp_path: Path) -> None:
+    with EventFileWriter(tmp_path) as writer:
+        writer.write(mesh_event(1, "m", {VERTEX: np.zeros((1, 0, 3), np.float32)}))
+    client = client_of(tmp_path)
+    assert get(client, f"mesh?{only(client)}")["vertices"] == 0
+
+
 @pytest.mark.parametrize("query", ["", "run=0", "run=0&tag=x", "run=9&tag=0", "run=0&tag=99"])
 def test_wrong_arguments_are_refused(client: Any, query: str) -> None:
     for path in ("mesh", "meshes") if query else ("mesh",):

@@ -25,6 +25,9 @@ TENSORS = {
     "halves": TensorProto(dtype=14, half_val=[0x3FC0], tensor_shape={"dim": [{"size": 3}]}),
     "huge": TensorProto(dtype=1, float_val=[1], tensor_shape={"dim": [{"size": 1 << 40}]}),
     "short": TensorProto(dtype=1, tensor_content=b"abc", tensor_shape={"dim": [{"size": 3}]}),
+    "deep": TensorProto(
+        dtype=1, float_val=[1], tensor_shape={"dim": [{"size": 1 << 62}] * 100_000}
+    ),
     "odd": TensorProto(dtype=77, tensor_shape={"dim": [{"size": 3}]}),
     "many": TensorProto(dtype=9, int64_val=[7], tensor_shape={"dim": [{"size": 5000}]}),
     "complex": TensorProto(dtype=8, scomplex_val=[1, 2], tensor_shape={"dim": [{"size": 1}]}),
@@ -65,7 +68,7 @@ def test_numbers_and_strings_are_shown(client: FlaskClient) -> None:
     assert (many["size"], len(many["values"]), many["max"]) == (5000, 200, 7)
 
 
-@pytest.mark.parametrize("name", ["huge", "short", "odd"])
+@pytest.mark.parametrize("name", ["huge", "short", "odd", "deep"])
 def test_what_is_no_tensor_says_why(client: FlaskClient, name: str) -> None:
     assert look(client, name)["error"]
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fixtures.asking import WALL, Asking, metadata, write_values
 
 from headrace.board.panels import text as panel
 from headrace.formats.proto.summary_pb2 import Summary
+from headrace.formats.proto.tensor_pb2 import TensorProto, TensorShapeProto
 from headrace.formats.tensor_codec import make_tensor_proto
 
 
@@ -45,6 +48,23 @@ def test_texts_come_a_page_at_a_time(asking: Asking) -> None:
     assert len(rows(asking, "words")) == 50
 
 
+def test_one_event_is_named_by_its_row_in_order_of_file(tmp_path: Path) -> None:
+    steps = (0, 10, 20, 10, 20, 30)  # the run was started again after step 20
+    write_values(
+        tmp_path, [(step, value("note", f"{i} at step {step}")) for i, step in enumerate(steps)]
+    )
+    asking = Asking(tmp_path)
+    where = asking.where("note", "text")
+    assert asking.get("/blobs" + where)["columns"]["step"] == list(steps)
+    for row, step in enumerate(steps):
+        reply = asking.get(f"/text{where}&row={row}")
+        (only,) = reply["rows"]
+        assert (only["row"], only["step"], only["values"]) == (row, step, [f"{row} at step {step}"])
+        assert (only["superseded"], reply["total"]) == (row in (1, 2), 6)
+    assert "no row 6" in asking.get(f"/text{where}&row=6", 404)["error"]
+    assert "row is 'x'" in asking.get(f"/text{where}&row=x", 400)["error"]
+
+
 def test_lists_tables_and_cubes_keep_their_shape(asking: Asking) -> None:
     assert rows(asking, "list")[0]["shape"] == [3]
     table = rows(asking, "table")[0]
@@ -53,6 +73,16 @@ def test_lists_tables_and_cubes_keep_their_shape(asking: Asking) -> None:
     assert cube["shape"] == [2, 1, 2] and cube["values"] == ["x"] * 4
     assert rows(asking, "bytes")[0]["values"] == ["\ufffd\ufffd", "ok"]
     assert rows(asking, "number")[0]["values"] == []
+
+
+def test_a_shape_of_a_hundred_thousand_dimensions_is_a_list_of_what_is_there(
+    tmp_path: Path,
+) -> None:
+    dims = [TensorShapeProto.Dim(size=1 << 62)] * 100_000
+    tensor = TensorProto(dtype=7, string_val=[b"x"], tensor_shape=TensorShapeProto(dim=dims))
+    write_values(tmp_path, [(0, Summary.Value(tag="t", tensor=tensor, metadata=metadata("text")))])
+    (only,) = rows(Asking(tmp_path), "t")
+    assert (only["values"], only["shape"], only["cut"]) == (["x"], [1], False)
 
 
 def test_what_is_too_long_is_cut_and_says_so(asking: Asking) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import secrets
-from importlib.metadata import version
 from typing import Any
 
 from flask import Flask, Response
@@ -15,7 +14,7 @@ from headrace.board import assets_manifest
 from headrace.board.board import Board
 from headrace.board.columns import dump_json
 from headrace.board.panels import tensorboard_calls
-from headrace.board.replies import BadRequest, NotFound
+from headrace.board.refusals import BadRequest, NotFound, TakesTooLong
 from headrace.board.security import MAX_UPLOAD_BYTES, Access, guard
 
 # One module each, with `blueprint(board)`: an area of the interface in docs/board_api.md.
@@ -65,7 +64,9 @@ def create_app(
     app.json.sort_keys = False  # type: ignore[attr-defined]
     guard(app, access or Access())
     app.register_blueprint(assets_manifest.blueprint())
-    board = Board(logdir, title=title, state_file=state_file, follow_links=follow_links)
+    board = Board(
+        logdir, title=title, state_file=state_file, follow_links=follow_links, follow=follow
+    )
     board.token_needed = access is not None and access.token is not None
     for name in PANELS:
         panel: Any = importlib.import_module(f"headrace.board.panels.{name}")
@@ -73,16 +74,8 @@ def create_app(
     app.register_blueprint(tensorboard_calls.blueprint(board))
     _answer_errors(app)
     app.board = board  # type: ignore[attr-defined]
-    if follow:
-        board.start()
-    else:
-        board.load()
+    board.start()
     return app
-
-
-def board_version() -> str:
-    """Returns the version of the installed package."""
-    return version("headrace-board")
 
 
 def new_token() -> str:
@@ -102,6 +95,10 @@ def _answer_errors(app: Flask) -> None:
     @app.errorhandler(NotFound)
     def not_found(error: NotFound) -> Response:
         return answer(404, str(error))
+
+    @app.errorhandler(TakesTooLong)
+    def takes_too_long(error: TakesTooLong) -> Response:
+        return answer(503, str(error))
 
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:

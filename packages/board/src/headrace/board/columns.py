@@ -66,6 +66,24 @@ def dump_json(document: Any) -> str:
         return json.dumps(plain, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
 
 
+def is_deeper(document: Any, most: int) -> bool:
+    """Whether lists and objects lie in one another deeper than that.
+
+    Deep ones end a reader, and the writer here, by the depth of their recursion.
+    """
+    level = [document]
+    for _ in range(most):
+        level = [
+            item
+            for outer in level
+            if isinstance(outer, (list, dict))
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _without_nan(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

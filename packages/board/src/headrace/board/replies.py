@@ -12,20 +12,26 @@ import numpy as np
 from flask import Response, request
 
 from headrace.board.columns import MEDIA_TYPE, columns_as_json, dump_json, encode_columns
+from headrace.board.refusals import BadRequest, NotFound, TakesTooLong
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
+__all__ = [
+    "BadRequest",
+    "NotFound",
+    "TakesTooLong",
+    "body_object",
+    "float_argument",
+    "ids_argument",
+    "int_argument",
+    "reply_bytes",
+    "reply_columns",
+    "reply_json",
+]
+
 _GZIP_FROM_BYTES = 1024
 _GZIP_LEVEL = 1  # of a loopback server: the time to compress counts, not the last percent
-
-
-class BadRequest(Exception):
-    """An argument is missing or wrong: 400, with the message."""
-
-
-class NotFound(Exception):
-    """There is no such run, tag or item: 404, with the message."""
 
 
 def reply_json(board: Board, document: Mapping[str, Any], status: int = 200) -> Response:

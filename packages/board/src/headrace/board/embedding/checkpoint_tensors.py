@@ -25,7 +25,11 @@ from headrace.formats.sorted_table import TableReader
 from headrace.formats.tensor_slice import extents_of
 
 _MOST_INDEX_BYTES = 256 << 20
-_STATE = re.compile(r'^\s*model_checkpoint_path\s*:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_MOST_MATRICES = 100_000
+# Nothing in it crosses a line, so that a file of a megabyte of them is read in one pass.
+_STATE = re.compile(
+    r'^[ \t]*model_checkpoint_path[ \t]*:[ \t]*"((?:[^"\\\n]|\\[^\n])*)"', re.MULTILINE
+)
 _NUMERIC = {
     dtype.as_datatype_enum: np.dtype(dtype.as_numpy_dtype)
     for dtype in (
@@ -77,9 +81,11 @@ class CheckpointTensors:
         self._swap = header.endianness == BundleHeaderProto.BIG
 
     def matrices(self) -> dict[str, StoredTensor]:
-        """Returns all tensors of numbers with two dimensions, by name."""
-        found = {}
+        """Returns the tensors of numbers with two dimensions, by name; of very many the first."""
+        found: dict[str, StoredTensor] = {}
         for key, value in self._table.items():
+            if len(found) == _MOST_MATRICES:
+                break
             if is_slice_key(key):
                 continue
             try:

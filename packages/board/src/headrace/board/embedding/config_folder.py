@@ -6,6 +6,7 @@ import os
 import posixpath
 
 from headrace.board.embedding.bad_embedding import BadEmbedding
+from headrace.board.path_text import path_text
 from headrace.board.reading.log_folder import LogFolder
 
 _MOST_LENGTH = 4096
@@ -42,14 +43,19 @@ class ConfigFolder:
                 missing,
             ) from None
 
-    def check(self, reference: str) -> None:
-        """Does nothing if the file is there and may be read. Raises: BadEmbedding."""
-        os.close(self.open(reference))
+    def version(self, reference: str) -> tuple[int, ...]:
+        """Returns numbers that change when the file does. Raises: BadEmbedding."""
+        fd = self.open(reference)
+        try:
+            found = os.fstat(fd)
+        finally:
+            os.close(fd)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def exists(self, reference: str) -> bool:
         """Whether the file is there and may be read."""
         try:
-            self.check(reference)
+            self.version(reference)
         except BadEmbedding:
             return False
         return True
@@ -116,7 +122,7 @@ def read_at(fd: int, offset: int, size: int) -> bytes:
 
 
 def _shown(reference: str) -> str:
-    text = reference.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = path_text(reference)
     return text if len(text) <= 200 else text[:200] + "…"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Iterator
@@ -10,7 +11,11 @@ from dataclasses import dataclass, field
 from google.protobuf import text_format
 
 from headrace.board.embedding.bad_embedding import BadEmbedding
-from headrace.board.embedding.checkpoint_tensors import CheckpointTensors, latest_checkpoint
+from headrace.board.embedding.checkpoint_tensors import (
+    CheckpointTensors,
+    StoredTensor,
+    latest_checkpoint,
+)
 from headrace.board.embedding.config_folder import ConfigFolder
 from headrace.board.embedding.point_table import (
     MOST_ROWS,
@@ -19,9 +24,11 @@ from headrace.board.embedding.point_table import (
     read_raw_table,
     read_text_table,
 )
+from headrace.board.embedding.unchanged_files import UnchangedFiles
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import walk_logdir
 from headrace.board.store.problems import WARNING, Problems
+from headrace.formats.bundle_files import index_path
 from headrace.formats.proto.plugin_projector_pb2 import ProjectorConfig
 
 CONFIG = "projector_config.pbtxt"
@@ -39,6 +46,7 @@ class Embedding:
 
     id: lasts as long as the process; folder: where its config lies; name: the tensor's.
     tensor: path of its file, "" if it is in the checkpoint. rows, dims: None: not known unread.
+    version: changes when any of its files does.
     """
 
     id: int
@@ -49,6 +57,8 @@ class Embedding:
     rows: int | None = None
     dims: int | None = None
     metadata: str = ""
+    bookmarks: str = ""
+    version: str = ""
     sprite: str = ""
     sprite_width: int = 0
     sprite_height: int = 0
@@ -66,18 +76,24 @@ class EmbeddingShelf:
     def __init__(self, logdir: LogFolder, problems: Problems) -> None:
         self._logdir = logdir
         self._problems = problems
-        self._lock = threading.Lock()
-        self._ids: dict[tuple[str, str], int] = {}
+        self._lock = threading.Lock()  # of _found and _found_at, held for a moment only
+        self._looking = threading.Lock()  # of all below: one thread looks at a time
         self._found: dict[int, Embedding] = {}
         self._found_at = -_LASTS_S
+        self._ids: dict[tuple[str, str], int] = {}
+        self._files = UnchangedFiles()
         self._complaints: set[tuple[str, str]] = set()
 
     def list(self) -> list[Embedding]:
         """Returns what is there, by folder and in the order of the config."""
+        with self._looking:
+            with self._lock:
+                stale = time.monotonic() - self._found_at >= _LASTS_S
+            if stale:
+                found = self._look()
+                with self._lock:
+                    self._found, self._found_at = found, time.monotonic()
         with self._lock:
-            if time.monotonic() - self._found_at >= _LASTS_S:
-                self._look()
-                self._found_at = time.monotonic()
             return [*self._found.values()]
 
     def get(self, number: int) -> Embedding:
@@ -101,7 +117,7 @@ class EmbeddingShelf:
             return read_raw_table(embedding.folder, path, embedding.shape, most)
         return read_text_table(embedding.folder, path, most)
 
-    def _look(self) -> None:
+    def _look(self) -> dict[int, Embedding]:
         walk = walk_logdir(self._logdir)
         found: dict[int, Embedding] = {}
         complaints: dict[tuple[str, str], str] = {}
@@ -119,12 +135,13 @@ class EmbeddingShelf:
             file = f"{folder_name}/{CONFIG}".lstrip("/")
             self._problems.remove("embedding", file=file, subject=subject)
         self._complaints = set(complaints)
-        self._found = found
+        self._files.forget_others()
+        return found
 
     def _embeddings_of(
         self, folder: ConfigFolder, complaints: dict[tuple[str, str], str]
     ) -> Iterator[Embedding]:
-        config = _read_config(folder)
+        config = self._config(folder)
         if config is None:
             return
         prefix = config.model_checkpoint_path
@@ -132,10 +149,14 @@ class EmbeddingShelf:
         if not prefix and any(not info.tensor_path for info in config.embeddings):
             named = True
         prefix = prefix or latest_checkpoint(folder) or ""
-        tensors = {}
+        tensors: dict[str, StoredTensor] = {}
+        checkpoint_version: tuple[int, ...] = ()
         if prefix:
             try:
-                tensors = CheckpointTensors(folder, prefix).matrices()
+                checkpoint_version = folder.version(index_path(prefix))
+                tensors = self._files.read(
+                    folder, index_path(prefix), lambda: CheckpointTensors(folder, prefix).matrices()
+                )
             except BadEmbedding as error:
                 if named:
                     complaints[(folder.path, "checkpoint")] = f"model_checkpoint_path: {error}"
@@ -147,12 +168,17 @@ class EmbeddingShelf:
             seen.add(name)
             shape = tuple(info.tensor_shape)
             stored = tensors.get(name)
-            for what in ("tensor_path", "metadata_path"):
-                reference = getattr(info, what)
-                if reference:
-                    self._check(folder, name, what, reference, complaints)
-            if info.sprite.image_path:
-                self._check(folder, name, "sprite", info.sprite.image_path, complaints)
+            versions = [checkpoint_version]
+            for what, reference in (
+                ("tensor_path", info.tensor_path),
+                ("metadata_path", info.metadata_path),
+                ("bookmarks_path", info.bookmarks_path),
+                ("sprite", info.sprite.image_path),
+            ):
+                try:
+                    versions.append(folder.version(reference) if reference else ())
+                except BadEmbedding as error:
+                    complaints[(folder.path, f"{name} {what}")] = f"{name}, {what}: {error}"
             if not info.tensor_path and stored is None:
                 if tensors or not named:
                     complaints[(folder.path, name)] = f"no matrix {name} in the checkpoint"
@@ -169,6 +195,8 @@ class EmbeddingShelf:
                 rows=shape[0] if len(shape) == 2 else None,
                 dims=shape[1] if len(shape) == 2 else None,
                 metadata=info.metadata_path,
+                bookmarks=info.bookmarks_path,
+                version=_mark(versions),
                 sprite=info.sprite.image_path if tile else "",
                 sprite_width=tile[0] if tile else 0,
                 sprite_height=tile[-1] if tile else 0,
@@ -185,33 +213,28 @@ class EmbeddingShelf:
                     checkpoint=prefix,
                     rows=stored.rows,
                     dims=stored.dims,
+                    version=_mark([checkpoint_version]),
                 )
 
-    def _check(
-        self,
-        folder: ConfigFolder,
-        name: str,
-        what: str,
-        reference: str,
-        complaints: dict[tuple[str, str], str],
-    ) -> None:
+    def _config(self, folder: ConfigFolder) -> ProjectorConfig | None:
+        """Returns a folder's config, an empty one if it has only a checkpoint; None without."""
         try:
-            folder.check(reference)
+            return self._files.read(folder, CONFIG, lambda: _read_config(folder))
         except BadEmbedding as error:
-            complaints[(folder.path, f"{name} {what}")] = f"{name}, {what}: {error}"
+            if not error.missing:
+                raise
+            return ProjectorConfig() if folder.exists("checkpoint") else None
 
     def _number(self, folder: str, name: str) -> int:
         return self._ids.setdefault((folder, name), len(self._ids))
 
 
-def _read_config(folder: ConfigFolder) -> ProjectorConfig | None:
-    """Returns a folder's config, an empty one if it has only a checkpoint; None without both."""
-    try:
-        data = folder.read(CONFIG, _MOST_CONFIG_BYTES)
-    except BadEmbedding as error:
-        if not error.missing:
-            raise
-        return ProjectorConfig() if folder.exists("checkpoint") else None
+def _mark(versions: list[tuple[int, ...]]) -> str:
+    return hashlib.blake2b(repr(versions).encode(), digest_size=8).hexdigest()
+
+
+def _read_config(folder: ConfigFolder) -> ProjectorConfig:
+    data = folder.read(CONFIG, _MOST_CONFIG_BYTES)
     config = ProjectorConfig()
     try:
         text_format.Parse(data.decode("utf-8", "replace"), config, allow_unknown_field=True)

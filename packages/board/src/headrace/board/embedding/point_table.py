@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,12 +52,13 @@ def chosen_rows(rows: int, most: int) -> np.ndarray:
 def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
     """Reads a .tsv of numbers, a row a line. Raises: BadEmbedding."""
     data = folder.read(path, _MOST_TEXT_BYTES)
+    found = data.count(b"\n")
+    if found > 2 * MOST_ROWS:  # empty ones among them, which are no rows
+        raise BadEmbedding(f"{path} has {found:,} lines, more than {2 * MOST_ROWS:,}")
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
     starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else np.empty(0, np.int64)
-    if len(starts) > 2 * MOST_ROWS:
-        raise BadEmbedding(f"{path} has {len(starts):,} lines, more than {MOST_ROWS:,}")
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     lines = [i for i, (begin, end) in enumerate(spans) if data[begin:end].strip()]
     _check_rows(path, len(lines))
@@ -67,10 +67,10 @@ def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
     _check_dims(path, dims)
     wanted = chosen_rows(len(lines), _fitting(most, dims * 4))
     parts = [data[starts[lines[i]] : ends[lines[i]]] for i in wanted.tolist()]
-    values = _numbers(b"\n".join(parts))
-    if values is None or len(values) != len(wanted) * dims:
+    values = _numbers(parts)
+    if values is None or values.shape != (len(wanted), dims):
         raise BadEmbedding(_first_bad_line(path, parts, wanted, dims))
-    return _finished(values.reshape(-1, dims), wanted, len(lines))
+    return _finished(values, wanted, len(lines))
 
 
 def read_raw_table(
@@ -150,14 +150,11 @@ def _check_dims(path: str, dims: int) -> None:
         )
 
 
-def _numbers(text: bytes) -> np.ndarray | None:
-    """Returns the numbers of a text; fewer, or None, if something in it is none."""
-    if b"\0" in text:
-        return None
+def _numbers(lines: list[bytes]) -> np.ndarray | None:
+    """Returns [rows, numbers of a row] float64; None if the lines are no such table."""
+    texts = (line.decode("latin-1") for line in lines)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return np.fromstring(text, np.float64, sep=" ")
+        return np.loadtxt(texts, np.float64, comments=None, ndmin=2)
     except ValueError:
         return None
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from flask import Blueprint, Response
 from google.protobuf.message import DecodeError
 
-from headrace.board.panels.blob_argument import standing_rows
+from headrace.board.panels.blob_argument import standing_rows, values_of_rows
 from headrace.board.replies import reply_json
 from headrace.board.store.blob_series import BlobSeries
-from headrace.formats.errors import DataLossError
 from headrace.formats.proto.plugin_custom_scalars_pb2 import Layout
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
 _MOST_LAYOUTS = 200
+_MOST_ROWS_READ = 20
 _MOST_CHARTS = 2000
 
 
@@ -38,12 +38,10 @@ def blueprint(board: Board) -> Blueprint:
 
 def _last_layout(board: Board, series: BlobSeries) -> Layout | None:
     rows = series.rows()
-    for row in reversed(standing_rows(rows).tolist()):
-        try:
-            value = board.records.value(rows, row)
-        except DataLossError:
-            continue
-        strings = value.tensor.string_val
+    # What is older than a few damaged or empty ones is not what the program means now.
+    last = standing_rows(rows)[-_MOST_ROWS_READ:]
+    for _, value in values_of_rows(board, rows, last[::-1]):
+        strings = [] if value is None else value.tensor.string_val
         if strings:
             try:
                 return Layout.FromString(strings[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response
 
+from headrace.board.columns import is_deeper
 from headrace.board.embedding.bad_embedding import BadEmbedding
 from headrace.board.embedding.embedding_shelf import Embedding, EmbeddingShelf
 from headrace.board.embedding.point_labels import read_labels
 from headrace.board.embedding.point_table import MOST_SENT, PointTable
 from headrace.board.embedding.sprite_image import MOST_BYTES, image_type
+from headrace.board.path_text import path_text
 from headrace.board.replies import (
     BadRequest,
     NotFound,
@@ -25,6 +28,9 @@ from headrace.board.replies import (
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
+
+_MOST_BOOKMARKS_BYTES = 32 << 20
+_MOST_BOOKMARKS_DEPTH = 50
 
 
 def blueprint(board: Board) -> Blueprint:
@@ -85,6 +91,21 @@ def blueprint(board: Board) -> Blueprint:
             },
         )
 
+    @made.get("/embedding/bookmarks")
+    @_answers_damage
+    def bookmarks() -> Response:
+        one = asked()
+        if not one.bookmarks:
+            raise NotFound(f"embedding {one.id} has no bookmarks")
+        data = one.folder.read(one.bookmarks, _MOST_BOOKMARKS_BYTES)
+        try:
+            saved = json.loads(data)
+        except (ValueError, RecursionError):
+            raise BadEmbedding("the bookmarks are no JSON") from None
+        if is_deeper(saved, _MOST_BOOKMARKS_DEPTH):
+            raise BadEmbedding(f"the bookmarks are nested deeper than {_MOST_BOOKMARKS_DEPTH}")
+        return reply_json(board, {"bookmarks": saved})
+
     @made.get("/embedding/sprite")
     @_answers_damage
     def sprite() -> Response:
@@ -102,18 +123,16 @@ def _described(one: Embedding, run_ids: dict[str, int]) -> dict[str, Any]:
     return {
         "id": one.id,
         "run": run_ids.get(one.folder.path),
-        "folder": _shown(one.folder.path) or ".",
+        "folder": path_text(one.folder.path) or ".",
         "name": one.name,
         "rows": one.rows,
         "dims": one.dims,
         "source": "file" if one.tensor else "checkpoint",
+        "version": one.version,
         "metadata": bool(one.metadata),
+        "bookmarks": bool(one.bookmarks),
         "sprite": [one.sprite_width, one.sprite_height] if one.sprite else None,
     }
-
-
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _answers_damage(view: Callable[..., Response]) -> Callable[..., Response]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_VERTICES = 2_000_000
 MOST_FACES = 4_000_000
+_MOST_EXPANDED_BYTES = 64 << 20  # of a tensor that is stored as one number
 _MOST_CONFIG = 1 << 16
 _VERTEX, _FACE, _COLOR = (
     MeshPluginData.VERTEX,
@@ -141,10 +142,9 @@ def _described(mesh: MeshSeries) -> dict[str, Any]:
 def _mesh_reply(board: Board, mesh: MeshSeries, rows: BlobRows, at: int, sample: int) -> Response:
     notes: list[str] = []
     step = int(rows.step[at])
-    vertices, samples = _sample(board, rows, at, sample, "vertices")
-    vertices = vertices.astype(np.float32)
-    if len(vertices) > MOST_VERTICES:
-        raise BadRequest(f"{mesh.name} has {len(vertices):,} vertices, more than {MOST_VERTICES:,}")
+    vertices, samples = _sample(board, rows, at, sample, "vertices", MOST_VERTICES)
+    with np.errstate(over="ignore"):  # what is out of range is infinite, and said so
+        vertices = vertices.astype(np.float32)
     finite = np.isfinite(vertices).all(axis=1)
     if not finite.all():
         notes.append(f"{int((~finite).sum()):,} vertices are NaN or infinite and not drawn.")
@@ -152,16 +152,14 @@ def _mesh_reply(board: Board, mesh: MeshSeries, rows: BlobRows, at: int, sample:
     colors = np.empty((0, 3), np.uint8)
     place = _row_of_step(mesh.faces, step)
     if mesh.faces is not None and place is not None:
-        stored, _ = _sample(board, mesh.faces.rows(), place, sample, "faces")
-        if len(stored) > MOST_FACES:
-            raise BadRequest(f"{mesh.name} has {len(stored):,} faces, more than {MOST_FACES:,}")
+        stored, _ = _sample(board, mesh.faces.rows(), place, sample, "faces", MOST_FACES)
         fits = ((stored >= 0) & (stored < len(vertices))).all(axis=1)
         if not fits.all():
             notes.append(f"{int((~fits).sum()):,} faces name vertices that there are not.")
         faces = stored[fits].astype(np.int32)
     place = _row_of_step(mesh.colors, step)
     if mesh.colors is not None and place is not None:
-        stored, _ = _sample(board, mesh.colors.rows(), place, sample, "colors")
+        stored, _ = _sample(board, mesh.colors.rows(), place, sample, "colors", MOST_VERTICES)
         if len(stored) == len(vertices):
             colors = np.clip(np.nan_to_num(stored), 0, 255).astype(np.uint8)
         else:
@@ -196,15 +194,20 @@ def _row_of_step(series: BlobSeries | None, step: int) -> int | None:
 
 
 def _sample(
-    board: Board, rows: BlobRows, at: int, sample: int, what: str
+    board: Board, rows: BlobRows, at: int, sample: int, what: str, most: int
 ) -> tuple[np.ndarray, int]:
-    """Returns one [n, 3] of a tensor [..., n, 3], and how many it has."""
-    array = make_ndarray(board.records.value(rows, at).tensor, 1 << 30)
+    """Returns one [n, 3] of a tensor [..., n, 3], n at most that, and how many it has."""
+    tensor = board.records.value(rows, at).tensor
+    # Before a single byte of it is decoded: a shape may promise more than there is memory.
+    dims = tensor.tensor_shape.dim
+    if len(dims) >= 2 and dims[-2].size > most:
+        raise BadRequest(f"there are {dims[-2].size:,} {what}, more than {most:,}")
+    array = make_ndarray(tensor, _MOST_EXPANDED_BYTES)
     if array.ndim < 2 or array.shape[-1] != 3 or array.dtype.kind not in "iufb":
         raise BadRequest(f"{what} are {array.dtype} {list(array.shape)}, not numbers [batch, n, 3]")
-    array = array.reshape(-1, array.shape[-2], 3) if array.size else array.reshape(-1, 0, 3)
-    if array.shape[0] == 0:
+    if not array.size:
         return np.empty((0, 3), array.dtype), 0
+    array = array.reshape(-1, array.shape[-2], 3)
     if sample >= array.shape[0]:
         raise NotFound(f"the {what} have {array.shape[0]} samples, so no {sample}")
     return array[sample], array.shape[0]

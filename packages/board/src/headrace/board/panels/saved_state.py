@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
 
+from headrace.board.columns import is_deeper
+from headrace.board.json_values import integer
 from headrace.board.replies import BadRequest, NotFound, body_object, reply_json
 from headrace.board.saved_documents import NAME, NotSavedError, SavedDocuments, StaleError
-from headrace.board.series.query import integer
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
@@ -20,7 +21,6 @@ def blueprint(board: Board) -> Blueprint:
     """Returns the endpoints; without a state file there are no documents and none can be put."""
     panel = Blueprint("saved_state", __name__)
     state = None if board.state_file is None else SavedDocuments(board.state_file)
-    board.state = state
 
     @panel.get("/state")
     def documents() -> Response:
@@ -45,7 +45,8 @@ def blueprint(board: Board) -> Blueprint:
         body = body_object()
         if set(body) != {"base", "document"}:
             raise BadRequest("the body is not {'base', 'document'}")
-        _check_depth(body["document"])
+        if is_deeper(body["document"], _MOST_DEPTH):  # what a later reader could not unfold
+            raise BadRequest(f"the document is nested deeper than {_MOST_DEPTH}")
         try:
             revision = state.put(name, integer(body["base"], "base"), body["document"])
         except StaleError as error:
@@ -62,18 +63,3 @@ def blueprint(board: Board) -> Blueprint:
 def _check(name: str) -> None:
     if not NAME.match(name):
         raise NotFound("a name of a document has up to 100 letters, digits, - _ or .")
-
-
-def _check_depth(document: Any) -> None:
-    """Raises: BadRequest for what a later reader of the file could not unfold."""
-    level = [document]
-    for _ in range(_MOST_DEPTH):
-        level = [
-            item
-            for outer in level
-            if isinstance(outer, (list, dict))
-            for item in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return
-    raise BadRequest(f"the document is nested deeper than {_MOST_DEPTH}")

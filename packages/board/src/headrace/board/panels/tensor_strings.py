@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from headrace.formats.tensor_codec import MAX_RANK
+
 
 def strings_of(tensor: Any, most: int) -> tuple[list[bytes], list[int], bool]:
     """Returns the first strings of a TensorProto, its shape, and whether there are more.
@@ -15,7 +17,9 @@ def strings_of(tensor: Any, most: int) -> tuple[list[bytes], list[int], bool]:
     Args:
       most: how many strings to return.
     """
-    shape = [int(dim.size) for dim in tensor.tensor_shape.dim]
+    dims = tensor.tensor_shape.dim
+    # No program made a tensor of more: its size would be a product without end.
+    shape = [int(dim.size) for dim in dims] if len(dims) <= MAX_RANK else [-1]
     present = len(tensor.string_val)
     size = math.prod(shape)
     if not present or size < present or min(shape, default=0) < 0:

@@ -8,11 +8,12 @@ import numpy as np
 from flask import Blueprint, Response
 
 from headrace.board.board import Board
+from headrace.board.panels.blob_argument import asked_row, value_of_row
 from headrace.board.replies import NotFound, int_argument, reply_json
 from headrace.board.store.blob_series import BlobSeries
 from headrace.formats.dtypes import as_dtype
-from headrace.formats.errors import DataLossError, OpError
-from headrace.formats.tensor_codec import make_ndarray
+from headrace.formats.errors import OpError
+from headrace.formats.tensor_codec import MAX_RANK, make_ndarray
 
 _ELEMENTS_SHOWN = 200
 _TEXT_BYTES_SHOWN = 1024
@@ -20,7 +21,7 @@ _MAX_BYTES = 64 << 20
 
 
 def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoint tensors."""
+    """Returns the endpoint."""
     panel = Blueprint("tensors", __name__)
 
     @panel.get("/tensors")
@@ -33,13 +34,8 @@ def blueprint(board: Board) -> Blueprint:
         if not isinstance(series, BlobSeries) or series.tag.kind in ("graph", "run_metadata"):
             raise NotFound(f"tag {tag} has no tensors")
         rows = series.rows()
-        row = int_argument("row", len(rows) - 1)
-        if row >= len(rows):
-            raise NotFound(f"tag {tag} has {len(rows)} rows in run {run}, not {row}")
-        try:
-            value = board.records.value(rows, row)
-        except DataLossError as error:
-            raise NotFound(str(error)) from None
+        row = asked_row(rows)
+        value = value_of_row(board, rows, row)
         document = tensor_document(value.tensor) if value.HasField("tensor") else {"shape": None}
         return reply_json(
             board,
@@ -57,7 +53,7 @@ def blueprint(board: Board) -> Blueprint:
 
 def tensor_document(proto: Any) -> dict[str, Any]:
     """Returns what a page shows of a tensor, or why it cannot."""
-    shape = [int(dim.size) for dim in proto.tensor_shape.dim]
+    shape = [int(dim.size) for dim in proto.tensor_shape.dim[:MAX_RANK]]
     try:
         dtype = as_dtype(proto.dtype).name
     except (TypeError, ValueError, OpError):
@@ -69,13 +65,13 @@ def tensor_document(proto: Any) -> dict[str, Any]:
         return {**document, "error": str(error)}
     first = array.reshape(-1)[:_ELEMENTS_SHOWN]
     document["size"] = int(array.size)
-    document["values"] = [_shown(element) for element in first]
+    document["values"] = [_element(element) for element in first]
     if array.size and array.dtype.kind in "fiub":
         document["min"], document["max"] = float(np.min(array)), float(np.max(array))
     return document
 
 
-def _shown(element: Any) -> Any:
+def _element(element: Any) -> Any:
     if isinstance(element, bytes):
         return element[:_TEXT_BYTES_SHOWN].decode("utf-8", "replace")
     if isinstance(element, (bool, np.bool_)):

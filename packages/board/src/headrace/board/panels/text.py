@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, request
 
-from headrace.board.panels.blob_argument import asked_series, standing_rows, values_of_rows
+from headrace.board.panels.blob_argument import (
+    asked_row,
+    asked_series,
+    standing_rows,
+    value_of_row,
+    values_of_rows,
+)
 from headrace.board.panels.tensor_strings import strings_of
 from headrace.board.replies import BadRequest, int_argument, reply_json
 
@@ -31,6 +37,10 @@ def blueprint(board: Board) -> Blueprint:
     @panel.get("/text")
     def text() -> Response:
         rows = asked_series(board, "text").rows()
+        if request.args.get("row"):
+            row = asked_row(rows)
+            page = [row_document(rows, row, value_of_row(board, rows, row))]
+            return reply_json(board, {"total": len(rows), "rows": page})
         first = int_argument("from", 0)
         count = int_argument("count", 50, 1, _MOST_ROWS)
         query = request.args.get("q", "")

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from werkzeug.exceptions import ServiceUnavailable
 
-from headrace.board.replies import BadRequest, NotFound
+from headrace.board.refusals import BadRequest, NotFound, TakesTooLong
 from headrace.board.series.curve import Curve, CurveCache, made_curve
 from headrace.board.series.grouping import GroupCurve, grouped
 from headrace.board.series.joining import joined
@@ -39,7 +38,7 @@ class SeriesQueries:
         """Returns the header and the columns of a reply.
 
         Raises: NotFound for a run or tag that is not there; BadRequest for one that is no scalar,
-          and for more points than a reply may carry; ServiceUnavailable if it takes too long.
+          and for more points than a reply may carry; TakesTooLong if it takes too long.
         """
         reply = _Reply(until=time.monotonic() + MOST_S)
         for number, query in enumerate(queries):
@@ -227,13 +226,13 @@ class _Reply:
     _of_bytes: dict[bytes, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raises: BadRequest; ServiceUnavailable: one request must not hold the server for long."""
+        """Raises: BadRequest; TakesTooLong: one request must not hold the server for long."""
         if self.points > MOST_POINTS:
             raise BadRequest(
                 f"the reply would have more than {MOST_POINTS} points: ask for fewer runs or px"
             )
         if time.monotonic() > self.until:
-            raise ServiceUnavailable(
+            raise TakesTooLong(
                 f"the reply would take more than {MOST_S:.0f} s: ask for fewer runs at once"
             )
 

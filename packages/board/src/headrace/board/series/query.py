@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.board.replies import BadRequest
+from headrace.board.json_values import integer, number, one_of
+from headrace.board.refusals import BadRequest
 from headrace.board.series import grouping, joining, smoothing, x_axes
 from headrace.board.series.expression import BadExpression, Expression, parse
 from headrace.board.series.smoothing import Smoothing
@@ -185,42 +185,3 @@ def ids(value: Any, where: str) -> tuple[int, ...]:
     if len(value) > MOST_RUNS:
         raise BadRequest(f"{where} has {len(value)} runs, more than {MOST_RUNS}")
     return tuple(dict.fromkeys(integer(v, f"{where}[{i}]") for i, v in enumerate(value)))
-
-
-def integer(value: Any, where: str, least: int = 0, most: int = 2**53) -> int:
-    """Returns an integer of JSON. Raises: BadRequest."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise BadRequest(f"{where} is {_shown(value)}, not an integer")
-    if not least <= value <= most:
-        raise BadRequest(f"{where} is not within {least} and {most}")
-    return value
-
-
-def number(value: Any, where: str) -> float:
-    """Returns a finite number of JSON. Raises: BadRequest."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadRequest(f"{where} is {_shown(value)}, not a number")
-    try:
-        converted = float(value)
-    except OverflowError:
-        converted = math.inf
-    if not math.isfinite(converted):
-        raise BadRequest(f"{where} is not finite")
-    return converted
-
-
-def one_of(value: Any, allowed: tuple[str, ...], where: str) -> str:
-    """Returns a word. Raises: BadRequest if it is none of those allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise BadRequest(f"{where} is {_shown(value)}: it may be {', '.join(allowed)}")
-    return value
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "missing"
-    if isinstance(value, (list, dict)):
-        return "a list" if isinstance(value, list) else "an object"
-    if isinstance(value, int) and abs(value) > 10**20:  # Python may refuse to write it out
-        return "a huge integer"
-    return repr(value)[:60]
