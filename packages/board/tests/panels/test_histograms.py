@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fixtures.asking import WALL, Asking, metadata, write_values
 
+from headrace.board.panels import histograms as panel
 from headrace.formats.proto.summary_pb2 import HistogramProto, Summary
+from headrace.formats.proto.tensor_pb2 import TensorProto
 from headrace.formats.tensor_codec import make_tensor_proto
 
 WORDS = make_tensor_proto(["no histogram"])
@@ -31,6 +34,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Asking:
     write_values(folder / "a", [(s, make(s)) for s in range(10) for make in (legacy, tensor)])
     bad = Summary.Value(tag="new", tensor=WORDS)
     write_values(folder / "b", [(100, tensor(100)), (101, bad), (102, tensor(102))])
+    write_values(folder / "c", [(0, tensor(0))])
     return Asking(folder)
 
 
@@ -87,14 +91,53 @@ def test_one_events_own_buckets(asking: Asking) -> None:
         ("max=0", "max is 0"),
         ("least=3&most=2", "least is 3.0, above most"),
         ("least=nan", "not finite"),
-        ("bins=1000&max=2000&runs=0,1,2", "above 4000000"),
+        ("bins=1000&max=2000&runs=0,1,2", "max * bins * runs is above 4000000"),
     ],
 )
 def test_wrong_arguments_are_refused(asking: Asking, query: str, message: str) -> None:
     tag = f"&tag={asking.tag('new', 'histogram')}&run=0" if query else ""
-    status = 404 if "runs=" in query else 400
-    error = asking.get(f"/histograms?{query or 'run=0'}{tag}", status)["error"]
-    assert message in error or status == 404
+    assert message in asking.get(f"/histograms?{query or 'run=0'}{tag}", 400)["error"]
+
+
+def test_a_run_that_is_not_there_is_named(asking: Asking) -> None:
+    tag = asking.tag("new", "histogram")
+    assert "run 99" in asking.get(f"/histograms?runs=0,99&tag={tag}", 404)["error"]
+
+
+def test_buckets_are_counted_before_they_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three numbers in the log that stand for 65536 buckets.
+    table = TensorProto(dtype=1, float_val=[1.0])
+    for size in (65536, 3):
+        table.tensor_shape.dim.add(size=size)
+    constant = Summary.Value(tag="new", tensor=table, metadata=metadata("histograms"))
+    write_values(tmp_path, [(s, constant) for s in range(6)])
+    monkeypatch.setattr(panel, "_MOST_BUCKETS_HELD", 4 * 65536)
+    asking = Asking(tmp_path)
+    where = asking.where("new", "histogram")
+    read = []
+    buckets_of = panel.buckets_of
+    monkeypatch.setattr(panel, "buckets_of", lambda v: read.append(1) or buckets_of(v))
+    assert asking.get(f"/histograms{where}&max=4")["rows"] == 4
+    read.clear()
+    assert "262,144 buckets" in asking.get(f"/histograms{where}", 400)["error"]
+    assert len(read) == 5, "the sixth is not decoded any more"
+
+
+def test_all_events_are_exported_as_they_were_written(asking: Asking) -> None:
+    where = asking.where("new", "histogram", "b")
+    got = asking.client.get(f"/api/v1/histograms/export.json{where}")
+    assert 'filename="histograms.json"' in got.headers["Content-Disposition"]
+    saved = json.loads(got.data)
+    assert (saved["run"], saved["tag"]) == ("b", "new")
+    assert saved["rows"] == [
+        {"step": 100, "wall_time": WALL + 100,
+         "left": [100, 101], "right": [101, 104], "count": [4, 6]},
+        {"step": 101, "wall_time": WALL + 101, "error": "this event cannot be read"},
+        {"step": 102, "wall_time": WALL + 102,
+         "left": [102, 103], "right": [103, 106], "count": [4, 6]},
+    ]  # fmt: skip
 
 
 def test_a_tag_of_another_kind_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fixtures.asking import Asking, metadata, write_values
 
+from headrace.board.panels import pr_curves as panel
 from headrace.formats.proto.plugin_pr_curve_pb2 import PrCurvePluginData
 from headrace.formats.proto.summary_pb2 import Summary
 from headrace.formats.tensor_codec import make_tensor_proto
@@ -34,6 +35,15 @@ def test_every_step_has_its_six_rows_of_numbers(asking: Asking) -> None:
     np.testing.assert_array_equal(data[7], TABLE + 7)
     few = asking.get("/pr_curves" + asking.where("good", "pr_curve") + "&max=3")
     assert few["columns"]["step"] == [0, 10, 19]
+
+
+def test_of_large_tables_fewer_are_sent_evenly_chosen(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panel, "_MOST_NUMBERS", 3 * TABLE.size)
+    reply = asking.get("/pr_curves" + asking.where("good", "pr_curve"))
+    assert (reply["rows"], reply["total"], reply["unreadable"]) == (3, 20, 0)
+    assert reply["columns"]["step"] == [0, 10, 19]
 
 
 def test_other_tensors_are_counted_and_left_out(asking: Asking) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ __all__ = [
     "int_argument",
     "reply_bytes",
     "reply_columns",
+    "reply_download",
     "reply_json",
 ]
 
@@ -71,6 +72,18 @@ def reply_bytes(body: bytes, media_type: str, status: int = 200, compress: bool 
         response = Response(body, status, headers, content_type=media_type)
     response.set_etag(etag)
     return response
+
+
+def reply_download(pieces: Iterator[str], media_type: str, name: str) -> Response:
+    """Returns a reply that a browser saves as a file, sent while it is made.
+
+    Args:
+      pieces: of the text; made without a request's context.
+      media_type, name: of the file.
+    """
+    encoded = (piece.encode("utf-8", "replace") for piece in pieces)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(encoded, headers=headers, content_type=media_type)
 
 
 def int_argument(name: str, default: int | None = None, least: int = 0, most: int = 2**53) -> int:

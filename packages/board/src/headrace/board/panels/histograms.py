@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flask import Blueprint, Response, request
 
+from headrace.board.columns import dump_json
 from headrace.board.panels.blob_argument import (
     asked_row,
     asked_series,
@@ -22,6 +24,7 @@ from headrace.board.replies import (
     ids_argument,
     int_argument,
     reply_columns,
+    reply_download,
 )
 from headrace.board.series.rebin import (
     PERCENTILES,
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 _KIND = ("histogram",)
 _MOST_ROWS, _MOST_BINS, _MOST_RUNS = 2000, 1000, 100
 _MOST_CELLS = 4_000_000  # rows * bins of a reply: 32 MB
+# Of all rows of a reply while it is made, 24 bytes each. A few bytes of a log may stand for 65536.
+_MOST_BUCKETS_HELD = 8_000_000
 
 
 def blueprint(board: Board) -> Blueprint:
@@ -50,6 +55,14 @@ def blueprint(board: Board) -> Blueprint:
         if request.args.get("bins") == "raw":
             return _raw(board)
         return _over_steps(board)
+
+    @panel.get("/histograms/export.json")
+    def export() -> Response:
+        series = asked_series(board, *_KIND)
+        superseded = bool(int_argument("superseded", 0, 0, 1))
+        return reply_download(
+            _exported(board, series, superseded), "application/json", "histograms.json"
+        )
 
     return panel
 
@@ -105,6 +118,25 @@ def _over_steps(board: Board) -> Response:
     return reply_columns(board, header, columns)
 
 
+def _exported(board: Board, series: BlobSeries, superseded: bool) -> Iterator[str]:
+    """Yields pieces of the JSON of all events, each with the buckets that were written."""
+    rows = series.rows()
+    yield dump_json({"run": series.run.name, "tag": series.tag.name})[:-1] + ',"rows":['
+    separator = "\n"
+    for row, value in values_of_rows(board, rows, standing_rows(rows, superseded=superseded)):
+        one: dict[str, Any] = {"step": int(rows.step[row]), "wall_time": float(rows.wall[row])}
+        histogram = None if value is None else buckets_of(value)
+        if histogram is None:
+            one["error"] = "this event cannot be read"
+        else:
+            one["left"] = histogram.left.tolist()
+            one["right"] = histogram.right.tolist()
+            one["count"] = histogram.count.tolist()
+        yield separator + dump_json(one)
+        separator = ",\n"
+    yield "\n]}\n"
+
+
 def _asked_runs(board: Board) -> list[BlobSeries]:
     runs = ids_argument("runs", _MOST_RUNS)
     if runs is None:
@@ -120,16 +152,26 @@ def _read(
     histograms: list[Buckets],
     places: list[tuple[int, int, int, float]],
 ) -> tuple[int, int]:
-    """Adds the histograms of a run. Returns: how many there are, how many were unreadable."""
+    """Adds the histograms of a run. Returns: how many there are, how many were unreadable.
+
+    Raises: BadRequest for more buckets in all than may be held.
+    """
     rows = series.rows()
     superseded = bool(int_argument("superseded", 0, 0, 1))
     found = standing_rows(rows, _step("lo"), _step("hi"), superseded)
     unreadable = 0
+    held = sum(len(histogram.left) for histogram in histograms)
     for row, value in values_of_rows(board, rows, evenly_chosen(found, most)):
         histogram = None if value is None else buckets_of(value)
         if histogram is None:
             unreadable += 1
         else:
+            held += len(histogram.left)
+            if held > _MOST_BUCKETS_HELD:
+                raise BadRequest(
+                    f"the histograms have more than {_MOST_BUCKETS_HELD:,} buckets: ask for fewer"
+                    " rows (max) or runs"
+                )
             histograms.append(histogram)
             places.append((series.run.id, row, int(rows.step[row]), float(rows.wall[row])))
     return len(found), unreadable

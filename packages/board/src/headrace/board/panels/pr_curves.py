@@ -19,6 +19,7 @@ from headrace.formats.tensor_codec import make_ndarray
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
+    from headrace.board.store.blob_series import BlobRows
 
 _MOST_ROWS = 1000
 _MOST_THRESHOLDS = 10_000
@@ -34,18 +35,7 @@ def blueprint(board: Board) -> Blueprint:
         rows = asked_series(board, "pr_curve").rows()
         most = int_argument("max", 200, 1, _MOST_ROWS)
         standing = standing_rows(rows, superseded=bool(int_argument("superseded", 0, 0, 1)))
-        tables: list[tuple[int, np.ndarray]] = []
-        unreadable = numbers = 0
-        for row, value in values_of_rows(board, rows, evenly_chosen(standing, most)):
-            table = None if value is None else pr_table(value)
-            # One reply has one count of thresholds: that of its first row.
-            if table is None or (tables and table.shape != tables[0][1].shape):
-                unreadable += 1
-                continue
-            numbers += table.size
-            if numbers > _MOST_NUMBERS:
-                break
-            tables.append((row, table))
+        tables, unreadable = _tables(board, rows, standing, most)
         chosen = np.array([row for row, _ in tables], np.intp)
         return reply_columns(
             board,
@@ -66,6 +56,27 @@ def blueprint(board: Board) -> Blueprint:
         )
 
     return panel
+
+
+def _tables(
+    board: Board, rows: BlobRows, standing: np.ndarray, most: int
+) -> tuple[list[tuple[int, np.ndarray]], int]:
+    """Returns rows, evenly chosen, with their tables, and how many rows have none."""
+    tables: list[tuple[int, np.ndarray]] = []
+    unreadable = 0
+    chosen = evenly_chosen(standing, most)
+    for row, value in values_of_rows(board, rows, chosen):
+        table = None if value is None else pr_table(value)
+        # One reply has one count of thresholds: that of its first row.
+        if table is None or (tables and table.shape != tables[0][1].shape):
+            unreadable += 1
+            continue
+        if not tables and len(chosen) * table.size > _MOST_NUMBERS:
+            fitting = max(1, _MOST_NUMBERS // table.size)
+            if fitting < len(chosen):  # few large tables rather than the first ones
+                return _tables(board, rows, standing, fitting)
+        tables.append((row, table))
+    return tables, unreadable
 
 
 def pr_table(value: Any) -> np.ndarray | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from headrace.board.replies import (
     ids_argument,
     int_argument,
     reply_columns,
+    reply_download,
 )
 from headrace.board.series.answer import NAN, NEGATIVE, POSITIVE, RESTART, SUPERSEDED, SeriesQueries
 from headrace.board.series.export import Selection, csv_rows, json_pieces
@@ -53,12 +53,12 @@ def blueprint(board: Board) -> Blueprint:
     @panel.get("/export.csv")
     def export_csv() -> Response:
         rows = csv_rows(_selected_series(board), _selection())
-        return _download(rows, "text/csv; charset=utf-8", "scalars.csv")
+        return reply_download(rows, "text/csv; charset=utf-8", "scalars.csv")
 
     @panel.get("/export.json")
     def export_json() -> Response:
         pieces = json_pieces(_selected_series(board), _selection())
-        return _download(pieces, "application/json", "scalars.json")
+        return reply_download(pieces, "application/json", "scalars.json")
 
     return panel
 
@@ -119,9 +119,3 @@ def _selection() -> Selection:
 
     superseded = int_argument("superseded", 0, 0, 1)
     return Selection(step("lo"), step("hi"), bool(superseded))
-
-
-def _download(pieces: Iterator[str], media_type: str, name: str) -> Response:
-    encoded = (piece.encode("utf-8", "replace") for piece in pieces)
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return Response(encoded, headers=headers, content_type=media_type)
