@@ -87,7 +87,7 @@ def proper_graph(seed: int, nodes: int = 40) -> GraphDef:
         node = graph.node.add(
             name=f"{chance.choice(scopes)}n{i}", op=chance.choice(["Add", "Mul", "Neg"])
         )
-        node.attr["T"].type = chance.choice([1, 3])
+        node.attr[chance.choice(["T", "U", "V"])].type = chance.choice([1, 3])
         for _ in range(chance.randrange(3)):
             source = graph.node[chance.randrange(len(graph.node))].name
             node.input.append(chance.choice(["", "^"]) + source)

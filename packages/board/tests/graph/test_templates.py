@@ -88,6 +88,20 @@ def test_names_and_order_never_enter(seed: int) -> None:
     assert hashes_by_name(a, names) == hashes_by_name(b, {})
 
 
+def test_the_keys_of_attributes_enter_and_their_order_in_the_file_does_not() -> None:
+    """Nodes of one op with equally many attributes, but of different names."""
+    forward, backward = GraphDef(), GraphDef()
+    for graph, names in ((forward, "abc"), (backward, "cba")):
+        for name in names:
+            node = graph.node.add(name=name, op="Odd")
+            node.attr[{"a": "T", "b": "U", "c": "T"}[name]].type = 1
+            node.attr["axis"].i = 1
+    a, b = picture_of(forward), picture_of(backward)
+    assert hashes_by_name(a, {}) == hashes_by_name(b, {})
+    hashes = hashes_by_name(a, {})
+    assert hashes["a"] == hashes["c"] != hashes["b"]
+
+
 def regular(rings: list[int]) -> GraphDef:
     """Rings of equal ops in one scope: refinement cannot tell 3+3 from 6."""
     graph = GraphDef()

@@ -238,10 +238,10 @@ def test_damaged_and_absent_graphs_are_refused_in_words(client: Any, tmp_path: P
 
 
 def test_only_the_last_uploads_are_kept(client: Any) -> None:
-    data = GraphDef(node=[{"name": "a", "op": "NoOp"}]).SerializeToString()
-    first = upload(client, data)["id"]
-    for _ in range(8):
-        last = upload(client, data)["id"]
+    data = [GraphDef(node=[{"name": f"a{i}", "op": "NoOp"}]).SerializeToString() for i in range(9)]
+    first = upload(client, data[0])["id"]
+    for other in data[1:]:
+        last = upload(client, other)["id"]
     get(client, f"graph/{first}", 404)
     assert get(client, f"graph/{last}")["ops"] == 1
 

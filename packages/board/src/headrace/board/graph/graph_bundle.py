@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from headrace.board.graph.lifted_edges import LiftedEdges, lift_edges
 from headrace.board.graph.scopes import FUNCTIONS_LABEL, ScopeTree, scope_tree
 from headrace.board.graph.series_fold import Series, fold_series
 from headrace.board.graph.side_area import side_area
+from headrace.board.graph.slice_names import SliceNames
 from headrace.board.graph.templates import Templates, find_templates
 from headrace.board.graph.tensor_shapes import OutputShapes, output_shapes
 
@@ -32,6 +34,11 @@ class GraphPicture:
     series: list[Series]
     side: np.ndarray
     _index: dict[str, int] | None = None
+
+    @cached_property
+    def slice_names(self) -> SliceNames:
+        """Finds the nodes that the slices of traces are of."""
+        return SliceNames(self.columns)
 
     def op_named(self, name: str) -> int | None:
         """Returns the op of a name; one in a function goes by `functions/FUNCTION/NAME`."""

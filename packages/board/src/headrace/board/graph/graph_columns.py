@@ -68,12 +68,15 @@ class GraphColumns:
 class _Names(dict[str, int]):
     """Numbers for strings, in order of first appearance; what comes too late shares the last."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []  # by number
+
     def __missing__(self, key: str) -> int:
         index = self[key] = min(len(self), _U16_LIMIT)
+        if index == len(self.texts):
+            self.texts.append(key)
         return index
-
-    def texts(self) -> list[str]:
-        return list(self)[: _U16_LIMIT + 1]
 
 
 class _Reader:
@@ -88,10 +91,11 @@ class _Reader:
         self.dst: list[int] = []
         self.port: list[int] = []
         self.problems: dict[str, tuple[int, str]] = {}
-        # By op and number of attributes: the keys of those that hold a type, and a function.
-        self.type_keys: dict[tuple[str, int], tuple[str, ...]] = {}
+        # By op and its attributes: the keys of those that hold a type, and a function.
+        self.type_keys: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.calls: dict[str, list[int]] = {}
-        self.func_keys: dict[tuple[str, int], tuple[str, ...]] = {}
+        self.func_keys: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self.first_ports: dict[tuple[int, str], int] = {}
 
     def problem(self, kind: str, text: str) -> None:
         count, first = self.problems.get(kind, (0, text))
@@ -109,7 +113,7 @@ class _Reader:
         names, op_of, device_of, leaf_of = [], [], [], []
         for node in nodes:
             name, op, attr, inputs = node.name, node.op, node.attr, list(node.input)
-            kind = (op, len(attr))
+            kind = (op, *attr)
             keys = type_keys.get(kind)
             if keys is None:
                 keys = self._learn(kind, attr)
@@ -143,7 +147,7 @@ class _Reader:
         self.leaf += leaf_of
         return all_inputs
 
-    def _learn(self, kind: tuple[str, int], attr: Any) -> tuple[str, ...]:
+    def _learn(self, kind: tuple[str, ...], attr: Any) -> tuple[str, ...]:
         types, functions = [], []
         for key, value in attr.items():
             which = value.WhichOneof("value")
@@ -200,12 +204,13 @@ class _Reader:
 
     def _first_port(self, op: int, output: str) -> int:
         """The number of a named output, lists counted as one: where it begins, or near it."""
-        texts = list(self.ops)
-        signature = op_catalogue.find(texts[op]) if op < len(texts) else None
-        if signature is None:
-            return 0
-        names = [argument.name for argument in signature.outputs]
-        return names.index(output) if output in names else 0
+        known = self.first_ports.get((op, output))
+        if known is None:
+            signature = op_catalogue.find(self.ops.texts[op])
+            names = [argument.name for argument in signature.outputs] if signature else []
+            known = names.index(output) if output in names else 0
+            self.first_ports[op, output] = known
+        return known
 
     def pseudo_node(self, name: str, op: str, dtype: int, index: dict[str, int]) -> int:
         """Appends an argument or a result of a function."""
@@ -268,9 +273,9 @@ def read_columns(graph_def: Any) -> GraphColumns:
     return GraphColumns(
         names=reader.names,
         home=home,
-        ops=reader.ops.texts(),
+        ops=reader.ops.texts,
         op=np.array(reader.op, np.uint16),
-        devices=reader.devices.texts(),
+        devices=reader.devices.texts,
         device=np.array(reader.device, np.uint16),
         leaves=[_leaf_text(*key) for key in reader.leaves],
         leaf=np.array(reader.leaf, np.int32),

@@ -2,66 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from headrace.board.graph.graph_columns import GraphColumns
+from headrace.board.graph.slice_names import SliceNames
+from headrace.board.trace.counted_once import counted_once
 from headrace.board.trace.step_trace import OP, RECV, SEND, SYNC, StepTrace
 
+_MOST_STEPS = 64
+_FEWEST_STEPS = 4
+_TABLE_BYTES = 256 << 20
 
-def run_costs(
-    columns: GraphColumns, traces: Sequence[StepTrace]
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Returns header and columns of /graph/ID/costs, by node.
 
-    A node that ran several times in a step counts with the sum. `runs` is the number of traces in
-    which it ran; where that is 0 the figures are -1.
+def steps_to_read(steps: int, nodes: int) -> list[int]:
+    """Returns which of so many steps are read: all of a few, evenly chosen ones of many."""
+    fits = _TABLE_BYTES // (16 * max(1, nodes))
+    most = max(_FEWEST_STEPS, min(_MOST_STEPS, fits))
+    if steps <= most:
+        return list(range(steps))
+    return np.unique(np.linspace(0, steps - 1, most).astype(np.int64)).tolist()
+
+
+class RunCosts:
+    """Adds up traces, which come one after the other and need not stay in memory.
+
+    Args:
+      columns: of the graph.
+      names: of the same graph.
+      steps: how many traces there will be, at most.
     """
-    n = len(columns)
-    index = {name: at for at, name in reversed(list(enumerate(columns.names)))}
-    times = np.full((max(len(traces), 1), n), np.nan)
-    memory = np.full((max(len(traces), 1), n), np.nan)
-    devices: dict[str, int] = {}
-    device = np.full(n, -1, np.int32)
-    unknown = 0
-    for row, trace in enumerate(traces):
-        of_name = np.array([_find(index, name) for name in trace.names] or [-1], np.int64)
-        node = of_name[trace.name]
-        found = (node >= 0) & np.isin(trace.kind, (OP, RECV, SEND, SYNC))
-        unknown += int((node < 0).sum())
+
+    def __init__(self, columns: GraphColumns, names: SliceNames, steps: int):
+        self._names = names
+        self._times = np.full((steps, len(columns)), np.nan)
+        self._memory = np.full((steps, len(columns)), np.nan)
+        self._devices: dict[str, int] = {}
+        self._device = np.full(len(columns), -1, np.int32)
+        self._unknown = 0
+        self._steps = 0
+
+    def add(self, trace: StepTrace) -> None:
+        """Takes a step in; a node that ran several times in it counts with the sum."""
+        n = len(self._device)
+        counts = counted_once(trace) & np.isin(trace.kind, (OP, RECV, SEND, SYNC))
+        node = self._names.nodes_of(trace.names, ops_of_names(trace))[trace.name]
+        found = counts & (node >= 0)
         at = node[found]
         ran = np.bincount(at, minlength=n) > 0
         micros = (trace.end - trace.start)[found] / 1000.0
-        times[row, ran] = np.bincount(at, micros, n)[ran]
-        memory[row, ran] = np.bincount(at, _memory(trace)[found], n)[ran]
-        numbers = [devices.setdefault(lane.device, len(devices)) for lane in trace.lanes]
-        device[at] = np.array(numbers or [0], np.int32)[trace.lane[found]]
-    runs = (~np.isnan(times)).sum(axis=0).astype(np.uint32)
-    seen = runs > 0
-    out: dict[str, np.ndarray] = {"runs": runs, "device": device}
-    for name, table in (("time_us", times), ("memory", memory)):
-        for which, reduce in (("min", np.min), ("median", np.median), ("max", np.max)):
-            figures = np.full(n, -1.0)
-            some = table[:, seen]
-            if some.size:
-                full = np.isnan(some).any(axis=0)
-                figures[seen] = reduce(np.nan_to_num(some), axis=0)
-                for column in np.flatnonzero(full).tolist():
-                    values = some[:, column]
-                    figures[np.flatnonzero(seen)[column]] = reduce(values[~np.isnan(values)])
-            out[f"{name}_{which}"] = figures
-    header = {"traces": len(traces), "devices": list(devices), "unknown_slices": unknown}
-    return header, out
+        row = self._steps
+        self._times[row, ran] = np.bincount(at, micros, n)[ran]
+        self._memory[row, ran] = np.bincount(at, _memory(trace)[found], n)[ran]
+        numbers = [self._devices.setdefault(x.device, len(self._devices)) for x in trace.lanes]
+        self._device[at] = np.array(numbers or [0], np.int32)[trace.lane[found]]
+        self._unknown += int(np.count_nonzero(counts & (node < 0)))
+        self._steps += 1
+
+    def header_and_columns(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Returns header and columns of /graph/ID/costs, by node.
+
+        `runs` is the number of traces in which it ran; where that is 0 the figures are -1.
+        """
+        n = len(self._device)
+        runs = (~np.isnan(self._times)).sum(axis=0)
+        out: dict[str, np.ndarray] = {"runs": runs.astype(np.uint32), "device": self._device}
+        at = np.flatnonzero(runs)
+        low, high = (runs[at] - 1) // 2, runs[at] // 2
+        for name, table in (("time_us", self._times), ("memory", self._memory)):
+            rising = np.sort(table[:, at], axis=0)  # NaN, of steps in which it did not run, go last
+            column = np.arange(len(at))
+            for which, figure in (
+                ("min", rising[0] if len(rising) else np.empty(0)),
+                ("median", (rising[low, column] + rising[high, column]) / 2),
+                ("max", rising[runs[at] - 1, column]),
+            ):
+                figures = np.full(n, -1.0)
+                figures[at] = figure
+                out[f"{name}_{which}"] = figures
+        header = {
+            "traces": self._steps,
+            "devices": list(self._devices),
+            "unknown_slices": self._unknown,
+        }
+        return header, out
 
 
-def _find(index: dict[str, int], name: str) -> int:
-    """The node of a slice; a label such as "name:MatMul" is the node's name and its op."""
-    at = index.get(name)
-    if at is None:
-        at = index.get(name.partition(":")[0], -1)
-    return at
+def ops_of_names(trace: StepTrace) -> list[str]:
+    """Returns: the op of each name of a trace."""
+    op = np.full(len(trace.names), -1, np.int64)
+    op[trace.name] = trace.op
+    return [trace.ops[i] if i >= 0 else "" for i in op.tolist()]
 
 
 def _memory(trace: StepTrace) -> np.ndarray:

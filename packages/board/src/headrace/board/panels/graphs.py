@@ -13,10 +13,11 @@ from headrace.board.graph.dot_export import TooManyVertices, dot_of_view
 from headrace.board.graph.graph_bundle import GraphPicture
 from headrace.board.graph.graph_columns import GraphTooLarge
 from headrace.board.graph.graph_diff import diff_graphs, diff_groups
-from headrace.board.graph.graph_shelf import GraphEntry, GraphShelf
+from headrace.board.graph.graph_list import GraphEntry
+from headrace.board.graph.graph_shelf import GraphShelf
 from headrace.board.graph.graph_upload import NoGraph
 from headrace.board.graph.node_card import node_card
-from headrace.board.graph.run_costs import run_costs
+from headrace.board.graph.run_costs import RunCosts, steps_to_read
 from headrace.board.replies import (
     BadRequest,
     NotFound,
@@ -33,9 +34,8 @@ from headrace.formats.errors import DataLossError
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
-MOST_TRACES = 16
+MOST_TRACES = 10_000
 MOST_OPEN = 5000
-MOST_UPLOAD_BYTES = 256 << 20
 _NAME_CHARACTERS = 200
 
 
@@ -79,8 +79,6 @@ def blueprint(board: Board) -> Blueprint:
     def upload() -> Response:
         name = request.args.get("name", "")[:_NAME_CHARACTERS] or "upload"
         data = request.get_data(cache=False)
-        if len(data) > MOST_UPLOAD_BYTES:
-            raise BadRequest(f"the file has {len(data)} bytes, more than {MOST_UPLOAD_BYTES}")
         return reply_json(board, {"id": shelf.add_upload(name, data)})
 
     @panel.get("/graph/<int:number>")
@@ -89,7 +87,7 @@ def blueprint(board: Board) -> Blueprint:
         entry = entry_of(number)
         if request.accept_mimetypes.best == "application/json":
             header, columns = shelf.picture(entry).header_and_columns()
-            header = {"id": entry.id, "title": entry.title, "kind": entry.kind, **header}
+            header = {**shelf.header(entry), **header}
             return reply_bytes(columns_as_json(header, columns).encode(), "application/json")
         return reply_bytes(shelf.bundle(entry), MEDIA_TYPE, compress=True)
 
@@ -124,13 +122,19 @@ def blueprint(board: Board) -> Blueprint:
     def costs(number: int) -> Response:
         picture = shelf.picture(entry_of(number))
         ids = ids_argument("traces", MOST_TRACES) or []
-        found = []
-        for trace in ids:
+        chosen = [ids[at] for at in steps_to_read(len(ids), len(picture.columns))]
+        costs = RunCosts(picture.columns, picture.slice_names, len(chosen))
+        failed = []
+        for trace in chosen:
             try:
-                found.append(traces().load(trace).trace)
+                costs.add(traces().load(trace).trace)
             except KeyError:
                 raise NotFound(f"there is no trace {trace}") from None
-        return reply_columns(board, *run_costs(picture.columns, found))
+            except (BadTrace, DataLossError) as error:
+                failed.append({"trace": trace, "error": str(error)})
+        header, columns = costs.header_and_columns()
+        header.update(asked=len(ids), failed=failed)
+        return reply_columns(board, header, columns)
 
     @panel.get("/graph/<int:number>/export.dot")
     @answers_damage
@@ -152,6 +156,7 @@ def _document(shelf: GraphShelf, entry: GraphEntry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "run": entry.run,
+        "key": entry.key,
         "title": entry.title,
         "kind": entry.kind,
         "step": entry.step,

@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from headrace.board.trace.counted_once import counted_once
 from headrace.board.trace.step_trace import StepTrace
 
 MOST_NODES = 200
 
 
 def compare_steps(traces: list[StepTrace]) -> dict[str, list[dict[str, Any]]]:
-    """Adds up each step by op and by node.
+    """Adds up each step by op and by node; what repeats other slices does not count.
 
     Returns: `ops` by the largest total, `nodes` by the largest difference between two steps.
     """
-    by_op = [_sums(t.ops, t.op, t.duration) for t in traces]
-    by_node = [_sums(t.names, t.name, t.duration) for t in traces]
+    once = [np.flatnonzero(counted_once(t)) for t in traces]
+    by_op = [_sums(t.ops, t.op[at], t.duration[at]) for t, at in zip(traces, once, strict=True)]
+    by_node = [
+        _sums(t.names, t.name[at], t.duration[at]) for t, at in zip(traces, once, strict=True)
+    ]
     ops = [
         {"op": op, "totals_ns": totals} for op, totals in _side_by_side(by_op, lambda row: max(row))
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.board.trace.counted_once import counted_once
 from headrace.board.trace.step_trace import StepTrace
 
 MOST_NODES = 200
@@ -33,8 +34,7 @@ def totals_of(
 ) -> Totals:
     """Adds up what of each slice lies in a window.
 
-    A GPU's `stream:all` repeats what its other streams show; where they are there, its slices
-    count by lane and device only.
+    What repeats other slices (see `counted_once`) counts by lane and device only.
 
     Args:
       t0: ns; from the begin if None.
@@ -56,8 +56,9 @@ def totals_of(
     took = np.minimum(trace.end[at], high) - np.maximum(trace.start[at], low)
     device_names = [_device_of(trace, i) for i in range(len(trace.lanes))]
     devices = sorted(set(device_names))
-    device_of_lane = np.array([devices.index(d) for d in device_names], np.int64)
-    once = ~_repeats(trace)[trace.lane[at]]
+    numbers = {name: i for i, name in enumerate(devices)}
+    device_of_lane = np.array([numbers[d] for d in device_names], np.int64)
+    once = counted_once(trace)[at]
     op, name = trace.op[at], trace.name[at]
     return Totals(
         by_op=_rows("op", trace.ops, op[once], took[once], None),
@@ -72,20 +73,6 @@ def totals_of(
 def _device_of(trace: StepTrace, lane: int) -> str:
     found = trace.lanes[lane]
     return f"{found.task}/{found.device}" if found.task else found.device
-
-
-def _repeats(trace: StepTrace) -> np.ndarray:
-    """Returns: bool by lane, whether it repeats what other lanes of its device show."""
-    streams: dict[tuple[str, str], int] = {}
-    for lane in trace.lanes:
-        device, _, stream = lane.device.partition("/")
-        if stream.startswith("stream:") and stream != "stream:all":
-            streams[lane.task, device] = 1
-    repeats = np.zeros(len(trace.lanes), bool)
-    for lane in trace.lanes:
-        device, _, stream = lane.device.partition("/")
-        repeats[lane.id] = stream == "stream:all" and (lane.task, device) in streams
-    return repeats
 
 
 def _rows(

@@ -1,0 +1,120 @@
+"""Which node of a graph a slice of a trace is of: traces call it by its name in the executor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from headrace.board.graph.graph_columns import GraphColumns
+from headrace.board.graph.scopes import FUNCTIONS_LABEL
+
+_MOST_PARTS = 64  # of a name that are tried as the call that a body was inlined at
+_MOST_CALLS = 16  # within one another
+
+Wanted = tuple[str, str]
+
+
+class SliceNames:
+    """Finds nodes by what traces call them.
+
+    A node goes by its name; a node of a function's body by its name in there, or, where the call
+    was inlined, by the call's name and then its own. Several bodies may have nodes of one name:
+    then the op decides, then in which function more of the trace's names are.
+    """
+
+    def __init__(self, columns: GraphColumns):
+        self._columns = columns
+        self._plain: dict[str, int] = {}
+        self._inside: dict[str, list[int]] = {}
+        self._of_function: list[dict[str, int]] = [{} for _ in columns.functions]
+        self._called: dict[int, list[int]] = {}
+        for at, (name, home) in enumerate(zip(columns.names, columns.home.tolist(), strict=True)):
+            if home < 0:
+                self._plain.setdefault(name, at)
+            else:
+                self._inside.setdefault(name, []).append(at)
+                self._of_function[home].setdefault(name, at)
+        for number, function in enumerate(columns.functions):
+            for caller in function.callers:
+                self._called.setdefault(caller, []).append(number)
+
+    def node_name(self, node: int) -> str:
+        """Returns the name by which the graph knows a node: `functions/F/name` in a body."""
+        home = int(self._columns.home[node])
+        name = self._columns.names[node]
+        if home < 0:
+            return name
+        return f"{FUNCTIONS_LABEL}/{self._columns.functions[home].name}/{name}"
+
+    def nodes_of(self, names: Sequence[str], ops: Sequence[str]) -> np.ndarray:
+        """Finds the nodes of a trace's names.
+
+        Args:
+          names: as the trace has them; `name:Op` is name.
+          ops: the op of each, as far as the trace tells.
+        Returns: i64[n], -1 for those that the graph does not have.
+        """
+        found = np.full(len(names), -1, np.int64)
+        unsure: list[tuple[int, list[int]]] = []
+        votes: Counter[int] = Counter()
+        home = self._columns.home
+        for at, (name, op) in enumerate(zip(names, ops, strict=True)):
+            node = self._exactly(name)
+            if node is None:
+                name = name.partition(":")[0]
+                node = self._exactly(name)
+            if node is not None:
+                found[at] = node
+                continue
+            bodies = self._inside.get(name, [])
+            alike = [n for n in bodies if self._op(n) == op] or bodies
+            if alike:
+                votes.update({int(home[n]) for n in alike})
+                unsure.append((at, alike))
+        functions = self._columns.functions
+        share = {f: count / (functions[f].end - functions[f].first) for f, count in votes.items()}
+        for at, alike in unsure:
+            found[at] = max(alike, key=lambda n: (share[int(home[n])], -n))
+        return found
+
+    def _op(self, node: int) -> str:
+        return self._columns.ops[self._columns.op[node]]
+
+    def _exactly(self, name: str) -> int | None:
+        """A node of the graph, or of the body of a call that the name begins with."""
+        node = self._plain.get(name)
+        if node is None and self._called:
+            return self._inlined(name)
+        return node
+
+    def _inlined(self, name: str) -> int | None:
+        tables = [self._plain]
+        rest = name
+        for _ in range(_MOST_CALLS):
+            call = self._call_at_begin(rest, tables)
+            if call is None:
+                return None
+            length, functions = call
+            rest = rest[length:]
+            tables = [self._of_function[f] for f in functions]
+            for table in tables:
+                if rest in table:
+                    return table[rest]
+        return None
+
+    def _call_at_begin(
+        self, name: str, tables: list[dict[str, int]]
+    ) -> tuple[int, list[int]] | None:
+        """How long the name of a call is that stands at the begin, and what it calls."""
+        end = -1
+        for _ in range(_MOST_PARTS):
+            end = name.find("/", end + 1)
+            if end < 0:
+                return None
+            for table in tables:
+                node = table.get(name[:end])
+                if node is not None and node in self._called:
+                    return end + 1, self._called[node]
+        return None
