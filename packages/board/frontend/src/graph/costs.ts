@@ -1,100 +1,159 @@
-/** What ops cost in traced steps, and how two graphs differ: what the graph is coloured by. */
+/** What ops cost in the traced steps that the reader chose: one of the things a graph is coloured by. */
+import { computed, effect, signal } from '@preact/signals';
 import { getColumns, getJson } from '../api/client.ts';
-import type { Costs, Difference } from './canvas/paint.ts';
+import { series, tagById } from '../state/catalogue.ts';
+import { colourMode } from './address.ts';
+import { type GraphEntry, messageOf } from './graph_list.ts';
+import { type Costs, summed } from './model/cost_sums.ts';
 import type { GraphModel } from './model/graph_model.ts';
-import type { GraphEntry, Session } from './session.ts';
 
 export interface TraceEntry {
   id: number;
-  run: number | string;
+  run: number;
   tag: string;
   step: number;
 }
 
-export async function tracesOf(entry: GraphEntry): Promise<TraceEntry[]> {
-  const all = (await getJson<{ traces: (TraceEntry & { graph?: number | null })[] }>('traces')).traces;
-  const own = all.filter((t) => t.run === entry.run || t.graph === entry.id);
-  return own.length > 0 ? own : all;
+/** Time or memory, by op: -1 where it did not run. */
+export interface Spread extends Costs {
+  min: ArrayLike<number>;
+  max: ArrayLike<number>;
 }
 
-export async function loadCosts(session: Session, traces: number[]): Promise<void> {
-  const { columns } = await getColumns(`graph/${session.entry.id}/costs`, { traces: traces.join(',') });
-  const time = (columns.time_us_median ?? columns.time_us) as Float64Array | undefined;
-  const memory = (columns.memory_median ?? columns.memory) as Float64Array | undefined;
-  session.costs.value = {
-    time: summed(session.model, time ?? new Float64Array(0)),
-    memory: summed(session.model, memory ?? new Float64Array(0)),
-    traces: traces.length,
-  };
+export interface ShownCosts {
+  time: Spread;
+  memory: Spread;
+  /** In how many of the steps each op ran. */
+  runs: ArrayLike<number>;
+  /** How many steps were asked for, and how many of them were read. */
+  asked: number;
+  read: number;
 }
 
-/** Sums by group; the colour's scale ends at the dearest op or closed group below the root. */
-export function summed(model: GraphModel, value: ArrayLike<number>): Costs {
-  const total = new Float64Array(model.total).fill(NaN);
-  let most = 0;
-  for (let v = 0; v < model.ops; v++) {
-    const cost = v < value.length ? value[v]! : NaN;
-    if (!(cost >= 0)) continue;
-    for (let at = v; at >= 0; at = model.parent[at]!) {
-      total[at] = Number.isNaN(total[at]!) ? cost : total[at]! + cost;
+const tracedSteps = computed(() =>
+  series.value.reduce((n, one) => n + (tagById.value.get(one.tag)?.kind === 'run_metadata' ? one.n : 0), 0),
+);
+
+/** The costs of one graph; they follow the log while the graph is coloured by them. */
+export class StepCosts {
+  /** The traced steps of all runs, those of this graph's run first; null until they are known. */
+  readonly traces = signal<TraceEntry[] | null>(null);
+  /** Which of them; null: all of this graph's run, also those that come. */
+  readonly chosen = signal<ReadonlySet<number> | null>(null);
+  readonly shown = signal<ShownCosts | null>(null);
+  /** Why there is nothing to show, or that it is on its way. */
+  readonly said = signal('');
+  private readonly entry: GraphEntry;
+  private readonly model: GraphModel;
+  private listTurn = 0;
+  private abort: AbortController | null = null;
+  private shownIds = '';
+
+  constructor(entry: GraphEntry, model: GraphModel) {
+    this.entry = entry;
+    this.model = model;
+  }
+
+  isOwn(trace: TraceEntry): boolean {
+    return trace.run === this.entry.run;
+  }
+
+  chosenIds(): number[] {
+    const { value: chosen } = this.chosen;
+    return (this.traces.value ?? []).filter((t) => chosen?.has(t.id) ?? this.isOwn(t)).map((t) => t.id);
+  }
+
+  choose(id: number, on: boolean): void {
+    const next = new Set(this.chosenIds());
+    if (on) next.add(id);
+    else next.delete(id);
+    this.chosen.value = next;
+  }
+
+  /** Reads what is needed whenever that changes. Returns: what ends that. */
+  follow(): () => void {
+    const stops = [
+      effect(() => {
+        const { value: mode } = colourMode;
+        if (mode !== 'time' && mode !== 'memory') return;
+        void tracedSteps.value;
+        void this.list();
+      }),
+      effect(() => {
+        const { value: mode } = colourMode;
+        if (mode !== 'time' && mode !== 'memory') return;
+        if (this.traces.value) void this.load(this.chosenIds());
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+      this.listTurn++;
+      this.abort?.abort();
+    };
+  }
+
+  private async list(): Promise<void> {
+    const turn = ++this.listTurn;
+    try {
+      const { traces } = await getJson<{ traces: TraceEntry[] }>('traces');
+      if (turn !== this.listTurn) return;
+      this.traces.value = [...traces].sort((a, b) => Number(this.isOwn(b)) - Number(this.isOwn(a)));
+    } catch (error) {
+      if (turn === this.listTurn)
+        this.said.value = `The traced steps could not be listed: ${messageOf(error)}`;
     }
   }
-  for (const child of model.children(model.root)) if (total[child]! > most) most = total[child]!;
-  return { value: Float64Array.from(value), total, most: most || 1 };
-}
 
-interface DiffReply {
-  added: string[];
-  removed: string[];
-  changed: { name: string; what: string[] }[];
-  moved?: { from: string; to: string }[];
-  same: number;
-}
-
-/** How the shown graph (b) differs from another (a). */
-export async function loadDifference(session: Session, other: GraphEntry): Promise<void> {
-  const diff = await getJson<DiffReply>('graph/diff', { a: other.id, b: session.entry.id });
-  session.difference.value = markDifference(session.model, diff);
-}
-
-export function markDifference(
-  model: GraphModel,
-  diff: Pick<DiffReply, 'added' | 'removed' | 'changed'> & { moved?: DiffReply['moved'] },
-): Difference & { removed: string[]; added: number; changed: number } {
-  const kind = new Uint8Array(model.total);
-  const byName = new Map<string, number>();
-  for (let v = 0; v < model.ops; v++) byName.set(model.path(v), v);
-  const mark = (name: string, what: number) => {
-    const v = byName.get(name);
-    if (v !== undefined) kind[v] = what;
-  };
-  for (const name of diff.added) mark(name, 1);
-  for (const { to } of diff.moved ?? []) mark(to, 2);
-  for (const { name } of diff.changed) mark(name, 2);
-  const below = new Uint8Array(model.total);
-  for (let v = 0; v < model.ops; v++) {
-    if (kind[v] === 0) continue;
-    for (let at = model.parent[v]!; at >= 0; at = model.parent[at]!) below[at]! |= 1 << kind[v]!;
-  }
-  // What is gone shows at the nearest scope that is still there.
-  for (const name of diff.removed) {
-    const parts = name.split('/');
-    for (let n = parts.length - 1; n > 0; n--) {
-      const v = model.find(parts.slice(0, n).join('/'));
-      if (v < 0) continue;
-      for (let at = v; at >= 0; at = model.parent[at]!) below[at]! |= 1 << 3;
-      break;
+  private async load(ids: number[]): Promise<void> {
+    if (ids.length > 0 && ids.join() === this.shownIds) return;
+    this.abort?.abort();
+    this.shownIds = '';
+    if (ids.length === 0) {
+      this.shown.value = null;
+      this.said.value = this.nothing();
+      return;
+    }
+    const controller = new AbortController();
+    this.abort = controller;
+    this.said.value = 'Reading the traced steps…';
+    try {
+      const { header, columns } = await getColumns<{ traces: number }>(
+        `graph/${this.entry.id}/costs`,
+        { traces: ids.join(',') },
+        controller.signal,
+      );
+      if (controller.signal.aborted) return;
+      const figures = columns as unknown as Record<string, Float64Array>;
+      this.shownIds = ids.join();
+      this.said.value = '';
+      this.shown.value = {
+        time: spread(this.model, figures, 'time_us'),
+        memory: spread(this.model, figures, 'memory'),
+        runs: figures.runs!,
+        asked: ids.length,
+        read: header.traces,
+      };
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      this.shown.value = null;
+      this.said.value = `The traced steps could not be read: ${messageOf(error)}`;
     }
   }
-  for (let v = model.root; v < model.total; v++) {
-    if (below[v] === 0) continue;
-    const whole = below[v] === 2 && allBelow(model, kind, v, 1);
-    kind[v] = whole ? 1 : below[v] === 1 << 3 ? 3 : below[v] === 2 || below[v] === 4 ? 2 : 4;
+
+  private nothing(): string {
+    const all = this.traces.peek() ?? [];
+    if (this.chosen.peek()) return 'No step is chosen.';
+    if (all.length === 0) return 'These logs have no traced step.';
+    return this.entry.run === null
+      ? 'A file has no traced steps of its own; choose steps of a run above.'
+      : 'This run has no traced step; steps of other runs can be chosen above.';
   }
-  return { kind, removed: diff.removed, added: diff.added.length, changed: diff.changed.length };
 }
 
-function allBelow(model: GraphModel, kind: Uint8Array, v: number, what: number): boolean {
-  for (const op of model.opsBelow(v)) if (kind[op] !== what) return false;
-  return true;
+function spread(model: GraphModel, figures: Record<string, Float64Array>, name: string): Spread {
+  return {
+    ...summed(model, figures[`${name}_median`]!),
+    min: figures[`${name}_min`]!,
+    max: figures[`${name}_max`]!,
+  };
 }

@@ -1,16 +1,22 @@
-/** Downloads of what is shown: SVG and PNG from the scene, DOT from the server. */
-import { apiUrl } from '../api/client.ts';
-import { type DrawJob, drawScene, type Inks } from './canvas/draw_scene.ts';
-import { Paint } from './canvas/paint.ts';
+/** Downloads of what is shown: SVG and PNG from the same strokes as the screen, DOT from the same boxes. */
+import { signal } from '@preact/signals';
+import { drawScene } from './canvas/draw_scene.ts';
 import type { Stage } from './canvas/stage.ts';
+import type { DrawJob, Surface } from './canvas/surface.ts';
 import { SvgSurface } from './canvas/svg_surface.ts';
+import { dotText } from './dot_text.ts';
 import type { Session } from './session.ts';
 
 const MARGIN = 24;
-const MOST_OPEN = 900; // groups named in an address
-const MOST_PIXELS = 12_000;
+// What browsers make of a canvas: some give no picture beyond these.
+const LONGEST_PX = 12_000;
+const MOST_PX = 36e6;
+const SLICE_MS = 12;
 
-function wholeScene(session: Session, stage: Stage, k: number, ratio: number): DrawJob | null {
+/** What there is to say of the last export; "" when nothing. */
+export const exportNote = signal('');
+
+function wholeScene(session: Session, stage: Stage, k: number): DrawJob | null {
   const indexed = session.scene.peek();
   if (!indexed || !stage.paint || !stage.inks) return null;
   const { width, height } = indexed.scene;
@@ -22,51 +28,79 @@ function wholeScene(session: Session, stage: Stage, k: number, ratio: number): D
     camera: { x: -MARGIN, y: -MARGIN, k },
     width: (width + 2 * MARGIN) * k,
     height: (height + 2 * MARGIN) * k,
-    ratio,
+    ratio: 1,
     emphasis: stage.emphasis,
     label: stage.label,
     textWidth: stage.textWidth,
   };
 }
 
-export function svgText(session: Session, stage: Stage): string {
-  const job = wholeScene(session, stage, 1, 1);
-  if (!job) return '';
+/** Draws in slices of time, so that the page goes on. */
+async function drawWhole(surface: Surface, job: DrawJob): Promise<void> {
+  let since = performance.now();
+  for (const _ of drawScene(surface, job)) {
+    if (performance.now() - since < SLICE_MS) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    since = performance.now();
+  }
+}
+
+export async function saveSvg(session: Session, stage: Stage): Promise<void> {
+  const job = wholeScene(session, stage, 1);
+  if (!job) return;
   const surface = new SvgSurface();
-  for (const _ of drawScene(surface, job));
-  return surface.text(job.width, job.height);
+  await drawWhole(surface, job);
+  exportNote.value = '';
+  const text = surface.text(job.width, job.height);
+  save(new Blob([text], { type: 'image/svg+xml' }), `${fileName(session)}.svg`);
 }
 
-export function saveSvg(session: Session, stage: Stage): void {
-  save(new Blob([svgText(session, stage)], { type: 'image/svg+xml' }), `${fileName(session)}.svg`);
+/** The scale at which a picture is saved: twice the size on the screen, or what a canvas can hold. */
+export function pngScale(width: number, height: number): number {
+  return Math.min(2, LONGEST_PX / Math.max(width, height), Math.sqrt(MOST_PX / (width * height)));
 }
 
-export function savePng(session: Session, stage: Stage): void {
+export async function savePng(session: Session, stage: Stage): Promise<void> {
   const indexed = session.scene.peek();
   if (!indexed) return;
-  const longest = Math.max(indexed.scene.width, indexed.scene.height) + 2 * MARGIN;
-  const k = Math.min(2, MOST_PIXELS / longest);
-  const job = wholeScene(session, stage, k, 1);
-  if (!job) return;
+  const k = pngScale(indexed.scene.width + 2 * MARGIN, indexed.scene.height + 2 * MARGIN);
+  const job = wholeScene(session, stage, k);
   const canvas = document.createElement('canvas');
+  const context = canvas.getContext('2d');
+  if (!job || !context) return;
   canvas.width = Math.ceil(job.width);
   canvas.height = Math.ceil(job.height);
-  for (const _ of drawScene(canvas.getContext('2d')!, job));
-  canvas.toBlob((blob) => blob && save(blob, `${fileName(session)}.png`));
+  await drawWhole(context, job);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve));
+  if (!blob) {
+    exportNote.value = `The browser makes no PNG of ${canvas.width} × ${canvas.height} pixels. SVG has no such limit.`;
+    return;
+  }
+  exportNote.value =
+    k < 1
+      ? `The PNG is at ${Number((100 * k).toPrecision(2))} % of full size. SVG keeps every word readable.`
+      : '';
+  save(blob, `${fileName(session)}.png`);
 }
 
-export function dotUrl(session: Session): string {
-  const view = session.view.peek();
-  const { model } = session;
-  const shown = [...view.open].filter((g) =>
-    model.ancestors(g).every((a) => a === model.root || view.open.has(a)),
-  );
-  const all = Array.from({ length: model.total - model.root - 1 }, (_, i) => model.root + 1 + i);
-  const open = (view.allOpen ? all : shown).slice(0, MOST_OPEN).join(',');
-  return apiUrl(`graph/${session.entry.id}/export.dot`, { open });
+export function saveDot(session: Session, stage: Stage): void {
+  const indexed = session.scene.peek();
+  const { paint } = stage;
+  if (!indexed || !paint) return;
+  const text = dotText({
+    model: session.model,
+    view: session.shownView,
+    scene: indexed.scene,
+    title: session.entry.title,
+    label: (item) => session.label(item),
+    style: (item) => paint.style(item),
+    members: (item) => indexed.stackCount(item, session.model.members[item - session.model.total]!.length),
+  });
+  exportNote.value = '';
+  save(new Blob([text], { type: 'text/vnd.graphviz' }), `${fileName(session)}.dot`);
 }
 
-export function fileName(session: Session): string {
+function fileName(session: Session): string {
   return session.entry.title.replace(/[^\w.-]+/g, '_').slice(0, 80) || 'graph';
 }
 
@@ -77,6 +111,3 @@ function save(blob: Blob, name: string): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
-
-export type { Inks };
-export { Paint };

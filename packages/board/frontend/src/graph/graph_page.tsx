@@ -2,32 +2,24 @@
 import './graph.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { latest } from '../api/live.ts';
+import { safeText } from '../shell/safe_text.ts';
+import { graphName } from './address.ts';
 import type { Stage } from './canvas/stage.ts';
+import { Inspector } from './cards/inspector.tsx';
+import { exportNote } from './export_graph.ts';
+import { current, graphs, listFailure, loadGraphs, upload, uploadFailure } from './graph_list.ts';
 import { GraphView } from './graph_view.tsx';
-import { Inspector } from './inspector.tsx';
-import { current, failure, graphs, loadGraphs, openGraph, session } from './session.ts';
-import { Toolbar, upload } from './toolbar.tsx';
+import { followAddress, opening, read, session } from './session.ts';
+import { Toolbar } from './toolbar/toolbar.tsx';
 
 export default function GraphPage() {
   const stage = useRef<Stage | null>(null);
   const searchBox = useRef<HTMLInputElement | null>(null);
   const [dropping, setDropping] = useState(false);
   const change = latest.value;
-  useEffect(() => {
-    // New runs may bring graphs; while there are some, the list waits until it is asked for again.
-    if (graphs.peek() === null || graphs.peek()!.length === 0 || change) void loadGraphs();
-  }, [change?.runs, change?.tags]);
-  const entry = current.value;
-  useEffect(() => {
-    if (entry && session.peek()?.entry.id !== entry.id) void openGraph(entry);
-  }, [entry?.id]);
-  useEffect(
-    () => () => {
-      session.peek()?.close();
-      session.value = null;
-    },
-    [],
-  );
+  // New runs may bring graphs.
+  useEffect(() => void loadGraphs(), [change?.runs, change?.tags]);
+  useEffect(() => followAddress(), []);
   const shown = session.value;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: takes files that are dropped; a button does the same
@@ -48,25 +40,21 @@ export default function GraphPage() {
       }}
     >
       <Toolbar session={shown} stage={stage} searchBox={searchBox} />
-      {failure.value && (
+      {listFailure.value && (
         <p class="graph-failure" role="alert">
-          {failure.value}{' '}
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => {
-              failure.value = null;
-            }}
-          >
-            Dismiss
+          The graphs could not be listed: {listFailure.value}{' '}
+          <button type="button" onClick={() => void loadGraphs()}>
+            Try again
           </button>
         </p>
       )}
+      <Said text={uploadFailure} role="alert" />
+      <Said text={exportNote} role="status" />
       <div class="graph-body">
         {shown ? (
           <>
             <GraphView
-              key={shown.entry.id}
+              key={shown.entry.key}
               session={shown}
               stage={stage}
               focusSearch={() => searchBox.current?.focus()}
@@ -76,13 +64,62 @@ export default function GraphPage() {
             </aside>
           </>
         ) : (
-          <p class="empty">
-            {graphs.value === null || entry
-              ? 'Reading the graph…'
-              : 'No graph in these logs. Write one with a FileWriter, or open a .pb, .pbtxt, SavedModel or .meta file here.'}
-          </p>
+          <Nothing />
         )}
       </div>
     </div>
+  );
+}
+
+function Said({ text, role }: { text: { value: string | null }; role: 'alert' | 'status' }) {
+  if (!text.value) return null;
+  return (
+    <p class={role === 'alert' ? 'graph-failure' : 'graph-note'} role={role}>
+      {safeText(text.value)}{' '}
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => {
+          text.value = '';
+        }}
+      >
+        Dismiss
+      </button>
+    </p>
+  );
+}
+
+/** What stands in the picture's place: it is being read, could not be read, or is not there. */
+function Nothing() {
+  const { value: on } = opening;
+  const { value: all } = graphs;
+  if (on?.failure) {
+    return (
+      <div class="empty" role="alert">
+        <p>
+          <bdi>{safeText(on.entry.title)}</bdi> could not be read: {safeText(on.failure)}
+        </p>
+        <button type="button" onClick={() => void read(on.entry)}>
+          Try again
+        </button>
+      </div>
+    );
+  }
+  if (on || (all === null && !listFailure.value)) return <p class="empty">Reading the graph…</p>;
+  if (graphName.value !== '' && !current.value) {
+    return (
+      <p class="empty" role="status">
+        The graph <bdi>{safeText(graphName.value, 200)}</bdi> is not in these logs
+        {latest.value?.loading ? ' so far; they are still being read.' : '.'}
+        {all && all.length > 0 ? ' Others can be chosen above.' : ''}
+      </p>
+    );
+  }
+  if (!all) return null;
+  return (
+    <p class="empty">
+      No graph in these logs. Write one with a FileWriter, or open a .pb, .pbtxt, SavedModel or .meta file
+      here.
+    </p>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { themeVersion } from '../style/theme.ts';
+import { cameraInUrl, colourMode, graphName, tracing } from './address.ts';
 import { type Camera, fit } from './canvas/camera.ts';
 import type { IndexedScene } from './canvas/indexed_scene.ts';
 import { Paint } from './canvas/paint.ts';
@@ -14,7 +15,7 @@ import { itemId, Mirror } from './mirror.tsx';
 import { LABEL_FONT_PX } from './model/box_sizes.ts';
 import { GROUP, IN_SIDE, OPENED, STACK } from './model/scene.ts';
 import { isOpen } from './model/view_state.ts';
-import { cameraInUrl, colourMode, graphName, nameOf, type Session, tracing } from './session.ts';
+import type { Session } from './session.ts';
 import { inks, paintTheme } from './theme_of_paint.ts';
 
 const KINDS = ['op', 'const', 'group', 'open', 'stack'];
@@ -52,6 +53,8 @@ export function GraphView({
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    /** What this view wrote into the address last; anything else there came from outside. */
+    let ownCamera = cameraInUrl.peek();
     const shown = new Stage(canvas.current!, {
       select: (item) => {
         session.select(item);
@@ -71,7 +74,8 @@ export function GraphView({
         minimap.current?.follow();
         clearTimeout(timer);
         timer = setTimeout(() => {
-          cameraInUrl.value = { ...shown.camera };
+          ownCamera = { ...shown.camera };
+          cameraInUrl.value = ownCamera;
         }, 250);
       },
     });
@@ -86,14 +90,14 @@ export function GraphView({
       effect(() => {
         void themeVersion.value;
         const mode = colourMode.value;
-        const costs = session.costs.value;
+        const costs = session.costs.shown.value;
         shown.inks = inks();
         shown.paint = new Paint(
           session.model,
           paintTheme.value,
           mode,
           mode === 'time' ? (costs?.time ?? null) : mode === 'memory' ? (costs?.memory ?? null) : null,
-          session.difference.value,
+          session.comparison.shown.value,
         );
         shown.invalidate();
       }),
@@ -116,6 +120,12 @@ export function GraphView({
           shown.show(scene, anchor);
           if (lookAt) look(lookAt);
         });
+      }),
+      effect(() => {
+        const wanted = cameraInUrl.value;
+        if (wanted === ownCamera) return;
+        ownCamera = wanted;
+        if (wanted) shown.jump(wanted);
       }),
       effect(() => {
         const selected = session.selected.value;
@@ -155,7 +165,7 @@ export function GraphView({
     expose('graph', () => describe(session, shown));
     expose('graphTimes', () => ({
       visible: session.scene.peek()?.scene.item.length ?? 0,
-      moving: session.busy.peek() || shown.moving,
+      moving: session.layout.busy.peek() || shown.moving,
       pictures: shown.pictures,
       scenes: shown.scenes,
       shownAt: shown.shownAt,
@@ -167,6 +177,7 @@ export function GraphView({
       shown.close();
       stage.current = null;
       expose('graph', () => null);
+      expose('graphTimes', () => null);
     };
   }, [session, stage]);
 
@@ -188,7 +199,7 @@ export function GraphView({
           role="tree"
           tabIndex={0}
           aria-label="Graph"
-          aria-busy={session.busy.value}
+          aria-busy={session.layout.busy.value}
           aria-activedescendant={selected === null ? undefined : itemId(selected)}
         >
           <Mirror session={session} />
@@ -196,7 +207,7 @@ export function GraphView({
       </div>
       <Breadcrumb session={session} stage={stage} />
       <div class="g-corner g-left-corner">
-        <Legend session={session} paint={null} />
+        <Legend session={session} />
       </div>
       <div class="g-corner g-right-corner">
         <div class="g-zoom-buttons">
@@ -283,8 +294,40 @@ function Breadcrumb({ session, stage }: { session: Session; stage: { current: St
         </span>
       ))}
       {selected !== null && <span class="g-here">{safeText(session.label(selected))}</span>}
-      {session.busy.value && <span class="g-quiet-text"> laying out…</span>}
+      {session.unknown.value && (
+        <span class="g-quiet-text" role="status">
+          {' '}
+          {safeText(session.unknown.value, 120)} is not in this graph
+        </span>
+      )}
+      <LayoutState session={session} />
     </nav>
+  );
+}
+
+/** That a layout is on its way, and how to leave it; or that it failed. */
+function LayoutState({ session }: { session: Session }) {
+  const { layout } = session;
+  if (layout.failure.value !== null) {
+    return (
+      <span class="g-layout-failed" role="alert">
+        The layout failed: {safeText(layout.failure.value, 200)}{' '}
+        <button type="button" onClick={() => layout.retry()}>
+          Try again
+        </button>
+      </span>
+    );
+  }
+  if (!layout.busy.value) return null;
+  return (
+    <span class="g-quiet-text g-laying-out">
+      laying out…
+      {session.scene.value && (
+        <button type="button" onClick={() => session.cancelLayout()}>
+          Cancel
+        </button>
+      )}
+    </span>
   );
 }
 
@@ -443,10 +486,11 @@ function describe(session: Session, stage: Stage) {
     };
   });
   return {
-    graph: nameOf(session.entry),
+    graph: session.entry.title,
+    key: session.entry.key,
     chosen: graphName.peek(),
-    ready: indexed !== null && !session.busy.peek() && stage.firstDrawMs > 0,
-    busy: session.busy.peek(),
+    ready: indexed !== null && !session.layout.busy.peek() && stage.firstDrawMs > 0,
+    busy: session.layout.busy.peek(),
     visible: s?.item.length ?? 0,
     edges: s?.from.length ?? 0,
     items,
@@ -457,7 +501,7 @@ function describe(session: Session, stage: Stage) {
     frameTimes: [...stage.frameTimes],
     firstDrawMs: stage.firstDrawMs,
     layoutMs: session.layoutMs,
-    roundTripMs: session.roundTripMs,
+    roundTripMs: session.layout.roundTripMs,
     bright: stage.emphasis.bright?.size ?? 0,
   };
 }

@@ -1,8 +1,9 @@
 /** The whole graph in a corner, with a frame round what is seen; it can be dragged. */
 import { useEffect, useRef } from 'preact/hooks';
+import { colourMode } from './address.ts';
 import type { Stage } from './canvas/stage.ts';
 import { OPENED } from './model/scene.ts';
-import { colourMode, type Session } from './session.ts';
+import type { Session } from './session.ts';
 import { inks, paintTheme } from './theme_of_paint.ts';
 
 const WIDTH = 168;
@@ -27,8 +28,8 @@ export function Minimap({
   const scene = session.scene.value;
   const theme = paintTheme.value;
   const mode = colourMode.value;
-  const { costs, difference } = session;
-  const [cost, diff] = [costs.value, difference.value];
+  const cost = session.costs.shown.value;
+  const diff = session.comparison.shown.value;
   useEffect(() => {
     const element = canvas.current;
     const shown = stage.current;
@@ -105,6 +106,8 @@ export function Minimap({
     <canvas
       ref={canvas}
       class="g-minimap"
+      role="img"
+      aria-label="Map of the whole graph; drag to move the view"
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
         go(event);

@@ -1,5 +1,4 @@
 /** Search by pattern, in a worker that is ended when it takes too long. */
-import { startWorker } from '../shell/workers.ts';
 import type { GraphModel } from './model/graph_model.ts';
 import type { SearchReply, SearchRequest } from './search.worker.ts';
 
@@ -10,63 +9,100 @@ export type Outcome =
   | { kind: 'found'; found: number[]; count: number; milliseconds: number }
   | { kind: 'error'; text: string; milliseconds: number };
 
+interface Query {
+  serial: number;
+  pattern: string;
+  resolve: (outcome: Outcome | null) => void;
+}
+
 export class Search {
   private readonly model: GraphModel;
+  private readonly start: () => Worker;
   private worker: Worker | null = null;
-  private ready: Promise<void> = Promise.resolve();
   private serial = 0;
+  private running: (Query & { since: number; timer: ReturnType<typeof setTimeout> | undefined }) | null =
+    null;
+  private waiting: Query | null = null;
 
-  constructor(model: GraphModel) {
+  constructor(model: GraphModel, start: () => Worker) {
     this.model = model;
+    this.start = start;
   }
 
   /** Starts the worker and gives it the names, so that the first search is as fast as the next. */
   warm(): void {
     if (this.worker) return;
-    const worker = startWorker('search');
+    const worker = this.start();
     this.worker = worker;
-    const { labels, parent, flags, root } = this.model;
-    const names: SearchRequest = { kind: 'names', labels, parent, own: flags, root };
-    worker.postMessage(names);
-    // An answer to an empty search says that the names are there; its time does not count.
-    this.ready = new Promise((resolve) => {
-      worker.addEventListener('message', () => resolve(), { once: true });
-      worker.postMessage({ kind: 'find', serial: 0, pattern: '$^', most: 1 } satisfies SearchRequest);
+    worker.addEventListener('message', ({ data }: MessageEvent<SearchReply>) => {
+      if (worker === this.worker) this.heard(data);
     });
+    worker.addEventListener('error', (event) => {
+      event.preventDefault();
+      if (worker === this.worker)
+        this.stop(`The search stopped: ${event.message || 'it could not be started'}`);
+    });
+    const { labels, parent, flags, root } = this.model;
+    worker.postMessage({ kind: 'names', labels, parent, own: flags, root } satisfies SearchRequest);
   }
 
-  async find(pattern: string): Promise<Outcome | null> {
-    this.warm();
-    const serial = ++this.serial;
-    await this.ready;
-    const worker = this.worker;
-    if (!worker || serial !== this.serial) return null;
-    const start = performance.now();
+  /** The outcome of a pattern; null when another pattern came before the answer. */
+  find(pattern: string): Promise<Outcome | null> {
     return new Promise((resolve) => {
-      const finish = (outcome: Outcome | null) => {
-        clearTimeout(timer);
-        worker.removeEventListener('message', heard);
-        resolve(outcome);
-      };
-      const heard = ({ data }: MessageEvent<SearchReply>) => {
-        if (data.serial !== serial) return;
-        const milliseconds = performance.now() - start;
-        if (data.error) finish({ kind: 'error', text: data.error, milliseconds });
-        else finish({ kind: 'found', found: data.found, count: data.count, milliseconds });
-      };
-      const timer = setTimeout(() => {
-        worker.terminate();
-        if (this.worker === worker) this.worker = null;
-        const milliseconds = performance.now() - start;
-        finish({ kind: 'error', text: 'This pattern takes too long; it was stopped.', milliseconds });
-      }, LIMIT_MS);
-      worker.addEventListener('message', heard);
-      worker.postMessage({ kind: 'find', serial, pattern, most: MOST } satisfies SearchRequest);
+      this.waiting?.resolve(null);
+      this.waiting = { serial: ++this.serial, pattern, resolve };
+      if (!this.running) this.next();
     });
   }
 
   close(): void {
+    clearTimeout(this.running?.timer);
+    this.running?.resolve(null);
+    this.waiting?.resolve(null);
+    this.running = null;
+    this.waiting = null;
     this.worker?.terminate();
     this.worker = null;
+  }
+
+  private next(): void {
+    const query = this.waiting;
+    if (!query) return;
+    this.waiting = null;
+    this.warm();
+    this.running = { ...query, since: 0, timer: undefined };
+    const { serial, pattern } = query;
+    this.worker!.postMessage({ kind: 'find', serial, pattern, most: MOST } satisfies SearchRequest);
+  }
+
+  private heard(data: SearchReply): void {
+    const { running } = this;
+    if (!running || data.serial !== running.serial) return;
+    if (data.begun) {
+      // Its time counts from here: the worker may have been busy with the names.
+      running.since = performance.now();
+      running.timer = setTimeout(() => this.stop('This pattern takes too long; it was stopped.'), LIMIT_MS);
+      return;
+    }
+    const milliseconds = performance.now() - running.since;
+    this.finish(
+      data.error
+        ? { kind: 'error', text: data.error, milliseconds }
+        : { kind: 'found', found: data.found, count: data.count, milliseconds },
+    );
+  }
+
+  private stop(text: string): void {
+    this.worker?.terminate();
+    this.worker = null;
+    this.finish({ kind: 'error', text, milliseconds: performance.now() - (this.running?.since ?? 0) });
+  }
+
+  private finish(outcome: Outcome): void {
+    const { running } = this;
+    this.running = null;
+    clearTimeout(running?.timer);
+    running?.resolve(this.waiting ? null : outcome);
+    this.next();
   }
 }

@@ -6,6 +6,8 @@ export type SearchRequest =
 
 export interface SearchReply {
   serial: number;
+  /** The worker begins with the pattern; the answer follows. */
+  begun?: boolean;
   found: number[];
   count: number;
   error?: string;
@@ -33,6 +35,7 @@ self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {
     names = fullNames(data.labels, data.parent, data.own, data.root);
     return;
   }
+  postMessage({ serial: data.serial, begun: true, found: [], count: 0 } satisfies SearchReply);
   const reply: SearchReply = { serial: data.serial, found: [], count: 0 };
   try {
     const pattern = new RegExp(data.pattern, 'i');

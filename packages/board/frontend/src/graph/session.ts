@@ -1,93 +1,70 @@
 /** One opened graph: its model, its view, the worker that lays it out, and what is drawn of it. */
-import { batch, computed, effect, type Signal, signal } from '@preact/signals';
-import { getColumns, getJson } from '../api/client.ts';
+import { batch, effect, type Signal, signal, untracked } from '@preact/signals';
+import { getColumns } from '../api/client.ts';
 import type { Column } from '../api/columns.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { startWorker } from '../shell/workers.ts';
 import { selectedNode } from '../state/selection.ts';
-import { type Codec, choice, text } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
-import type { Camera } from './canvas/camera.ts';
+import { cameraInUrl, graphName, tracing, viewText } from './address.ts';
 import { IndexedScene, type SceneMessage } from './canvas/indexed_scene.ts';
-import type { ColourMode, Costs, Difference } from './canvas/paint.ts';
-import type { LayoutRequest } from './layout.worker.ts';
+import type { Emphasis } from './canvas/surface.ts';
+import { StepCosts } from './costs.ts';
+import { Comparison } from './difference.ts';
+import { ALL_ALIKE, emphasisOf } from './emphasis.ts';
+import { current, type GraphEntry, messageOf } from './graph_list.ts';
+import { LayoutClient } from './layout_client.ts';
 import { type GraphHeader, GraphModel } from './model/graph_model.ts';
-import { type Direction, marksBelow, reach } from './model/reach.ts';
 import { CLOSED, decodeView, encodeView, itemOf, reveal, type ViewState } from './model/view_state.ts';
 import { Search } from './search.ts';
 
-export interface GraphEntry {
-  id: number;
-  run: number | null;
-  title: string;
-  kind: string;
-  /** null until the graph was read once. */
-  nodes: number | null;
-  edges: number | null;
-}
-
-const cameraCodec: Codec<Camera | null> = {
-  encode: (c) =>
-    c ? `${Math.round(c.x * 10) / 10},${Math.round(c.y * 10) / 10},${Number(c.k.toPrecision(5))}` : '',
-  decode: (t) => {
-    if (t === '') return null;
-    const [x, y, k] = t.split(',').map(Number);
-    return [x, y, k].every((v) => Number.isFinite(v)) && k! > 0 ? { x: x!, y: y!, k: k! } : undefined;
-  },
-};
-
-/** Which graph: its name, as the number is only the server's. */
-export const graphName = urlSignal<string>('graph', text, '');
-export const otherName = urlSignal<string>('other', text, '');
-export const viewText = urlSignal<string>('gview', text, '');
-export const colourMode = urlSignal<ColourMode>(
-  'colour',
-  choice('structure', 'device', 'op', 'time', 'memory', 'diff'),
-  'structure',
-);
-export const cameraInUrl = urlSignal<Camera | null>('cam', cameraCodec, null);
-export const tracing = urlSignal<Direction | 'none'>(
-  'reach',
-  choice('none', 'inputs', 'outputs', 'both'),
-  'none',
-);
-
-export const graphs = signal<GraphEntry[] | null>(null);
-export const failure = signal<string | null>(null);
 export const session = signal<Session | null>(null);
+/** The graph that is being read, or could not be. */
+export const opening = signal<{ entry: GraphEntry; failure: string } | null>(null);
 
-/** Titles are unique, and stay the same when the server starts again; numbers do not. */
-export function nameOf(entry: GraphEntry): string {
-  return entry.title;
+let abort: AbortController | null = null;
+/** The node that was selected when this page was left last; null while it is shown, or was never. */
+let leftAt: string | null = null;
+
+/** Shows the graph that the address names, from now on. Returns: what ends that. */
+export function followAddress(): () => void {
+  const stop = effect(() => {
+    const entry = current.value;
+    untracked(() => open(entry));
+  });
+  return () => {
+    stop();
+    leftAt = selectedNode.peek();
+    open(null);
+  };
 }
 
-export const current = computed(() => {
-  const all = graphs.value;
-  if (!all || all.length === 0) return null;
-  return all.find((g) => nameOf(g) === graphName.value) ?? all[0]!;
-});
-
-export async function loadGraphs(): Promise<void> {
-  try {
-    graphs.value = (await getJson<{ graphs: GraphEntry[] }>('graphs')).graphs;
-    failure.value = null;
-  } catch (error) {
-    failure.value = String(error instanceof Error ? error.message : error);
-  }
-}
-
-let opening = 0;
-
-export async function openGraph(entry: GraphEntry): Promise<void> {
-  const turn = ++opening;
-  try {
-    const { header, columns } = await getColumns<GraphHeader>(`graph/${entry.id}`);
-    if (turn !== opening) return;
+function open(entry: GraphEntry | null): void {
+  const known = session.peek()?.entry ?? opening.peek()?.entry;
+  if (entry && known && known.key === entry.key && known.id === entry.id) return;
+  abort?.abort();
+  abort = null;
+  // The old graph goes at once: what the address says of a view is from now on about the new one.
+  batch(() => {
     session.peek()?.close();
-    session.value = new Session(entry, header, columns);
-    failure.value = null;
+    session.value = null;
+    opening.value = null;
+  });
+  if (entry) void read(entry);
+}
+
+export async function read(entry: GraphEntry): Promise<void> {
+  const controller = new AbortController();
+  abort = controller;
+  opening.value = { entry, failure: '' };
+  try {
+    const { header, columns } = await getColumns<GraphHeader>(`graph/${entry.id}`, {}, controller.signal);
+    if (controller.signal.aborted) return;
+    batch(() => {
+      session.value = new Session(entry, header, columns);
+      opening.value = null;
+    });
   } catch (error) {
-    if (turn === opening) failure.value = String(error instanceof Error ? error.message : error);
+    if (!controller.signal.aborted) opening.value = { entry, failure: messageOf(error) };
   }
 }
 
@@ -98,23 +75,23 @@ export class Session {
   readonly scene = signal<IndexedScene | null>(null);
   /** The item that is selected: a vertex or a stack. */
   readonly selected = signal<number | null>(null);
-  readonly busy = signal(false);
-  readonly costs = signal<{ time: Costs; memory: Costs; traces: number } | null>(null);
-  readonly difference = signal<(Difference & { removed: string[]; added: number; changed: number }) | null>(
-    null,
-  );
+  /** The name that another page or the address selected, where this graph has no such node. */
+  readonly unknown = signal('');
+  readonly costs: StepCosts;
+  readonly comparison: Comparison;
   readonly search: Search;
+  readonly layout: LayoutClient;
   readonly labels: string[];
   /** The item that stays where it is when the next scene comes; and what to look at then. */
   anchor: number | null = null;
   lookAt: { item: number; whole: boolean } | null = null;
   layoutMs = 0;
-  roundTripMs = 0;
-  private readonly worker: Worker;
-  private serial = 0;
-  private asked = 0;
+  /** The view of the scene that is shown. */
+  shownView: ViewState = CLOSED;
   private readonly stops: (() => void)[] = [];
+  /** What the address said last, and the view that it stands for. */
   private seenText: string;
+  private seenView: ViewState;
 
   constructor(entry: GraphEntry, header: GraphHeader, columns: Record<string, Column>) {
     this.entry = entry;
@@ -124,53 +101,74 @@ export class Session {
       const label = this.labels[v]!;
       if (!/^[ -~]*$/.test(label) || label.length > 500) this.labels[v] = safeText(label, 500);
     }
-    this.search = new Search(this.model);
-    this.worker = startWorker('layout');
-    const bundle = (columns.parent!.buffer as ArrayBuffer).slice(0);
-    const font = getComputedStyle(document.body).fontFamily;
-    const load: LayoutRequest = { kind: 'load', bundle, font };
-    this.worker.postMessage(load, [bundle]);
-    this.worker.addEventListener('message', ({ data }: MessageEvent<SceneMessage>) => this.heard(data));
+    this.search = new Search(this.model, () => startWorker('search'));
+    const sent = columns.parent!.buffer as ArrayBuffer;
+    const { fontFamily } = getComputedStyle(document.body);
+    this.layout = new LayoutClient(
+      () => startWorker('layout'),
+      () => ({ kind: 'load', bundle: sent.slice(0), font: fontFamily }),
+      (message, view) => this.heard(message, view),
+    );
+    this.costs = new StepCosts(entry, this.model);
+    this.comparison = new Comparison(entry, this.model);
     this.seenText = viewText.peek();
-    this.view = signal(this.seenText ? decodeView(this.model, this.seenText) : CLOSED);
-    const wanted = selectedNode.peek();
-    if (wanted) {
-      const v = this.model.find(wanted);
-      if (v >= 0) {
-        this.selected.value = v;
-        if (!this.seenText) {
-          this.view.value = reveal(this.model, this.view.peek(), v);
-          this.lookAt = { item: v, whole: false };
-        }
-      }
-    }
+    const said = decodeView(this.model, entry.key, this.seenText);
+    this.seenView = said ?? CLOSED;
+    this.view = signal(this.begin(this.seenView));
+    // From here on the address says which graph its view is of.
+    if (said) graphName.value = entry.key;
     this.stops.push(
-      effect(() => this.ask(this.view.value)),
       effect(() => {
-        const said = encodeView(this.model, this.view.value);
-        this.seenText = said;
-        viewText.value = said;
+        this.layout.ask(this.view.value);
       }),
       effect(() => {
-        const wantedText = viewText.value;
-        if (wantedText !== this.seenText) {
-          this.seenText = wantedText;
-          this.view.value = wantedText ? decodeView(this.model, wantedText) : CLOSED;
-        }
+        const view = this.view.value;
+        if (view === this.seenView) return;
+        this.seenText = encodeView(this.model, entry.key, view);
+        this.seenView = view;
+        viewText.value = this.seenText;
+      }),
+      effect(() => {
+        const wanted = viewText.value;
+        if (wanted === this.seenText) return;
+        const view = decodeView(this.model, entry.key, wanted);
+        // A view of another graph waits for that graph.
+        if (!view || untracked(() => current.value)?.key !== entry.key) return;
+        this.seenText = wanted;
+        this.seenView = view;
+        this.view.value = view;
       }),
       effect(() => {
         const name = selectedNode.value;
         const now = this.selected.peek();
-        if (name === '' || (now !== null && this.nameOfItem(now) === name)) return;
-        const v = this.model.find(name);
+        const known = name === '' || (now !== null && this.nameOfItem(now) === name);
+        const v = known ? -1 : this.model.find(name);
+        this.unknown.value = known || v >= 0 ? '' : name;
         if (v >= 0) this.goTo(v);
+        else if (name === '' && now !== null && now < this.model.total) this.select(null);
       }),
+      this.costs.follow(),
+      this.comparison.follow(),
     );
+  }
+
+  /** The view to begin with: the address's own, with what another page selected in sight. */
+  private begin(view: ViewState): ViewState {
+    const name = selectedNode.peek();
+    const elsewhere = leftAt !== null && leftAt !== name;
+    leftAt = null;
+    const v = name ? this.model.find(name) : -1;
+    if (v < 0) return view;
+    this.selected.value = v;
+    if (this.seenText !== '' && !elsewhere) return view;
+    this.lookAt = { item: v, whole: false };
+    if (elsewhere) cameraInUrl.value = null;
+    return reveal(this.model, view, v);
   }
 
   close(): void {
     for (const stop of this.stops) stop();
-    this.worker.terminate();
+    this.layout.close();
     this.search.close();
   }
 
@@ -188,29 +186,25 @@ export class Session {
     return parent ? `${parent}/${series.pattern}` : series.pattern;
   }
 
-  private ask(view: ViewState): void {
-    this.serial++;
-    this.asked = performance.now();
-    this.busy.value = true;
-    const request: LayoutRequest = { kind: 'layout', serial: this.serial, view };
-    this.worker.postMessage(request);
+  private heard(message: SceneMessage, view: ViewState): void {
+    this.layoutMs = message.milliseconds;
+    this.shownView = view;
+    const scene = new IndexedScene(message);
+    for (const item of message.scene.item) {
+      if (item < this.model.total) continue;
+      const members = this.model.members[item - this.model.total]!;
+      scene.stackCounts.set(item, members.filter((m) => !view.pulled.has(m)).length);
+    }
+    this.scene.value = scene;
   }
 
-  private heard(message: SceneMessage): void {
-    if (message.serial !== this.serial) return;
-    this.layoutMs = message.milliseconds;
-    this.roundTripMs = performance.now() - this.asked;
-    batch(() => {
-      this.busy.value = false;
-      const scene = new IndexedScene(message);
-      for (const item of message.scene.item) {
-        if (item < this.model.total) continue;
-        const members = this.model.members[item - this.model.total]!;
-        const { pulled } = this.view.peek();
-        scene.stackCounts.set(item, members.filter((m) => !pulled.has(m)).length);
-      }
-      this.scene.value = scene;
-    });
+  /** Goes back to the view that is shown, in place of the one that is being laid out. */
+  cancelLayout(): void {
+    if (!this.scene.peek()) return;
+    this.layout.cancel();
+    this.anchor = null;
+    this.lookAt = null;
+    this.view.value = this.shownView;
   }
 
   select(item: number | null): void {
@@ -331,64 +325,10 @@ export class Session {
   }
 
   /** Items that are lit and edges that are bright, for the selection and the trace of its inputs or outputs. */
-  emphasis(): { lit: Uint8Array | null; bright: Set<number> | null } {
+  emphasis(): Emphasis {
     const scene = this.scene.value;
     const selected = this.selected.value;
-    const direction = tracing.value;
-    if (!scene || selected === null) return { lit: null, bright: null };
-    const { model } = this;
-    const s = scene.scene;
-    const vertices = selected < model.total ? [selected] : model.members[selected - model.total]!;
-    const bright = new Set<number>();
-    if (direction === 'none') {
-      brightAround(scene, selected, bright);
-      return { lit: null, bright: bright.size > 0 ? bright : null };
-    }
-    const marked = reach(model, vertices, direction);
-    const sums = marksBelow(model, marked);
-    const sumOf = (item: number) =>
-      item < 0
-        ? 1
-        : item < model.total
-          ? sums[item]!
-          : model.members[item - model.total]!.reduce((a, m) => a + sums[m]!, 0);
-    const lit = Uint8Array.from(s.item, (item) => (sumOf(item) > 0 ? 1 : 0));
-    for (let e = 0; e < s.from.length; e++) {
-      if (sumOf(s.from[e]!) > 0 && sumOf(s.to[e]!) > 0) bright.add(e);
-    }
-    return { lit, bright };
-  }
-}
-
-/** The edges at an item, and their pieces beyond the borders that they cross. */
-function brightAround(indexed: IndexedScene, item: number, bright: Set<number>): void {
-  const s = indexed.scene;
-  const at = indexed.indexOf.get(item);
-  if (at === undefined) return;
-  // Pieces by the group that they lie in, for the way outwards.
-  const inner = s.parent[at]!;
-  const crossing: { key: number; outgoing: boolean }[] = [];
-  for (let e = 0; e < s.from.length; e++) {
-    if (s.edgeGroup[e] !== inner) continue;
-    if (s.from[e] === item) {
-      bright.add(e);
-      if (s.edgeFlags[e]! & 2) crossing.push({ key: s.to[e]!, outgoing: true });
-    } else if (s.to[e] === item) {
-      bright.add(e);
-      if (s.edgeFlags[e]! & 1) crossing.push({ key: s.from[e]!, outgoing: false });
-    }
-  }
-  let group = inner;
-  while (group >= 0 && crossing.length > 0) {
-    const outer = s.parent[group]!;
-    const groupItem = s.item[group]!;
-    const outgoing = new Set(crossing.filter((c) => c.outgoing).map((c) => c.key));
-    const incoming = new Set(crossing.filter((c) => !c.outgoing).map((c) => c.key));
-    for (let e = 0; e < s.from.length; e++) {
-      if (s.edgeGroup[e] !== outer) continue;
-      if (s.from[e] === groupItem && outgoing.has(s.to[e]!)) bright.add(e);
-      else if (s.to[e] === groupItem && incoming.has(s.from[e]!)) bright.add(e);
-    }
-    group = outer;
+    if (!scene || selected === null) return ALL_ALIKE;
+    return emphasisOf(this.model, scene, selected, tracing.value);
   }
 }

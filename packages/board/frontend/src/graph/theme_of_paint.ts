@@ -1,8 +1,8 @@
 /** The tones that fit the page's theme, and the inks of the canvas. */
 import { computed } from '@preact/signals';
 import { colour, themeVersion } from '../style/theme.ts';
-import type { Inks } from './canvas/draw_scene.ts';
 import type { Theme } from './canvas/paint.ts';
+import type { Inks } from './canvas/surface.ts';
 
 export const paintTheme = computed<Theme>(() => {
   void themeVersion.value;

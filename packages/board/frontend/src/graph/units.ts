@@ -16,3 +16,7 @@ export function megabytes(bytes: number): string {
   }
   return `${unit === 0 ? value : Number(value.toPrecision(3))} ${units[unit]}`;
 }
+
+export function count(n: number): string {
+  return n.toLocaleString('en-US');
+}

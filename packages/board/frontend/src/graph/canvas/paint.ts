@@ -1,5 +1,7 @@
 /** Colours of items: by structure, device, kind of op, time, memory, or difference. */
-import type { GraphModel } from '../model/graph_model.ts';
+import type { Costs } from '../model/cost_sums.ts';
+import { joinedKind } from '../model/difference_kinds.ts';
+import type { Family, GraphModel } from '../model/graph_model.ts';
 import { oklch } from './oklch.ts';
 
 export type Theme = 'light' | 'dark' | 'contrast';
@@ -14,16 +16,8 @@ export interface ItemStyle {
   bar: [string, number][] | null;
 }
 
-export interface Costs {
-  /** By op: what is coloured (time in microseconds or bytes); NaN where nothing ran. */
-  value: Float64Array;
-  /** Sums by vertex, groups included. */
-  total: Float64Array;
-  most: number;
-}
-
 export interface Difference {
-  /** By vertex: 0 same, 1 added, 2 changed, 3 removed something below, 4 several below. */
+  /** By vertex (model/difference_kinds.ts). */
   kind: Uint8Array;
 }
 
@@ -89,7 +83,8 @@ export function heatFill(theme: Theme, share: number): string {
   return oklch(from + (to - from) * t, 0.02 + 0.13 * t, 90 - 52 * t);
 }
 
-const DIFF_HUES = [0, 150, 75, 25, 290];
+/** By kind of difference: added, changed, moved, removed below, several. */
+export const DIFF_HUES = [0, 150, 75, 235, 25, 290];
 
 export class Paint {
   readonly model: GraphModel;
@@ -115,9 +110,21 @@ export class Paint {
     this.difference = difference;
   }
 
-  /** The vertex that stands for an item: a stack is painted as its first member. */
-  private vertex(item: number): number {
-    return item < this.model.total ? item : this.model.members[item - this.model.total]![0]!;
+  /** What an item stands for: a vertex, or the members of a stack. */
+  private vertices(item: number): readonly number[] {
+    return item < this.model.total ? [item] : this.model.members[item - this.model.total]!;
+  }
+
+  /** The family of an item; of a stack the one that most of its members are of. */
+  private familyOf(item: number): Family | undefined {
+    const { model } = this;
+    const counts = new Map<number, number>();
+    for (const v of this.vertices(item)) {
+      const family = model.isGroup(v) ? model.family[v]! : -1;
+      counts.set(family, (counts.get(family) ?? 0) + 1);
+    }
+    const [most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    return model.header.families[most];
   }
 
   style(item: number): ItemStyle {
@@ -149,25 +156,33 @@ export class Paint {
 
   private hueOf(item: number): number | null {
     const { model } = this;
-    const v = this.vertex(item);
-    if (this.mode === 'structure') {
-      if (!model.isGroup(v)) return null;
-      const family = model.header.families[model.family[v]!];
-      return family ? family.hue : null;
-    }
+    if (this.mode === 'structure') return this.familyOf(item)?.hue ?? null;
     if (this.mode === 'device') {
-      const shares = this.shares(v, model.device);
+      const shares = this.shares(item, model.device);
       return shares.length > 0 && shares[0]![1] > 0.98 ? hueOfNumber(shares[0]![0]) : null;
     }
-    if (this.mode === 'op') return v < model.ops ? hueOfNumber(model.op[v]!) : null;
+    if (this.mode === 'op') {
+      const shares = this.isGroup(item) ? [] : this.shares(item, model.op);
+      return shares.length === 1 ? hueOfNumber(shares[0]![0]) : null;
+    }
     return null;
+  }
+
+  private isGroup(item: number): boolean {
+    return this.model.isGroup(this.vertices(item)[0]!);
+  }
+
+  /** Whether the corner is cut: nearly, not exactly, like others of its colour, or of its stack. */
+  private varies(item: number): boolean {
+    const { model } = this;
+    if (item >= model.total) return model.header.series[item - model.total]!.varied;
+    return model.isGroup(item) && model.near[item]! > 0;
   }
 
   private make(item: number): ItemStyle {
     const { model, theme } = this;
     const tones = TONES[theme];
-    const v = this.vertex(item);
-    const isGroup = model.isGroup(v);
+    const isGroup = this.isGroup(item);
     const plain = {
       fill: isGroup ? tones.group : tones.plain,
       border: isGroup ? tones.groupBorder : tones.plainBorder,
@@ -181,33 +196,40 @@ export class Paint {
       return { ...plain, fill: heatFill(theme, value / costs.most) };
     }
     if (this.mode === 'diff') {
-      const kind = this.difference?.kind[v] ?? 0;
+      const { difference } = this;
+      const kind = difference ? joinedKind(this.vertices(item).map((v) => difference.kind[v] ?? 0)) : 0;
       if (kind === 0) return { ...plain, fill: tones.flat };
       const hue = DIFF_HUES[kind]!;
       return { ...plain, fill: this.tone('fill', hue), border: this.tone('border', hue) };
     }
-    const hue = this.hueOf(item);
-    let bar: [string, number][] | null = null;
-    if (isGroup && (this.mode === 'device' || this.mode === 'op')) {
-      const shares = this.shares(v, this.mode === 'device' ? model.device : model.op);
-      if (shares.length > 1)
-        bar = shares.slice(0, 6).map(([i, share]) => [this.tone('border', hueOfNumber(i)), share]);
+    if (this.mode === 'structure') {
+      const family = this.familyOf(item);
+      const notch = this.varies(item);
+      if (!family) return { ...plain, notch };
+      return {
+        fill: this.tone('fill', family.hue, family.tone),
+        border: this.tone('border', family.hue),
+        notch,
+        bar: null,
+      };
     }
+    const hue = this.hueOf(item);
+    const shares = this.shares(item, this.mode === 'device' ? model.device : model.op);
+    const bar: [string, number][] | null =
+      shares.length > 1
+        ? shares.slice(0, 6).map(([i, share]) => [this.tone('border', hueOfNumber(i)), share])
+        : null;
     if (hue === null) return { ...plain, bar };
-    const tone = this.mode === 'structure' ? (model.header.families[model.family[v]!]?.tone ?? 0) : 0;
-    return {
-      fill: this.tone('fill', hue, tone),
-      border: this.tone('border', hue, tone),
-      notch: this.mode === 'structure' && model.near[v]! > 0,
-      bar,
-    };
+    return { ...plain, fill: this.tone('fill', hue), border: this.tone('border', hue), bar };
   }
 
   cost(item: number): number {
     if (!this.costs) return NaN;
-    if (item < this.model.total) return this.costs.total[item]!;
-    let sum = 0;
-    for (const m of this.model.members[item - this.model.total]!) sum += this.costs.total[m]! || 0;
+    let sum = NaN;
+    for (const v of this.vertices(item)) {
+      const cost = this.costs.total[v]!;
+      if (!Number.isNaN(cost)) sum = Number.isNaN(sum) ? cost : sum + cost;
+    }
     return sum;
   }
 
@@ -223,20 +245,22 @@ export class Paint {
 
   private readonly shareCache = new Map<number, [number, number][]>();
 
-  /** Which devices or op kinds the ops at or below v have, most first, with their shares. */
-  private shares(v: number, column: Uint16Array): [number, number][] {
-    let found = this.shareCache.get(v);
+  /** Which devices or op kinds the ops of an item have, most first, with their shares. */
+  private shares(item: number, column: Uint16Array): [number, number][] {
+    let found = this.shareCache.get(item);
     if (!found) {
       const counts = new Map<number, number>();
       let sum = 0;
-      for (const op of this.model.opsBelow(v)) {
-        counts.set(column[op]!, (counts.get(column[op]!) ?? 0) + 1);
-        sum++;
+      for (const v of this.vertices(item)) {
+        for (const op of this.model.opsBelow(v)) {
+          counts.set(column[op]!, (counts.get(column[op]!) ?? 0) + 1);
+          sum++;
+        }
       }
       found = [...counts]
         .sort((a, b) => b[1] - a[1] || a[0] - b[0])
         .map(([i, count]) => [i, count / Math.max(1, sum)]);
-      this.shareCache.set(v, found);
+      this.shareCache.set(item, found);
     }
     return found;
   }

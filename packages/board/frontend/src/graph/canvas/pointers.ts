@@ -1,12 +1,31 @@
 /** What mouse, pen and fingers do on the canvas. */
 import { GROUP } from '../model/scene.ts';
-import { zoomAbout } from './camera.ts';
-import type { Stage, StageEvents } from './stage.ts';
+import { type Camera, zoomAbout } from './camera.ts';
+import type { IndexedScene } from './indexed_scene.ts';
+
+export interface StageEvents {
+  select(item: number | null): void;
+  toggle(item: number, event: { shiftKey: boolean }): void;
+  hover(index: number): void;
+  moved(camera: Camera): void;
+  menu(item: number, x: number, y: number): void;
+}
+
+/** What the pointers move and ask. */
+interface Pointed {
+  readonly canvas: HTMLCanvasElement;
+  readonly camera: Camera;
+  readonly indexed: IndexedScene | null;
+  hovered: number;
+  jump(camera: Camera): void;
+  draw(): void;
+  pick(sx: number, sy: number): { index: number; sign: boolean };
+}
 
 const CLICK_PX = 4;
 
 export class Pointers {
-  private readonly stage: Stage;
+  private readonly stage: Pointed;
   private readonly events: StageEvents;
   private readonly active = new Map<number, [number, number]>();
   private start: [number, number] = [0, 0];
@@ -14,7 +33,7 @@ export class Pointers {
   private readonly off: (() => void)[] = [];
   private lastClick = { item: -1, at: 0 };
 
-  constructor(stage: Stage, events: StageEvents) {
+  constructor(stage: Pointed, events: StageEvents) {
     this.stage = stage;
     this.events = events;
     const on = <K extends keyof HTMLElementEventMap>(

@@ -2,11 +2,13 @@
 import type { GraphModel } from '../model/graph_model.ts';
 import { GROUP, OPENED, STACK } from '../model/scene.ts';
 import { between, bringIntoView, type Camera, ease, fit, type Rect, zoomAbout } from './camera.ts';
-import { type DrawJob, drawScene, type Emphasis, type Inks, SIGNS } from './draw_scene.ts';
+import { drawScene } from './draw_scene.ts';
+import { SIGNS } from './draw_sign.ts';
 import type { IndexedScene } from './indexed_scene.ts';
 import { inBetween, startBoxes } from './motion.ts';
 import type { Paint } from './paint.ts';
-import { Pointers } from './pointers.ts';
+import { Pointers, type StageEvents } from './pointers.ts';
+import type { DrawJob, Emphasis, Inks } from './surface.ts';
 
 const DIRECT_MS = 9; // pictures that take no longer than this are drawn anew in each frame
 const SLICE_MS = 7;
@@ -14,14 +16,6 @@ const IDLE_MS = 90;
 const MARGIN = 0.3; // of the view, drawn around it into the bitmap
 const MOVE_MS = 220;
 const ANIMATED = 1500; // with more items than this, the new picture just replaces the old one
-
-export interface StageEvents {
-  select(item: number | null): void;
-  toggle(item: number, event: { shiftKey: boolean }): void;
-  hover(index: number): void;
-  moved(camera: Camera): void;
-  menu(item: number, x: number, y: number): void;
-}
 
 interface Motion {
   from: Camera;

@@ -1,5 +1,5 @@
 /** Takes the strokes of the canvas and writes them as SVG, in text that any program reads. */
-import type { Surface } from './draw_scene.ts';
+import type { Surface } from './surface.ts';
 
 export class SvgSurface implements Surface {
   fillStyle: string | CanvasGradient | CanvasPattern = '#000';

@@ -37,7 +37,7 @@ export interface GraphHeader {
   steps?: string[];
   offsets?: Record<string, string>;
   functions: { name: string; group: number; callers: number[] }[];
-  problems: unknown[];
+  problems: { kind: string; count: number; text: string }[];
 }
 
 export const NONE = 65535;

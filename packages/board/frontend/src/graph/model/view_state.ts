@@ -40,11 +40,6 @@ export function itemOf(model: GraphModel, view: ViewState, v: number): number {
   return model.total + s;
 }
 
-/** Members that a stack stands for now. */
-export function stackMembers(model: GraphModel, view: ViewState, item: number): number[] {
-  return model.members[item - model.total]!.filter((v) => !view.pulled.has(v));
-}
-
 /** Whether an item stands in the side area of its group. */
 export function isSide(model: GraphModel, view: ViewState, item: number): boolean {
   const moved = view.moved.get(item);
@@ -70,15 +65,6 @@ export function reveal(model: GraphModel, view: ViewState, v: number): ViewState
     child = group;
   }
   return { ...view, open, pulled, hidden };
-}
-
-/** The first item on the way down to v that is shown closed: v itself, a group, or a stack. */
-export function shownItem(model: GraphModel, view: ViewState, v: number): number {
-  for (const group of [...model.ancestors(v), v].slice(1)) {
-    const item = itemOf(model, view, group);
-    if (item < 0 || item >= model.total || !isOpen(model, view, item)) return item;
-  }
-  return v;
 }
 
 // The address: sorted numbers as differences in base 36, runs of ones as "*count".
@@ -121,36 +107,55 @@ function unpack(text: string, limit: number): number[] {
 
 const MOST = 1400; // characters of the address that a view may take
 
-/** The view as text; numbers only mean something for a graph of the same size, so its size comes first. */
-export function encodeView(model: GraphModel, view: ViewState): string {
+/** A short sum of a graph's key: a view means something for that graph only. */
+function keySum(key: string): string {
+  let sum = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) sum = Math.imul(sum ^ key.charCodeAt(i), 0x01000193);
+  return (sum >>> 0).toString(36);
+}
+
+/** The view as text. What does not fit is left out whole: inner groups first, then the later entries. */
+export function encodeView(model: GraphModel, key: string, view: ViewState): string {
   const toSide: number[] = [];
   const toMain: number[] = [];
   for (const [item, side] of view.moved) (side ? toSide : toMain).push(item);
-  // Inner groups go first when there are too many: the reader then sees the outer ones as they were.
-  let open = [...view.open].filter((g) => view.open.has(model.parent[g]!) || model.parent[g] === model.root);
-  for (;;) {
-    const parts = [
-      model.total.toString(36),
-      view.allOpen ? '~' : pack(open.map((g) => g - model.root)),
-      pack(view.unfolded),
-      pack(view.pulled),
-      pack(toSide),
-      pack(toMain),
-      pack(view.hidden),
-    ];
+  const shown = [...view.open].filter(
+    (g) => view.open.has(model.parent[g]!) || model.parent[g] === model.root,
+  );
+  const depth = (g: number) => model.depth[g + model.root]!;
+  const open = shown.map((g) => g - model.root).sort((a, b) => depth(a) - depth(b) || a - b);
+  const first = `${model.total.toString(36)}-${keySum(key)}`;
+  // Each list in the order in which its entries are given up, the last one first.
+  const lists = [open, [...view.unfolded], [...view.pulled], toSide, toMain, [...view.hidden]];
+  const text = () => {
+    const parts = [first, ...lists.map(pack)];
+    if (view.allOpen) parts[1] = '~';
     while (parts.length > 1 && parts[parts.length - 1] === '') parts.pop();
-    if (parts.length === 1) return '';
-    const text = parts.join('!');
-    if (text.length <= MOST || open.length === 0) return text.slice(0, MOST);
-    const deepest = Math.max(...open.map((g) => model.depth[g]!));
-    const kept = open.filter((g) => model.depth[g]! < deepest);
-    open = kept.length > 0 ? kept : open.slice(0, Math.floor(open.length / 2));
+    return parts.length === 1 ? '' : parts.join('!');
+  };
+  for (const i of [0, 2, 1, 3, 4, 5]) {
+    const all = lists[i]!;
+    if (text().length <= MOST) break;
+    let fits = 0;
+    let most = all.length;
+    while (fits < most) {
+      const half = (fits + most + 1) >> 1;
+      lists[i] = all.slice(0, half);
+      if (text().length <= MOST) fits = half;
+      else most = half - 1;
+    }
+    lists[i] = all.slice(0, fits);
   }
+  return text();
 }
 
-export function decodeView(model: GraphModel, text: string): ViewState {
-  const [size, open = '', unfolded = '', pulled = '', side = '', main = '', hidden = ''] = text.split('!');
-  if (!size || Number.parseInt(size, 36) !== model.total) return CLOSED;
+/** The view of a text; null if it is of another graph. Texts made before there were keys have only a size. */
+export function decodeView(model: GraphModel, key: string, text: string): ViewState | null {
+  if (text === '') return CLOSED;
+  const [first = '', open = '', unfolded = '', pulled = '', side = '', main = '', hidden = ''] =
+    text.split('!');
+  const [size = '', sum] = first.split('-');
+  if (Number.parseInt(size, 36) !== model.total || (sum !== undefined && sum !== keySum(key))) return null;
   const items = model.total + model.members.length;
   return {
     allOpen: open === '~',

@@ -1,0 +1,54 @@
+/** The card of the graph as a whole. */
+import { safeText } from '../../shell/safe_text.ts';
+import type { Session } from '../session.ts';
+import { count } from '../units.ts';
+import { Facts } from './card_parts.tsx';
+import { Bars, histogram } from './share_bars.tsx';
+
+export function GraphCard({ session }: { session: Session }) {
+  const { model, entry } = session;
+  const functions = model.header.functions ?? [];
+  return (
+    <div class="g-card">
+      <header class="g-card-title">
+        <div class="g-card-kind">Graph</div>
+        <h2>{safeText(entry.title)}</h2>
+      </header>
+      <Facts
+        rows={[
+          ['Ops', count(model.ops)],
+          ['Edges', count(model.edgeSrc.length)],
+          ['Groups', count(model.total - model.root - 1)],
+          ['Templates', count(model.header.templates.filter((t) => t.groups > 1).length)],
+          ['Functions', count(functions.length)],
+        ]}
+      />
+      {model.header.problems.length > 0 && (
+        <section>
+          <h3>Problems</h3>
+          <ul class="g-plain">
+            {model.header.problems.map(({ kind, count: n, text }) => (
+              <li key={kind + text}>
+                {safeText(text)}
+                {n > 1 && <span class="g-quiet-text"> ×{count(n)}</span>}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <Bars title="Ops" rows={histogram(session, [model.root], model.op, model.header.strings.ops)} />
+      <Bars
+        title="Devices"
+        fromEnd
+        rows={histogram(session, [model.root], model.device, model.header.strings.devices)}
+      />
+      <section class="g-keys">
+        <h3>Keys</h3>
+        <p class="g-quiet-text">
+          Arrows walk, <kbd>Enter</kbd> opens and closes, <kbd>Esc</kbd> goes out, <kbd>F</kbd> fits,{' '}
+          <kbd>/</kbd> searches, <kbd>+</kbd> <kbd>−</kbd> zoom.
+        </p>
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+/** The card of what is selected: an op, a group, a stack, or the graph as a whole. */
+import { colourMode } from '../address.ts';
+import type { Session } from '../session.ts';
+import { DifferencePanel } from './difference_panel.tsx';
+import { GraphCard } from './graph_card.tsx';
+import { GroupCard } from './group_card.tsx';
+import { OpCard } from './op_card.tsx';
+import { StackCard } from './stack_card.tsx';
+
+export function Inspector({ session }: { session: Session }) {
+  return (
+    <>
+      <Card session={session} />
+      {colourMode.value === 'diff' && <DifferencePanel session={session} />}
+    </>
+  );
+}
+
+function Card({ session }: { session: Session }) {
+  const selected = session.selected.value;
+  void session.view.value;
+  if (selected === null) return <GraphCard session={session} />;
+  if (selected >= session.model.total) return <StackCard session={session} item={selected} />;
+  if (session.model.isGroup(selected)) return <GroupCard session={session} group={selected} />;
+  return <OpCard session={session} op={selected} />;
+}

@@ -1,0 +1,113 @@
+/** Above the picture: which graph, search, colours, what is open and hidden, comparison, files. */
+import { useRef } from 'preact/hooks';
+import { safeText } from '../../shell/safe_text.ts';
+import type { Stage } from '../canvas/stage.ts';
+import { saveDot, savePng, saveSvg } from '../export_graph.ts';
+import { chooseGraph, current, graphNamed, graphs, upload } from '../graph_list.ts';
+import type { Session } from '../session.ts';
+import { count } from '../units.ts';
+import { ColourChoice, CompareChoice } from './colour_choice.tsx';
+import { HideOps } from './hide_ops.tsx';
+import { Popover } from './popover.tsx';
+import { SearchBox } from './search_box.tsx';
+
+interface ToolbarProps {
+  session: Session | null;
+  stage: { current: Stage | null };
+  searchBox: { current: HTMLInputElement | null };
+}
+
+export function Toolbar({ session, stage, searchBox }: ToolbarProps) {
+  const all = graphs.value ?? [];
+  return (
+    <div class="graph-bar" role="toolbar" aria-label="Graph">
+      <label>
+        <span class="g-bar-label">Graph</span>
+        <select
+          class="graph-choice"
+          value={current.value?.key ?? ''}
+          onChange={(event) => {
+            const entry = graphNamed(all, event.currentTarget.value);
+            if (entry) chooseGraph(entry);
+          }}
+        >
+          {!current.value && <option value="">choose a graph</option>}
+          {all.map((g) => (
+            <option key={g.key} value={g.key}>
+              {safeText(g.title)}
+              {g.nodes === null ? '' : ` · ${count(g.nodes)} ops`}
+            </option>
+          ))}
+        </select>
+      </label>
+      {session && <SearchBox key={session.entry.key} session={session} input={searchBox} />}
+      {session && <ColourChoice session={session} />}
+      {session && (
+        <span class="g-button-pair">
+          <button type="button" onClick={() => session.collapseAll()}>
+            Collapse all
+          </button>
+          <button type="button" onClick={() => session.expandAll()} disabled={session.view.value.allOpen}>
+            Expand all
+          </button>
+        </span>
+      )}
+      {session && <HideOps session={session} />}
+      {session && all.length > 1 && <CompareChoice session={session} />}
+      <span class="grow" />
+      <OpenFile />
+      {session && (
+        <Popover label="Export">
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => stage.current && void saveSvg(session, stage.current)}
+          >
+            SVG
+          </button>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => stage.current && void savePng(session, stage.current)}
+          >
+            PNG
+          </button>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => stage.current && saveDot(session, stage.current)}
+          >
+            DOT
+          </button>
+        </Popover>
+      )}
+    </div>
+  );
+}
+
+function OpenFile() {
+  const file = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => file.current?.click()}
+        title=".pb, .pbtxt, SavedModel, .meta; or drop it here"
+      >
+        Open file…
+      </button>
+      <input
+        ref={file}
+        type="file"
+        hidden
+        accept=".pb,.pbtxt,.meta,.txt"
+        aria-label="Graph file"
+        onChange={(event) => {
+          const chosen = event.currentTarget.files?.[0];
+          if (chosen) void upload(chosen);
+          event.currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
