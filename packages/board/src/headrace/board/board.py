@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from headrace.board.compiled_parts import tell_missing_parts
 from headrace.board.reading.ingestion import Ingestion, Progress
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.record_access import RecordAccess
@@ -20,7 +21,7 @@ class Board:
       title: stands in the browser's tab; the folder's name by default.
       state_file: where notes and saved views are kept; None: nowhere.
       follow_links: whether symbolic links may lead out of the logdir.
-      follow: whether `start` goes on reading as files grow.
+      follow: whether `start` goes on reading as files grow, in a thread; else it reads once.
     """
 
     def __init__(
@@ -36,10 +37,10 @@ class Board:
         self.title = title or self.logdir.name or "headrace"
         self.state_file = None if state_file is None else Path(state_file)
         self.token_needed = False
-        self.state: Any = None  # SavedState, set by its panel
         self.trace_shelf: Any = None  # TraceShelf, set by its panel; graphs ask it for costs
         self.folder = LogFolder(self.logdir, follow_links)
         self.index = RunIndex()
+        tell_missing_parts(self.index.problems)
         self.records = RecordAccess(self.folder)
         self._ingestion = Ingestion(self.folder, self.index, self.records)
         self._follow = follow

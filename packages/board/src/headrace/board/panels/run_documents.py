@@ -53,6 +53,8 @@ def problem_document(problem: Problem) -> dict[str, Any]:
         "count": problem.count,
         "text": problem.text,
         "wall": problem.wall,
+        "tag": problem.tag,
+        "step": problem.step,
     }
 
 

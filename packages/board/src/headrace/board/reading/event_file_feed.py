@@ -11,7 +11,7 @@ from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile
 from headrace.board.reading.reading_problems import CLOCK_JUMP_S, BatchWatch
 from headrace.board.reading.record_access import KnownFile, RecordAccess
-from headrace.board.reading.scan_batch import DEAD, END, MAX_TAGS, MORE, Rows, ScanBatch
+from headrace.board.reading.scan_batch import DEAD, FAILED, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.run_index import RunIndex
@@ -20,6 +20,9 @@ from headrace.board.store.scalar_series import ScalarSeries
 # Enough that the work between passes does not count, little enough to show a curve early.
 PASS_BYTES = 16 << 20
 _MARK_BYTES = 32
+# A file that cannot be read is tried again after this time, then after twice that, and so on.
+_RETRY_S = 1.0
+_LONGEST_RETRY_S = 30.0
 
 
 class EventFileFeed:
@@ -53,6 +56,18 @@ class EventFileFeed:
         self.grew_wall = found.mtime
         self.replaced = False
         self.caught_up = False
+        self.first_wall = float("nan")
+        self.last_wall = float("nan")
+        self._failures = 0  # in a row
+        self._retry_at = 0.0
+
+    def wants_reading(self) -> bool:
+        """Returns whether a pass could bring something."""
+        if self.state == DEAD:
+            return self.replaced
+        if self.state == FAILED:
+            return time.monotonic() >= self._retry_at
+        return self.state == MORE or self.replaced or self.size != self.seen
 
     def pending_bytes(self) -> int:
         """Returns how many bytes are there to be read."""
@@ -71,27 +86,40 @@ class EventFileFeed:
             self.grew_at, self.grew_wall = now, mtime
             self.watch.not_silent()
 
-    def read(self, limit: int = PASS_BYTES) -> bool:
-        """Reads one pass into the store. Returns: whether anything in the store changed."""
+    def read(self) -> bool:
+        """Reads one pass into the store; an error of the system is told and tried again later.
+
+        Returns: whether anything in the store changed.
+        """
         try:
             fd = self._logdir.open_file(self.found.path)
         except OSError as error:
-            self.state = END
-            self.seen = self.size
-            self.caught_up = True
-            self.watch.unreadable(error.strerror or str(error))
-            return True
-        self.watch.not_unreadable()
+            return self._fail("opened", error)
         try:
             if not self._is_the_same(fd):
                 self.replaced = True
                 return False
-            batch = self._scanner.scan(fd, limit)
+            batch = self._scanner.scan(fd, PASS_BYTES)
             if batch.offset != self.offset:
-                self._mark = os.pread(fd, _MARK_BYTES, max(0, batch.offset - _MARK_BYTES))
+                self._mark = _mark_before(fd, batch.offset)
+        except OSError as error:
+            return self._fail("read", error)
         finally:
             os.close(fd)
-        return self._apply(batch)
+        changed = self._apply(batch)
+        if batch.state == FAILED:
+            return self._fail("read", OSError(batch.error, os.strerror(batch.error))) or changed
+        if self._failures:
+            self._failures = 0
+            self.watch.not_unreadable()
+            return True
+        return changed
+
+    def give_up(self, why: str) -> None:
+        """Reads no further, and says so."""
+        self.state = DEAD
+        self.caught_up = True
+        self.watch.given_up(self.offset, self.size, why)
 
     def leave(self) -> None:
         """Takes the file's rows and problems out of the store."""
@@ -102,6 +130,16 @@ class EventFileFeed:
                     del self.run.series[tag]
         self._records.drop_file(self.number)
         self._index.problems.forget(file=self.found.name)
+
+    def _fail(self, what: str, error: OSError) -> bool:
+        """Returns: whether the time before went well."""
+        first = not self._failures
+        self.state = FAILED
+        self.caught_up = True
+        self._retry_at = time.monotonic() + min(_RETRY_S * 2**self._failures, _LONGEST_RETRY_S)
+        self._failures = min(self._failures + 1, 10)
+        self.watch.unreadable(what, error.strerror or str(error))
+        return first
 
     def _is_the_same(self, fd: int) -> bool:
         now = os.fstat(fd)
@@ -115,12 +153,12 @@ class EventFileFeed:
 
     def _apply(self, batch: ScanBatch) -> bool:
         changed = bool(batch.records or batch.holes or batch.new_tags)
+        order = self.found.name
         with self._index.lock:
-            self._add_tags(batch)
+            self._add_tags(batch, order)
             starts: dict[int, list[tuple[int, int]]] = {}
             for tag, row, step in batch.starts:
                 starts.setdefault(tag, []).append((row, step))
-            order = self.found.name
             self._add_points(batch, order, starts)
             bounds = batch.blobs.bounds.tolist()
             for i, tag in enumerate(batch.blobs.tags.tolist()):
@@ -128,11 +166,12 @@ class EventFileFeed:
                 if isinstance(series, BlobSeries):
                     rows = tuple(c[bounds[i] : bounds[i + 1]] for c in batch.blobs.columns)
                     series.add_rows(self.number, order, rows, starts.get(tag, []))
-            run = self.run
-            if np.isfinite(batch.first_wall) and not run.start <= batch.first_wall:
-                run.start = batch.first_wall
-            if np.isfinite(batch.last_wall) and not run.last_wall >= batch.last_wall:
-                run.last_wall = batch.last_wall
+            if np.isfinite(batch.first_wall):
+                self.first_wall = batch.first_wall
+            if np.isfinite(batch.last_wall):
+                self.last_wall = float(np.fmax(self.last_wall, batch.last_wall))
+            self.run.start = float(np.fmin(self.run.start, self.first_wall))
+            self.run.last_wall = float(np.fmax(self.run.last_wall, self.last_wall))
         self.offset = batch.offset
         self.state = batch.state
         self.watch.batch(batch, self.size)
@@ -178,13 +217,22 @@ class EventFileFeed:
             if series.writers_at_once():
                 self.watch.writers_at_once(series)
 
-    def _add_tags(self, batch: ScanBatch) -> None:
+    def _add_tags(self, batch: ScanBatch, order: str) -> None:
         for entry in batch.new_tags:
             if len(self.run.series) >= MAX_TAGS:
                 self._series.append(None)
                 self.watch.too_many_tags()
             else:
-                self._series.append(self._index.add_series(self.run, entry))
+                self._series.append(self._index.add_series(self.run, entry, order))
+
+
+def _mark_before(fd: int, offset: int) -> bytes:
+    """Returns the last bytes before offset, by which a file is known again; none if that fails."""
+    begin = max(0, offset - _MARK_BYTES)
+    try:
+        return os.pread(fd, offset - begin, begin)
+    except OSError:
+        return b""  # the rows that have been scanned count all the same
 
 
 def tags_where(rows: Rows, true: np.ndarray, shift: int = 1) -> set[int]:

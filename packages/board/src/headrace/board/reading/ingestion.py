@@ -13,11 +13,12 @@ from headrace.board.reading.event_file_feed import EventFileFeed
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
 from headrace.board.reading.record_access import RecordAccess
-from headrace.board.reading.scan_batch import DEAD, MORE, TORN
-from headrace.board.reading.scanner import fell_back, scanner_name
+from headrace.board.reading.scan_batch import MORE, TORN
+from headrace.board.reading.scanner import scanner_name
 from headrace.board.store.problems import NOTE
 from headrace.board.store.run import Run
 from headrace.board.store.run_index import RunIndex
+from headrace.board.store.scalar_series import ScalarSeries
 
 _WALK_S = 2.0
 _SLOW_WALK_S = 10.0
@@ -31,8 +32,10 @@ _SILENT_S = 120.0
 _SILENT_TIMES = 20.0  # the usual time between two growths
 _USUAL_GROWTHS = 5
 _READERS = 2
+_LONGEST_STOP_S = 10.0
 _MISSED_WALKS = 2  # before a file counts as gone
 
+_NAN = float("nan")
 _log = logging.getLogger(__name__)
 
 
@@ -64,9 +67,6 @@ class Ingestion:
         self._walked = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        if fell_back():
-            text = "the native scanner is not built: logs are read ten times slower"
-            index.problems.put("slow_scanner", NOTE, text=text)
         self._readers = _READERS if scanner_name() == "native" else 1
 
     def progress(self) -> Progress:
@@ -94,10 +94,12 @@ class Ingestion:
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread."""
+        """Ends the thread; leaves it alone where it hangs in the system, on a dead network disk."""
         self._stopping.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_LONGEST_STOP_S)
+            if self._thread.is_alive():
+                _log.warning("headrace-board: a disk does not answer; not waiting for it any more")
             self._thread = None
 
     def _follow(self) -> None:
@@ -116,14 +118,17 @@ class Ingestion:
                 self._read_pending()
                 self._watch_runs()
             except Exception:
-                # One file's trouble, or a bug: the board goes on with what it has.
+                # A bug: the board goes on with what it has.
                 _log.exception("headrace-board: reading the logdir failed; trying again")
                 self._stopping.wait(_WALK_S)
             self._stopping.wait(_POLL_S)
 
     def _take_walk(self) -> None:
         there = self._logdir.refresh()
-        self._walk = walk = walk_logdir(self._logdir) if there else Walk()
+        walk = walk_logdir(self._logdir, self._stopping.is_set) if there else Walk()
+        if self._stopping.is_set():
+            return  # the walk is not whole
+        self._walk = walk
         changed = not self._walked
         self._walked = True
         for name, found in walk.files.items():
@@ -133,7 +138,7 @@ class Ingestion:
                 feed.see_size(found.size, found.mtime)
                 continue
             if feed is not None:
-                feed.leave()
+                self._leave(feed)
             self._feeds[name] = EventFileFeed(found, self._logdir, self._index, self._records)
             changed = True
         for name in [name for name in self._feeds if name not in walk.files]:
@@ -141,22 +146,41 @@ class Ingestion:
             if self._missed[name] >= _MISSED_WALKS:
                 self._drop(name)
                 changed = True
-        for what, why in sorted(set(walk.skipped) - self._skipped):
-            self._index.problems.put("skipped", NOTE, file=what, text=why)
+        for what, why in self._skipped - walk.skipped:
+            self._index.problems.remove("skipped", file=what, subject=why)
             changed = True
-        for what, _ in self._skipped - set(walk.skipped):
-            self._index.problems.remove("skipped", file=what)
+        for what, why in sorted(walk.skipped - self._skipped):
+            self._index.problems.put("skipped", NOTE, file=what, text=why, subject=why)
             changed = True
-        self._skipped = set(walk.skipped)
+        self._skipped = walk.skipped
         if changed:
             self._index.touch()
 
     def _drop(self, name: str) -> None:
         feed = self._feeds.pop(name)
         self._missed.pop(name, None)
-        feed.leave()
-        if not any(other.run is feed.run for other in self._feeds.values()):
+        if not self._leave(feed):
             self._index.drop_run(feed.run)
+
+    def _leave(self, feed: EventFileFeed) -> list[EventFileFeed]:
+        """Takes a file's rows out, and what only it made true. Returns: the run's other files."""
+        feed.leave()
+        run = feed.run
+        others = [one for one in self._feeds.values() if one.run is run and one is not feed]
+        with self._index.lock:
+            run.start = min(
+                (f.first_wall for f in others if f.first_wall == f.first_wall), default=_NAN
+            )
+            run.last_wall = max(
+                (f.last_wall for f in others if f.last_wall == f.last_wall), default=_NAN
+            )
+            for one in others:
+                one.watch.alone()
+            for series in run.series.values():
+                if others and isinstance(series, ScalarSeries) and series.writers_at_once():
+                    others[0].watch.writers_at_once(series)
+                    break
+        return others
 
     def _folders_changed(self) -> bool:
         """Whether an entry came or went in a folder: a new run or a further writer."""
@@ -185,13 +209,13 @@ class Ingestion:
 
     def _read_pending(self) -> None:
         """Reads until nothing is left, one pass a file in turn, so that all runs show early."""
-        feeds = [feed for feed in self._feeds.values() if _wants_reading(feed)]
+        feeds = [feed for feed in self._feeds.values() if feed.wants_reading()]
         while feeds and not self._stopping.is_set():
             if self._readers > 1 and len(feeds) > 1 and sum(f.pending_bytes() for f in feeds) > 1e6:
                 with ThreadPoolExecutor(self._readers) as pool:
-                    changed = [*pool.map(_read, feeds)]
+                    changed = [*pool.map(self._read, feeds)]
             else:
-                changed = [_read(feed) for feed in feeds]
+                changed = [self._read(feed) for feed in feeds]
             for feed in feeds:
                 feed.watch.not_torn()
                 if feed.replaced:
@@ -200,18 +224,31 @@ class Ingestion:
                 self._index.touch()
             feeds = [feed for feed in self._feeds.values() if feed.state == MORE]
 
+    def _read(self, feed: EventFileFeed) -> bool:
+        if self._stopping.is_set():
+            return False
+        try:
+            return feed.read()
+        except Exception as error:
+            # A bug, or no memory. What the pass read is lost, so the file cannot go on; all others
+            # can.
+            _log.exception("headrace-board: %s: reading failed", feed.found.name)
+            feed.give_up(f"reading failed ({type(error).__name__}: {error})")
+            return True
+
     def _reread(self, feed: EventFileFeed) -> None:
-        feed.leave()
         name = feed.found.name
         try:
             fd = self._logdir.open_file(feed.found.path)
+            try:
+                now = os.fstat(fd)
+            finally:
+                os.close(fd)
         except OSError:
-            del self._feeds[name]
+            self._drop(name)  # the next walk finds what is there
+            self._index.touch()
             return
-        try:
-            now = os.fstat(fd)
-        finally:
-            os.close(fd)
+        self._leave(feed)
         found = FoundFile(
             feed.found.run,
             name,
@@ -249,16 +286,6 @@ def _watch_silence(feed: EventFileFeed) -> None:
     seconds = time.monotonic() - feed.grew_at
     if feed.growths >= _USUAL_GROWTHS and seconds > max(_SILENT_S, _SILENT_TIMES * feed.growth_s):
         feed.watch.silent(seconds, feed.growth_s)
-
-
-def _wants_reading(feed: EventFileFeed) -> bool:
-    if feed.state == DEAD:
-        return feed.replaced
-    return feed.state == MORE or feed.replaced or feed.size != feed.seen
-
-
-def _read(feed: EventFileFeed) -> bool:
-    return feed.read()
 
 
 def _is_same(old: FoundFile, new: FoundFile) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from headrace.formats.event_file import is_event_file
 
 _MAX_DEPTH = 100
 _MAX_FILES = 200_000
+_MAX_FOLDERS = 100_000
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # or another thing in its place, by now
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Walk:
-    """files: by name; skipped: (what, why) of refused entries.
+    """files: by name; skipped: (what, why) of refused entries, each once.
 
     folder_times: of the last change of each folder's entries, in ns, by path; from before they
     were listed.
@@ -41,97 +44,122 @@ class Walk:
 
     files: dict[str, FoundFile] = field(default_factory=dict)
     folder_times: dict[str, int] = field(default_factory=dict)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    skipped: set[tuple[str, str]] = field(default_factory=set)
 
 
-def walk_logdir(logdir: LogFolder) -> Walk:
+def walk_logdir(logdir: LogFolder, stopping: Callable[[], bool] = lambda: False) -> Walk:
     """Returns all event files below the logdir, which `refresh` has opened.
 
-    Folders are told apart by device and inode, so that links cannot lead in circles.
+    Folders are told apart by device and inode. A folder may have many names: its own, and one for
+    each link to it. But links behind links lead to a folder once, since n folders with two links
+    each to the next one would have 2**n names.
+
+    Args:
+      stopping: asked at each folder, whether to end at once; the answer is of no use then.
     """
-    walk = Walk()
-    _walk(logdir, walk, "", "", frozenset())
-    return walk
+    walker = _Walker(logdir, stopping)
+    walker.enter("", "", frozenset(), False)
+    return walker.walk
 
 
-def _walk(
-    logdir: LogFolder, walk: Walk, name: str, path: str, above: frozenset[tuple[int, int]]
-) -> None:
-    try:
-        fd = logdir.open_folder(path)
-    except OSError:
-        return  # gone, or not ours to read
-    try:
-        own = os.fstat(fd)
-        identity = (own.st_dev, own.st_ino)
-        if identity in above:
-            walk.skipped.append((name, "a link leads in a circle"))
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """name: below the logdir; path: what to open; behind_link: whether a link led here."""
+
+    name: str
+    path: str
+    behind_link: bool
+
+
+class _Walker:
+    def __init__(self, logdir: LogFolder, stopping: Callable[[], bool]) -> None:
+        self._logdir = logdir
+        self._stopping = stopping
+        self._folders = 0
+        self._linked: set[tuple[int, int]] = set()  # where links behind links have led
+        self.walk = Walk()
+
+    def enter(
+        self, name: str, path: str, above: frozenset[tuple[int, int]], behind_link: bool
+    ) -> None:
+        """Walks a folder; above: the folders on the way to it."""
+        if self._stopping():
             return
-        if len(above) > _MAX_DEPTH:
-            walk.skipped.append((name, f"more than {_MAX_DEPTH} folders deep"))
+        if self._folders >= _MAX_FOLDERS:
+            self._skip("", f"more than {_MAX_FOLDERS} folders: the further ones are not read")
             return
-        walk.folder_times[path] = own.st_mtime_ns
-        folders: list[tuple[str, str]] = []
-        with os.scandir(fd) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-        for entry in found:
-            _look_at(logdir, walk, name, path, entry, fd, folders.append)
-    finally:
-        os.close(fd)
-    for child, child_path in folders:
-        _walk(logdir, walk, child, child_path, above | {identity})
+        self._folders += 1
+        try:
+            fd = self._logdir.open_folder(path)
+        except OSError as error:
+            self._cannot(name, "opened", error)
+            return
+        folders: list[_Folder] = []
+        try:
+            own = os.fstat(fd)
+            identity = (own.st_dev, own.st_ino)
+            if identity in above:
+                self._skip(name, "a link leads in a circle")
+                return
+            if len(above) > _MAX_DEPTH:
+                self._skip(name, f"more than {_MAX_DEPTH} folders deep")
+                return
+            self.walk.folder_times[path] = own.st_mtime_ns
+            here = _Folder(name, path, behind_link)
+            with os.scandir(fd) as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    self._look_at(here, entry, folders)
+        except OSError as error:
+            self._cannot(name, "listed", error)  # what was found so far counts
+        finally:
+            os.close(fd)
+        for child in folders:
+            self.enter(child.name, child.path, above | {identity}, child.behind_link)
 
+    def _look_at(self, here: _Folder, entry: os.DirEntry[str], folders: list[_Folder]) -> None:
+        child = f"{here.name}/{entry.name}" if here.name else entry.name
+        child_path = os.path.join(here.path, entry.name)
+        try:
+            if entry.is_symlink():
+                self._follow(here, child, child_path, folders)
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(_Folder(child, child_path, here.behind_link))
+            elif is_event_file(entry.name):
+                self._add_file(here.name, child, child_path, entry.stat(follow_symlinks=False))
+        except OSError:
+            pass  # it went while we looked
 
-def _look_at(
-    logdir: LogFolder,
-    walk: Walk,
-    name: str,
-    path: str,
-    entry: os.DirEntry[str],
-    fd: int,
-    add_folder: Callable[[tuple[str, str]], None],
-) -> None:
-    child = f"{name}/{entry.name}" if name else entry.name
-    child_path = os.path.join(path, entry.name)
-    try:
-        if entry.is_symlink():
-            _follow(logdir, walk, name, child, child_path, add_folder)
-        elif entry.is_dir(follow_symlinks=False):
-            add_folder((child, child_path))
-        elif is_event_file(entry.name):
-            _add_file(walk, name, child, child_path, entry.stat(follow_symlinks=False))
-    except OSError:
-        pass  # it went while we looked
+    def _follow(self, here: _Folder, child: str, child_path: str, folders: list[_Folder]) -> None:
+        target = self._logdir.resolve(child_path)
+        if target is None:
+            self._skip(child, "a link leads out of the logdir (see --follow-links)")
+            return
+        found = os.stat(os.path.join(self._logdir.path, target))
+        if not stat.S_ISDIR(found.st_mode):
+            if is_event_file(child.rsplit("/", 1)[-1]):
+                self._add_file(here.name, child, target, found)
+            return
+        identity = (found.st_dev, found.st_ino)
+        if here.behind_link and identity in self._linked:
+            self._skip(child, "a link behind a link, to a folder that another such link leads to")
+            return
+        if here.behind_link:
+            self._linked.add(identity)
+        folders.append(_Folder(child, target, True))
 
+    def _add_file(self, run: str, name: str, path: str, found: os.stat_result) -> None:
+        if not stat.S_ISREG(found.st_mode):
+            self._skip(name, "not a regular file")
+        elif len(self.walk.files) >= _MAX_FILES:
+            self._skip("", f"more than {_MAX_FILES} event files: the further ones are not read")
+        else:
+            self.walk.files[name] = FoundFile(
+                run, name, path, found.st_dev, found.st_ino, found.st_size, found.st_mtime
+            )
 
-def _follow(
-    logdir: LogFolder,
-    walk: Walk,
-    name: str,
-    child: str,
-    child_path: str,
-    add_folder: Callable[[tuple[str, str]], None],
-) -> None:
-    target = logdir.resolve(child_path)
-    if target is None:
-        walk.skipped.append((child, "a link leads out of the logdir (see --follow-links)"))
-        return
-    try:
-        found = os.stat(os.path.join(logdir.path, target))
-    except OSError:
-        return
-    if stat.S_ISDIR(found.st_mode):
-        add_folder((child, target))
-    elif is_event_file(child.rsplit("/", 1)[-1]):
-        _add_file(walk, name, child, target, found)
+    def _cannot(self, name: str, what: str, error: OSError) -> None:
+        if error.errno not in _GONE:
+            self._skip(name, f"the folder cannot be {what}: {error.strerror or error}")
 
-
-def _add_file(walk: Walk, run: str, name: str, path: str, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        walk.skipped.append((name, "not a regular file"))
-    elif len(walk.files) >= _MAX_FILES:
-        walk.skipped.append(("", f"more than {_MAX_FILES} event files"))
-    else:
-        walk.files[name] = FoundFile(
-            run, name, path, found.st_dev, found.st_ino, found.st_size, found.st_mtime
-        )
+    def _skip(self, what: str, why: str) -> None:
+        self.walk.skipped.add((what, why))

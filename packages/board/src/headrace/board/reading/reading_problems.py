@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.board.reading.scan_batch import DEAD, MAX_TAGS, Hole, ScanBatch
+from headrace.board.reading.scan_batch import (
+    DEAD,
+    MAX_NAME_BYTES,
+    MAX_TAG_BYTES,
+    MAX_TAGS,
+    Hole,
+    ScanBatch,
+)
 from headrace.board.store.problems import ERROR, NOTE, WARNING, Problems
 from headrace.board.store.run import Run
 from headrace.board.store.scalar_series import ScalarSeries
@@ -23,7 +30,7 @@ _TEXTS = {
     "name": (
         "tag_limit",
         WARNING,
-        "a tag's name was cut, or the tag refused: it is beyond a limit",
+        f"a tag's name was cut: it has more than {MAX_NAME_BYTES >> 10} KiB",
     ),
 }
 
@@ -65,6 +72,11 @@ class BatchWatch:
             self._told.add("at once")
             self._problems.put("duplicate_writers", WARNING, run=self._run.id, text=text)
 
+    def alone(self) -> None:
+        """Takes that back, before the run's files are looked at anew."""
+        self._told.discard("at once")
+        self._problems.remove("duplicate_writers", run=self._run.id)
+
     def batch(self, batch: ScanBatch, size: int) -> None:
         """Looks at the damage that a pass met."""
         for hole in batch.holes:
@@ -79,17 +91,26 @@ class BatchWatch:
                 count=hole.records,
                 text=text,
             )
-        self._open_hole(batch.open_hole)
-        if batch.state == DEAD:
-            self._problems.put(
-                "dead",
-                ERROR,
+        if batch.dropped:
+            self._problems.add(
+                "tag_limit",
+                WARNING,
                 run=self._run.id,
                 file=self._file,
-                offset=batch.offset,
-                bytes=max(0, size - batch.offset),
-                text="there is too much damage; the rest of the file is not read",
+                offset=batch.dropped_from,
+                count=batch.dropped,
+                text=f"the file has more than {MAX_TAGS} tags, or {MAX_TAG_BYTES >> 20} MiB of"
+                " their names; the values of the further ones are not read",
+                subject="dropped",
             )
+        self._open_hole(batch.open_hole)
+        if batch.state == DEAD:
+            self.given_up(batch.offset, size, "there is too much damage")
+
+    def given_up(self, offset: int, size: int, why: str) -> None:
+        """Says that the rest of a file is not read."""
+        text = f"{why}; the rest of the file is not read"
+        self._tell("dead", ERROR, text, offset, max(0, size - offset))
 
     def torn(self, offset: int, size: int) -> None:
         """Says that a file that has not grown lately ends inside a record."""
@@ -113,9 +134,10 @@ class BatchWatch:
         """Takes that back."""
         self._take_back("silent")
 
-    def unreadable(self, why: str) -> None:
-        """Says that a file cannot be opened."""
-        self._tell("unreadable", WARNING, f"the file cannot be opened: {why}")
+    def unreadable(self, what: str, why: str) -> None:
+        """Says that a file cannot be opened, or read."""
+        text = f"the file cannot be {what}: {why}; it is tried again now and then"
+        self._tell("unreadable", WARNING, text)
 
     def not_unreadable(self) -> None:
         """Takes that back."""
@@ -162,6 +184,8 @@ class BatchWatch:
                     count=before + count,
                     text=f"{series.tag.name} is {word} first at step {first}",
                     subject=series.tag.name,
+                    tag=series.tag.id,
+                    step=first,
                 )
 
     def _clock(self, series: ScalarSeries, step: int, seconds: float, count: int) -> None:

@@ -70,15 +70,8 @@ class RecordAccess:
 
     def data(self, file: int, offset: int, length: int) -> bytes:
         """Returns a record's data. Raises: DataLossError if it is not there any more."""
-        file, offset, length = int(file), int(offset), int(length)
-        with self._lock:
-            fd, name = self._descriptor(file)
-            # One of our own: the lock must not wait for a disk, nor the file be closed meanwhile.
-            fd = os.dup(fd)
-        try:
-            frame = os.pread(fd, length + 16, offset)
-        finally:
-            os.close(fd)
+        offset, length = int(offset), int(length)
+        frame, name = self._read(int(file), offset, offset, length + 16)
         if len(frame) != length + 16:
             raise _lost(name, offset, f"has {len(frame)} of {length + 16} bytes")
         stored_length, length_crc = _HEADER.unpack_from(frame)
@@ -96,11 +89,10 @@ class RecordAccess:
 
         Raises: DataLossError if it is not there any more.
         """
-        with self._lock:
-            fd, name = self._descriptor(int(file))
-            found = os.pread(fd, length, int(offset) + _HEADER.size + begin)
+        offset = int(offset)
+        found, name = self._read(int(file), offset, offset + _HEADER.size + begin, length)
         if len(found) != length:
-            raise _lost(name, int(offset), "has become shorter")
+            raise _lost(name, offset, "has become shorter")
         return found
 
     def event(self, file: int, offset: int, length: int) -> Any:
@@ -115,7 +107,7 @@ class RecordAccess:
         try:
             event = Event.FromString(data)
         except DecodeError:
-            raise _lost(str(file), int(offset), "is no Event") from None
+            raise _lost(self._name(file), int(offset), "is no Event") from None
         self._keep(key, event, len(data))
         return event
 
@@ -127,7 +119,7 @@ class RecordAccess:
             return event.summary.value[place]
         if place < 0:
             return Summary.Value()
-        raise _lost(str(rows.file[i]), int(rows.offset[i]), f"has no value {place}")
+        raise _lost(self._name(rows.file[i]), int(rows.offset[i]), f"has no value {place}")
 
     def payload(self, rows: BlobRows, i: int) -> bytes:
         """Returns the bytes of row i of a graph or run_metadata series, however they were written.
@@ -163,26 +155,53 @@ class RecordAccess:
                 _, (_, gone) = self._events.popitem(last=False)
                 self._events_bytes -= gone
 
-    def _descriptor(self, number: int) -> tuple[int, str]:
-        file = self._files.get(number)
+    def _name(self, number: int) -> str:
+        with self._lock:
+            file = self._files.get(int(number))
+        return "a file that is gone" if file is None else file.name
+
+    def _read(self, number: int, record: int, begin: int, length: int) -> tuple[bytes, str]:
+        """Returns length bytes of a file, or less at its end, and the file's name.
+
+        Raises: DataLossError, which names the record.
+        """
+        with self._lock:
+            file = self._files.get(number)
         if file is None:
-            raise _lost(f"file {number}", 0, "was in a file that is gone")
-        fd = self._open.get(number)
-        if fd is not None:
-            self._open.move_to_end(number)
-            return fd, file.name
+            raise _lost("a file that is gone", record, "cannot be read")
         try:
-            fd = self._logdir.open_file(file.path)
+            # A descriptor of our own, and no lock: neither a slow disk nor a reader that closes
+            # the file meanwhile may be in anybody's way.
+            fd = self._descriptor(number, file)
+            try:
+                return os.pread(fd, length, begin), file.name
+            finally:
+                os.close(fd)
         except OSError as error:
-            raise _lost(file.name, 0, f"cannot be read: {error.strerror or error}") from None
-        found = os.fstat(fd)
-        if (found.st_dev, found.st_ino) != (file.device, file.inode):
+            why = error.strerror or str(error)
+            raise _lost(file.name, record, f"cannot be read: {why}") from None
+
+    def _descriptor(self, number: int, file: KnownFile) -> int:
+        """Returns a new descriptor of a file. Raises: OSError."""
+        with self._lock:
+            kept = self._open.get(number)
+            if kept is not None:
+                self._open.move_to_end(number)
+                return os.dup(kept)
+        fd = self._logdir.open_file(file.path)
+        try:
+            found = os.fstat(fd)
+            if (found.st_dev, found.st_ino) != (file.device, file.inode):
+                raise OSError("another file has taken its place")
+            with self._lock:
+                if number in self._files and number not in self._open:
+                    self._open[number] = os.dup(fd)
+                    while len(self._open) > _MOST_OPEN:
+                        os.close(self._open.popitem(last=False)[1])
+            return fd
+        except OSError:
             os.close(fd)
-            raise _lost(file.name, 0, "was in a file that another has replaced")
-        self._open[number] = fd
-        while len(self._open) > _MOST_OPEN:
-            os.close(self._open.popitem(last=False)[1])
-        return fd, file.name
+            raise
 
 
 def _lost(name: str, offset: int, what: str) -> DataLossError:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from headrace.board.reading.scan_batch import ScanBatch
 
-_CHOICE = "HEADRACE_BOARD_SCANNER"
+SCANNER_CHOICE = "HEADRACE_BOARD_SCANNER"
 
 
 class Scanner(Protocol):
@@ -23,9 +23,11 @@ def new_scanner() -> Scanner:
 
     Raises: ImportError if =native is asked for and was not built; ValueError for another choice.
     """
-    choice = os.environ.get(_CHOICE, "")
+    choice = os.environ.get(SCANNER_CHOICE, "")
     if choice not in ("", "native", "python"):
-        raise ValueError(f"{_CHOICE} is {choice!r}: set it to native or python, or not at all")
+        raise ValueError(
+            f"{SCANNER_CHOICE} is {choice!r}: set it to native or python, or not at all"
+        )
     if choice != "python":
         try:
             return importlib.import_module("headrace.board.reading.scan_events").EventScanner()
@@ -40,8 +42,3 @@ def new_scanner() -> Scanner:
 def scanner_name() -> str:
     """Returns "native" or "python"."""
     return "python" if type(new_scanner()).__module__.endswith("_python") else "native"
-
-
-def fell_back() -> bool:
-    """Whether the scanner is the one in Python though nobody asked for that."""
-    return os.environ.get(_CHOICE, "") != "python" and scanner_name() == "python"

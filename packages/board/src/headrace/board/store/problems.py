@@ -17,7 +17,8 @@ class Problem:
     """One line of the page.
 
     kind: what, as a word; run: its id; file: its name below the logdir; offset: of the first such
-    place; bytes, count: lost, of all of them; wall: when it was found first.
+    place; bytes, count: lost, of all of them; wall: when it was found first; tag, step: id and
+    first step, where it is a point of a curve.
     """
 
     id: int
@@ -30,6 +31,8 @@ class Problem:
     count: int
     text: str
     wall: float
+    tag: int | None = None
+    step: int | None = None
 
 
 class Problems:
@@ -77,16 +80,25 @@ class Problems:
         count: int = 1,
         text: str = "",
         subject: str = "",
+        tag: int | None = None,
+        step: int | None = None,
     ) -> None:
         """Says how a problem stands now, in place of what was said of it before."""
         with self._lock:
             key = (kind, run, file, subject)
             old = self._problems.get(key)
             if old is None:
-                self._put(key, severity, offset, bytes, count, text)
+                self._put(key, severity, offset, bytes, count, text, tag, step)
                 return
             new = replace(
-                old, severity=severity, offset=offset, bytes=bytes, count=count, text=text
+                old,
+                severity=severity,
+                offset=offset,
+                bytes=bytes,
+                count=count,
+                text=text,
+                tag=tag,
+                step=step,
             )
             if new != old:
                 self._problems[key] = new
@@ -142,18 +154,32 @@ class Problems:
         bytes: int,
         count: int,
         text: str,
+        tag: int | None = None,
+        step: int | None = None,
     ) -> None:
         kind, run, file, _ = key
         if len(self._problems) >= _MOST:
             key = ("too_many", None, None, "")
             kind, run, file, severity, offset, bytes = "too_many", None, None, WARNING, None, 0
+            tag = step = None
             text = f"there are more than {_MOST} problems; the further ones are not listed"
             if key in self._problems:
                 old = self._problems[key]
                 self._problems[key] = replace(old, count=old.count + 1)
                 return
         self._problems[key] = Problem(
-            self._next, severity, kind, run, file, offset, bytes, count, text, time.time()
+            self._next,
+            severity,
+            kind,
+            run,
+            file,
+            offset,
+            bytes,
+            count,
+            text,
+            time.time(),
+            tag,
+            step,
         )
         self._next += 1
         self.rev += 1

@@ -157,8 +157,13 @@ class RunIndex:
             self._run_by_folder.pop(run.folder, None)
         self.problems.forget(run=run.id)
 
-    def add_series(self, run: Run, entry: TagEntry) -> ScalarSeries | BlobSeries:
-        """Returns the series of a tag in a run, which is new or known."""
+    def add_series(self, run: Run, entry: TagEntry, order: str = "") -> ScalarSeries | BlobSeries:
+        """Returns the series of a tag in a run, which is new or known.
+
+        Args:
+          order: where the file that tells of it stands among the run's files. What the last of
+            them says of its content counts, whichever is read first.
+        """
         with self._lock:
             key = (entry.name, entry.kind)
             tag = self._tag_by_key.get(key)
@@ -173,6 +178,8 @@ class RunIndex:
             if series is None:
                 series = (ScalarSeries if tag.kind == "scalar" else BlobSeries)(run, tag)
                 run.series[tag.id] = series
-            if entry.content and entry.content != tag.plugin_content:
-                series.plugin_content = entry.content
+            if entry.content and order >= series.content_order:
+                same = entry.content == tag.plugin_content
+                series.plugin_content = tag.plugin_content if same else entry.content
+                series.content_order = order
             return series  # type: ignore[return-value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import numpy as np
@@ -19,6 +20,9 @@ from headrace.board.store.restarts import (
 from headrace.board.store.run import Run, Tag
 
 _STEP, _WALL = 0, 1
+# One count for all: a series that went and came again, with a file that was written anew, must not
+# be taken for the old one by whoever keeps answers by version.
+_versions = itertools.count(1)
 
 
 class Series:
@@ -28,6 +32,7 @@ class Series:
         "run",
         "tag",
         "plugin_content",
+        "content_order",
         "version",
         "drops",
         "_columns",
@@ -41,7 +46,8 @@ class Series:
         self.run = run
         self.tag = tag
         self.plugin_content = tag.plugin_content  # of this run, where runs differ
-        self.version = 0  # grows with each change
+        self.content_order = ""  # of the file that told it
+        self.version = next(_versions)  # grows with each change; no two series ever have the same
         self.drops = 0  # grows when rows go or come between others
         self._columns = GrowingColumns(dtypes)
         self._parts: list[Part] = []
@@ -100,7 +106,7 @@ class Series:
                 part.starts += starts
             self._plain = self._plain and rising and is_alone(self._parts)
             self._restarts = None
-            self.version += 1
+            self.version = next(_versions)
 
     def drop_file(self, file: int) -> None:
         """Removes the rows of a file that is gone or was replaced."""
@@ -118,7 +124,7 @@ class Series:
                     )
                     self._restarts = None
                     self.drops += 1
-                    self.version += 1
+                    self.version = next(_versions)
                     return
 
     def segments(self) -> int:
