@@ -11,10 +11,11 @@ from headrace.board.graph.tensor_shapes import output_types, shape_text, type_na
 from headrace.formats.dtypes import as_dtype
 
 _VALUE_CHARACTERS = 1024
-_ITEMS = 64
-_ELEMENTS = 16
+_CHARACTERS_OF_ITEM = 16  # of a list: how much room an item gets
+_ELEMENTS = 16  # of a tensor in the short card
 _READERS = 1000
 _INPUTS = 1000
+_DTYPES = 64
 
 
 def node_def_of(graph_def: Any, picture: GraphPicture, op: int) -> Any:
@@ -28,13 +29,26 @@ def node_def_of(graph_def: Any, picture: GraphPicture, op: int) -> Any:
     return definition.node_def[at] if 0 <= at < len(definition.node_def) else None
 
 
-def node_card(graph_def: Any, picture: GraphPicture, op: int) -> dict[str, Any]:
-    """Returns the reply of /graph/ID/node."""
+def node_card(
+    graph_def: Any, picture: GraphPicture, op: int, most: int = _VALUE_CHARACTERS
+) -> dict[str, Any]:
+    """Returns the reply of /graph/ID/node.
+
+    Args:
+      most: how many characters of each attribute's value there are, about.
+    """
     columns, tree = picture.columns, picture.tree
     node = node_def_of(graph_def, picture, op)
     edges = np.flatnonzero(columns.edge_dst == op)
+    is_data = columns.edge_port[edges] >= 0
     readers = np.flatnonzero(columns.edge_src == op)
-    inputs = [_end(picture, int(columns.edge_src[e]), int(columns.edge_port[e])) for e in edges]
+    data, control = (
+        [
+            _end(picture, int(columns.edge_src[e]), int(columns.edge_port[e]))
+            for e in edges[which][:_INPUTS]
+        ]
+        for which in (is_data, ~is_data)
+    )
     outputs = [
         _end(picture, int(columns.edge_dst[e]), int(columns.edge_port[e]))
         for e in readers[:_READERS]
@@ -42,21 +56,21 @@ def node_card(graph_def: Any, picture: GraphPicture, op: int) -> dict[str, Any]:
     text = int(picture.shapes.text[op])
     types = output_types(node)[0] if node is not None else []
     attrs = [] if node is None else [
-        {"name": key, **attribute_words(node.attr[key])} for key in sorted(node.attr)
+        {"name": key, **attribute_words(node.attr[key], most)} for key in sorted(node.attr)
     ]  # fmt: skip
     return {
         "index": op,
         "name": tree.path(op),
         "op": columns.ops[columns.op[op]],
         "device": columns.devices[columns.device[op]],
-        "inputs": [end for end in inputs if end["port"] >= 0][:_INPUTS],
-        "control_inputs": [end for end in inputs if end["port"] < 0][:_INPUTS],
+        "inputs": data,
+        "control_inputs": control,
         "input_count": len(edges),
         "outputs": outputs,
         "output_count": len(readers),
         "attrs": attrs,
         "shapes": picture.shapes.texts[text] if text >= 0 else "",
-        "dtypes": [type_name(number) for number in types[:_ITEMS]],
+        "dtypes": [type_name(number) for number in types[:_DTYPES]],
         "output_bytes": float(picture.shapes.bytes[op]),
         "function": columns.functions[columns.home[op]].name if columns.home[op] >= 0 else "",
     }
@@ -74,27 +88,27 @@ def _end(picture: GraphPicture, op: int, port: int) -> dict[str, Any]:
     }
 
 
-def attribute_words(value: Any) -> dict[str, Any]:
-    """Returns {type, value, cut} of an AttrValue; value is text of at most 1 KB."""
+def attribute_words(value: Any, most: int = _VALUE_CHARACTERS) -> dict[str, Any]:
+    """Returns {type, value, cut} of an AttrValue; value is text of at most `most` characters."""
     kind = value.WhichOneof("value") or "none"
     if kind == "list":
-        words, more = _list_words(value.list)
+        words, more = _list_words(value.list, most)
     else:
-        words, more = _words(kind, getattr(value, kind) if kind != "none" else "")
-    cut = more or len(words) > _VALUE_CHARACTERS
-    return {"type": kind, "value": words[:_VALUE_CHARACTERS], "cut": cut}
+        words, more = _words(kind, getattr(value, kind) if kind != "none" else "", most)
+    cut = more or len(words) > most
+    return {"type": kind, "value": words[:most], "cut": cut}
 
 
-def _words(kind: str, value: Any) -> tuple[str, bool]:
+def _words(kind: str, value: Any, most: int) -> tuple[str, bool]:
     if kind == "s":
-        start = value[: _VALUE_CHARACTERS + 4]
+        start = value[: most + 4]
         return start.decode("utf-8", "backslashreplace"), len(value) > len(start)
     if kind == "type":
         return type_name(value) or "invalid", False
     if kind == "shape":
         return shape_text(value), False
     if kind == "tensor":
-        return _tensor_words(value)
+        return _tensor_words(value, most)
     if kind == "func":
         return value.name, False
     if kind == "b":
@@ -104,23 +118,31 @@ def _words(kind: str, value: Any) -> tuple[str, bool]:
     return str(value), False
 
 
-def _list_words(items: Any) -> tuple[str, bool]:
+def _list_words(items: Any, most: int) -> tuple[str, bool]:
     for kind in ("s", "i", "f", "b", "type", "shape", "tensor", "func"):
         values = getattr(items, kind)
         if len(values):
-            words = [_words(kind, v)[0] for v in values[:_ITEMS]]
-            more = len(values) > _ITEMS
+            words, more, room = [], False, most
+            for value in values[: most // _CHARACTERS_OF_ITEM]:
+                text, cut = _words(kind, value, room)
+                more |= cut
+                words.append(text)
+                room -= len(text)
+                if room <= 0:
+                    break
+            more |= len(words) < len(values)
             return "[" + ", ".join(words) + (", ..." if more else "") + "]", more
     return "[]", False
 
 
-def _tensor_words(tensor: Any) -> tuple[str, bool]:
+def _tensor_words(tensor: Any, most: int) -> tuple[str, bool]:
     head = f"{type_name(tensor.dtype)} {shape_text(tensor.tensor_shape)}".strip()
-    values, more = _elements(tensor)
+    short = most <= _VALUE_CHARACTERS
+    values, more = _elements(tensor, _ELEMENTS if short else most // _CHARACTERS_OF_ITEM)
     return (f"{head}: {', '.join(values)}{', ...' if more else ''}" if values else head), more
 
 
-def _elements(tensor: Any) -> tuple[list[str], bool]:
+def _elements(tensor: Any, most: int) -> tuple[list[str], bool]:
     if tensor.tensor_content:
         try:
             dtype = np.dtype(as_dtype(tensor.dtype).as_numpy_dtype)
@@ -129,15 +151,17 @@ def _elements(tensor: Any) -> tuple[list[str], bool]:
         if dtype.hasobject or not dtype.itemsize:
             return [], False
         count = len(tensor.tensor_content) // dtype.itemsize
-        data = tensor.tensor_content[: min(count, _ELEMENTS) * dtype.itemsize]
-        return [str(v) for v in np.frombuffer(data, dtype)], count > _ELEMENTS
+        data = tensor.tensor_content[: min(count, most) * dtype.itemsize]
+        return [str(v) for v in np.frombuffer(data, dtype)], count > most
     for name in ("float_val", "int_val", "double_val", "int64_val", "bool_val", "string_val",
                  "uint32_val", "uint64_val", "half_val"):  # fmt: skip
         values = getattr(tensor, name)
         if len(values):
+            longest = 4 * most
             words = [
-                v[:64].decode("utf-8", "backslashreplace") if isinstance(v, bytes) else f"{v}"
-                for v in values[:_ELEMENTS]
+                v[:longest].decode("utf-8", "backslashreplace") if isinstance(v, bytes) else f"{v}"
+                for v in values[:most]
             ]
-            return words, len(values) > _ELEMENTS
+            long = name == "string_val" and any(len(v) > longest for v in values[:most])
+            return words, len(values) > most or long
     return [], False

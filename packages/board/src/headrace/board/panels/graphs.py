@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from flask import Blueprint, Response, request
 
 from headrace.board.columns import MEDIA_TYPE, columns_as_json
+from headrace.board.graph.diff_replies import diff_columns, diff_document
 from headrace.board.graph.dot_export import TooManyVertices, dot_of_view
 from headrace.board.graph.graph_bundle import GraphPicture
 from headrace.board.graph.graph_columns import GraphTooLarge
-from headrace.board.graph.graph_diff import diff_graphs, diff_groups
+from headrace.board.graph.graph_diff import Difference, diff_graphs, diff_groups
 from headrace.board.graph.graph_list import GraphEntry
 from headrace.board.graph.graph_shelf import GraphShelf
 from headrace.board.graph.graph_upload import NoGraph
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 MOST_TRACES = 10_000
 MOST_OPEN = 5000
+CARD_CHARACTERS = 1024  # of an attribute's value
+MOST_VALUE_CHARACTERS = 1 << 20  # of one that is asked for in full
 _NAME_CHARACTERS = 200
 
 
@@ -43,6 +47,7 @@ def blueprint(board: Board) -> Blueprint:
     """Returns the endpoints graphs and graph/*."""
     panel = Blueprint("graphs", __name__)
     shelf = GraphShelf(board)
+    last_diff = _LastDifference()
 
     def entry_of(number: int) -> GraphEntry:
         try:
@@ -103,19 +108,30 @@ def blueprint(board: Board) -> Blueprint:
                 raise NotFound(f"there is no node {name[:200]!r} in this graph")
         else:
             index = int_argument("index", None, 0, len(picture.columns) - 1)
-        return reply_json(board, node_card(shelf.graph_def(entry), picture, index))
+        full = int_argument("full", 0, 0, 1)
+        most = MOST_VALUE_CHARACTERS if full else CARD_CHARACTERS
+        return reply_json(board, node_card(shelf.graph_def(entry), picture, index, most))
 
-    @panel.get("/graph/diff")
-    @answers_damage
-    def diff() -> Response:
+    def difference() -> Difference:
         a = entry_of(int_argument("a"))
         if "group_a" in request.args or "group_b" in request.args:
             picture = shelf.picture(a)
             groups = [group_argument(picture, name) for name in ("group_a", "group_b")]
-            return reply_json(board, diff_groups(shelf.graph_def(a), picture, *groups))
+            graph_def = shelf.graph_def(a)
+            return last_diff.of((a.id, *groups), lambda: diff_groups(graph_def, picture, *groups))
         b = entry_of(int_argument("b"))
         sides = [(shelf.graph_def(e), shelf.picture(e)) for e in (a, b)]
-        return reply_json(board, diff_graphs(*sides))
+        return last_diff.of((a.id, b.id), lambda: diff_graphs(*sides))
+
+    @panel.get("/graph/diff")
+    @answers_damage
+    def diff() -> Response:
+        return reply_json(board, diff_document(difference()))
+
+    @panel.get("/graph/diff/kinds")
+    @answers_damage
+    def diff_kinds() -> Response:
+        return reply_columns(board, {}, diff_columns(difference()), compress=True)
 
     @panel.get("/graph/<int:number>/costs")
     @answers_damage
@@ -149,6 +165,21 @@ def blueprint(board: Board) -> Blueprint:
         return reply
 
     return panel
+
+
+class _LastDifference:
+    """The last difference that was asked for: its words and its columns come one after another."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: tuple[tuple[int, ...], Difference] | None = None
+
+    def of(self, key: tuple[int, ...], find: Callable[[], Difference]) -> Difference:
+        with self._lock:
+            if self._last is None or self._last[0] != key:
+                self._last = None
+                self._last = (key, find())
+            return self._last[1]
 
 
 def _document(shelf: GraphShelf, entry: GraphEntry) -> dict[str, Any]:

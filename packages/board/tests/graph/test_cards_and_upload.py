@@ -1,92 +1,23 @@
-"""Differences of graphs, node cards, DOT, and uploads: right on plain graphs, whole on any."""
+"""Node cards, DOT, and uploads: right on plain graphs, whole on any."""
 
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 from fixtures import graphs as made
 from hypothesis import given
 from hypothesis import strategies as st
-from random_graphs import any_graphs, proper_graph, unhurried
+from random_graphs import any_graphs, unhurried
 
 from headrace.board.columns import dump_json
 from headrace.board.graph.dot_export import dot_of_view, quoted
 from headrace.board.graph.graph_bundle import picture_of
-from headrace.board.graph.graph_diff import diff_graphs, diff_groups
 from headrace.board.graph.graph_upload import NoGraph, graph_from_bytes
 from headrace.board.graph.node_card import attribute_words, node_card
 from headrace.board.graph.tensor_shapes import output_shapes
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.op_pb2 import AttrValue
-
-
-def both(graph: GraphDef) -> tuple:
-    return graph, picture_of(graph)
-
-
-def renamed(graph: GraphDef, old: str, new: str) -> GraphDef:
-    out = GraphDef()
-    out.CopyFrom(graph)
-    for node in out.node:
-        if node.name.startswith(old):
-            node.name = new + node.name[len(old) :]
-        for at, text in enumerate(node.input):
-            control = "^" if text[0] == "^" else ""
-            if text.lstrip("^").startswith(old):
-                node.input[at] = control + new + text.lstrip("^")[len(old) :]
-    return out
-
-
-def test_a_renamed_scope_has_moved_and_nothing_else() -> None:
-    graph = made.twins()
-    reply = diff_graphs(both(graph), both(renamed(graph, "long/two/", "long/zwei/")))
-    assert reply["moved"] == [{"from": "long/two", "to": "long/zwei"}]
-    assert reply["counts"]["added"] == reply["counts"]["removed"] == 0
-    assert reply["counts"]["changed"] == 0
-
-
-def test_a_renamed_op_is_known_by_its_neighbours() -> None:
-    graph = made.twins()
-    reply = diff_graphs(both(graph), both(renamed(graph, "long/one/Tanh", "long/one/tangent")))
-    assert reply["moved"] == [{"from": "long/one/Tanh", "to": "long/one/tangent"}]
-    assert reply["counts"] == {"added": 0, "removed": 0, "changed": 0, "moved": 1}
-
-
-def test_a_rewired_op_is_changed_and_says_how() -> None:
-    graph, other = made.twins(), made.twins()
-    node = next(n for n in other.node if n.name == "original/Add")
-    node.input[0] = "original/MatMul"
-    (change,) = diff_graphs(both(graph), both(other))["changed"]
-    assert change["name"] == "original/Add"
-    assert change["what"] == [
-        "inputs: [original/Mul, original/MatMul] -> [original/MatMul, original/MatMul]"
-    ]
-
-
-@given(st.integers(0, 10**6))
-@unhurried(30)
-def test_a_graph_in_another_order_is_the_same(seed: int) -> None:
-    graph = proper_graph(seed)
-    nodes = list(graph.node)
-    random.Random(seed).shuffle(nodes)
-    other = GraphDef()
-    other.node.extend(nodes)
-    reply = diff_graphs(both(graph), both(other))
-    assert reply["same"] == len(nodes)
-    assert not any(reply["counts"].values()) and not reply["groups"]
-
-
-@given(any_graphs(), any_graphs())
-@unhurried(40)
-def test_any_two_graphs_can_be_compared(a: GraphDef, b: GraphDef) -> None:
-    reply = diff_graphs(both(a), both(b))
-    json.loads(dump_json(reply))
-    graph, picture = both(a)
-    tree = picture.tree
-    groups = range(tree.n_ops, len(tree))
-    diff_groups(graph, picture, groups[0], groups[-1])
 
 
 @given(any_graphs())
@@ -163,6 +94,27 @@ def attribute(**fields: object) -> AttrValue:
 def test_attributes_are_told_in_words(value: AttrValue, words: str, cut: bool) -> None:
     said = attribute_words(value)
     assert (said["value"], said["cut"]) == (words, cut)
+
+
+def test_a_value_in_full_is_whole_up_to_the_limit() -> None:
+    numbers = attribute(tensor={"dtype": 1, "tensor_content": b"\0\0\x80?" * 5000})
+    said = attribute_words(numbers, 1 << 20)
+    assert said["value"].count("1.0") == 5000 and not said["cut"]
+    texts = attribute(list={"s": [b"x" * 3000, b"y" * 3000]})
+    assert attribute_words(texts)["cut"] and len(attribute_words(texts)["value"]) == 1024
+    assert len(attribute_words(texts, 1 << 20)["value"]) == 6004
+    huge = attribute(list={"s": [b"x" * 1000] * 5000})
+    said = attribute_words(huge, 1 << 20)
+    assert said["cut"] and len(said["value"]) == 1 << 20
+
+
+def test_a_node_with_very_many_inputs_lists_some_and_counts_all() -> None:
+    graph = GraphDef(node=[{"name": f"n{i}", "op": "Const"} for i in range(3000)])
+    names = [f"n{i}" for i in range(3000)]
+    graph.node.add(name="all", op="AddN", input=[*names, *(f"^{name}" for name in names[:5])])
+    card = node_card(graph, picture_of(graph), 3000)
+    assert (len(card["inputs"]), len(card["control_inputs"])) == (1000, 5)
+    assert card["input_count"] == 3005
 
 
 def test_shapes_come_from_the_writer_or_from_what_the_node_holds() -> None:
