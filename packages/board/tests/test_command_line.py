@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -11,38 +13,65 @@ import time
 import urllib.request
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import unquote
 
 import pytest
 
+from headrace.board import command_line, create_app
+from headrace.board.assets_manifest import FrontendMissingError
 from headrace.board.command_line import main
+from headrace.board.security import Access, cookie_name
 
+IN_USE = os.strerror(errno.EADDRINUSE)
 COMMAND = [sys.executable, "-m", "headrace.board"]
 
 
+def _hears_interrupts() -> None:
+    """A shell's job in the background ignores SIGINT, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(*arguments: str) -> tuple[subprocess.Popen[str], str]:
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_hears_interrupts,
+    )
+    assert process.stdout is not None and process.stderr is not None
     line = process.stdout.readline()
-    assert " on http://" in line, line
+    assert " on http://" in line, line + process.stderr.read()
     return process, line.rsplit(" on ", 1)[1].strip()
 
 
-def stopped(process: subprocess.Popen[str], by: int = signal.SIGTERM) -> int:
+def stopped(process: subprocess.Popen[str], by: int = signal.SIGTERM) -> str:
+    """Ends it. Returns: what it said on its way out."""
     process.send_signal(by)
-    process.communicate(timeout=10)
-    return process.returncode
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    return said
 
 
-def test_it_prints_an_address_that_answers_and_ends_with_an_interrupt(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_it_prints_an_address_that_answers_and_ends_when_it_is_told(
+    tmp_path: Path, by: int
+) -> None:
     process, url = started("--logdir", str(tmp_path), "--port", "0", "--title", "my runs")
-    try:
-        with urllib.request.urlopen(url + "api/v1/meta", timeout=10) as reply:
-            meta = json.load(reply)
-        assert (meta["title"], meta["logdir"]) == ("my runs", tmp_path.name)
-    finally:
-        # A shell's background job ignores SIGINT, and so do its children.
-        status = stopped(process, signal.SIGTERM)
-    assert status in (0, -signal.SIGTERM)
+    with urllib.request.urlopen(url + "api/v1/meta", timeout=10) as reply:
+        meta = json.load(reply)
+    assert (meta["title"], meta["logdir"]) == ("my runs", tmp_path.name)
+    assert stopped(process, by) == ""
+
+
+def test_an_interrupt_ends_the_streams_of_open_pages_first(tmp_path: Path) -> None:
+    """waitress waits for its threads: a stream that nobody wakes keeps it, and it says so."""
+    process, url = started("--logdir", str(tmp_path), "--port", "0")
+    with urllib.request.urlopen(url + "api/v1/events", timeout=60) as stream:
+        assert stream.readline().startswith((b"data:", b"retry:", b":"))
+        assert stopped(process, signal.SIGINT) == ""
+        while stream.readline():  # to its end, which is none of a connection that was cut
+            pass
 
 
 def test_a_logdir_may_come_later(tmp_path: Path) -> None:
@@ -77,14 +106,15 @@ def test_without_a_token_it_listens_only_on_loopback(
 def test_a_token_is_made_up_and_asked_for(tmp_path: Path) -> None:
     process, url = started("--logdir", str(tmp_path), "--port", "0", "--token")
     try:
-        base, token = url.split("?t=")
+        base, quoted = url.split("?t=")
+        token = unquote(quoted)
         assert len(token) > 30
         with pytest.raises(HTTPError) as refused:
             urllib.request.urlopen(base + "api/v1/meta", timeout=10)
         with refused.value:
             assert refused.value.code == 401
         request = urllib.request.Request(
-            base + "api/v1/meta", headers={"Cookie": f"headrace_board={token}"}
+            base + "api/v1/meta", headers={"Cookie": f"{cookie_name(token)}={token}"}
         )
         with urllib.request.urlopen(request, timeout=10) as reply:
             assert reply.status == 200
@@ -98,4 +128,138 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, capsys: pytest.CaptureFix
         taken.listen()
         port = taken.getsockname()[1]
         assert main(["--logdir", str(tmp_path), "--port", str(port)]) == 1
-    assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said == f"headrace-board: cannot listen on 127.0.0.1 at port {port}: {IN_USE}\n"
+
+
+def test_ports_that_are_all_taken_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        monkeypatch.setattr(command_line, "_DEFAULT_PORT", taken.getsockname()[1])
+        monkeypatch.setattr(command_line, "_PORTS_TRIED", 1)
+        assert main(["--logdir", str(tmp_path)]) == 1
+        assert f"at port {taken.getsockname()[1]}: {IN_USE}" in capsys.readouterr().err
+    listened = []
+
+    def all_taken(host: str, ports: range) -> socket.socket:
+        listened.append(list(ports))
+        raise OSError(errno.EADDRINUSE, IN_USE)
+
+    monkeypatch.undo()
+    monkeypatch.setattr(command_line, "listening_socket", all_taken)
+    assert main(["--logdir", str(tmp_path)]) == 1
+    assert listened == [list(range(6006, 6026))]
+    assert f"127.0.0.1 at any port from 6006 to 6025: {IN_USE}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["70000", "-1", "http"])
+def test_a_port_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], port: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--logdir", str(tmp_path), f"--port={port}"])
+    assert ended.value.code == 2
+    assert f"{port} is no port: it may be from 0 to 65535" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["no such host", "a" * 70, "1.2.3.4.5"])
+def test_a_host_that_is_none_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], host: str
+) -> None:
+    assert main(["--logdir", str(tmp_path), "--host", host, "--port", "0", "--token"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"headrace-board: cannot listen on {host} at port 0: ")
+    assert said.count("\n") == 1
+
+
+def test_a_file_is_no_logdir(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "events.out.tfevents.1.host"
+    file.touch()
+    assert main(["--logdir", str(file), "--port", "0"]) == 2
+    assert "is a file: give the folder" in capsys.readouterr().err
+
+
+def test_a_package_without_its_front_end_says_so_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unbuilt(*_: object, **__: object) -> None:
+        raise FrontendMissingError("headrace.board has no front end")
+
+    monkeypatch.setattr("headrace.board.app.create_app", unbuilt)
+    assert main(["--logdir", str(tmp_path), "--port", "0"]) == 1
+    assert capsys.readouterr().err == "headrace-board: headrace.board has no front end\n"
+
+
+@pytest.mark.parametrize(
+    "host, shown", [("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("127.0.0.1", "localhost")]
+)
+def test_the_address_that_is_printed_is_that_of_the_board(
+    tmp_path: Path, host: str, shown: str
+) -> None:
+    process, url = started("--logdir", str(tmp_path), "--port", "0", "--host", host)
+    try:
+        assert url.startswith(f"http://{shown}:")
+        with urllib.request.urlopen(url + "api/v1/meta", timeout=10) as reply:
+            assert reply.status == 200
+    finally:
+        stopped(process)
+
+
+def test_an_open_address_with_names_answers_to_these_alone(tmp_path: Path) -> None:
+    process, url = started(
+        "--logdir", str(tmp_path), "--port", "0", "--host", "0.0.0.0", "--token", "a b",
+        "--allow-host", "board.example",
+    )  # fmt: skip
+    try:
+        base, query = url.split("?")
+        assert query == "t=a%20b"
+        assert status(f"{base}api/v1/meta?{query}", "board.example") == 200
+        assert status(f"{base}api/v1/meta?{query}", "other.example") == 421
+        assert status(f"{base}api/v1/meta?t=a", "board.example") == 401
+    finally:
+        stopped(process)
+
+
+def status(url: str, host: str) -> int:
+    try:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers={"Host": host}), timeout=10
+        ) as reply:
+            return int(reply.status)
+    except HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_a_body_that_is_too_large_is_not_even_received(tmp_path: Path) -> None:
+    process, url = started("--logdir", str(tmp_path), "--port", "0")
+    try:
+        port = int(url.rsplit(":", 1)[1].strip("/"))
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(
+                f"POST /api/v1/graphs/upload HTTP/1.1\r\nHost: localhost:{port}\r\n"
+                "Content-Type: application/octet-stream\r\nX-Board: 1\r\n"
+                f"Content-Length: {(256 << 20) + 1}\r\n\r\n".encode()
+            )
+            # Nothing of the body was sent: an answer means that nobody waits for it.
+            assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+    finally:
+        stopped(process)
+
+
+def test_boards_beside_each_other_keep_their_cookies(tmp_path: Path) -> None:
+    jar: dict[str, str] = {}
+    apps = [create_app(tmp_path, follow=False, access=Access(token=t)) for t in ("a", "b;é ü")]
+    for app, token in zip(apps, ("a", "b;é ü")):
+        first = app.test_client().get("/", query_string={"t": token})
+        assert first.status_code == 303
+        name, _, rest = first.headers["Set-Cookie"].partition("=")
+        jar[name] = rest.partition(";")[0]
+    header = "; ".join(f"{name}={value}" for name, value in jar.items())
+    for app in apps:
+        client = app.test_client(use_cookies=False)
+        assert client.get("/api/v1/meta", headers={"Cookie": header}).status_code == 200
+        assert client.get("/api/v1/meta").status_code == 401

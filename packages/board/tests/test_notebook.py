@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import re
+import threading
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError, URLError
+
+import pytest
 
 import headrace.board
+from headrace.board.notebook import Display
 
 
-def test_a_display_frames_a_board_that_answers(tmp_path: Path) -> None:
-    shown = headrace.board.show(tmp_path, height=500)
+@pytest.fixture
+def shown(tmp_path: Path) -> Iterator[Display]:
+    display = headrace.board.show(tmp_path, height=500)
+    yield display
+    display.stop()
+
+
+def test_a_display_frames_a_board_that_answers(tmp_path: Path, shown: Display) -> None:
     html = shown._repr_html_()
     assert 'height="500"' in html
     address = re.search(r'src="(http://localhost:\d+/)"', html)
@@ -19,3 +31,41 @@ def test_a_display_frames_a_board_that_answers(tmp_path: Path) -> None:
         policy = page.headers["Content-Security-Policy"]
     assert "frame-ancestors http://localhost:* http://127.0.0.1:*" in policy
     assert headrace.board.show(tmp_path).url == shown.url
+
+
+def test_a_board_that_is_stopped_leaves_no_thread_and_no_port(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    first = headrace.board.show(tmp_path)
+    with urllib.request.urlopen(first.url + "api/v1/events", timeout=60) as page:
+        page.readline()  # an open page must not hold it up
+        first.stop()
+    assert set(threading.enumerate()) <= before
+    with pytest.raises(URLError):
+        urllib.request.urlopen(first.url, timeout=60)
+    second = headrace.board.show(tmp_path)
+    try:
+        first.stop()  # of another board than the one that is shown now
+        with urllib.request.urlopen(second.url, timeout=60) as page:
+            assert page.status == 200
+    finally:
+        second.stop()
+        second.stop()
+
+
+def test_behind_a_proxy_it_asks_for_the_token_of_its_address(tmp_path: Path) -> None:
+    display = headrace.board.show(tmp_path, url="https://hub.example/proxy/{port}/")
+    try:
+        found = re.fullmatch(r"https://hub.example/proxy/(\d+)/\?t=([\w-]{30,})", display.url)
+        assert found is not None
+        inside = f"http://127.0.0.1:{found[1]}/api/v1/meta"
+        host = {"Host": "hub.example"}
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{inside}?t={found[2]}", headers=host), timeout=60
+        ) as page:
+            assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
+        with pytest.raises(HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(inside, headers=host), timeout=60)
+        with refused.value:
+            assert refused.value.code == 401
+    finally:
+        display.stop()

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board.security import Access, guard, host_allowed
+from headrace.board.security import Access, cookie_name, guard, host_allowed
 
 JSON = {"Content-Type": "application/json", "X-Board": "1"}
 
@@ -69,6 +69,35 @@ def test_a_name_that_the_user_allows_is_answered() -> None:
     assert get(client, Host="other.example:80") == 421
 
 
+@pytest.mark.parametrize(
+    "host, answered",
+    [
+        ("localhost:6006", True),
+        ("127.0.0.1:6006", True),
+        ("[::1]:6006", True),
+        ("localhost:8888", False),  # another program of this machine
+        ("localhost", False),
+        ("[::1]", False),
+        ("proxy.example", True),
+        ("proxy.example:8443", True),
+        ("tunnel.example:7000", True),
+        ("tunnel.example:7001", False),
+        ("tunnel.example", False),
+        ("secure.example", True),
+        ("[fe80::1]:6006", True),
+    ],
+)
+def test_a_board_that_knows_its_port_is_localhost_there_and_other_names_where_it_is_told(
+    host: str, answered: bool
+) -> None:
+    names = frozenset(["proxy.example", "tunnel.example:7000", "secure.example:443", "fe80::1", ""])
+    client = client_of(Access(hosts=names, port=6006))
+    reply = client.get("/", headers={"Host": host})
+    assert reply.status_code == (200 if answered else 421)
+    if not answered:
+        assert f"not at '{host}' (see --allow-host NAME[:PORT])" in reply.get_json()["error"]
+
+
 @given(st.text(max_size=30))
 def test_any_host_header_is_decided_without_an_error(host: str) -> None:
     assert host_allowed(host) in (True, False)
@@ -76,7 +105,17 @@ def test_any_host_header_is_decided_without_an_error(host: str) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "null", "http://localhost:8888", "http://localhost", "file://"],
+    [
+        "http://evil.example",
+        "null",
+        "http://localhost:8888",
+        "http://localhost",
+        "file://",
+        "http://[",
+        "http://[::1",
+        "//",
+        "",
+    ],
 )
 def test_another_origin_is_refused(origin: str) -> None:
     client = client_of()
@@ -142,10 +181,18 @@ def test_a_token_is_shown_once_and_kept_as_a_cookie() -> None:
     assert get(client, "/?t=guess") == 401
     assert get(client, "/?t=sesäme") == 401
     first = client.get("/?t=sesame", headers={"Host": "localhost:6006"})
-    assert (first.status_code, first.headers["Location"]) == (303, "/")
+    assert (first.status_code, first.headers["Location"]) == (303, "./")
     cookie = first.headers["Set-Cookie"]
-    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    assert cookie.startswith(cookie_name("sesame") + "=") and "HttpOnly" in cookie
+    # Without a path it is that of the page, below whatever path a proxy shows it.
+    assert "SameSite=Strict" in cookie and "Path" not in cookie
     assert get(client) == 200
+
+
+def test_a_script_shows_the_token_in_each_address() -> None:
+    client = client_of(Access(token="sesame"))
+    reply = client.get("/api/v1/meta?t=sesame", headers={"Host": "localhost"})
+    assert reply.status_code == 200 and "Set-Cookie" not in reply.headers
 
 
 def test_every_answer_tells_the_browser_what_it_may_not_do() -> None:

@@ -2,5 +2,6 @@
 
 from headrace.board.app import create_app
 from headrace.board.notebook import show
+from headrace.board.security import Access
 
-__all__ = ["create_app", "show"]
+__all__ = ["Access", "create_app", "show"]

@@ -3,81 +3,113 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
-import logging
-import os
-import socket
+import signal
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
-_THREADS = 24  # 8 for events, 8 for who waits for /changes (panels/overview.py), 8 for all else
+from headrace.board.security import Access, is_loopback
+from headrace.board.serving import BoardServer, address, is_unspecified, listening_socket
+
+_THREADS = 24  # an open page holds one (its events); requests take the others
 _DEFAULT_PORT = 6006
 _PORTS_TRIED = 20
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serves a logdir until it is interrupted. Returns: the exit status."""
+    """Serves a logdir until it is interrupted.
+
+    Args:
+      arguments: of the command; by default the process's own.
+    Returns: the exit status.
+    """
     options = _parser().parse_args(arguments)
     from headrace.board.app import create_app, new_token
-    from headrace.board.security import Access
+    from headrace.board.assets_manifest import FrontendMissingError
 
+    if options.logdir.is_file():
+        return _refused(f"{options.logdir} is a file: give the folder that it lies in", 2)
     if not options.logdir.is_dir():
-        print(f"headrace-board: {options.logdir} is not there yet; waiting for it", file=sys.stderr)
-    token = options.token
-    if token == "":
-        token = new_token()
-    if not _is_loopback(options.host) and token is None and not options.insecure_public:
-        print(
-            f"headrace-board: on {options.host} everybody on the network could read your logs:"
+        _say(f"{options.logdir} is not there yet; waiting for it")
+    token = new_token() if options.token == "" else options.token
+    if not is_loopback(options.host) and token is None and not options.insecure_public:
+        return _refused(
+            f"on {options.host} everybody on the network could read your logs:"
             " give --token (or --insecure-public to allow that)",
-            file=sys.stderr,
+            2,
         )
-        return 2
     if options.insecure_public:
-        print("headrace-board: warning: anybody who reaches this port can read the logs")
+        _say("warning: anybody who reaches this port can read the logs")
+    ports = range(_DEFAULT_PORT, _DEFAULT_PORT + _PORTS_TRIED)
+    if options.port is not None:
+        ports = range(options.port, options.port + 1)
     try:
-        listener = _listener(options.host, options.port)
-    except OSError as error:
-        print(
-            f"headrace-board: cannot listen on {options.host}:{options.port}: {error.strerror}",
-            file=sys.stderr,
-        )
-        return 1
-    port = listener.getsockname()[1]
-    hosts = frozenset([*options.allow_host, *([] if _any(options.host) else [options.host])])
-    access = Access(hosts, token, any_host=options.insecure_public or _any(options.host))
-    app = create_app(
-        options.logdir,
-        title=options.title,
-        state_file=options.state,
-        follow_links=options.follow_links,
-        access=access,
-    )
-    shown = "localhost" if _any(options.host) or _is_loopback(options.host) else options.host
-    query = f"?t={token}" if token else ""
-    print(f"headrace-board: {options.logdir} on http://{shown}:{port}/{query}", flush=True)
-    _serve(app, listener)
+        listener = listening_socket(options.host, ports)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "this is no name of a host"
+        where = f"any port from {ports[0]} to {ports[-1]}" if len(ports) > 1 else f"port {ports[0]}"
+        return _refused(f"cannot listen on {options.host} at {where}: {why}", 1)
+    with listener:
+        port = listener.getsockname()[1]
+        try:
+            app = create_app(
+                options.logdir,
+                title=options.title,
+                state_file=options.state,
+                follow_links=options.follow_links,
+                access=_access(options, token, port),
+            )
+        except FrontendMissingError as error:
+            return _refused(str(error), 1)
+        url = address(options.host, port, token)
+        print(f"headrace-board: {options.logdir} on {url}", flush=True)
+        _serve_until_interrupted(BoardServer(app, listener, _THREADS))
     return 0
 
 
-def _serve(app: object, listener: socket.socket) -> None:
-    import waitress
+def _access(options: argparse.Namespace, token: str | None, port: int) -> Access:
+    """Who may ask. Names that were given are all; without any, an open address has every name."""
+    every_address = is_unspecified(options.host)
+    any_host = (options.insecure_public or every_address) and not options.allow_host
+    hosts = [*options.allow_host]
+    if not every_address and not is_loopback(options.host):
+        own = f"[{options.host}]" if ":" in options.host else options.host
+        hosts.append(f"{own}:{port}")
+    return Access(frozenset(hosts), port=port, token=token, any_host=any_host)
 
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    server = waitress.create_server(
-        app,
-        sockets=[listener],
-        threads=_THREADS,
-        ident="",
-        channel_timeout=600,
-    )
+
+def _serve_until_interrupted(server: BoardServer) -> None:
     try:
-        server.run()
+        _on_signals(_interrupt)
+        server.start()
+        server.wait()
     except KeyboardInterrupt:
-        pass
+        _on_signals(signal.SIG_DFL)  # a second one ends the process at once
     finally:
-        app.board.stop()  # type: ignore[attr-defined]
-        server.close()
+        server.stop()
+
+
+def _on_signals(handler: Any) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell's job in the background ignores the interrupt of the one in front.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(sentence: str) -> None:
+    print(f"headrace-board: {sentence}", file=sys.stderr)
+
+
+def _refused(sentence: str, status: int) -> int:
+    _say(sentence)
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument(
         "--port",
-        type=int,
+        type=_port,
         default=None,
         help=f"port to listen on; 0: any; by default the first free one from {_DEFAULT_PORT}",
     )
@@ -101,8 +133,9 @@ def _parser() -> argparse.ArgumentParser:
         "--allow-host",
         action="append",
         default=[],
-        metavar="NAME",
-        help="a further name by which the board is addressed",
+        metavar="NAME[:PORT]",
+        help="a further name by which the board is addressed, as through a proxy or a tunnel;"
+        " at any port if none is given",
     )
     parser.add_argument(
         "--insecure-public", action="store_true", help="let everybody read the logs"
@@ -113,39 +146,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _listener(host: str, port: int | None) -> socket.socket:
-    ports = range(_DEFAULT_PORT, _DEFAULT_PORT + _PORTS_TRIED) if port is None else [port]
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for last, candidate in enumerate(ports, 1):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        if os.name == "posix":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, candidate))
-            listener.listen(1024)  # who comes before the server is ready waits
-        except OSError:
-            listener.close()
-            if last == len(ports):
-                raise
-            continue
-        return listener
-    raise AssertionError("unreachable: the last candidate raises")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+def _port(text: str) -> int:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        port = int(text)
     except ValueError:
-        return False
-
-
-def _any(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
+        port = -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port: it may be from 0 to 65535")
+    return port
 
 
 if __name__ == "__main__":

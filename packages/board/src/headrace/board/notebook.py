@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from html import escape
-from typing import Any
+
+from headrace.board.security import Access
+from headrace.board.serving import BoardServer, address, listening_socket
 
 _HEIGHT = 800
-_servers: dict[str, tuple[Any, str]] = {}
+_THREADS = 16
+_servers: dict[tuple[str, str | None], tuple[BoardServer, str]] = {}
 _lock = threading.Lock()
 
 
 class Display:
     """A board in an output cell; Jupyter shows it by `_repr_html_`.
 
-    Attributes:
+    Args:
+      key: of the board among those of this process.
       url: the board's address, for a window of its own.
+      height: of the cell's frame, in CSS pixels.
     """
 
-    def __init__(self, url: str, height: int) -> None:
+    def __init__(self, key: tuple[str, str | None], url: str, height: int) -> None:
         self.url = url
+        self._key = key
         self._height = height
+
+    def stop(self) -> None:
+        """Ends the board and frees its port. If it has ended before: nothing."""
+        with _lock:
+            server, url = _servers.get(self._key, (None, ""))
+            if server is not None and url == self.url:  # not one that was shown since
+                del _servers[self._key]
+                server.stop()
 
     def _repr_html_(self) -> str:
         url = escape(self.url, quote=True)
@@ -35,28 +50,49 @@ class Display:
         return f"headrace board on {self.url}"
 
 
-def show(logdir: str | os.PathLike[str], height: int = _HEIGHT) -> Display:
+def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None = None) -> Display:
     """Returns a display of a logdir; a notebook shows it as an output cell.
 
-    The board runs in threads of the kernel and ends with it. A second call for the same folder
-    shows the same board.
+    The board runs in threads of the kernel and ends with it, or with the display's `stop`. A second
+    call for the same folder shows the same board.
 
     Args:
       logdir: folder of event logs.
       height: of the cell's frame, in CSS pixels.
+      url: where a browser on another machine reaches the board's port, which stands in it as
+        `{port}`: `"/proxy/{port}/"` where jupyter-server-proxy is installed. The board then asks
+        for a token, which the display's address carries.
+    Returns: the display; it has `url` and `stop()`.
+    Raises: FrontendMissingError if the package was not built.
     """
-    import waitress
+    from headrace.board.app import create_app, new_token
 
-    from headrace.board.app import create_app
-    from headrace.board.security import Access
-
-    key = os.path.realpath(logdir)
+    key = (os.path.realpath(logdir), url)
     with _lock:
         if key not in _servers:
-            # A notebook's page has an origin of its own: it may frame the board, not ask it.
-            loopback = ("http://localhost:*", "http://127.0.0.1:*")
-            app = create_app(logdir, access=Access(frames=loopback))
-            server = waitress.create_server(app, host="127.0.0.1", port=0, threads=16)
-            threading.Thread(target=server.run, name="headrace-board", daemon=True).start()
-            _servers[key] = (server, f"http://localhost:{server.effective_port}/")
-        return Display(_servers[key][1], height)
+            listener = listening_socket("127.0.0.1", [0])
+            try:
+                port = listener.getsockname()[1]
+                if url is None:
+                    # A notebook's page has an origin of its own: it may frame the board, not ask.
+                    frames = ("http://localhost:*", "http://127.0.0.1:*")
+                    access = Access(port=port, frames=frames)
+                    shown = address("127.0.0.1", port)
+                else:
+                    token = new_token()
+                    access = Access(token=token, any_host=True, frames=("'self'",))
+                    shown = f"{url.replace('{port}', str(port))}?t={token}"
+                server = BoardServer(create_app(logdir, access=access), listener, _THREADS)
+            except BaseException:
+                listener.close()
+                raise
+            server.start()
+            _servers[key] = (server, shown)
+        return Display(key, _servers[key][1], height)
+
+
+@atexit.register
+def _stop_all() -> None:
+    with _lock:
+        while _servers:
+            _servers.popitem()[1][0].stop()

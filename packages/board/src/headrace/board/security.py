@@ -7,6 +7,7 @@ stand here, before any endpoint.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import ipaddress
 from collections.abc import Iterable
@@ -19,10 +20,10 @@ from werkzeug.wrappers import Response as WerkzeugResponse
 
 from headrace.board.columns import dump_json
 
-COOKIE = "headrace_board"
 MAX_BODY_BYTES = 1 << 20
 MAX_UPLOAD_BYTES = 256 << 20
 UPLOAD_PATH = "/api/v1/graphs/upload"
+_WEB_PORTS = (80, 443)  # of a Host header that names none
 _METHODS = ("GET", "HEAD", "POST", "PUT")
 
 CONTENT_POLICY = (
@@ -45,13 +46,16 @@ class Access:
     """Who may ask.
 
     Args:
-      hosts: names by which the board may be addressed, beside localhost and loopback addresses.
+      hosts: names by which the board may be addressed, beside localhost and loopback addresses:
+        `name` at any port, as behind a proxy or a tunnel, or `name:port`.
+      port: that the board listens on: localhost is answered at no other; None: at any.
       token: what a caller must show once (`?t=TOKEN`), then as a cookie; None: nothing.
       any_host: no check of the Host header (`--insecure-public`, or behind a proxy of your own).
       frames: origins that may show the board in a frame (a notebook's); none by default.
     """
 
     hosts: frozenset[str] = frozenset()
+    port: int | None = None
     token: str | None = None
     any_host: bool = False
     frames: tuple[str, ...] = field(default=())
@@ -68,7 +72,7 @@ def guard(app: Flask, access: Access) -> None:
         if refused is not None:
             status, why = refused
             return Response(dump_json({"error": why}), status, content_type="application/json")
-        if access.token is not None and "t" in request.args:
+        if access.token is not None and request.path == "/" and "t" in request.args:
             return _with_cookie(access.token)
         return None
 
@@ -87,10 +91,10 @@ def refusal(access: Access) -> tuple[int, str] | None:
     if request.method not in _METHODS:
         return 405, f"{request.method} is not a method of the board"
     host = request.headers.get("Host", "")
-    if not access.any_host and not host_allowed(host, access.hosts):
-        return 421, "the Host header does not name this board (see --allow-host)"
+    if not access.any_host and not host_allowed(host, access.hosts, access.port):
+        return 421, f"the board is not at {host[:200]!r} (see --allow-host NAME[:PORT])"
     origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and not _is_origin_of(origin, host):
         return 403, "a page of another origin may not ask this board"
     opens_page = request.method == "GET" and request.path == "/"
     # same-site is another port of this host, which is another program.
@@ -105,23 +109,62 @@ def refusal(access: Access) -> tuple[int, str] | None:
     return None
 
 
-def host_allowed(host: str, extra: Iterable[str] = ()) -> bool:
-    """Whether a Host header names localhost, a loopback address or one of extra; any port.
+def host_allowed(host: str, extra: Iterable[str] = (), port: int | None = None) -> bool:
+    """Whether a Host header names localhost or a loopback address at a port, or one of extra.
+
+    Args:
+      extra: `name`, at any port, or `name:port`.
+      port: of localhost; None: any.
 
     >>> host_allowed("127.0.0.1:6006"), host_allowed("[::1]:6006"), host_allowed("evil.example")
     (True, True, False)
+    >>> host_allowed("localhost:8888", port=6006), host_allowed("b.org", ["b.org"], port=6006)
+    (False, True)
     """
+    asked = _name_and_port(host)
+    if asked is None or not asked[0]:
+        return False
+    name = asked[0]
+    ports = _WEB_PORTS if asked[1] is None else (asked[1],)
+    for entry in extra:
+        allowed = _name_and_port(entry)
+        if allowed is not None and name == allowed[0] and allowed[1] in (None, *ports):
+            return True
+    return (port is None or port in ports) and is_loopback(name)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is that of this machine alone."""
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        _ = urlsplit(f"//{host}").port
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def cookie_name(token: str) -> str:
+    """Returns the name of the cookie that holds a token.
+
+    Cookies do not tell ports apart: boards with different tokens on one host have different names.
+    """
+    return f"headrace_board_{hashlib.sha256(token.encode()).hexdigest()[:16]}"
+
+
+def _name_and_port(host: str) -> tuple[str, int | None] | None:
+    """Returns what a Host header says, the port None if it has none; None if it is no such."""
     if "@" in host or "/" in host:
-        return False
-    if name == "localhost" or name in {allowed.lower() for allowed in extra}:
-        return True
+        return None
+    if host.count(":") > 1 and not host.startswith("["):
+        host = f"[{host}]"  # an address of IPv6 as people write it
     try:
-        return ipaddress.ip_address(name).is_loopback
+        parts = urlsplit(f"//{host}")
+        return (parts.hostname or "", parts.port) if parts.netloc == host else None
+    except ValueError:
+        return None
+
+
+def _is_origin_of(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:
         return False
 
@@ -141,12 +184,23 @@ def _body_refusal() -> tuple[int, str] | None:
 
 
 def _shows_token(token: str) -> bool:
-    shown = request.args.get("t") or request.cookies.get(COOKIE) or ""
+    shown = request.args.get("t") or request.cookies.get(cookie_name(token)) or ""
     return hmac.compare_digest(shown.encode(), token.encode())
 
 
 def _with_cookie(token: str) -> WerkzeugResponse:
-    """Moves the token from the address, which ends up in histories, to a cookie."""
-    response = redirect(request.script_root + "/", 303)
-    response.set_cookie(COOKIE, token, httponly=True, samesite="Strict", path="/")
+    """Moves the token from the address, which ends up in histories, to a cookie.
+
+    Both the place to go to and the path of the cookie are left to the browser, which alone knows
+    below which path a proxy shows the board: the page's own.
+    """
+    response = redirect("./", 303)
+    response.set_cookie(
+        cookie_name(token),
+        token,
+        httponly=True,
+        samesite="Strict",
+        path=None,
+        secure=request.is_secure,
+    )
     return response
