@@ -223,3 +223,30 @@ test('1300 children become rows without overlaps', () => {
   assert.equal(overlaps(placed, s.width, s.height), 0);
   assert.ok(placed.width <= 3 * placed.height && placed.height <= 3 * placed.width);
 });
+
+test('children that are opened wide become rows and columns of them, not a ribbon, and none overlap', () => {
+  // One feeds all, as a port does; and a chain of wide ones.
+  const fan = { n: 41, src: new Int32Array(40), dst: Int32Array.from({ length: 40 }, (_, i) => i + 1) };
+  const chain = {
+    n: 12,
+    src: Int32Array.from({ length: 11 }, (_, i) => i),
+    dst: Int32Array.from({ length: 11 }, (_, i) => i + 1),
+  };
+  for (const graph of [fan, chain]) {
+    const width = new Float64Array(graph.n).fill(2000);
+    const height = new Float64Array(graph.n).fill(graph === fan ? 300 : 9000);
+    const placed = place(arrange(graph), { width, height });
+    assert.ok(
+      placed.width < 4 * placed.height && placed.height < 4 * placed.width,
+      `${placed.width} x ${placed.height}`,
+    );
+    for (let a = 0; a < graph.n; a++) {
+      for (let b = 0; b < a; b++) {
+        const apart =
+          Math.abs(placed.x[a]! - placed.x[b]!) >= 2000 ||
+          Math.abs(placed.y[a]! - placed.y[b]!) >= height[0]!;
+        assert.ok(apart, `${a} lies on ${b}`);
+      }
+    }
+  }
+});

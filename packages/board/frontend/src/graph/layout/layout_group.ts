@@ -7,9 +7,13 @@ import { placeLayers, type Sizes } from './place_layers.ts';
 
 /** From this many children on, rows by rank take the place of layers with routed edges. */
 export const MANY = 400;
+/** They do so, too, in layouts larger than this that would be mostly empty, or a ribbon. */
+const LARGE = 6000;
+const DENSER = 3;
+const SQUARER = 2;
 
 export type Arrangement =
-  | { kind: 'layers'; layered: OrderedLayers }
+  | { kind: 'layers'; layered: OrderedLayers; graph: LayeredGraph }
   | { kind: 'bands'; graph: LayeredGraph; rank: Int32Array };
 
 /** The arrangement of a graph, which stays as it is when children change their sizes. */
@@ -17,13 +21,21 @@ export function arrange(graph: LayeredGraph, many = MANY, split = true): Arrange
   if (graph.n > many) return { kind: 'bands', graph, rank: bandRanks(graph) };
   const layered = makeLayers(graph, split);
   orderLayers(layered, graph.seed);
-  return { kind: 'layers', layered };
+  return { kind: 'layers', layered, graph };
 }
 
 export function place(arrangement: Arrangement, sizes: Sizes): Placed {
-  if (arrangement.kind === 'bands')
-    return placeBands(arrangement.graph, arrangement.rank, sizes.width, sizes.height);
-  return placeLayers(arrangement.layered, sizes);
+  if (arrangement.kind === 'bands') return placeBands(arrangement.graph, arrangement.rank, sizes);
+  const placed = placeLayers(arrangement.layered, sizes);
+  if (Math.max(placed.width, placed.height) < LARGE) return placed;
+  const rows = placeBands(arrangement.graph, bandRanks(arrangement.graph), sizes);
+  const denser = DENSER * rows.width * rows.height < placed.width * placed.height;
+  return denser || SQUARER * ribbon(rows) < ribbon(placed) ? rows : placed;
+}
+
+/** How far from a square, 1 for one. */
+function ribbon({ width, height }: Placed): number {
+  return Math.max(width / Math.max(1, height), height / Math.max(1, width));
 }
 
 /** Where each node stands from left to right, in 0..1 of its layer: the seed of a later arrangement. */

@@ -179,9 +179,8 @@ export function placeBlocks(
     // Entry edges come down to the first rank; what stands beside begins under the title.
     const startTop = beside ? (hasPorts ? TITLE_HEIGHT : 0) : main === 1 ? height + BLOCK_GAP : 0;
     const startLeft = beside ? width + BLOCK_GAP : 0;
-    const line = beside
-      ? Math.max(Math.sqrt(area * 0.7), ...rest.map((one) => one.width))
-      : Math.max(main === 1 ? width : 0, Math.sqrt(area * 1.7), ...rest.map((one) => one.width));
+    let line = beside ? Math.sqrt(area * 0.7) : Math.max(main === 1 ? width : 0, Math.sqrt(area * 1.7));
+    for (const one of rest) line = Math.max(line, one.width);
     let left = 0;
     let top = startTop;
     let row = 0;
