@@ -99,6 +99,7 @@ def wheel_of(package: str) -> Path:
     environment = {
         **os.environ,
         "HEADRACE_RELEASE": "1",  # metadata with ranges, which pip finds in the wheelhouse
+        "HEADRACE_REQUIRE_NATIVE": "1",  # or the board's checks would test its fallbacks
         "HEADRACE_BUILD_DIR": str(HOME / f"build-{TAG}" / package),
     }
     print(f"wheelhouse: build {package}", flush=True)

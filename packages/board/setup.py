@@ -1,6 +1,9 @@
 """Build headrace-board: the scanner (every .pyx under src) and the front end's assets."""
 
+import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -13,10 +16,51 @@ from native_build import SRC, BuildExt, module_name  # noqa: E402
 from sibling_backend import Build, formats_requirement  # noqa: E402
 
 ASSETS = Path("headrace", "board", "assets")
+# 1: an install without compiled code is an error. Checks set it, so as not to test the fallback.
+REQUIRED = "HEADRACE_REQUIRE_NATIVE"
+WITHOUT = """
+************************************************************************************************
+headrace-board: NO COMPILED CODE. {why}
+It is installed all the same: what is compiled has the same in Python beside it. Logs are read about
+ten times slower. The board says so among its problems. Install a C++ compiler and Python's headers
+(Debian: apt install g++ python3-dev) and install again; {required}=1 makes this an error.
+************************************************************************************************
+"""
 
 
 class BuildBoard(BuildExt):
-    """The extensions; in the source tree the assets too, so that --inplace makes all there is."""
+    """The extensions, where there is a compiler; in the source tree the assets too, so that
+    --inplace makes all there is.
+    """
+
+    def build_extensions(self) -> None:
+        why = self._no_compiler()
+        if not why:
+            super().build_extensions()
+        elif os.environ.get(REQUIRED) == "1":
+            raise SystemExit(f"headrace-board: {REQUIRED}=1, but {why}")
+        else:
+            self.extensions = []
+            sys.stderr.write(WITHOUT.format(why=why, required=REQUIRED))
+
+    def _no_compiler(self) -> str:
+        """Returns: why nothing can be compiled here, "" if it can.
+
+        Asked of three lines of our own: where they compile, an error in an extension is an error.
+        """
+        compiler = getattr(self.compiler, "compiler_so_cxx", None) or self.compiler.compiler_so
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "probe.cpp")
+            source.write_text("#include <Python.h>\n#include <string_view>\nint probe;\n")
+            command = [*compiler, "-std=c++17", *(f"-I{path}" for path in self.include_dirs)]
+            command += ["-c", str(source), "-o", str(source.with_suffix(".o"))]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True)
+            except OSError as error:
+                return f"the C++ compiler {compiler[0]} cannot be run: {error.strerror}"
+        if done.returncode != 0:
+            return f"the C++ compiler {compiler[0]} does not work:\n{done.stderr.strip()}"
+        return ""
 
     def add_paths(self, extension: Extension) -> None:
         import numpy
