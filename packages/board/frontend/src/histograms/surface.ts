@@ -13,6 +13,13 @@ export type Surface = Pick<
   | 'fillRect'
   | 'fillText'
   | 'setLineDash'
+  | 'bezierCurveTo'
+  | 'strokeRect'
+  | 'strokeText'
+  | 'save'
+  | 'restore'
+  | 'translate'
+  | 'rotate'
 > & {
   fillStyle: string | CanvasGradient | CanvasPattern;
   strokeStyle: string | CanvasGradient | CanvasPattern;
@@ -21,6 +28,7 @@ export type Surface = Pick<
   font: string;
   textAlign: CanvasTextAlign;
   textBaseline: CanvasTextBaseline;
+  measureText(text: string): { width: number };
 };
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
@@ -45,6 +53,8 @@ export class SvgSurface implements Surface {
   textBaseline: CanvasTextBaseline = 'alphabetic';
   private path = '';
   private dash = '';
+  private turned = '';
+  private readonly saved: string[] = [];
   private readonly parts: string[] = [];
   private readonly width: number;
   private readonly height: number;
@@ -63,6 +73,9 @@ export class SvgSurface implements Surface {
   lineTo(x: number, y: number): void {
     this.path += `${this.path ? 'L' : 'M'}${short(x)} ${short(y)}`;
   }
+  bezierCurveTo(x1: number, y1: number, x2: number, y2: number, x: number, y: number): void {
+    this.path += `C${[x1, y1, x2, y2, x, y].map(short).join(' ')}`;
+  }
   closePath(): void {
     this.path += 'Z';
   }
@@ -74,24 +87,40 @@ export class SvgSurface implements Surface {
     this.path += `a${short(r)} ${short(r)} 0 1 0 ${short(-2 * r)} 0`;
   }
   fill(): void {
-    this.parts.push(`<path d="${this.path}" fill="${this.paint(this.fillStyle)}"${this.alpha()}/>`);
+    this.put(`<path d="${this.path}" fill="${this.paint(this.fillStyle)}"${this.alpha()}/>`);
   }
   stroke(): void {
-    const style = `stroke="${this.paint(this.strokeStyle)}" stroke-width="${short(this.lineWidth)}"`;
-    this.parts.push(`<path d="${this.path}" fill="none" ${style}${this.dash}${this.alpha()}/>`);
+    this.put(`<path d="${this.path}" fill="none" ${this.line()}${this.dash}${this.alpha()}/>`);
+  }
+  strokeRect(x: number, y: number, w: number, h: number): void {
+    const box = `x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}"`;
+    this.put(`<rect ${box} fill="none" ${this.line()}${this.alpha()}/>`);
   }
   fillRect(x: number, y: number, w: number, h: number): void {
     const box = `x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}"`;
-    this.parts.push(`<rect ${box} fill="${this.paint(this.fillStyle)}"${this.alpha()}/>`);
+    this.put(`<rect ${box} fill="${this.paint(this.fillStyle)}"${this.alpha()}/>`);
   }
   fillText(text: string, x: number, y: number): void {
-    const place = `x="${short(x)}" y="${short(y)}" text-anchor="${ANCHOR[this.textAlign] ?? 'start'}"`;
-    const base = `dominant-baseline="${BASELINE[this.textBaseline] ?? 'auto'}"`;
-    const font = /(?:(\d+) )?([\d.]+)px (.*)/.exec(this.font);
-    const letters = `font-size="${font?.[2] ?? 12}" font-family="${escaped(font?.[3] ?? 'sans-serif')}"`;
-    const weight = font?.[1] ? ` font-weight="${font[1]}"` : '';
-    const style = `fill="${this.paint(this.fillStyle)}"${this.alpha()}`;
-    this.parts.push(`<text ${place} ${base} ${letters}${weight} ${style}>${escaped(text)}</text>`);
+    this.letters(text, x, y, `fill="${this.paint(this.fillStyle)}"`);
+  }
+  strokeText(text: string, x: number, y: number): void {
+    this.letters(text, x, y, `fill="none" stroke-linejoin="round" ${this.line()}`);
+  }
+  /** About as wide as the letters will be: a file does not know the reader's fonts. */
+  measureText(text: string): { width: number } {
+    return { width: text.length * 0.56 * Number(/([\d.]+)px/.exec(this.font)?.[1] ?? 12) };
+  }
+  save(): void {
+    this.saved.push(this.turned);
+  }
+  restore(): void {
+    this.turned = this.saved.pop() ?? '';
+  }
+  translate(x: number, y: number): void {
+    this.turned += `translate(${short(x)} ${short(y)})`;
+  }
+  rotate(angle: number): void {
+    this.turned += `rotate(${short((angle * 180) / Math.PI)})`;
   }
   setLineDash(segments: Iterable<number>): void {
     const list = [...segments];
@@ -104,6 +133,20 @@ export class SvgSurface implements Surface {
     return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>\n${this.parts.join('\n')}\n</svg>\n`;
   }
 
+  private put(shape: string): void {
+    this.parts.push(this.turned ? `<g transform="${this.turned}">${shape}</g>` : shape);
+  }
+  private letters(text: string, x: number, y: number, style: string): void {
+    const place = `x="${short(x)}" y="${short(y)}" text-anchor="${ANCHOR[this.textAlign] ?? 'start'}"`;
+    const base = `dominant-baseline="${BASELINE[this.textBaseline] ?? 'auto'}"`;
+    const font = /(?:(\d+) )?([\d.]+)px (.*)/.exec(this.font);
+    const letters = `font-size="${font?.[2] ?? 12}" font-family="${escaped(font?.[3] ?? 'sans-serif')}"`;
+    const weight = font?.[1] ? ` font-weight="${font[1]}"` : '';
+    this.put(`<text ${place} ${base} ${letters}${weight} ${style}${this.alpha()}>${escaped(text)}</text>`);
+  }
+  private line(): string {
+    return `stroke="${this.paint(this.strokeStyle)}" stroke-width="${short(this.lineWidth)}"`;
+  }
   private paint(style: string | CanvasGradient | CanvasPattern): string {
     return typeof style === 'string' ? escaped(style) : 'none';
   }

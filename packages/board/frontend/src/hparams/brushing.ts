@@ -1,8 +1,9 @@
 /** Sets a condition on a column, and lets it choose the runs of the whole board. */
-import { runs } from '../state/catalogue.ts';
-import { everyRun, only } from '../state/run_choice.ts';
+import { runById, runs } from '../state/catalogue.ts';
+import { only } from '../state/run_choice.ts';
 import { runChoice } from '../state/selection.ts';
-import { brushChooses, filters, metRows, table } from './hparams_view.ts';
+import { withNamesBelow } from '../state/session_runs.ts';
+import { brushChooses, filters, metRows, runsBefore, table } from './hparams_view.ts';
 
 export function setFilter(column: string, said: string): void {
   const { [column]: _, ...rest } = filters.peek();
@@ -15,29 +16,27 @@ export function clearFilters(): void {
   if (brushChooses.peek()) chooseRuns();
 }
 
-/** The runs of the rows that meet all conditions, with the runs below them; every run without conditions. */
-export function chooseRuns(): void {
-  if (Object.keys(filters.peek()).length === 0) {
-    runChoice.value = everyRun;
-    return;
-  }
-  const names = metRows.value.map((row) => table.value.names[row]!);
-  runChoice.value = only(
-    withRunsBelow(
-      names,
-      runs.peek().map((run) => run.name),
-    ),
-  );
+/** Switches whether conditions choose runs; without that the runs are those that were chosen before. */
+export function setBrushChooses(on: boolean): void {
+  brushChooses.value = on;
+  if (on) chooseRuns();
+  else giveBack();
 }
 
-/** A session's run is often a folder: `trial/3` has `trial/3/train` and `trial/3/eval`. */
-export function withRunsBelow(names: string[], every: string[]): string[] {
-  const chosen = new Set(names);
-  return every.filter((name) => {
-    if (chosen.has(name)) return true;
-    for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
-      if (chosen.has(name.slice(0, at))) return true;
-    }
-    return false;
-  });
+/** The runs of the rows that meet all conditions, with the runs below them; without conditions those of before. */
+function chooseRuns(): void {
+  if (Object.keys(filters.peek()).length === 0) {
+    giveBack();
+    return;
+  }
+  runsBefore.value ??= runChoice.peek();
+  const met = metRows.value.flatMap((row) => table.value.members[row]!);
+  const names = met.map((id) => runById.peek().get(id)?.name ?? '');
+  const every = runs.peek().map((run) => run.name);
+  runChoice.value = only(withNamesBelow(names, every));
+}
+
+function giveBack(): void {
+  if (runsBefore.peek()) runChoice.value = runsBefore.peek()!;
+  runsBefore.value = null;
 }

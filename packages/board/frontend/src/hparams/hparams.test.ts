@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { HparamsReply } from '../state/hparams.ts';
 import { axisOf, axisTicks, brushPlace, brushText, placeOf, rowsThatMeet, valueAtPlace } from './axis.ts';
 import { meets, parseFilter, rangeText } from './filter.ts';
-import { type Cell, type Column, sorted, tableOf } from './model.ts';
+import { type Cell, type Column, hasRepeats, sorted, tableOf } from './model.ts';
 import { groupStrength, importances, ranks, spearman } from './rank_correlation.ts';
 
 const column = (id: string, cells: Cell[], kind: Column['kind'] = 'number'): Column => ({
@@ -121,21 +122,25 @@ test('the table has a column for each parameter and metric', () => {
         { name: 'same', kind: 'number', display: '', description: '' },
         { name: 'rate', kind: 'string', display: 'Rate', description: 'd' },
       ],
-      metrics: [{ tag: 7, display: '', group: 'eval' }],
+      metrics: [
+        { key: '7/eval', tag: 7, name: 'loss', display: '', group: 'eval', description: 'of held-out data' },
+        { key: '', tag: null, name: 'never', display: '', group: '', description: '' },
+        { key: '', tag: null, name: 'nor', display: '', group: '', description: '' },
+      ],
       sessions: [
         {
           run: 1,
+          group: '',
           values: { rate: 1, same: 5 },
           status: 's',
           start: null,
           end: null,
-          metrics: { 7: { last: 1, min: 0, max: 2 } },
+          metrics: { '7/eval': { last: 1, min: 0, max: 2 } },
         },
-        { run: 2, values: { rate: 2, same: 5 }, status: 's', start: null, end: null, metrics: {} },
+        { run: 2, group: '', values: { rate: 2, same: 5 }, status: 's', start: null, end: null, metrics: {} },
       ],
     },
     (id) => `run${id}`,
-    () => 'loss',
     'max',
   );
   assert.deepEqual(
@@ -144,8 +149,53 @@ test('the table has a column for each parameter and metric', () => {
       ['p:rate', 'Rate', 'number'],
       ['p:same', 'same', 'number'],
       ['m:eval/loss', 'eval/loss', 'number'],
+      ['m:never', 'never', 'number'],
+      ['m:nor', 'nor', 'number'],
     ],
   );
   assert.deepEqual(table.columns[2]!.cells, [2, null]);
   assert.deepEqual(table.names, ['run1', 'run2']);
+});
+
+test('repeats of a session are one row with the means of their metrics', () => {
+  const session = (
+    run: number,
+    group: string,
+    rate: number,
+    loss: number | null,
+  ): HparamsReply['sessions'][number] => ({
+    run,
+    group,
+    values: { rate, seed: run },
+    status: run === 3 ? 'running' : 'success',
+    start: null,
+    end: null,
+    metrics: loss === null ? {} : { 7: { last: loss, min: 0, max: 9 } },
+  });
+  const param = (name: string) => ({ name, kind: 'number' as const, display: '', description: '' });
+  const reply = {
+    params: [param('rate'), param('seed')],
+    metrics: [{ key: '7', tag: 7, name: 'loss', display: '', group: '', description: '' }],
+    sessions: [
+      session(1, 'a', 0.1, 2),
+      session(2, '', 0.2, 5),
+      session(3, 'a', 0.1, 4),
+      session(4, 'b', 0.3, null),
+      session(5, '', 0.2, 6),
+    ],
+  };
+  const table = tableOf(reply, (id) => `run${id}`, 'last', true);
+  assert.deepEqual(table.names, ['a', 'run2', 'run4', 'run5']);
+  assert.deepEqual(table.members, [[1, 3], [2], [4], [5]]);
+  assert.deepEqual(table.status[0], 'success, running');
+  assert.deepEqual(
+    table.columns.map((c) => [c.id, c.cells]),
+    [
+      ['p:rate', [0.1, 0.2, 0.3, 0.2]],
+      ['p:seed', [null, 2, 4, 5]],
+      ['m:loss', [3, 5, null, 6]],
+    ],
+  );
+  assert.equal(tableOf(reply, (id) => `run${id}`, 'last').names.length, 5);
+  assert.ok(hasRepeats(reply) && !hasRepeats({ ...reply, sessions: reply.sessions.slice(0, 2) }));
 });

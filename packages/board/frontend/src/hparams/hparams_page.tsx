@@ -2,13 +2,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { csvCell, download } from '../histograms/download.ts';
 import { ToolBar, ToolChoice, ToolToggle } from '../histograms/tool_bar.tsx';
+import { Menu } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { loaded } from '../state/catalogue.ts';
-import { chooseRuns, clearFilters } from './brushing.ts';
+import { hparams, hparamsFailure, hparamsLoaded } from '../state/hparams.ts';
+import { loading } from '../state/server.ts';
+import { clearFilters, setBrushChooses } from './brushing.ts';
 import { ColumnMenu } from './column_menu.tsx';
 import {
   aggregate,
+  averaged,
   brushChooses,
   filters,
   orderedRows,
@@ -20,8 +24,9 @@ import {
   view,
 } from './hparams_view.ts';
 import { ImportancePanel } from './importance_panel.tsx';
-import type { Aggregate } from './model.ts';
+import { type Aggregate, hasRepeats } from './model.ts';
 import { ParallelView } from './parallel_view.tsx';
+import { savePng, saveSvg } from './saved_picture.ts';
 import { ScatterView } from './scatter_view.tsx';
 import { SessionList } from './session_list.tsx';
 
@@ -88,13 +93,19 @@ export default function HparamsPage() {
           onChange={(v) => (aggregate.value = v)}
         />
         <ColumnMenu />
+        {hasRepeats(hparams.value) && (
+          <ToolToggle
+            label="One row for all sessions of a group, with the means of their metrics"
+            on={averaged.value}
+            onChange={(on) => (averaged.value = on)}
+          >
+            average repeats
+          </ToolToggle>
+        )}
         <ToolToggle
           label="Conditions also choose the runs of all other pages"
           on={brushChooses.value}
-          onChange={(on) => {
-            brushChooses.value = on;
-            if (on) chooseRuns();
-          }}
+          onChange={setBrushChooses}
         >
           choose runs everywhere
         </ToolToggle>
@@ -104,10 +115,22 @@ export default function HparamsPage() {
           </button>
         )}
         <span class="grow" />
-        <button type="button" class="tool" onClick={() => download('hparams.csv', tableCsv(), 'text/csv')}>
-          Save as CSV
-        </button>
+        <Menu
+          label="Save the table or the picture"
+          items={[
+            { text: 'Table', hint: 'csv', run: () => download('hparams.csv', tableCsv(), 'text/csv') },
+            { text: 'Picture', hint: 'svg', run: () => saveSvg(`hparams_${view.value}`) },
+            { text: 'Picture', hint: 'png', run: () => savePng(`hparams_${view.value}`) },
+          ]}
+        >
+          save
+        </Menu>
       </ToolBar>
+      {hparamsFailure.value !== null && (
+        <p class="card-note" role="alert">
+          What changed did not come, it is tried again: {safeText(hparamsFailure.value, 200)}
+        </p>
+      )}
       <div class="hparams-top">
         <div class="hparams-picture" ref={room}>
           {width > 0 &&
@@ -137,7 +160,17 @@ function tableCsv(): string {
 }
 
 function NoSessions() {
-  if (!loaded.value) return <p class="empty">Reading…</p>;
+  if (hparamsFailure.value !== null) {
+    return (
+      <p class="empty" role="alert">
+        The hyperparameters did not come, they are asked for again: {safeText(hparamsFailure.value, 200)}
+      </p>
+    );
+  }
+  if (!loaded.value || !hparamsLoaded.value) return <p class="empty">Reading…</p>;
+  if (loading.value) {
+    return <p class="empty">No hyperparameters so far; the logs are still being read…</p>;
+  }
   return (
     <div class="empty empty-page">
       <h2>No hyperparameters in these logs</h2>

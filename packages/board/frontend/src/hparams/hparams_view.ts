@@ -1,10 +1,12 @@
 /** What the HParams page shows; all of it in the address. */
 import { computed } from '@preact/signals';
-import { runById, tagById } from '../state/catalogue.ts';
+import { runById } from '../state/catalogue.ts';
 import { hparams } from '../state/hparams.ts';
+import { type RunChoice, runChoiceCodec } from '../state/run_choice.ts';
 import { type Codec, choice, flag, list, text } from '../state/url_codec.ts';
 import { urlSignal } from '../state/url_state.ts';
 import { rowsThatMeet } from './axis.ts';
+import { inOrder } from './axis_order.ts';
 import { type Aggregate, type Column, sorted, tableOf } from './model.ts';
 
 export type View = 'parallel' | 'scatter';
@@ -40,25 +42,34 @@ export const order = urlSignal('hpsort', text, '');
 /** Whether brushing also chooses the runs of all other pages. */
 export const brushChooses = urlSignal('hpruns', flag, true);
 
+/** The runs that were chosen before conditions chose them; null: conditions choose none. */
+export const runsBefore = urlSignal<RunChoice | null>(
+  'hpbefore',
+  {
+    encode: (value) => (value ? `.${runChoiceCodec.encode(value)}` : ''),
+    decode: (said) => (said.startsWith('.') ? runChoiceCodec.decode(said.slice(1)) : undefined),
+  },
+  null,
+);
+/** Whether repeats of a session are one row, with the means of their metrics. */
+export const averaged = urlSignal('hpmean', flag, false);
+/** Columns in the order in which axes stand; those that are not in it follow. */
+export const axisOrder = urlSignal<string[]>('hpaxes', list, []);
+
 export const table = computed(() =>
-  tableOf(
-    hparams.value,
-    (id) => runById.value.get(id)?.name ?? '',
-    (id) => tagById.value.get(id)?.name ?? '',
-    aggregate.value,
-  ),
+  tableOf(hparams.value, (id) => runById.value.get(id)?.name ?? '', aggregate.value, averaged.value),
 );
 
-/** The columns for H3's run table too: id, title and a cell by run. */
-export const hparamColumns = computed(() =>
-  table.value.columns.map((column) => ({
-    ...column,
-    cellOf: (run: number) => column.cells[table.value.runs.indexOf(run)] ?? null,
-  })),
+/** The row that stands for a run. */
+export const rowOfRun = computed(
+  () => new Map(table.value.members.flatMap((runs, row) => runs.map((run) => [run, row] as const))),
 );
 
 export const shownColumns = computed(() =>
-  table.value.columns.filter((column) => !hiddenColumns.value.includes(column.id)),
+  inOrder(
+    table.value.columns.filter((column) => !hiddenColumns.value.includes(column.id)),
+    axisOrder.value,
+  ),
 );
 
 export const targetColumn = computed((): Column | null => {

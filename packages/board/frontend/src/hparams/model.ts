@@ -16,23 +16,28 @@ export interface Column {
 }
 
 export interface SessionTable {
-  /** Ids and names of the runs, one per row. */
+  /** Of each row: the first run, all runs that it stands for, and what it is called. */
   runs: number[];
+  members: number[][];
   names: string[];
   status: string[];
   columns: Column[];
 }
 
-/** Columns that differ first, then those that are alike in every row. */
+type Session = HparamsReply['sessions'][number];
+
+/** Columns that differ first, then those that are alike in every row. `averaged`: repeats are one row. */
 export function tableOf(
   reply: HparamsReply,
   nameOfRun: (id: number) => string,
-  nameOfTag: (id: number) => string,
   aggregate: Aggregate,
+  averaged = false,
 ): SessionTable {
-  const { sessions } = reply;
+  const rows = rowsOf(reply.sessions, averaged);
   const params = reply.params.map((param): Column => {
-    const cells = sessions.map((session) => session.values[param.name] ?? null);
+    const cells = rows.map((sessions) =>
+      shared(sessions.map((session) => session.values[param.name] ?? null)),
+    );
     return {
       id: `p:${param.name}`,
       title: param.display || param.name,
@@ -42,28 +47,51 @@ export function tableOf(
       cells,
     };
   });
-  const metrics = reply.metrics.map((metric): Column => {
-    const name = nameOfTag(metric.tag);
-    const key = (metric as { key?: string }).key ?? String(metric.tag);
-    return {
-      id: `m:${metric.group ? `${metric.group}/` : ''}${name}`,
-      title: metric.display || (metric.group ? `${metric.group}/${name}` : name),
-      description: '',
+  const metrics = reply.metrics.map(
+    ({ key, name, group, display, description }): Column => ({
+      id: `m:${group ? `${group}/` : ''}${name}`,
+      title: display || (group ? `${group}/${name}` : name),
+      description,
       role: 'metric',
       kind: 'number',
-      cells: sessions.map((session) => {
-        const value = session.metrics[key]?.[aggregate];
-        return value === undefined ? null : Number(value);
-      }),
-    };
-  });
+      cells: rows.map((sessions) => mean(sessions.map((session) => session.metrics[key]?.[aggregate]))),
+    }),
+  );
   const differs = (column: Column) => new Set(column.cells).size > 1;
   return {
-    runs: sessions.map((session) => session.run),
-    names: sessions.map((session) => nameOfRun(session.run)),
-    status: sessions.map((session) => session.status),
+    runs: rows.map((sessions) => sessions[0]!.run),
+    members: rows.map((sessions) => sessions.map((session) => session.run)),
+    names: rows.map((sessions) => (sessions.length > 1 ? sessions[0]!.group : nameOfRun(sessions[0]!.run))),
+    status: rows.map((sessions) => [...new Set(sessions.map((session) => session.status))].join(', ')),
     columns: [...params.filter(differs), ...params.filter((c) => !differs(c)), ...metrics],
   };
+}
+
+/** Sessions that are repeats of each other, if there are any. */
+export function hasRepeats(reply: HparamsReply): boolean {
+  return rowsOf(reply.sessions, true).length < reply.sessions.length;
+}
+
+function rowsOf(sessions: Session[], averaged: boolean): Session[][] {
+  if (!averaged) return sessions.map((session) => [session]);
+  const rows = new Map<string, Session[]>();
+  for (const session of sessions) {
+    const key = session.group ? `group ${session.group}` : `run ${session.run}`;
+    const row = rows.get(key);
+    if (row) row.push(session);
+    else rows.set(key, [session]);
+  }
+  return [...rows.values()];
+}
+
+/** What all have; empty where they differ. */
+function shared(cells: Cell[]): Cell {
+  return cells.every((cell) => cell === cells[0]) ? (cells[0] ?? null) : null;
+}
+
+function mean(values: (number | string | undefined)[]): Cell {
+  const there = values.filter((value) => value !== undefined).map(Number);
+  return there.length === 0 ? null : there.reduce((sum, value) => sum + value, 0) / there.length;
 }
 
 /** What was said of a column gives way to what is in it. */

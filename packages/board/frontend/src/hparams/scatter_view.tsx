@@ -1,26 +1,41 @@
 /** A matrix of scatter plots: each hyperparameter against each metric. */
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { CanvasView } from '../histograms/canvas_view.tsx';
 import { isLight } from '../histograms/colour_mix.ts';
 import { paletteNow } from '../histograms/palette.ts';
+import type { Surface } from '../histograms/surface.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { hoveredRun } from '../state/selection.ts';
 import { axisOf, axisTicks, placeOf } from './axis.ts';
 import { scaleColour } from './colour_scale.ts';
-import { filters, flippedScales, metRows, shownColumns, table, targetColumn } from './hparams_view.ts';
-import { shortened, varies } from './parallel_view.tsx';
+import {
+  filters,
+  flippedScales,
+  metRows,
+  rowOfRun,
+  shownColumns,
+  table,
+  targetColumn,
+} from './hparams_view.ts';
+import { varies } from './parallel_view.tsx';
+import { offerPicture } from './saved_picture.ts';
+import { shortened } from './shortened.ts';
 
 const LEFT = 64;
 const BOTTOM = 34;
 const GAP = 14;
-const MOST = 8;
+/** Cells narrower than this tell nothing. */
+const LEAST_WIDTH = 70;
+const MOST_DOWN = 12;
 
 export function ScatterView({ width, height }: { width: number; height: number }) {
   const palette = paletteNow();
   const dark = !isLight(palette.surface);
   const columns = shownColumns.value.filter(varies);
-  const across = columns.filter((column) => column.role === 'param').slice(0, MOST);
-  const down = columns.filter((column) => column.role === 'metric').slice(0, MOST);
+  const params = columns.filter((column) => column.role === 'param');
+  const metrics = columns.filter((column) => column.role === 'metric');
+  const across = params.slice(0, Math.max(1, Math.floor((width - LEFT - GAP) / LEAST_WIDTH)));
+  const down = metrics.slice(0, MOST_DOWN);
   const flipped = flippedScales.value;
   const axes = useMemo(
     () => ({
@@ -62,7 +77,7 @@ export function ScatterView({ width, height }: { width: number; height: number }
     [axes, cellW, cellH],
   );
   const draw = useMemo(
-    () => (on: CanvasRenderingContext2D) => {
+    () => (on: Surface) => {
       on.fillStyle = palette.surface;
       on.fillRect(0, 0, width, full);
       on.font = `10.5px ${palette.font}`;
@@ -123,7 +138,7 @@ export function ScatterView({ width, height }: { width: number; height: number }
         dot(point.x, point.y, 3.25, scaleColour(place, dark, palette.faint));
       }
       on.globalAlpha = 1;
-      const lit = table.value.runs.indexOf(hovered ?? -1);
+      const lit = hovered === null ? -1 : (rowOfRun.value.get(hovered) ?? -1);
       for (const point of points) {
         if (point.row !== lit) continue;
         dot(point.x, point.y, 6, palette.surface);
@@ -132,30 +147,42 @@ export function ScatterView({ width, height }: { width: number; height: number }
     },
     [points, filters.value, met, hovered, colourAxis?.column.id, palette.surface, width, full],
   );
+  useEffect(() => offerPicture({ width, height: full, draw }), [draw, width, full]);
   if (!across.length || !down.length) {
     return <p class="card-note">A scatter matrix needs a hyperparameter and a metric that differ.</p>;
   }
+  const some = (shown: number, all: number, what: string) =>
+    shown < all ? `${shown} of ${all} ${what}` : '';
+  const left = [
+    some(across.length, params.length, 'hyperparameters'),
+    some(down.length, metrics.length, 'metrics'),
+  ].filter(Boolean);
   return (
-    <CanvasView
-      width={width}
-      height={full}
-      draw={draw}
-      label={`Scatter plots of ${across.length} hyperparameters against ${down.length} metrics`}
-      onMove={(x, y) => {
-        let best: number | null = null;
-        let distance = 10;
-        for (const point of points) {
-          const away = Math.hypot(point.x - x, point.y - y);
-          if (away < distance) {
-            distance = away;
-            best = table.value.runs[point.row]!;
+    <>
+      <CanvasView
+        width={width}
+        height={full}
+        draw={draw}
+        label={`Scatter plots of ${across.length} hyperparameters against ${down.length} metrics`}
+        onMove={(x, y) => {
+          let best: number | null = null;
+          let distance = 10;
+          for (const point of points) {
+            const away = Math.hypot(point.x - x, point.y - y);
+            if (away < distance) {
+              distance = away;
+              best = table.value.runs[point.row]!;
+            }
           }
-        }
-        hoveredRun.value = best;
-      }}
-      onLeave={() => {
-        hoveredRun.value = null;
-      }}
-    />
+          hoveredRun.value = best;
+        }}
+        onLeave={() => {
+          hoveredRun.value = null;
+        }}
+      />
+      {left.length > 0 && (
+        <p class="card-note">{left.join(' and ')} are drawn; hide columns to make room for others.</p>
+      )}
+    </>
   );
 }

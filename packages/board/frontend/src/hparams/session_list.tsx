@@ -1,4 +1,5 @@
 /** The table of sessions: sortable, with a condition per column. */
+import { TypedField } from '../controls/typed_field.tsx';
 import { shortNumber } from '../histograms/axis_ticks.ts';
 import { RunName } from '../media/run_name.tsx';
 import { safeText } from '../shell/safe_text.ts';
@@ -43,11 +44,12 @@ export function SessionList() {
           {rows.slice(0, MOST_ROWS).map((row) => {
             const run = runById.value.get(table.value.runs[row]!);
             if (!run) return null;
+            const repeats = table.value.members[row]!;
             return (
               <tr
                 key={run.id}
                 data-run={run.name}
-                class={hoveredRun.value === run.id ? 'lit' : ''}
+                class={repeats.includes(hoveredRun.value ?? -1) ? 'lit' : ''}
                 onPointerEnter={() => {
                   hoveredRun.value = run.id;
                 }}
@@ -64,6 +66,12 @@ export function SessionList() {
                     }}
                   >
                     <RunName run={run} />
+                    {repeats.length > 1 && (
+                      <span class="faint" title={`means of ${repeats.length} sessions of one group`}>
+                        {' '}
+                        × {repeats.length}
+                      </span>
+                    )}
                   </button>
                 </th>
                 {columns.map((column) => (
@@ -117,17 +125,14 @@ function Condition({ column }: { column: Column }) {
   const said = filters.value[column.id] ?? '';
   const example = column.kind === 'number' ? '0.1..0.5' : column.kind === 'bool' ? 'true' : 'a|b';
   return (
-    <input
+    <TypedField
       type="search"
       class={said && parseFilter(said) ? 'set' : ''}
       aria-label={`Condition on ${safeText(column.title, 80)}`}
       placeholder={example}
       title="0.1..0.5, >3, <=2, word|word or &quot;exact&quot;"
       value={said}
-      onChange={(event) => setFilter(column.id, event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') setFilter(column.id, event.currentTarget.value);
-      }}
+      onCommit={(text) => setFilter(column.id, text)}
     />
   );
 }

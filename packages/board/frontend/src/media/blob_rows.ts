@@ -3,7 +3,8 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { apiUrl, getColumns, getJson } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
-import { boot, seriesVersion } from '../state/series_version.ts';
+import { seriesVersion } from '../state/series_version.ts';
+import { serverBoot } from '../state/server.ts';
 import { nothingInRange, placesInRange } from '../state/step_range.ts';
 
 export interface BlobRows {
@@ -40,7 +41,7 @@ const GONE = 404;
 const items = new Map<string, Promise<BlobItem[]>>();
 
 export const placeKey = ({ run, tag, row, step, wall }: Place): string =>
-  [run, tag, row, step, wall, boot.peek()].join(' ');
+  [run, tag, row, step, wall, serverBoot.peek()].join(' ');
 
 /** The items of one event; concurrent and later callers share one request. */
 export function itemsOf(place: Place): Promise<BlobItem[]> {

@@ -1,18 +1,25 @@
 /** A run's note and tags, to read and to change, in the panel of details. */
 import { useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
+import { useTyped } from '../controls/typed_field.tsx';
 import { addInspectorPart } from '../shell/inspector.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { meta } from '../state/catalogue.ts';
 import { addTag, everyTag, noteOf, removeTag, setText } from './notes.ts';
 
 export function RunNotes({ run }: { run: Run }) {
+  // What is half typed belongs to its run.
+  return <NotesOf key={run.name} run={run} />;
+}
+
+function NotesOf({ run }: { run: Run }) {
   const note = noteOf(run.name);
   const [tag, setTag] = useState('');
   const commit = () => {
     addTag(run.name, tag);
     setTag('');
   };
+  const text = useTyped({ value: note.text, onCommit: (said) => setText(run.name, said) });
   const kept = meta.value?.read_only === false ? 'in the state file' : 'in this browser';
   return (
     <section class="run-notes">
@@ -52,8 +59,9 @@ export function RunNotes({ run }: { run: Run }) {
       <textarea
         aria-label={`Note on ${safeText(run.name, 120)}`}
         placeholder={`What was this run for? Kept ${kept}, never in the logs.`}
-        value={note.text}
-        onChange={(event) => setText(run.name, event.currentTarget.value)}
+        value={text.text}
+        onInput={(event) => text.type(event.currentTarget.value)}
+        onBlur={text.commit}
       />
     </section>
   );

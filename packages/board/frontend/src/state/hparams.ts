@@ -1,43 +1,103 @@
-/** Hyperparameters and their sessions, fetched once the catalogue says that there are any. */
+/** Hyperparameters and their sessions, followed while the logs grow. */
 import { computed, effect, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
-import { loaded, tags } from './catalogue.ts';
+import { loaded, runs, series, tags } from './catalogue.ts';
+import { serverBoot } from './server.ts';
+import { withRunsBelow } from './session_runs.ts';
+
+type Figure = number | string;
 
 export interface HparamsReply {
   params: { name: string; kind: 'number' | 'string' | 'bool'; display: string; description: string }[];
-  metrics: { tag: number; display: string; group: string }[];
+  /** tag: null where no run ever wrote it. */
+  metrics: {
+    key: string;
+    tag: number | null;
+    name: string;
+    display: string;
+    group: string;
+    description: string;
+  }[];
   sessions: {
     run: number;
+    /** Sessions of one group are repeats of each other. */
+    group: string;
     values: Record<string, number | string | boolean>;
     status: string;
     start: number | null;
     end: number | null;
-    metrics: Record<string, { last: number; min: number; max: number }>;
+    metrics: Record<string, { last: Figure; min: Figure; max: Figure }>;
   }[];
 }
 
-export const hparams = signal<HparamsReply>({ params: [], metrics: [], sessions: [] });
+const none: HparamsReply = { params: [], metrics: [], sessions: [] };
+
+export const hparams = signal<HparamsReply>(none);
+/** Why they could not be fetched; tried again by itself. */
+export const hparamsFailure = signal<string | null>(null);
+/** Whether an answer stands behind `hparams`; without sessions in the catalogue none is needed. */
+export const hparamsLoaded = signal(false);
 
 /** Hyperparameters by the id of the run; a run below a session's run has that one's. */
-export const hparamsByRun = computed(
-  () => new Map(hparams.value.sessions.map((session) => [session.run, session.values])),
-);
+export const hparamsByRun = computed(() => {
+  const values = new Map(hparams.value.sessions.map((session) => [session.run, session.values]));
+  return withRunsBelow(runs.value, values);
+});
 
-let known = '';
+/** Between two requests while logs grow: metrics of all sessions are no small reply. */
+const LEAST_BETWEEN_MS = 2000;
+const RETRY_MS = 3000;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let askedAt = -LEAST_BETWEEN_MS;
+let asking: AbortController | null = null;
 
 effect(() => {
+  // Anything may change it: a session's start, its end, and each point of a metric.
+  void series.value;
+  void runs.value;
+  void serverBoot.value;
   if (!loaded.value) return;
-  const sources = tags.value.filter((tag) => tag.kind === 'hparams').map((tag) => tag.id);
-  if (sources.length === 0) return;
-  const now = `${sources.join()}/${tags.value.length}`;
-  if (now === known) return;
-  known = now;
-  void getJson<HparamsReply>('hparams').then(
-    (reply) => {
-      hparams.value = reply;
-    },
-    () => {
-      known = '';
-    },
-  );
+  if (tags.value.some((tag) => tag.kind === 'hparams')) {
+    schedule(askedAt + LEAST_BETWEEN_MS - performance.now());
+    return;
+  }
+  clearTimeout(timer);
+  timer = undefined;
+  asking?.abort();
+  put(none);
 });
+
+function schedule(wait: number): void {
+  timer ??= setTimeout(
+    () => {
+      timer = undefined;
+      void ask();
+    },
+    Math.max(0, wait),
+  );
+}
+
+async function ask(): Promise<void> {
+  // An answer that is overtaken does not count.
+  asking?.abort();
+  const mine = new AbortController();
+  asking = mine;
+  askedAt = performance.now();
+  try {
+    const reply = await getJson<HparamsReply>('hparams', {}, mine.signal);
+    if (!mine.signal.aborted) put(reply);
+  } catch (error) {
+    if (mine.signal.aborted) return;
+    hparamsFailure.value = error instanceof Error ? error.message : String(error);
+    schedule(RETRY_MS);
+  }
+}
+
+function put(reply: HparamsReply): void {
+  const { params, metrics, sessions } = reply;
+  const old = hparams.peek();
+  const same = JSON.stringify([params, metrics, sessions]);
+  if (same !== JSON.stringify([old.params, old.metrics, old.sessions])) hparams.value = reply;
+  hparamsFailure.value = null;
+  hparamsLoaded.value = true;
+}
