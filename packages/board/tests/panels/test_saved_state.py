@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from fixtures.asking import Asking
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.board import saved_documents
 from headrace.board.saved_documents import NotSavedError, SavedDocuments, StaleError
 
 
@@ -24,6 +28,10 @@ def file(tmp_path: Path) -> Path:
 def asking(tmp_path: Path, file: Path) -> Asking:
     (tmp_path / "logs").mkdir()
     return Asking(tmp_path / "logs", state_file=file)
+
+
+def left_beside(file: Path) -> list[str]:
+    return sorted({*os.listdir(file.parent)} - {file.name, f".{file.name}.lock"})
 
 
 def put(asking: Asking, name: str, base: object, document: object, status: int = 200) -> dict:
@@ -44,7 +52,7 @@ def test_what_is_put_is_there_and_in_the_file(asking: Asking, file: Path) -> Non
         {"name": "views", "revision": 1},
     ]
     assert json.loads(file.read_text())["documents"]["notes"]["revision"] == 2
-    assert os.listdir(file.parent) == [file.name], "no temporary file is left"
+    assert left_beside(file) == [], "no temporary file is left"
     assert SavedDocuments(file).get("notes").document == [1, None, "x"]
 
 
@@ -70,6 +78,7 @@ def test_names_are_words(asking: Asking, name: str) -> None:
 
 @pytest.mark.parametrize("body", [[], {}, {"base": 0}, {"base": -1, "document": 1},
                                   {"base": "0", "document": 1}, {"base": True, "document": 1},
+                                  {"base": float("inf"), "document": 1},
                                   {"base": 0, "document": 1, "name": "x"}])  # fmt: skip
 def test_other_bodies_are_refused(asking: Asking, body: object) -> None:
     asking.send("/state/notes", body, 400, method="PUT")
@@ -95,7 +104,9 @@ def test_a_body_that_nests_without_end_is_refused(asking: Asking) -> None:
 @pytest.mark.parametrize(
     "content",
     [b"", b"not json", b"[]", b'{"format": 1}', b'{"format": 1, "documents": {"a": 3}}', b"\xff",
-     b'{"format": "x", "documents": {}}', b"[" * 100_000],
+     b'{"format": "x", "documents": {}}', b"[" * 100_000,
+     b'{"format": 1, "documents": {"a": {"revision": 1e999, "document": 1}}}',
+     b'{"format": 1, "documents": {"a": {"revision": -1, "document": 1}}}'],
 )  # fmt: skip
 def test_a_file_that_is_not_ours_is_left_as_it_is(
     asking: Asking, file: Path, content: bytes
@@ -136,7 +147,7 @@ def test_a_write_that_fails_leaves_the_old_file(
         saved.put("a", 1, "new")
     monkeypatch.undo()
     assert saved.get("a").document == "old" == SavedDocuments(file).get("a").document
-    assert os.listdir(file.parent) == [file.name]
+    assert left_beside(file) == []
 
 
 def test_of_many_writers_at_once_each_revision_has_one(file: Path) -> None:
@@ -157,6 +168,73 @@ def test_of_many_writers_at_once_each_revision_has_one(file: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(won) == list(range(1, len(won) + 1)) and saved.get("a").revision == len(won)
+
+
+COUNTING = """
+import sys
+from pathlib import Path
+from headrace.board.saved_documents import SavedDocuments, StaleError
+
+saved = SavedDocuments(Path(sys.argv[1]))
+print("ready", flush=True)
+sys.stdin.readline()
+counted = 0
+while counted < 100:
+    old = saved.get("count")
+    try:
+        saved.put("count", old.revision, (old.document or 0) + 1)
+        counted += 1
+    except StaleError:
+        pass
+"""
+
+
+def test_two_processes_lose_no_change_of_each_other(file: Path) -> None:
+    counters = [
+        subprocess.Popen(
+            [sys.executable, "-c", COUNTING, str(file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for counter in counters:
+        assert counter.stdout is not None and counter.stdout.readline() == "ready\n"
+    for counter in counters:
+        assert counter.stdin is not None
+        counter.stdin.write("go\n")
+        counter.stdin.flush()
+    for counter in counters:
+        counter.communicate(timeout=120)
+        assert counter.returncode == 0
+    saved = SavedDocuments(file).get("count")
+    assert (saved.revision, saved.document) == (200, 200)
+
+
+def test_a_lock_that_is_never_given_back_is_said(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = SavedDocuments(file)
+    saved.put("a", 0, "old")
+    monkeypatch.setattr(saved_documents, "_LOCK_WAIT_S", 0.0)
+    with open(file.parent / f".{file.name}.lock") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(NotSavedError, match="keeps the state file locked"):
+            saved.put("a", 1, "new")
+    assert saved.put("a", 1, "new") == 2
+
+
+def test_mode_and_link_of_the_file_stay_as_they_are(tmp_path: Path) -> None:
+    real, link = tmp_path / "real" / "state.json", tmp_path / "link.json"
+    real.parent.mkdir()
+    link.symlink_to(real)
+    SavedDocuments(link).put("a", 0, 1)
+    real.chmod(0o664)
+    SavedDocuments(link).put("a", 1, 2)
+    assert link.is_symlink() and left_beside(real) == []
+    assert real.stat().st_mode & 0o777 == 0o664
+    assert SavedDocuments(real).get("a").document == 2
 
 
 DOCUMENT = st.recursive(
