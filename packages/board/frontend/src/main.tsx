@@ -6,10 +6,15 @@ import './hparams/hparams.css';
 import './problems/problems.css';
 import './projector/projector.css';
 import { render } from 'preact';
-import { follow } from './api/live.ts';
+import { follow, leads } from './api/live.ts';
 import './notes/run_notes.tsx';
 import { Shell } from './shell/shell.tsx';
+import { expose } from './shell/test_hook.ts';
 import { renew } from './state/catalogue.ts';
+import { serverBoot } from './state/server.ts';
+
+expose('leads', () => leads.value);
+expose('boot', () => serverBoot.value);
 
 void renew();
 follow();

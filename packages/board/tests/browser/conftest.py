@@ -26,15 +26,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class BoardProcess:
     """A `headrace-board` of its own process, as a user starts it."""
 
-    def __init__(self, logdir: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "headrace.board", "--logdir", str(logdir), "--port", "0"]
+    def __init__(self, logdir: Path, *arguments: str, port: int = 0) -> None:
+        command = [sys.executable, "-m", "headrace.board", "--logdir", str(logdir)]
         self.process = subprocess.Popen(
-            [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [*command, "--port", str(port), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         assert self.process.stdout is not None
         self.lines = [self.process.stdout.readline()]
         assert " on http://" in self.lines[0], self.lines[0] + self.process.stdout.read()
         self.url = self.lines[0].rsplit(" on ", 1)[1].strip()
+        self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
         self._drain = threading.Thread(target=self._read, daemon=True)
         self._drain.start()
 
@@ -44,6 +48,9 @@ class BoardProcess:
             self.lines.append(line)
 
     def stop(self) -> None:
+        """Ends it; a second time does nothing."""
+        if self.process.stdout is None or self.process.stdout.closed:
+            return
         self.process.terminate()
         self.process.wait(10)
         self._drain.join(5)
@@ -56,8 +63,8 @@ def board_server() -> Iterator[Callable[..., BoardProcess]]:
     """Starts boards: board_server(logdir, *arguments).url"""
     started: list[BoardProcess] = []
 
-    def start(logdir: Path, *arguments: str) -> BoardProcess:
-        started.append(BoardProcess(logdir, *arguments))
+    def start(logdir: Path, *arguments: str, port: int = 0) -> BoardProcess:
+        started.append(BoardProcess(logdir, *arguments, port=port))
         return started[-1]
 
     yield start

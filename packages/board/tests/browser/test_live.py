@@ -17,6 +17,12 @@ _LAST = """
   return Math.max(...c.curves.map((k) => k.x.at(-1)));
 }
 """
+_HIDE = """
+(hidden) => {
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event('visibilitychange'));
+}
+"""
 _NAMES = """
 () => {
   const c = window.__board?.metrics?.charts.find((c) => c.id === 'loss');
@@ -106,3 +112,105 @@ def test_a_board_that_stops_is_said_to_be_gone(
     board.process.kill()
     assert until(lambda: page.locator(".live-mark").inner_text() == "no connection", 10)
     assert page.locator("article.tile").count() == 1
+
+
+def test_seven_pages_of_a_browser_all_follow_and_all_fetch(
+    tmp_path: Path, board_server: Any, browser: Any
+) -> None:
+    writer = EventFileWriter(tmp_path / "run")
+    writer.write(simple_event(0, WALL, [("loss", 1.0)]))
+    writer.flush()
+    url = board_server(tmp_path).url
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    pages = [context.new_page() for _ in range(7)]
+    for page in pages:
+        open_view(page, url)
+    for page in pages:
+        assert until(lambda page=page: page.evaluate(_LAST) == 0, 20), "a page never came"
+    for step in (1, 2, 3):
+        writer.write(simple_event(step, WALL + step, [("loss", 1.0)]))
+        writer.flush()
+        for page in pages:
+            assert until(lambda page=page, step=step: page.evaluate(_LAST) == step, 10), step
+    for page in pages:
+        page.set_default_timeout(10_000)
+        assert page.evaluate("fetch('api/v1/health').then((r) => r.status)") == 200
+    assert [page.evaluate("window.__board.leads") for page in pages].count(True) == 1
+    # The page that follows for all goes: another takes its place.
+    (leader,) = [page for page in pages if page.evaluate("window.__board.leads")]
+    leader.close()
+    pages.remove(leader)
+    assert until(lambda: any(page.evaluate("window.__board.leads") for page in pages), 10)
+    writer.write(simple_event(4, WALL + 4, [("loss", 1.0)]))
+    writer.flush()
+    for page in pages:
+        assert until(lambda page=page: page.evaluate(_LAST) == 4, 10)
+    context.close()
+    writer.close()
+
+
+def test_a_hidden_page_lets_go_and_comes_back(tmp_path: Path, board_server: Any, page: Any) -> None:
+    writer = EventFileWriter(tmp_path / "run")
+    writer.write(simple_event(0, WALL, [("loss", 1.0)]))
+    writer.flush()
+    open_view(page, board_server(tmp_path).url)
+    settled(page)
+    page.evaluate(_HIDE, True)
+    assert until(lambda: not page.evaluate("window.__board.leads"), 10)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    writer.write(simple_event(1, WALL + 1, [("loss", 1.0)]))
+    writer.flush()
+    page.wait_for_timeout(1500)
+    assert asked == []
+    page.evaluate(_HIDE, False)
+    assert until(lambda: page.evaluate(_LAST) == 1, 10)
+    writer.close()
+
+
+def test_a_change_fetches_the_series_that_changed_and_no_others(
+    tmp_path: Path, board_server: Any, page: Any
+) -> None:
+    writers = [EventFileWriter(tmp_path / f"run{i}") for i in range(4)]
+    for writer in writers:
+        writer.write(simple_event(0, WALL, [("loss", 1.0), ("acc", 0.5)]))
+        writer.flush()
+    open_view(page, board_server(tmp_path).url)
+    settled(page)
+    replies: list[Any] = []
+    page.on(
+        "response", lambda reply: replies.append(reply) if "/tags?since=" in reply.url else None
+    )
+    writers[2].write(simple_event(1, WALL + 1, [("loss", 2.0)]))
+    writers[2].flush()
+    assert until(lambda: page.evaluate(_LAST) == 1, 10)
+    bodies = [reply.json() for reply in replies]
+    assert sum(len(body["series"]["n"]) for body in bodies) == 1
+    assert sum(len(body["tags"]) for body in bodies) == 0
+    for writer in writers:
+        writer.close()
+
+
+def test_a_server_that_was_started_anew_gives_its_own_runs(
+    tmp_path: Path, board_server: Any, page: Any
+) -> None:
+    for name in ("b", "c"):
+        with EventFileWriter(tmp_path / name) as writer:
+            writer.write(simple_event(1, WALL, [("loss", 1.0)]))
+            writer.write(simple_event(2, WALL, [("loss", 1.0)]))
+    board = board_server(tmp_path)
+    open_view(page, board.url)
+    settled(page)
+    boot = page.evaluate("window.__board.boot")
+    board.stop()
+    assert until(lambda: page.locator(".live-mark").inner_text() == "no connection", 10)
+    with EventFileWriter(tmp_path / "a") as writer:  # so that the others have other ids
+        writer.write(simple_event(9, WALL, [("loss", 1.0), ("new", 1.0)]))
+    again = board_server(tmp_path, port=board.port)
+    assert again.url == board.url
+    assert until(lambda: page.evaluate("window.__board.boot") not in (boot, ""), 20)
+    assert until(lambda: sorted(page.evaluate(_NAMES)) == ["a", "b", "c"], 10)
+    assert until(lambda: page.evaluate(_LAST) == 9, 10)
+    assert until(lambda: chart(page, "new"))
+    ends = {curve["label"]: curve["x"][-1] for curve in chart(page, "loss")["curves"]}
+    assert ends == {"a": 9, "b": 2, "c": 2}
