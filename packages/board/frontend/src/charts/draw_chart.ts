@@ -232,17 +232,19 @@ function drawBand(pen: Pen, curve: Curve, frame: Frame): void {
 }
 
 export interface Mark {
-  kind: 'nan' | 'positive' | 'negative' | 'restart' | 'above' | 'below';
+  /** 'unplaced': 0 or less on a logarithmic axis. */
+  kind: 'nan' | 'positive' | 'negative' | 'restart' | 'above' | 'below' | 'unplaced';
   x: number;
   y: number;
 }
 
 const LEAST_BETWEEN = 7;
 
-/** Marks of a curve in pixels: values that are not finite, restarts, and what lies beyond the axis. */
+/** Marks of a curve in pixels: values that have no place on the axis, restarts, and what lies beyond it. */
 export function marksOf(curve: Curve, view: ChartView, plot: Plot): Mark[] {
   const marks: Mark[] = [];
-  if (!curve.flags && !view.marksClipped) return marks;
+  const isLog = view.yScale === 'log';
+  if (!curve.flags && !view.marksClipped && !isLog) return marks;
   const frame = frameOf(view, plot, curve);
   const [begin, end] = reach(curve.x, frame.from, frame.to);
   const bottom = plot.top + plot.height;
@@ -263,6 +265,7 @@ export function marksOf(curve: Curve, view: ChartView, plot: Plot): Mark[] {
     if (flags & NAN) add('nan', x, lastY);
     if (flags & POSITIVE) add('positive', x, plot.top);
     if (flags & NEGATIVE) add('negative', x, bottom);
+    else if (isLog && curve.y[i]! <= 0) add('unplaced', x, bottom);
     if (flags & RESTART && Number.isFinite(y)) add('restart', x, lastY);
     if (view.marksClipped && Number.isFinite(y)) {
       if (y < plot.top - 0.5) add('above', x, plot.top);
@@ -301,12 +304,14 @@ export function drawMarks(pen: Pen, marks: Mark[], colour: string, colours: Char
     pen.lineTo(x - 3.5, foot);
     pen.lineTo(x + 3.5, foot);
     pen.closePath();
-    if (kind === 'above' || kind === 'below') {
-      pen.fillStyle = colour;
+    if (kind === 'unplaced') {
+      pen.fillStyle = colours.ground;
+      pen.strokeStyle = colours.warning;
       pen.fill();
-    } else {
-      pen.fillStyle = colours.warning;
-      pen.fill();
+      pen.stroke();
+      continue;
     }
+    pen.fillStyle = kind === 'above' || kind === 'below' ? colour : colours.warning;
+    pen.fill();
   }
 }

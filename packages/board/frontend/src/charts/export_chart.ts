@@ -2,6 +2,7 @@
 import { fitCanvas, textWidth } from '../scene/canvas_surface.ts';
 import type { Pen } from '../scene/pen.ts';
 import { SvgPen } from '../scene/svg_pen.ts';
+import { safeText } from '../shell/safe_text.ts';
 import { chartColours } from './chart_colours.ts';
 import type { Curve } from './chart_model.ts';
 import { arrange, type ChartColours, drawAxes, drawCurve, drawMarks, marksOf } from './draw_chart.ts';
@@ -38,7 +39,7 @@ function sheetOf(chart: ShownChart, colours: ChartColours): Sheet {
       pen.fillStyle = colours.text;
       pen.textAlign = 'left';
       pen.textBaseline = 'middle';
-      pen.fillText(chart.title, MARGIN, MARGIN + 8);
+      pen.fillText(safeText(chart.title, 200), MARGIN, MARGIN + 8);
       const axes = arrange(view, width - MARGIN * 2, height, (text) => textWidth(text, font));
       const plot = { ...axes.plot, left: axes.plot.left + MARGIN, top: axes.plot.top + TITLE };
       drawAxes(pen, view, { ...axes, plot }, colours);
@@ -59,13 +60,14 @@ function sheetOf(chart: ShownChart, colours: ChartColours): Sheet {
         const y = TITLE + height + MARGIN + Math.floor(i / columns) * ROW + 6;
         pen.strokeStyle = curve.colour;
         pen.lineWidth = 2.5;
-        pen.setLineDash([]);
+        pen.setLineDash(curve.dash);
         pen.beginPath();
-        pen.rect(x, y - 1, 18, 2);
-        pen.fillStyle = curve.colour;
-        pen.fill();
+        pen.moveTo(x, y);
+        pen.lineTo(x + 18, y);
+        pen.stroke();
+        pen.setLineDash([]);
         pen.fillStyle = colours.text;
-        pen.fillText(labelOf(curve, chart), x + 24, y);
+        pen.fillText(safeText(labelOf(curve, chart), 200), x + 24, y);
       });
       if (chart.curves.length > named.length) {
         pen.fillStyle = colours.soft;
@@ -76,9 +78,10 @@ function sheetOf(chart: ShownChart, colours: ChartColours): Sheet {
   };
 }
 
-function labelOf(curve: Curve, chart: ShownChart): string {
-  const several = chart.curves.some((other) => other.tag !== curve.tag);
-  return several ? `${curve.label} ${curve.tag}` : curve.label;
+/** What a curve is called where it stands beside the others. */
+export function labelOf(curve: Curve, chart: ShownChart): string {
+  const several = chart.curves[0]?.tag !== chart.curves.at(-1)?.tag;
+  return several ? `${curve.label} ${curve.tag}`.trim() : curve.label;
 }
 
 /** An SVG document with one path (class "curve", data-run) for each curve. */
@@ -101,39 +104,4 @@ export function chartPng(chart: ShownChart): Promise<Blob | null> {
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   sheet.draw(pen);
   return new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
-}
-
-/** A tikzpicture that pgfplots draws, with the points as they are on the screen. */
-export function chartPgfplots(chart: ShownChart): string {
-  const view = chart.view!;
-  const latex = (text: string) =>
-    text.replace(/[\\{}$&#^_%~]/g, (c) =>
-      c === '\\'
-        ? '\\textbackslash{}'
-        : c === '~'
-          ? '\\textasciitilde{}'
-          : c === '^'
-            ? '\\textasciicircum{}'
-            : `\\${c}`,
-    );
-  const colours: string[] = [];
-  const plots = chart.curves.map((curve, i) => {
-    const hex = /^#([0-9a-f]{6})$/i.exec(curve.colour)?.[1] ?? '444444';
-    colours.push(`\\definecolor{run${i}}{HTML}{${hex.toUpperCase()}}`);
-    const points: string[] = [];
-    for (let k = 0; k < curve.x.length; k++) {
-      const y = curve.y[k]!;
-      points.push(`${curve.x[k]} ${Number.isFinite(y) ? y : 'nan'}`);
-    }
-    return `\\addplot[run${i}, thick, no marks, unbounded coords=jump] table {\n${points.join('\n')}\n};\n\\addlegendentry{${latex(labelOf(curve, chart))}}`;
-  });
-  const axis = [
-    `title={${latex(chart.title)}}`,
-    `xlabel={${latex(view.xName)}}`,
-    `xmin=${view.x[0]}, xmax=${view.x[1]}, ymin=${view.y[0]}, ymax=${view.y[1]}`,
-    ...(view.xScale === 'log' ? ['xmode=log'] : []),
-    ...(view.yScale === 'log' ? ['ymode=log'] : []),
-    'grid=major, legend pos=outer north east, legend cell align=left',
-  ];
-  return `% needs \\usepackage{pgfplots}\n${colours.join('\n')}\n\\begin{tikzpicture}\n\\begin{axis}[${axis.join(',\n  ')}]\n${plots.join('\n')}\n\\end{axis}\n\\end{tikzpicture}\n`;
 }

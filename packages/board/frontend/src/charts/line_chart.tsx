@@ -2,16 +2,19 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { fitCanvas, textWidth } from '../scene/canvas_surface.ts';
 import { forgetPaint, paintSoon } from '../scene/paint_queue.ts';
+import { copyText } from '../shell/copy_text.ts';
+import { safeText } from '../shell/safe_text.ts';
 import { hoveredRun, stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { themeVersion } from '../style/theme.ts';
 import { chartColours } from './chart_colours.ts';
 import { type ChartView, type Curve, mapping, type Plot, type Span } from './chart_model.ts';
 import { crosshair, pinnedCrosshair } from './crosshair.ts';
 import { arrange, drawAxes, drawCurve, drawMarks, marksOf } from './draw_chart.ts';
-import { drawOverlay } from './draw_overlay.ts';
+import { type Drag, drawOverlay } from './draw_overlay.ts';
 import { nearestIndex, orderTouches, touches } from './nearest.ts';
+import { ReadableTable } from './readable_table.tsx';
 import { type ShownChart, shownCharts } from './shown_charts.ts';
-import { hideTooltip, showTooltip } from './tooltip.tsx';
+import { hideTooltip, nextOrder, showTooltip, tooltip } from './tooltip.tsx';
 
 export interface LineChartProps {
   id: string;
@@ -22,6 +25,8 @@ export interface LineChartProps {
   axis: string;
   width: number;
   height: number;
+  /** The curves with as many points as there are to have, for pictures that are saved. */
+  inFull?: () => Promise<Curve[]>;
   /** y is null where only x was chosen. */
   onZoom(x: Span, y: Span | null): void;
   onReset(): void;
@@ -37,11 +42,26 @@ export function LineChart(props: LineChartProps) {
   const latest = useRef(props);
   latest.current = props;
   const shown = useMemo<ShownChart>(
-    () => ({ id, title, curves: [], view: null, axes: null, painted: -1, paintedAt: 0, width, height }),
+    () => ({
+      id,
+      title,
+      curves: [],
+      view: null,
+      axes: null,
+      painted: -1,
+      paintedAt: 0,
+      width,
+      height,
+      inFull: null,
+    }),
     [id],
   );
   const theme = themeVersion.value;
-  const drag = useRef<{ x: number; y: number; toX: number; toY: number; range: boolean } | null>(null);
+  const drag = useRef<Drag | null>(null);
+  /** Whether the click that the browser tells of next was the end of a drag. */
+  const wasDrag = useRef(false);
+  /** The step cursor before the first click of a double click, which is none of its own. */
+  const cursorBefore = useRef<number | null>(null);
 
   useLayoutEffect(() => {
     shownCharts.add(shown);
@@ -71,13 +91,27 @@ export function LineChart(props: LineChartProps) {
       for (const curve of curves) drawCurve(pen, curve, view, axes.plot, curves.length);
       pen.restore();
       for (const curve of curves) drawMarks(pen, marksOf(curve, view, axes.plot), curve.colour, colours);
-      Object.assign(shown, { title, curves, view, axes, width, height });
+      const { inFull } = latest.current;
+      Object.assign(shown, { title, curves, view, axes, width, height, inFull: inFull ?? null });
       shown.painted = curves.length;
       shown.paintedAt = performance.now();
+      followData();
       drawOver();
     });
   }, [curves, view, width, height, theme]);
 
+  /** The table beside the cross-hair tells of the curves that are drawn now. */
+  const followData = () => {
+    const state = tooltip.peek();
+    if (state?.chart !== id || !shown.view || !shown.axes) return;
+    const hair = pinnedCrosshair.peek() ?? crosshair.peek();
+    if (hair?.chart !== id) return;
+    showTooltip({
+      ...state,
+      view: shown.view,
+      touches: touches(shown.curves, shown.view, shown.axes.plot, hair.x),
+    });
+  };
   const drawOver = () => {
     const canvas = over.current;
     const { axes } = shown;
@@ -153,165 +187,181 @@ export function LineChart(props: LineChartProps) {
     x >= plot.left - 4 && x <= plot.left + plot.width + 4 && y >= 0 && y <= plot.top + plot.height + 8;
 
   return (
-    <div
-      ref={element}
-      class="chart"
-      role="application"
-      aria-roledescription="chart"
-      aria-label={`${title}: ${curves.length} curves. Arrows move the cross-hair, plus and minus zoom, 0 resets.`}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it answers keys
-      tabIndex={0}
-      onPointerMove={(event) => {
-        if (!shown.axes) return;
-        const at = position(event);
-        if (drag.current) {
-          drag.current.toX = at.x;
-          drag.current.toY = at.y;
+    <>
+      <div
+        ref={element}
+        class="chart"
+        role="application"
+        aria-roledescription="chart"
+        aria-label={`${safeText(title, 200)}: ${curves.length} curves. Arrows move the cross-hair, plus and minus zoom, 0 resets.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it answers keys
+        tabIndex={0}
+        onPointerMove={(event) => {
+          if (!shown.axes) return;
+          const at = position(event);
+          if (drag.current) {
+            drag.current.toX = at.x;
+            drag.current.toY = at.y;
+            paintSoon(over, drawOver);
+            return;
+          }
+          if (pinnedCrosshair.peek()?.chart === id) return;
+          if (isIn(at, shown.axes.plot)) point(xAt(at.x), at.y);
+          else leave();
+        }}
+        onPointerLeave={() => {
+          if (!drag.current) leave();
+        }}
+        onPointerDown={(event) => {
+          if (event.button !== 0 || !shown.axes) return;
+          const at = position(event);
+          if (!isIn(at, shown.axes.plot)) return;
+          wasDrag.current = false;
+          element.current!.setPointerCapture(event.pointerId);
+          drag.current = { ...at, toX: at.x, toY: at.y, range: event.shiftKey && props.axis === 'step' };
+        }}
+        onPointerUp={(event) => {
+          const done = drag.current;
+          drag.current = null;
+          if (!done || !shown.axes) return;
+          const at = position(event);
+          const wide = Math.abs(at.x - done.x);
+          const high = Math.abs(at.y - done.y);
+          wasDrag.current = wide >= LEAST_DRAG || high >= LEAST_DRAG * 3;
+          if (!wasDrag.current) return;
+          const [from, to] = [xAt(done.x), xAt(at.x)].sort((a, b) => a - b) as Span;
+          if (done.range) {
+            stepFrom.value = Math.round(from);
+            stepTo.value = Math.round(to);
+          } else if (high > 30 && wide >= LEAST_DRAG) {
+            props.onZoom([from, to], [yAt(done.y), yAt(at.y)].sort((a, b) => a - b) as Span);
+          } else if (high > 30) {
+            props.onZoom(shown.view!.x, [yAt(done.y), yAt(at.y)].sort((a, b) => a - b) as Span);
+          } else {
+            props.onZoom([from, to], null);
+          }
           paintSoon(over, drawOver);
-          return;
-        }
-        if (pinnedCrosshair.peek()?.chart === id) return;
-        if (isIn(at, shown.axes.plot)) point(xAt(at.x), at.y);
-        else leave();
-      }}
-      onPointerLeave={() => {
-        if (!drag.current) leave();
-      }}
-      onPointerDown={(event) => {
-        if (event.button !== 0 || !shown.axes) return;
-        const at = position(event);
-        if (!isIn(at, shown.axes.plot)) return;
-        element.current!.setPointerCapture(event.pointerId);
-        drag.current = { ...at, toX: at.x, toY: at.y, range: event.shiftKey && props.axis === 'step' };
-      }}
-      onPointerUp={(event) => {
-        const done = drag.current;
-        drag.current = null;
-        if (!done || !shown.axes) return;
-        const at = position(event);
-        const wide = Math.abs(at.x - done.x);
-        const high = Math.abs(at.y - done.y);
-        if (wide < LEAST_DRAG && high < LEAST_DRAG * 3) {
+        }}
+        onPointerCancel={() => {
+          drag.current = null;
+          paintSoon(over, drawOver);
+        }}
+        onClick={(event) => {
+          const at = position(event);
+          if (wasDrag.current || !shown.axes || !isIn(at, shown.axes.plot)) {
+            wasDrag.current = false;
+            return;
+          }
           if (event.detail > 1) return;
+          cursorBefore.current = stepCursor.peek();
           if (pinnedCrosshair.peek()?.chart === id) unpin();
           else pick(xAt(at.x), at.y);
-          return;
-        }
-        const [from, to] = [xAt(done.x), xAt(at.x)].sort((a, b) => a - b) as Span;
-        if (done.range) {
-          stepFrom.value = Math.round(from);
-          stepTo.value = Math.round(to);
-        } else if (high > 30 && wide >= LEAST_DRAG) {
-          props.onZoom([from, to], [yAt(done.y), yAt(at.y)].sort((a, b) => a - b) as Span);
-        } else if (high > 30) {
-          props.onZoom(shown.view!.x, [yAt(done.y), yAt(at.y)].sort((a, b) => a - b) as Span);
-        } else {
-          props.onZoom([from, to], null);
-        }
-        paintSoon(over, drawOver);
-      }}
-      onPointerCancel={() => {
-        drag.current = null;
-        paintSoon(over, drawOver);
-      }}
-      onDblClick={() => {
-        unpin();
-        props.onReset();
-      }}
-      onWheel={(event) => {
-        if (
-          !shown.axes ||
-          !(event.ctrlKey || event.metaKey || event.altKey || document.activeElement === element.current)
-        )
-          return;
-        event.preventDefault();
-        const at = position(event);
-        if (event.shiftKey) {
-          const map = mapping(shown.view!.x, shown.view!.xScale);
-          const by = Math.sign(event.deltaY + event.deltaX) * 0.1;
-          props.onZoom([map.from(by), map.from(1 + by)], null);
-        } else {
-          zoomAbout(xAt(at.x), event.deltaY > 0 ? 1.25 : 0.8);
-        }
-      }}
-      onFocus={() => {
-        element.current!.dataset.focus = '1';
-      }}
-      onBlur={() => {
-        if (element.current) delete element.current.dataset.focus;
-        if (pinnedCrosshair.peek()?.chart !== id) leave();
-      }}
-      onKeyDown={(event) => {
-        if (!shown.view || !shown.axes) return;
-        const now = pinnedCrosshair.peek()?.chart === id ? pinnedCrosshair.peek() : crosshair.peek();
-        const [from, to] = shown.view.x;
-        const x = now?.chart === id ? now.x : (from + to) / 2;
-        const go = (next: number) => {
-          const at = Math.max(from, Math.min(to, next));
-          if (pinnedCrosshair.peek()?.chart === id)
-            pinnedCrosshair.value = { x: at, axis: props.axis, chart: id };
-          point(at, null);
-        };
-        const stepBy = (by: number) => {
-          const map = mapping(shown.view!.x, shown.view!.xScale);
-          const guide = shown.curves.find((c) => c.run === hoveredRun.peek()) ?? shown.curves[0];
-          const index = guide ? nearestIndex(guide, x) : -1;
-          const jump = map.from(map.to(x) + (by * 1) / shown.axes!.plot.width);
-          const next =
-            guide && index >= 0 ? guide.x[Math.max(0, Math.min(guide.x.length - 1, index + by))]! : jump;
-          go(Math.abs(map.to(next) - map.to(x)) * shown.axes!.plot.width < 1 ? jump : next);
-        };
-        switch (event.key) {
-          case 'ArrowRight':
-            stepBy(event.shiftKey ? 10 : 1);
-            break;
-          case 'ArrowLeft':
-            stepBy(event.shiftKey ? -10 : -1);
-            break;
-          case 'ArrowUp':
-          case 'ArrowDown': {
-            const order = orderTouches(touches(shown.curves, shown.view, shown.axes.plot, x), 'highest', 0);
-            const at = order.findIndex((t) => t.curve.run === hoveredRun.peek());
-            const next = order[at < 0 ? 0 : at + (event.key === 'ArrowUp' ? -1 : 1)];
-            if (next) hoveredRun.value = next.curve.run;
-            go(x);
-            break;
-          }
-          case 'Enter': {
-            const order = orderTouches(touches(shown.curves, shown.view, shown.axes.plot, x), 'nearest', 0);
-            const chosen = order.find((t) => t.curve.run === hoveredRun.peek()) ?? order[0];
-            if (chosen) void navigator.clipboard?.writeText(chosen.curve.label).catch(() => undefined);
-            break;
-          }
-          case ' ':
-            if (pinnedCrosshair.peek()?.chart === id) unpin();
-            else pick(x, 0);
-            break;
-          case '+':
-          case '=':
-            zoomAbout(x, 0.7);
-            break;
-          case '-':
-            zoomAbout(x, 1 / 0.7);
-            break;
-          case '0':
-            props.onReset();
-            break;
-          case 'Escape':
-            if (pinnedCrosshair.peek()?.chart === id || crosshair.peek()?.chart === id) {
-              unpin();
-              leave();
-            } else return;
-            break;
-          default:
+        }}
+        onDblClick={() => {
+          stepCursor.value = cursorBefore.current;
+          unpin();
+          props.onReset();
+        }}
+        onWheel={(event) => {
+          if (
+            !shown.axes ||
+            !(event.ctrlKey || event.metaKey || event.altKey || document.activeElement === element.current)
+          )
             return;
-        }
-        event.preventDefault();
-      }}
-    >
-      <canvas ref={lines} />
-      <canvas ref={over} class="over" />
-    </div>
+          event.preventDefault();
+          const at = position(event);
+          if (event.shiftKey) {
+            const map = mapping(shown.view!.x, shown.view!.xScale);
+            const by = Math.sign(event.deltaY + event.deltaX) * 0.1;
+            props.onZoom([map.from(by), map.from(1 + by)], null);
+          } else {
+            zoomAbout(xAt(at.x), event.deltaY > 0 ? 1.25 : 0.8);
+          }
+        }}
+        onFocus={() => {
+          element.current!.dataset.focus = '1';
+        }}
+        onBlur={() => {
+          if (element.current) delete element.current.dataset.focus;
+          if (pinnedCrosshair.peek()?.chart !== id) leave();
+        }}
+        onKeyDown={(event) => {
+          // Those are the browser's and the page's.
+          if (!shown.view || !shown.axes || event.ctrlKey || event.metaKey || event.altKey) return;
+          const now = pinnedCrosshair.peek()?.chart === id ? pinnedCrosshair.peek() : crosshair.peek();
+          const [from, to] = shown.view.x;
+          const x = now?.chart === id ? now.x : (from + to) / 2;
+          const go = (next: number) => {
+            const at = Math.max(from, Math.min(to, next));
+            if (pinnedCrosshair.peek()?.chart === id)
+              pinnedCrosshair.value = { x: at, axis: props.axis, chart: id };
+            point(at, null);
+          };
+          const stepBy = (by: number) => {
+            const map = mapping(shown.view!.x, shown.view!.xScale);
+            const guide = shown.curves.find((c) => c.run === hoveredRun.peek()) ?? shown.curves[0];
+            const index = guide ? nearestIndex(guide, x) : -1;
+            const jump = map.from(map.to(x) + (by * 1) / shown.axes!.plot.width);
+            const next =
+              guide && index >= 0 ? guide.x[Math.max(0, Math.min(guide.x.length - 1, index + by))]! : jump;
+            go(Math.abs(map.to(next) - map.to(x)) * shown.axes!.plot.width < 1 ? jump : next);
+          };
+          switch (event.key) {
+            case 'ArrowRight':
+              stepBy(event.shiftKey ? 10 : 1);
+              break;
+            case 'ArrowLeft':
+              stepBy(event.shiftKey ? -10 : -1);
+              break;
+            case 'ArrowUp':
+            case 'ArrowDown': {
+              const order = orderTouches(touches(shown.curves, shown.view, shown.axes.plot, x), 'highest', 0);
+              const at = order.findIndex((t) => t.curve.run === hoveredRun.peek());
+              const next = order[at < 0 ? 0 : at + (event.key === 'ArrowUp' ? -1 : 1)];
+              if (next) hoveredRun.value = next.curve.run;
+              go(x);
+              break;
+            }
+            case 'Enter': {
+              const order = orderTouches(touches(shown.curves, shown.view, shown.axes.plot, x), 'nearest', 0);
+              const chosen = order.find((t) => t.curve.run === hoveredRun.peek()) ?? order[0];
+              if (chosen) void copyText(chosen.curve.label);
+              break;
+            }
+            case ' ':
+              if (pinnedCrosshair.peek()?.chart === id) unpin();
+              else pick(x, 0);
+              break;
+            case '+':
+            case '=':
+              zoomAbout(x, 0.7);
+              break;
+            case '-':
+              zoomAbout(x, 1 / 0.7);
+              break;
+            case '0':
+              props.onReset();
+              break;
+            case 's':
+              nextOrder();
+              break;
+            case 'Escape':
+              if (pinnedCrosshair.peek()?.chart === id || crosshair.peek()?.chart === id) {
+                unpin();
+                leave();
+              } else return;
+              break;
+            default:
+              return;
+          }
+          event.preventDefault();
+        }}
+      >
+        <canvas ref={lines} />
+        <canvas ref={over} class="over" />
+      </div>
+      <ReadableTable title={title} curves={curves} />
+    </>
   );
 }
 

@@ -13,6 +13,8 @@ export interface ShownChart {
   paintedAt: number;
   width: number;
   height: number;
+  /** The curves with as many points as there are to have, for pictures that are saved. */
+  inFull: (() => Promise<Curve[]>) | null;
 }
 
 /** A pinned card is in the document twice: in its folder and at the top. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { duration, shortNumber, ticksOf } from './ticks.ts';
+import { duration, moment, shortNumber, ticksOf } from './ticks.ts';
 
 const labels = (...args: Parameters<typeof ticksOf>) => ticksOf(...args).labels;
 
@@ -68,4 +68,23 @@ test('numbers are as short as their digits allow', () => {
   assert.equal(shortNumber(-1e-7), '−1e−7');
   assert.equal(shortNumber(Number.NaN), 'NaN');
   assert.equal(shortNumber(12345678), '1.2346e7');
+});
+
+test('a duration is never a whole unit of its smaller part', () => {
+  assert.equal(duration(7199.9), '2 h');
+  assert.equal(duration(3599.9), '1 h');
+  assert.equal(duration(86399.9), '1 d');
+  assert.equal(duration(119.9), '2 min');
+  assert.equal(duration(3630), '1 h 1 min');
+});
+
+test('a moment is told by the clock of the reader, with its zone', () => {
+  const before = process.env.TZ;
+  process.env.TZ = 'Asia/Kolkata';
+  try {
+    assert.equal(moment(1_700_000_000.25), '2023-11-15 03:43:20.25 GMT+5:30');
+  } finally {
+    if (before === undefined) delete process.env.TZ;
+    else process.env.TZ = before;
+  }
 });

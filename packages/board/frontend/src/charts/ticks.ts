@@ -173,6 +173,19 @@ function clock(seconds: number, step: number, withDay: boolean): string {
   return withDay ? `${day} ${time}` : time;
 }
 
+/** A moment on the reader's clock, with its zone: "2026-11-21 15:04:05.25 GMT+1". */
+export function moment(seconds: number): string {
+  const d = new Date(seconds * 1000);
+  if (Number.isNaN(d.getTime())) return String(seconds);
+  const day = `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  const part =
+    d.getMilliseconds() > 0 ? `.${String(d.getMilliseconds()).padStart(3, '0')}`.replace(/0+$/, '') : '';
+  const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
+    .formatToParts(d)
+    .find((one) => one.type === 'timeZoneName')!.value;
+  return `${day} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}${part} ${zone}`;
+}
+
 /** Seconds in the two units that matter: "1 h 30 min". */
 export function duration(seconds: number, step = 0): string {
   if (seconds < 0) return `\u2212${duration(-seconds, step)}`;
@@ -186,9 +199,15 @@ export function duration(seconds: number, step = 0): string {
   ];
   const i = units.findIndex(([size]) => seconds >= size);
   const [size, name] = units[i]!;
-  const whole = Math.floor(seconds / size + 1e-9);
+  let whole = Math.floor(seconds / size + 1e-9);
   const [minor, minorName] = units[i + 1]!;
-  const rest = Math.round((seconds - whole * size) / minor);
+  let rest = Math.round((seconds - whole * size) / minor);
+  if (rest * minor === size) {
+    whole++;
+    rest = 0;
+  }
+  // 59 min 60 s is an hour.
+  if (i > 0 && whole * size === units[i - 1]![0]) return `1 ${units[i - 1]![1]}`;
   return rest > 0 ? `${whole} ${name} ${rest} ${minorName}` : `${whole} ${name}`;
 }
 

@@ -9,7 +9,7 @@ import { urlSignal } from '../state/url_state.ts';
 import type { ChartView } from './chart_model.ts';
 import { pinnedCrosshair } from './crosshair.ts';
 import { orderTouches, type Touch, type TouchOrder } from './nearest.ts';
-import { duration, shortNumber } from './ticks.ts';
+import { duration, moment, shortNumber } from './ticks.ts';
 
 export interface TooltipState {
   chart: string;
@@ -28,7 +28,12 @@ export const tooltipOrder = urlSignal<TouchOrder>(
   choice('nearest', 'highest', 'lowest', 'name'),
   'nearest',
 );
-const orders: TouchOrder[] = ['nearest', 'highest', 'lowest', 'name'];
+export const orders: TouchOrder[] = ['nearest', 'highest', 'lowest', 'name'];
+
+/** The next order, in a circle. */
+export function nextOrder(): void {
+  tooltipOrder.value = orders[(orders.indexOf(tooltipOrder.peek()) + 1) % orders.length]!;
+}
 
 const MOST_ROWS = 12;
 const MOST_PINNED = 200;
@@ -46,11 +51,7 @@ export function xText(value: number, view: ChartView): string {
   if (view.xUnit === 'step')
     return Number.isInteger(value) ? value.toLocaleString('en') : shortNumber(value, 7);
   if (view.xUnit === 'duration') return duration(value);
-  if (view.xUnit === 'time')
-    return new Date(value * 1000)
-      .toISOString()
-      .replace('T', ' ')
-      .replace(/\.?0*Z$/, 'Z');
+  if (view.xUnit === 'time') return moment(value);
   return shortNumber(value, 7);
 }
 
@@ -112,7 +113,7 @@ function Table({ state }: { state: TooltipState }) {
             </button>
           </>
         ) : (
-          <span class="faint">by {tooltipOrder.value}</span>
+          <span class="faint">by {tooltipOrder.value} · key s changes</span>
         )}
       </header>
       <div class="tooltip-rows">

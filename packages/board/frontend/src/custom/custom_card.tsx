@@ -6,13 +6,10 @@ import type { CardProps } from '../metrics/cards.ts';
 import { visibleRuns } from '../runs/visible_runs.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { runById, seriesByTag } from '../state/catalogue.ts';
-import { stored } from '../state/stored.ts';
 import { CustomChart } from './custom_chart.tsx';
 import { asLayout, type Layout } from './layout.ts';
 import { LayoutEditor } from './layout_editor.tsx';
-
-/** Layouts changed by hand, in place of what the log says, by the name of the tag. */
-const changed = stored<Record<string, Layout>>('layouts', {});
+import { isMadeLayout, keepLayout, layouts } from './layouts.ts';
 
 const CHART_HEIGHT = 220;
 const LEAST_WIDTH = 320;
@@ -34,40 +31,50 @@ function Charts({ tag, runs, width }: CardProps) {
   const frame = useCardFrame();
   const version = (seriesByTag.value.get(tag.id) ?? []).map((one) => `${one.run}:${one.n}`).join();
   const ids = runs.map((run) => run.id).join();
+  const isMade = isMadeLayout(tag);
   useEffect(() => {
+    if (isMade) return;
     const stop = new AbortController();
     getJson<{ layouts: (Layout & { run: number })[] }>('custom_scalars', {}, stop.signal).then(
-      ({ layouts }) => {
+      ({ layouts: all }) => {
         setFailure(null);
-        setWritten(joined(layouts.filter((one) => runs.some((run) => run.id === one.run))));
+        setWritten(joined(all.filter((one) => runs.some((run) => run.id === one.run))));
       },
       (error) => !stop.signal.aborted && setFailure(error instanceof Error ? error.message : String(error)),
     );
     return () => stop.abort();
   }, [version, ids]);
-  const mine = Object.hasOwn(changed.value, tag.name) ? asLayout(changed.value[tag.name]) : null;
+  const mine = Object.hasOwn(layouts.value, tag.name) ? asLayout(layouts.value[tag.name]) : null;
   const layout = mine ?? written;
   useEffect(() => {
-    frame.setInfo(mine ? 'changed in this page' : '');
+    frame.setInfo(isMade ? 'made in this page' : mine ? 'changed in this page' : '');
     frame.setMenu([
       { text: editing ? 'Leave the layout as it is' : 'Change the layout', run: () => setEditing(!editing) },
-      ...(mine ? [{ text: 'Back to the layout of the log', run: () => keep(tag.name, null) }] : []),
+      ...(mine
+        ? [
+            {
+              text: isMade ? 'Take this layout away' : 'Back to the layout of the log',
+              run: () => keepLayout(tag.name, null),
+            },
+          ]
+        : []),
     ]);
-  }, [editing, mine !== null]);
+  }, [editing, mine !== null, isMade]);
   if (failure) {
     return (
       <p class="card-note" role="alert">
-        {failure}
+        {safeText(failure, 300)}
       </p>
     );
   }
   if (!layout) return <p class="card-note" />;
-  if (editing) {
+  // A layout that has nothing yet is there to be made.
+  if (editing || (isMade && layout.categories.length === 0)) {
     return (
       <LayoutEditor
         layout={layout}
         onSave={(next) => {
-          keep(tag.name, next);
+          keepLayout(tag.name, next);
           setEditing(false);
         }}
         onLeave={() => setEditing(false)}
@@ -102,11 +109,6 @@ function Charts({ tag, runs, width }: CardProps) {
       {layout.categories.length === 0 && <p class="card-note">The layout is empty.</p>}
     </>
   );
-}
-
-function keep(name: string, layout: Layout | null): void {
-  const { [name]: _, ...rest } = changed.peek();
-  changed.value = layout ? { ...rest, [name]: layout } : rest;
 }
 
 /** The layouts of several runs as one; equal categories once. */

@@ -1,21 +1,17 @@
 /** One chart of a layout: lines of all tags that match, or lines between two bounds. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Run, Tag } from '../api/types.ts';
-import type { ChartView, Curve } from '../charts/chart_model.ts';
-import { fitX, fitY } from '../charts/fit.ts';
-import { LineChart } from '../charts/line_chart.tsx';
-import { giveUp, type LoadedCurve, wishFor } from '../metrics/curve_loader.ts';
-import { curveSettings, dressed, queryOf, setZoom, zoomOf } from '../metrics/scalar_query.ts';
-import { ignoreOutliers, yScale } from '../metrics/view.ts';
-import { runStyles } from '../runs/colours.ts';
-import { seriesByRun } from '../runs/visible_runs.ts';
+import type { Curve } from '../charts/chart_model.ts';
+import { MOST_TAGS } from '../metrics/chart_formula.ts';
+import { downloads } from '../metrics/downloads.ts';
+import { scalarTags } from '../metrics/made_charts.ts';
+import { ScalarPlot } from '../metrics/scalar_plot.tsx';
+import { dressedCurves, setZoom, zoomOf } from '../metrics/scalar_query.ts';
+import type { ShownCurves } from '../metrics/use_curves.ts';
+import { useScalarChart } from '../metrics/use_scalar_chart.ts';
+import { Menu } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
-import { runById, tags } from '../state/catalogue.ts';
-import { themeVersion } from '../style/theme.ts';
-import { type LayoutChart, matchedTags, valuesAt } from './layout.ts';
-
-const MOST_TAGS = 15; // of a request: 16 queries
-const PX_STEP = 64;
+import { type LayoutChart, type MarginSeries, matchedTags, patternError, valuesAt } from './layout.ts';
 
 interface Props {
   id: string;
@@ -26,115 +22,79 @@ interface Props {
 }
 
 export function CustomChart({ id, chart, runs, width, height }: Props) {
-  const owner = useRef({}).current;
-  const [loaded, setLoaded] = useState<LoadedCurve[][] | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const scalars = tags.value.filter((tag) => tag.kind === 'scalar');
-  const parts = useMemo(() => partsOf(chart, scalars), [JSON.stringify(chart), tags.value]);
-  const settings = curveSettings();
-  const zoom = zoomOf(id);
-  const px = Math.max(PX_STEP, Math.ceil((width - 40) / PX_STEP) * PX_STEP);
-  const shown = parts.slice(0, MOST_TAGS);
-  const queries = shown.map((tag) =>
-    queryOf({ tag, right: false }, runs, null, settings, zoom?.x ?? null, px),
+  const said = JSON.stringify(chart);
+  const wanted = useMemo(() => wantedTags(chart, scalarTags.value), [said, scalarTags.value]);
+  const parts = useMemo(
+    () => wanted.slice(0, MOST_TAGS).map((tag) => ({ tag, right: false })),
+    [wanted.map((tag) => tag.id).join()],
   );
-  const asked = JSON.stringify(queries);
-  const grown = runs
-    .flatMap((run) => shown.map((tag) => seriesByRun.value.get(run.id)?.get(tag.id)?.n ?? 0))
-    .join();
-  useEffect(() => {
-    if (queries.length === 0 || runs.length === 0) {
-      giveUp(owner);
-      setLoaded([]);
-      return;
-    }
-    wishFor(owner, queries, (curves, wrong) => {
-      setError(wrong);
-      if (curves) setLoaded(curves);
-    });
-  }, [asked, grown]);
-  useEffect(() => () => giveUp(owner), [owner]);
-
-  const curves = useMemo<Curve[]>(() => {
-    if (!loaded) return [];
-    const nameOf = (run: number) => runById.peek().get(run)?.name ?? '';
-    const drawn = (tag: Tag, index: number) =>
-      (loaded[shown.indexOf(tag)] ?? []).map((one) =>
-        dressed(one, { tag, right: false }, index, null, nameOf),
-      );
-    if (!chart.margin) return shown.flatMap((tag, i) => drawn(tag, i));
-    return chart.margin.series.flatMap((series, i) => {
-      const named = (name: string) => shown.find((tag) => tag.name === name);
-      const [value, lower, upper] = [named(series.value), named(series.lower), named(series.upper)];
-      if (!value) return [];
-      const bound = (tag: Tag | undefined, run: number | null, x: Float64Array) => {
-        const found = tag && loaded[shown.indexOf(tag)]?.find((one) => one.run === run);
-        return found ? valuesAt(found.x, found.y, x) : null;
-      };
-      return drawn(value, i).map((curve) => ({
-        ...curve,
-        lo: bound(lower, curve.run, curve.x),
-        hi: bound(upper, curve.run, curve.x),
-      }));
-    });
-  }, [loaded, runStyles.value, themeVersion.value, chart]);
-  const scale = yScale.value;
-  const outliers = ignoreOutliers.value;
-  const view = useMemo<ChartView | null>(() => {
-    const x = zoom?.x ?? fitX(curves, settings.log);
-    if (!x) return null;
-    return {
-      x,
-      y: zoom?.y ?? fitY(curves, x, scale, outliers) ?? [0, 1],
-      right: null,
-      xScale: settings.log ? 'log' : 'linear',
-      yScale: scale,
-      xUnit: settings.unit,
-      xName: settings.name,
-      marksClipped: outliers,
-    };
-  }, [curves, JSON.stringify(zoom), settings.log, settings.unit, settings.name, scale, outliers]);
-  const title = safeText(chart.title || parts[0]?.name || 'chart', 120);
+  const series = chart.margin?.series;
+  const finish = useMemo(
+    () =>
+      series &&
+      ((shown: ShownCurves, nameOf: (run: number) => string) => marginCurves(series, shown, nameOf)),
+    [said],
+  );
+  const title = chart.title || wanted[0]?.name || 'chart';
+  const drawn = useScalarChart({ id, title, parts, runs, width, ...(finish ? { finish } : {}) });
+  const wrong = patternError(chart);
+  const zoomed = zoomOf(id) !== null;
   return (
     <figure class="custom-chart" style={{ width: `${width}px` }}>
       <figcaption>
-        {title}
-        {parts.length > shown.length && (
-          <span class="faint">
-            {' '}
-            {shown.length} of {parts.length} tags
-          </span>
-        )}
+        <span class="grow">
+          {safeText(title, 120)}
+          {wanted.length > parts.length && (
+            <span class="faint">
+              {' '}
+              first {parts.length} of {wanted.length} tags
+            </span>
+          )}
+        </span>
+        <Menu
+          label={`Menu of ${safeText(title, 80)}`}
+          items={[
+            ...(zoomed ? [{ text: 'Fit to the data', run: () => setZoom(id, null) }, null] : []),
+            ...downloads(drawn, parts),
+          ]}
+        />
       </figcaption>
-      {error ? (
-        <p class="card-note" role="alert">
-          {safeText(error, 300)}
-        </p>
-      ) : view && curves.length ? (
-        <div class="custom-plot" style={{ height: `${height}px` }}>
-          <LineChart
-            id={id}
-            title={title}
-            curves={curves}
-            view={view}
-            axis={settings.axis}
-            width={width}
-            height={height}
-            onZoom={(x, y) => setZoom(id, { x, y })}
-            onReset={() => setZoom(id, null)}
-          />
-        </div>
-      ) : (
-        <p class="card-note" style={{ height: `${height - 48}px` }}>
-          {loaded === null ? '' : 'No tag of the chosen runs fits this chart.'}
-        </p>
-      )}
+      {wrong !== null && <p class="card-note">{safeText(wrong, 300)}</p>}
+      <div class="custom-plot" style={{ height: `${height}px` }}>
+        {parts.length === 0 ? (
+          <p class="tile-message">No tag fits this chart.</p>
+        ) : (
+          <ScalarPlot chart={drawn} width={width} height={height} />
+        )}
+      </div>
     </figure>
   );
 }
 
-function partsOf(chart: LayoutChart, scalars: Tag[]): Tag[] {
+function wantedTags(chart: LayoutChart, scalars: Tag[]): Tag[] {
   if (!chart.margin) return matchedTags(scalars, chart.multiline?.regexes ?? []);
-  const wanted = new Set(chart.margin.series.flatMap((s) => [s.value, s.lower, s.upper]));
-  return scalars.filter((tag) => wanted.has(tag.name));
+  const names = new Set(chart.margin.series.flatMap((s) => [s.value, s.lower, s.upper]));
+  return scalars.filter((tag) => names.has(tag.name));
+}
+
+/** The lines of the values, with the lines of their bounds as bands. */
+function marginCurves(
+  series: MarginSeries[],
+  { lists, parts, groups }: ShownCurves,
+  nameOf: (run: number) => string,
+): Curve[] {
+  const at = (name: string) => parts.findIndex((part) => part.tag.name === name);
+  const found = series.filter((one) => at(one.value) >= 0);
+  const values = found.map((one) => at(one.value));
+  const loaded = values.map((i) => lists[i] ?? []);
+  const curves = dressedCurves({ lists: loaded, parts: values.map((i) => parts[i]!), groups }, nameOf);
+  const places = loaded.flatMap((list, i) => list.map((one) => ({ one, series: found[i]! })));
+  return curves.map((curve, i) => {
+    const { one, series: of } = places[i]!;
+    const bound = (name: string) => {
+      const line = lists[at(name)]?.find((other) => other.run === one.run && other.group === one.group);
+      return line ? valuesAt(line.x, line.y, curve.x) : null;
+    };
+    return { ...curve, lo: bound(of.lower), hi: bound(of.upper) };
+  });
 }

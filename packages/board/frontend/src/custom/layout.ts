@@ -1,4 +1,5 @@
 /** Layouts of charts that a program wrote into its log, or a reader made in the page. */
+import { patternOf } from '../patterns/pattern.ts';
 
 export interface MarginSeries {
   value: string;
@@ -22,55 +23,23 @@ export interface Layout {
   categories: LayoutCategory[];
 }
 
-const MOST_PATTERN = 300;
-const MOST_TAG = 500;
-const MOST_OPEN = 4;
-
-/**
- * Whether a pattern of a log cannot hold up the page: no quantifier over a group that holds a quantifier or
- * an alternative, no reference back, few open quantifiers.
- */
-export function isTame(pattern: string): boolean {
-  if (pattern.length > MOST_PATTERN || /\\[1-9k]/.test(pattern)) return false;
-  const groups: { free: boolean }[] = [{ free: false }];
-  let open = 0;
-  let inClass = false;
-  let closed: { free: boolean } | null = null;
-  for (let i = 0; i < pattern.length; i++) {
-    const c = pattern[i]!;
-    const before = closed;
-    closed = null;
-    if (c === '\\') i++;
-    else if (inClass) inClass = c !== ']';
-    else if (c === '[') inClass = true;
-    else if (c === '(') groups.push({ free: false });
-    else if (c === ')') {
-      if (groups.length === 1) return false;
-      closed = groups.pop()!;
-      if (closed.free) groups[groups.length - 1]!.free = true;
-    } else if (c === '|') groups[groups.length - 1]!.free = true;
-    else if (c === '*' || c === '+' || c === '{') {
-      if (before?.free || ++open > MOST_OPEN) return false;
-      groups[groups.length - 1]!.free = true;
-    }
-  }
-  return true;
-}
-
 /** The tags that a chart's patterns match at their beginning, each once, in order of the patterns. */
 export function matchedTags<T extends { name: string }>(tags: T[], patterns: string[]): T[] {
   const found = new Set<T>();
-  for (const pattern of patterns) {
-    if (!isTame(pattern)) continue;
-    let matcher: RegExp;
-    try {
-      matcher = new RegExp(`^(?:${pattern})`);
-    } catch {
-      continue;
-    }
-    for (const tag of tags) if (tag.name.length <= MOST_TAG && matcher.test(tag.name)) found.add(tag);
+  for (const source of patterns) {
+    const pattern = patternOf(source, { fromStart: true });
+    for (const tag of tags) if (pattern.test(tag.name)) found.add(tag);
   }
   return [...found];
+}
+
+/** What is wrong with a chart's patterns; null: nothing. */
+export function patternError({ multiline }: LayoutChart): string | null {
+  for (const source of multiline?.regexes ?? []) {
+    const { error } = patternOf(source, { fromStart: true });
+    if (error !== null) return `${source} matches nothing: ${error}`;
+  }
+  return null;
 }
 
 /** y at each of `wanted`, between the points of a curve on straight lines; NaN beyond its ends. */

@@ -1,14 +1,8 @@
 /** A form for a layout: categories, and in each its charts. */
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
+import { safeText } from '../shell/safe_text.ts';
 import { meta } from '../state/catalogue.ts';
-import {
-  chartFromText,
-  chartToText,
-  isTame,
-  type Layout,
-  type LayoutCategory,
-  type LayoutChart,
-} from './layout.ts';
+import { chartFromText, chartToText, type Layout, patternError } from './layout.ts';
 
 interface Props {
   layout: Layout;
@@ -16,69 +10,103 @@ interface Props {
   onLeave: () => void;
 }
 
+/** What the form holds of a chart: the text as it was typed; `key` stays with it wherever it moves. */
+interface ChartDraft {
+  key: number;
+  title: string;
+  margin: boolean;
+  said: string;
+}
+
+interface CategoryDraft {
+  key: number;
+  title: string;
+  closed: boolean;
+  charts: ChartDraft[];
+}
+
 export function LayoutEditor({ layout, onSave, onLeave }: Props) {
-  const [draft, setDraft] = useState<Layout>(layout);
-  const put = (at: number, category: LayoutCategory | null) =>
-    setDraft({ categories: replaced(draft.categories, at, category) });
+  const lastKey = useRef(0);
+  const newKey = () => ++lastKey.current;
+  const newChart = (): ChartDraft => ({ key: newKey(), title: '', margin: false, said: '' });
+  const newCategory = (): CategoryDraft => ({
+    key: newKey(),
+    title: '',
+    closed: false,
+    charts: [newChart()],
+  });
+  const [draft, setDraft] = useState<CategoryDraft[]>(() => {
+    const read = layout.categories.map((category) => ({
+      key: newKey(),
+      title: category.title,
+      closed: category.closed,
+      charts: category.charts.map((chart) => ({
+        key: newKey(),
+        title: chart.title,
+        margin: chart.margin !== undefined,
+        said: chartToText(chart),
+      })),
+    }));
+    return read.length > 0 ? read : [newCategory()];
+  });
+  const put = (key: number, category: CategoryDraft | null) => setDraft(replaced(draft, key, category));
   const kept = meta.value?.read_only === false ? 'in the state file' : 'in this browser';
   return (
     <form
       class="layout-editor"
       onSubmit={(event) => {
         event.preventDefault();
-        onSave(draft);
+        onSave({
+          categories: draft.map(({ title, closed, charts }) => ({
+            title,
+            closed,
+            charts: charts.map(chartOf),
+          })),
+        });
       }}
     >
-      {draft.categories.map((category, at) => (
-        <fieldset key={String(at)}>
+      {draft.map((category) => (
+        <fieldset key={category.key}>
           <div class="layout-row">
             <input
               type="text"
               aria-label="Title of the category"
               placeholder="category"
               value={category.title}
-              onInput={(event) => put(at, { ...category, title: event.currentTarget.value })}
+              onInput={(event) => put(category.key, { ...category, title: event.currentTarget.value })}
             />
             <label>
               <input
                 type="checkbox"
                 checked={category.closed}
-                onChange={(event) => put(at, { ...category, closed: event.currentTarget.checked })}
+                onChange={(event) => put(category.key, { ...category, closed: event.currentTarget.checked })}
               />{' '}
               folded away
             </label>
             <span class="grow" />
-            <button type="button" class="quiet" onClick={() => put(at, null)}>
+            <button type="button" class="quiet" onClick={() => put(category.key, null)}>
               take away
             </button>
           </div>
-          {category.charts.map((chart, i) => (
+          {category.charts.map((chart) => (
             <ChartForm
-              key={String(i)}
+              key={chart.key}
               chart={chart}
-              onChange={(next) => put(at, { ...category, charts: replaced(category.charts, i, next) })}
+              onChange={(next) =>
+                put(category.key, { ...category, charts: replaced(category.charts, chart.key, next) })
+              }
             />
           ))}
           <button
             type="button"
-            onClick={() =>
-              put(at, {
-                ...category,
-                charts: [...category.charts, { title: '', multiline: { regexes: [] } }],
-              })
-            }
+            onClick={() => put(category.key, { ...category, charts: [...category.charts, newChart()] })}
           >
             Add a chart
           </button>
         </fieldset>
       ))}
       <div class="layout-row">
-        <button
-          type="button"
-          onClick={() =>
-            setDraft({ categories: [...draft.categories, { title: '', closed: false, charts: [] }] })
-          }
-        >
+        <button type="button" onClick={() => setDraft([...draft, newCategory()])}>
           Add a category
         </button>
         <span class="grow" />
@@ -94,16 +122,11 @@ export function LayoutEditor({ layout, onSave, onLeave }: Props) {
   );
 }
 
-function ChartForm({
-  chart,
-  onChange,
-}: {
-  chart: LayoutChart;
-  onChange: (chart: LayoutChart | null) => void;
-}) {
-  const [said, setSaid] = useState(chartToText(chart));
-  const margin = chart.margin !== undefined;
-  const wild = (chart.multiline?.regexes ?? []).filter((pattern) => !isTame(pattern));
+const chartOf = ({ title, margin, said }: ChartDraft) => chartFromText(title, margin, said);
+
+function ChartForm({ chart, onChange }: { chart: ChartDraft; onChange: (chart: ChartDraft | null) => void }) {
+  const { margin } = chart;
+  const wrong = patternError(chartOf(chart));
   return (
     <div class="layout-chart">
       <div class="layout-row">
@@ -117,9 +140,7 @@ function ChartForm({
         <select
           aria-label="Kind of the chart"
           value={margin ? 'margin' : 'lines'}
-          onChange={(event) =>
-            onChange(chartFromText(chart.title, event.currentTarget.value === 'margin', said))
-          }
+          onChange={(event) => onChange({ ...chart, margin: event.currentTarget.value === 'margin' })}
         >
           <option value="lines">lines</option>
           <option value="margin">line with bounds</option>
@@ -133,18 +154,15 @@ function ChartForm({
         rows={2}
         aria-label={margin ? 'Tags of value, lower, upper; a line each' : 'Patterns of tags; a line each'}
         placeholder={margin ? 'loss, loss_low, loss_high' : 'train/.*'}
-        value={said}
-        onInput={(event) => {
-          setSaid(event.currentTarget.value);
-          onChange(chartFromText(chart.title, margin, event.currentTarget.value));
-        }}
+        value={chart.said}
+        onInput={(event) => onChange({ ...chart, said: event.currentTarget.value })}
       />
-      {wild.length > 0 && <p class="faint">A pattern is too intricate and will match nothing.</p>}
+      {wrong !== null && <p class="query-error">{safeText(wrong, 300)}</p>}
     </div>
   );
 }
 
 /** The list with one item put in place of another, or taken away. */
-function replaced<T>(list: T[], at: number, item: T | null): T[] {
-  return list.flatMap((old, i) => (i !== at ? [old] : item === null ? [] : [item]));
+function replaced<T extends { key: number }>(list: T[], key: number, item: T | null): T[] {
+  return list.flatMap((old) => (old.key !== key ? [old] : item === null ? [] : [item]));
 }

@@ -3,12 +3,15 @@
 import type { ComponentChildren } from 'preact';
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { isMadeLayout } from '../custom/layouts.ts';
 import { runColour } from '../runs/colours.ts';
+import { copyText } from '../shell/copy_text.ts';
 import { Icon } from '../shell/icons.tsx';
 import { Menu, type MenuItem } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
 import type { CardSpec } from './cards.ts';
+import { canBeDropped } from './overlay_charts.ts';
 import { largeCards, pinnedCards, toggled } from './view.ts';
 
 export type { MenuItem };
@@ -70,14 +73,19 @@ export function CardFrame({
     ...(menu.length > 0 ? [null] : []),
     { text: isPinned ? 'Unpin' : 'Pin to the top', run: pin },
     { text: isLarge ? 'Normal size' : 'Full width', run: enlarge },
-    { text: 'Copy the tag', run: () => void navigator.clipboard?.writeText(card.tag.name) },
-    {
-      text: 'Details',
-      run: () => {
-        inspectedTag.value = card.tag.id;
-        inspectedRun.value = card.run?.id ?? null;
-      },
-    },
+    { text: 'Copy the tag', run: () => void copyText(card.tag.name) },
+    // A chart that was made is no tag, and has no details of its own.
+    ...(card.made || isMadeLayout(card.tag)
+      ? []
+      : [
+          {
+            text: 'Details',
+            run: () => {
+              inspectedTag.value = card.tag.id;
+              inspectedRun.value = card.run?.id ?? null;
+            },
+          },
+        ]),
   ];
   const slash = card.made ? -1 : title.lastIndexOf('/');
   return (
@@ -103,7 +111,7 @@ export function CardFrame({
       <header class="tile-head">
         <h3
           title={safeText(names.join('\n'))}
-          draggable={onDropCard !== undefined}
+          draggable={onDropCard !== undefined && canBeDropped(card)}
           onDragStart={(event) => event.dataTransfer?.setData(CARD_DRAG, card.id)}
         >
           {slash > 0 && <span class="tile-path">{safeText(title.slice(0, slash + 1))}</span>}
@@ -112,7 +120,7 @@ export function CardFrame({
         </h3>
         <span class="tile-info">{info}</span>
         {badge && (
-          <button type="button" class="badge" title={badge.title} onClick={badge.run}>
+          <button type="button" class="badge" title={safeText(badge.title, 300)} onClick={badge.run}>
             {badge.text}
           </button>
         )}

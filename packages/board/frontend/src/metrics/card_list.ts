@@ -1,43 +1,37 @@
 /** The cards that the catalogue, the filter and the chosen runs make. */
 import { computed } from '@preact/signals';
 import type { Run, Tag } from '../api/types.ts';
+import { isMadeLayout, layouts, layoutTag } from '../custom/layouts.ts';
 import { nameFilter } from '../runs/run_query.ts';
 import { visibleRuns } from '../runs/visible_runs.ts';
 import { loaded, seriesByTag, tags } from '../state/catalogue.ts';
 import { type CardSpec, cardKinds, kindOf } from './cards.ts';
-import { madeCards } from './made_charts.ts';
+import { madeCards, scalarTags } from './made_charts.ts';
+import { parseOverlay } from './overlay_items.ts';
 import { type Section, sectionsOf } from './tag_tree.ts';
-import { overlays, pinnedCards, tagFilter } from './view.ts';
+import { kindFilter, overlays, pinnedCards, tagFilter } from './view.ts';
 
 export type CardLeaf = CardSpec & { name: string };
 
 export const cardId = (tag: Tag, run: Run | null): string =>
   `${tag.kind === 'scalar' ? '' : `${tag.kind}:`}${tag.name}${run ? `@${run.name}` : ''}`;
 
-export const filterError = computed(() => (tagFilter.value ? nameFilter(tagFilter.value).error : null));
+/** Pattern or letters that the tags' names are held to. */
+const filter = computed(() => (tagFilter.value.trim() ? nameFilter(tagFilter.value.trim()) : null));
 
-const matchesFilter = computed(() => {
-  const filter = tagFilter.value.trim();
-  if (!filter) return () => true;
-  const { matches } = nameFilter(filter);
-  return (name: string) => matches({ name, field: () => undefined });
-});
-
-const tagsByName = computed(
-  () => new Map(tags.value.filter((tag) => tag.kind === 'scalar').map((tag) => [tag.name, tag])),
-);
-
-/** The further tags of a card, in the order in which they were dropped on it. */
-function overlaysOf(id: string): Tag[] {
-  const found: Tag[] = [];
+/** The further tags of each card, in the order in which they were dropped on it. */
+const overlaysByCard = computed(() => {
+  const byName = new Map(scalarTags.value.map((tag) => [tag.name, tag]));
+  const found = new Map<string, Tag[]>();
   for (const item of overlays.value) {
-    const at = item.indexOf('=');
-    if (item.slice(0, at) !== id) continue;
-    const tag = tagsByName.value.get(item.slice(at + 1).replace(/^=/, ''));
-    if (tag) found.push(tag);
+    const one = parseOverlay(item);
+    const tag = one && byName.get(one.tag);
+    if (tag) found.set(one.card, [...(found.get(one.card) ?? []), tag]);
   }
   return found;
-}
+});
+
+const overlaysOf = (id: string): Tag[] => overlaysByCard.value.get(id) ?? [];
 
 const everyCard = computed(() => {
   const found: CardLeaf[] = [];
@@ -57,12 +51,20 @@ const everyCard = computed(() => {
       found.push({ id: cardId(tag, run), kind: tag.kind, tag, overlays: [], run, name: tag.name });
     }
   }
+  // Layouts that a reader made, beside those that a log has.
+  const written = new Set(found.map((card) => card.id));
+  for (const name of Object.keys(layouts.value)) {
+    const tag = layoutTag(name);
+    const id = cardId(tag, null);
+    if (!written.has(id)) found.push({ id, kind: tag.kind, tag, overlays: [], run: null, name });
+  }
   return found;
 });
 
 /** The runs that a card shows. */
 export function runsOf(card: CardSpec): Run[] {
   if (card.run) return [card.run];
+  if (isMadeLayout(card.tag)) return visibleRuns.value;
   const having = new Set<number>();
   for (const tag of [...(card.made?.tags ?? [card.tag]), ...card.overlays]) {
     for (const one of seriesByTag.value.get(tag.id) ?? []) having.add(one.run);
@@ -73,13 +75,21 @@ export function runsOf(card: CardSpec): Run[] {
 export const PINNED = '*pinned';
 export const MADE = '*made';
 
-/** The sections of the page: what is pinned, then the folders of tags. */
+const filtered = computed(() => {
+  const kind = kindFilter.value;
+  const matches = filter.value?.matches ?? (() => true);
+  const subject = (name: string) => ({ name, field: () => undefined, labels: () => [] });
+  return everyCard.value.filter((card) => (kind === '' || card.kind === kind) && matches(subject(card.name)));
+});
+
+/** What is wrong with the filter. */
+export const filterError = computed(() => filter.value?.error ?? null);
+
+/** The sections of the page: what is pinned, what was made, then the folders of tags. */
 export const sections = computed<Section<CardLeaf>[]>(() => {
-  const matches = matchesFilter.value;
-  const shown = everyCard.value.filter((card) => matches(card.name));
   const kinds = cardKinds.map((kind) => kind.kind);
-  const all = sectionsOf(shown, kinds);
-  const made = madeCards().map((card) => ({ ...card, name: card.tag.name }));
+  const all = sectionsOf(filtered.value, kinds);
+  const made = madeCards(overlaysOf).map((card) => ({ ...card, name: card.tag.name }));
   if (made.length > 0)
     all.unshift({ path: MADE, title: 'Your charts', depth: 0, count: made.length, cards: made });
   if (pinnedCards.value.length === 0) return all;
@@ -89,5 +99,12 @@ export const sections = computed<Section<CardLeaf>[]>(() => {
   return [{ path: PINNED, title: 'Pinned', depth: 0, count: cards.length, cards }, ...all];
 });
 
+/** Cards of the tags that there are, and those of them that the filter lets through. */
 export const cardCount = computed(() => everyCard.value.length);
-export const shownCount = computed(() => sections.value.reduce((sum, s) => sum + s.cards.length, 0));
+export const matchedCount = computed(() => filtered.value.length);
+
+/** The kinds of which there are cards. */
+export const shownKinds = computed(() => {
+  const there = new Set(everyCard.value.map((card) => card.kind));
+  return cardKinds.map((kind) => kind.kind).filter((kind) => there.has(kind));
+});

@@ -15,8 +15,8 @@ export interface CardSpec {
   overlays: Tag[];
   /** The run of a card of one run; null where the card shows all visible runs. */
   run: Run | null;
-  /** A chart that the user made: see made_charts.ts. */
-  made?: { text: string; tags: Tag[] };
+  /** A chart that the user made (made_charts.ts): as it was written, its tags, and how many a pattern matches. */
+  made?: { text: string; kind: 'pattern' | 'expression'; tags: Tag[]; count: number };
 }
 
 export interface CardProps {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Run, Tag } from '../api/types.ts';
+import { groupsOf } from '../runs/run_groups.ts';
 import { MOST_TAGS, parseMade, tagsOfPattern, variablesOf } from './chart_formula.ts';
-import { groupsOf } from './run_groups.ts';
 
 const tag = (name: string, id: number): Tag => ({
   id,
@@ -27,14 +27,30 @@ test('names of an expression are whole tags first, then last parts, and a/b may 
   assert.deepEqual(formula('nothing + loss'), ['nothing + v0', 'loss', 'nothing']);
 });
 
-test('a pattern takes the tags that it matches, at most as many as a chart can hold', () => {
+test('names in an expression may be those that the expression has for its own', () => {
+  const odd = ['v0', 'loss', 'e', 'a}b', '2e-3'].map(tag);
+  const of = (text: string) => {
+    const { text: out, tags: used, missing } = variablesOf(text, odd);
+    return [out, used.map((t) => t.name).join(' '), missing.join(' ')];
+  };
+  assert.deepEqual(of('loss + v0'), ['v0 + v1', 'loss v0', '']);
+  assert.deepEqual(of('1e3 * e - {2e-3}'), ['1e3 * v0 - v1', 'e 2e-3', '']);
+  assert.deepEqual(of('pi * loss'), ['pi * v0', 'loss', 'pi']);
+});
+
+test('a pattern takes the tags that it matches, at most as many as a chart can hold, and says how many', () => {
   assert.deepEqual(
-    tagsOfPattern('loss$', tags).map((t) => t.name),
+    tagsOfPattern('loss$', tags).tags.map((t) => t.name),
     ['loss', 'train/loss', 'eval/loss'],
   );
-  assert.deepEqual(tagsOfPattern('(', tags), []);
-  const many = Array.from({ length: 50 }, (_, i) => tag(`w${i}`, i));
-  assert.equal(tagsOfPattern('w', many).length, MOST_TAGS);
+  const none = tagsOfPattern('(', tags);
+  assert.deepEqual([none.tags, none.count], [[], 0]);
+  assert.match(none.error ?? '', /missing/);
+  const many = tagsOfPattern(
+    'w',
+    Array.from({ length: 50 }, (_, i) => tag(`w${i}`, i)),
+  );
+  assert.deepEqual([many.tags.length, many.count], [MOST_TAGS, 50]);
   assert.deepEqual(parseMade('= a / b'), { text: 'a / b', kind: 'expression' });
 });
 

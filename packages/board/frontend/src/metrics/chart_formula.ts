@@ -1,9 +1,13 @@
 /** What the user writes to make a chart: a pattern of tags, or = and an expression of them. */
 import type { Tag } from '../api/types.ts';
+import { patternOf } from '../patterns/pattern.ts';
 
-export const MOST_TAGS = 12;
+/** Tags on one chart. */
+export const MOST_TAGS = 32;
+/** What the server's expressions know (series/expression.py). */
+export const FUNCTIONS = ['log', 'log2', 'log10', 'abs', 'sqrt', 'exp', 'min', 'max'];
 
-/** A chart as it is written by the user: `re:PATTERN`, or `=EXPRESSION` of tags in braces or plain names. */
+/** A chart as it was written: `PATTERN` of tags, or `=EXPRESSION` of tags by name, or in braces. */
 export interface Made {
   text: string;
   kind: 'pattern' | 'expression';
@@ -30,32 +34,37 @@ export function variablesOf(
     if (at < 0) at = found.push(tag) - 1;
     return `v${at}`;
   };
-  // Whole names of tags first: they may hold "/" and "-".
-  const braces = expression.replace(/\{([^}]*)\}/g, (_, name: string) => {
-    const tag = byName(name.trim());
-    if (!tag) missing.push(name);
-    return tag ? letter(tag) : name;
-  });
-  const text = braces.replace(/[A-Za-z_][\w.]*(?:\/[A-Za-z_][\w.]*)*(?![\w./]|\s*\()/g, (name) => {
-    if (/^v\d+$/.test(name)) return name;
+  const plain = (name: string): string => {
     const whole = byName(name);
     if (whole) return letter(whole);
     // a/b may be a quotient of two tags.
     const parts = name.split('/').map((part) => {
       const tag = byName(part);
-      if (!tag && !/^(e|pi|inf|nan)$/.test(part)) missing.push(part);
+      if (!tag) missing.push(part);
       return tag ? letter(tag) : part;
     });
     return parts.join('/');
-  });
+  };
+  // Names in braces may hold any character; a number such as 2e-3 is no name.
+  const text = expression.replace(
+    /\{([^}]*)\}|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|([a-z_][\w.]*(?:\/[a-z_][\w.]*)*)(?![\w./]|\s*\()/gi,
+    (all, inBraces: string | undefined, name: string | undefined) => {
+      if (name !== undefined) return plain(name);
+      if (inBraces === undefined) return all;
+      const tag = byName(inBraces.trim());
+      if (!tag) missing.push(inBraces);
+      return tag ? letter(tag) : all;
+    },
+  );
   return { text, tags: found, missing };
 }
 
-export function tagsOfPattern(pattern: string, known: Tag[]): Tag[] {
-  try {
-    const regex = new RegExp(pattern);
-    return known.filter((tag) => regex.test(tag.name)).slice(0, MOST_TAGS);
-  } catch {
-    return [];
-  }
+/** The tags that a pattern matches, at most MOST_TAGS of them; `count` is of all. */
+export function tagsOfPattern(
+  source: string,
+  known: Tag[],
+): { tags: Tag[]; count: number; error: string | null } {
+  const pattern = patternOf(source);
+  const all = known.filter((tag) => pattern.test(tag.name));
+  return { tags: all.slice(0, MOST_TAGS), count: all.length, error: pattern.error };
 }

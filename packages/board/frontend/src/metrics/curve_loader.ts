@@ -51,7 +51,8 @@ interface Wish {
   answer: Answer;
 }
 
-const MOST_QUERIES = 16;
+/** Of a request. */
+export const MOST_QUERIES = 16;
 const MOST_AT_ONCE = 3;
 
 const wishes = new Map<object, Wish>();
@@ -84,6 +85,18 @@ export function giveUp(owner: object): void {
 
 export const isLoading = (): boolean => wishes.size > 0 || flights.size > 0;
 
+/** The curves of each query, in as many requests as that takes. */
+export async function fetchCurves(queries: CurveQuery[], signal?: AbortSignal): Promise<LoadedCurve[][]> {
+  const found: LoadedCurve[][] = [];
+  for (let from = 0; from < queries.length; from += MOST_QUERIES) {
+    const some = queries.slice(from, from + MOST_QUERIES);
+    loaderCounts.sent++;
+    const reply = await postColumns<{ curves: CurveHeader[] }>('scalars', { queries: some }, signal);
+    found.push(...curvesOf(reply, some.length));
+  }
+  return found;
+}
+
 function schedule(): void {
   if (scheduled) return;
   scheduled = true;
@@ -110,7 +123,6 @@ function send(): void {
 async function fly(taken: Map<object, Wish>): Promise<void> {
   const flight: Flight = { wishes: taken, controller: new AbortController() };
   flights.add(flight);
-  loaderCounts.sent++;
   const places: { wish: object; first: number; count: number }[] = [];
   const queries: CurveQuery[] = [];
   for (const [owner, wish] of taken) {
@@ -118,12 +130,7 @@ async function fly(taken: Map<object, Wish>): Promise<void> {
     queries.push(...wish.queries);
   }
   try {
-    const reply = await postColumns<{ curves: CurveHeader[] }>(
-      'scalars',
-      { queries },
-      flight.controller.signal,
-    );
-    const byQuery = curvesOf(reply, queries.length);
+    const byQuery = await fetchCurves(queries, flight.controller.signal);
     for (const { wish, first, count } of places) {
       flight.wishes.get(wish)?.answer(byQuery.slice(first, first + count), null);
     }
@@ -132,7 +139,7 @@ async function fly(taken: Map<object, Wish>): Promise<void> {
       const message = error instanceof Error ? error.message : String(error);
       const waiting = [...flight.wishes];
       // One bad query must not take the others' curves: each is asked for alone.
-      if (taken.size > 1 && error instanceof ApiError && error.status < 500) {
+      if (places.length > 1 && error instanceof ApiError && error.status < 500) {
         for (const one of waiting) void fly(new Map([one]));
       } else {
         for (const [, { answer }] of waiting) answer(null, message);

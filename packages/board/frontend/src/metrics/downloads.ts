@@ -1,12 +1,15 @@
 /** Everything that a chart can be saved as: all its points, or the picture. */
-
 import { apiUrl } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
-import { chartPgfplots, chartPng, chartSvg } from '../charts/export_chart.ts';
-import { shownChart } from '../charts/shown_charts.ts';
+import { chartPng, chartSvg } from '../charts/export_chart.ts';
+import { chartPgfplots } from '../charts/export_pgfplots.ts';
+import { type ShownChart, shownChart } from '../charts/shown_charts.ts';
 import type { MenuItem } from '../shell/menu.tsx';
-import type { CardSpec } from './cards.ts';
-import type { MadeOf } from './scalar_query.ts';
+import { runs as everyRun } from '../state/catalogue.ts';
+import { stepFrom, stepTo } from '../state/selection.ts';
+import { scalarTags } from './made_charts.ts';
+import { type CurvePart, tagsOfPart } from './scalar_query.ts';
+import type { ScalarChart } from './use_scalar_chart.ts';
 
 const fileName = (name: string, ending: string): string =>
   `${name.replace(/[^\w.-]+/g, '_').slice(0, 80)}.${ending}`;
@@ -20,40 +23,73 @@ export function saveFile(name: string, parts: BlobPart[], type: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-export function exportUrl(ending: 'csv' | 'json', tags: number[], runs: Run[]): string {
-  return apiUrl(`export.${ending}`, { tags: tags.join(), runs: runs.map((run) => run.id).join() });
+export interface StepSpan {
+  lo: number | null;
+  hi: number | null;
 }
 
-export function downloads(card: CardSpec, runs: Run[], parts: MadeOf[]): MenuItem[] {
-  const ids = [
-    ...new Set(parts.flatMap((p) => (p.expression ? Object.values(p.expression.variables) : [p.tag.id]))),
-  ];
-  const name = card.tag.name;
-  const chart = () => shownChart(card.id);
+/** The steps that are selected on the charts; null: all. */
+export const selectedSteps = (): StepSpan | null =>
+  stepFrom.value === null && stepTo.value === null ? null : { lo: stepFrom.value, hi: stepTo.value };
+
+export function stepsText({ lo, hi }: StepSpan): string {
+  const said = (step: number | null) => step?.toLocaleString('en') ?? '…';
+  return `steps ${said(lo)} to ${said(hi)}`;
+}
+
+/** Where points come from; tags and runs are named only where they are not all. */
+export function exportUrl(
+  ending: 'csv' | 'json',
+  tags: number[],
+  runs: Run[],
+  steps: StepSpan | null = null,
+): string {
+  const isAll = (some: number, all: number) => some >= all;
+  return apiUrl(`export.${ending}`, {
+    tags: isAll(tags.length, scalarTags.value.length) ? undefined : tags.join(),
+    runs: isAll(runs.length, everyRun.value.length) ? undefined : runs.map((run) => run.id).join(),
+    lo: steps?.lo,
+    hi: steps?.hi,
+  });
+}
+
+/** Items that save points: all of them, and of the selected steps where some are. */
+export function pointDownloads(name: string, what: string, tags: number[], runs: Run[]): MenuItem[] {
+  const steps = selectedSteps();
+  const item = (ending: 'csv' | 'json', of: StepSpan | null): MenuItem => ({
+    text: `${ending.toUpperCase()}, ${of ? stepsText(of) : what}`,
+    href: exportUrl(ending, tags, runs, of),
+    download: fileName(name, ending),
+  });
+  return [item('csv', null), item('json', null), ...(steps ? [item('csv', steps), item('json', steps)] : [])];
+}
+
+export function downloads({ id, title, runs }: ScalarChart, parts: CurvePart[]): MenuItem[] {
+  const tags = [...new Set(parts.flatMap(tagsOfPart))];
+  const picture = (text: string, save: (chart: ShownChart) => void): MenuItem => ({
+    text,
+    run: () => void inFull(id).then((chart) => chart && save(chart)),
+  });
   return [
-    { text: 'CSV, all points', href: exportUrl('csv', ids, runs), download: fileName(name, 'csv') },
-    { text: 'JSON, all points', href: exportUrl('json', ids, runs), download: fileName(name, 'json') },
-    {
-      text: 'SVG',
-      run: () => {
-        const shown = chart();
-        if (shown) saveFile(fileName(name, 'svg'), [chartSvg(shown)], 'image/svg+xml');
-      },
-    },
-    {
-      text: 'PNG',
-      run: () => {
-        const shown = chart();
-        if (shown)
-          void chartPng(shown).then((blob) => blob && saveFile(fileName(name, 'png'), [blob], 'image/png'));
-      },
-    },
-    {
-      text: 'LaTeX (pgfplots)',
-      run: () => {
-        const shown = chart();
-        if (shown) saveFile(fileName(name, 'tex'), [chartPgfplots(shown)], 'text/plain');
-      },
-    },
+    ...pointDownloads(title, 'all points', tags, runs),
+    picture('SVG', (chart) => saveFile(fileName(title, 'svg'), [chartSvg(chart)], 'image/svg+xml')),
+    picture('PNG', (chart) => {
+      void chartPng(chart).then((blob) => blob && saveFile(fileName(title, 'png'), [blob], 'image/png'));
+    }),
+    picture('LaTeX (pgfplots)', (chart) =>
+      saveFile(fileName(title, 'tex'), [chartPgfplots(chart)], 'text/plain'),
+    ),
   ];
+}
+
+/** A chart in the document with as many points as the server gives. */
+async function inFull(id: string): Promise<ShownChart | undefined> {
+  const chart = shownChart(id);
+  if (!chart?.inFull) return chart;
+  try {
+    return { ...chart, curves: await chart.inFull() };
+  } catch (error) {
+    alert(`The picture has only the points that are on the screen: ${error}`);
+    return chart;
+  }
 }

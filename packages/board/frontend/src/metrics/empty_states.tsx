@@ -5,7 +5,7 @@ import { getJson } from '../api/client.ts';
 import { runQuery } from '../runs/visible_runs.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { meta } from '../state/catalogue.ts';
-import { tagFilter } from './view.ts';
+import { kindFilter, tagFilter } from './view.ts';
 
 interface Health {
   bytes_done: number;
@@ -88,12 +88,13 @@ export function EmptyBoard({ hasRuns }: { hasRuns: boolean }) {
 export function NothingMatches() {
   return (
     <div class="notice">
-      <h2>No tag matches</h2>
+      <h2>No card matches</h2>
       <p>
         <button
           type="button"
           onClick={() => {
             tagFilter.value = '';
+            kindFilter.value = '';
           }}
         >
           Clear the filter

@@ -10,13 +10,15 @@ import { type CardProps, FRAME_HEIGHT, FRAME_WIDTH, kindOf } from './cards.ts';
 import { inSight, layOut, type Placed } from './grid_layout.ts';
 import { memo } from './memo.ts';
 import { dropCard } from './overlay_charts.ts';
+import { RANGE_TABLE_HEIGHT } from './range_values.ts';
 import { isInShut } from './tag_tree.ts';
-import { cardWidth, largeCards, scrolled, shutFolders, toggled } from './view.ts';
+import { cardWidth, largeCards, scrolled, shutFolders, tableCards, toggled } from './view.ts';
 
 /** Heights that bodies asked for, by id of card. */
 const bodyHeights = signal<ReadonlyMap<string, number>>(new Map());
 const MARGIN = 260;
 const BOTTOM = 24;
+const SHRINK_AFTER_MS = 300;
 
 const gridWidth = signal(0);
 
@@ -28,6 +30,7 @@ const shownSections = computed(() => {
 const layout = computed(() => {
   const shut = new Set(shutFolders.value);
   const large = new Set(largeCards.value);
+  const tables = new Set(tableCards.value);
   const heights = bodyHeights.value;
   return layOut(
     shownSections.value.map((section) => ({
@@ -35,12 +38,13 @@ const layout = computed(() => {
       shut: shut.has(section.path),
       cards: section.cards.map((card) => {
         const kind = kindOf(card.kind)!;
+        const table = tables.has(card.id) ? RANGE_TABLE_HEIGHT : 0;
         const asked = heights.get(card.id) ?? 0;
         return {
           id: card.id,
           large: large.has(card.id),
-          height: Math.max(kind.height, asked) + FRAME_HEIGHT,
-          tall: Math.max(kind.tall, asked) + FRAME_HEIGHT,
+          height: Math.max(kind.height + table, asked) + FRAME_HEIGHT,
+          tall: Math.max(kind.tall + table, asked) + FRAME_HEIGHT,
           row: section.path === PINNED ? '' : card.kind,
         };
       }),
@@ -189,17 +193,26 @@ function Card({ card, width, height }: { card: CardLeaf; width: number; height: 
       here = false;
     };
   }, [card.kind]);
+  const shrinking = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const onBodyHeight = useRef((asked: number) => {
     const rounded = Math.ceil(asked);
-    if ((bodyHeights.peek().get(card.id) ?? 0) >= rounded) return;
-    bodyHeights.value = new Map(bodyHeights.peek()).set(card.id, rounded);
+    const before = bodyHeights.peek().get(card.id) ?? 0;
+    clearTimeout(shrinking.current);
+    if (rounded === before) return;
+    const put = () => {
+      bodyHeights.value = new Map(bodyHeights.peek()).set(card.id, rounded);
+    };
+    // A body that is small for a moment, while it loads, does not move what lies below.
+    if (rounded > before) put();
+    else shrinking.current = setTimeout(put, SHRINK_AFTER_MS);
   });
+  useEffect(() => () => clearTimeout(shrinking.current), []);
   const isScalar = card.kind === 'scalar';
   return (
     <CardFrame
       card={card}
       {...(isScalar
-        ? { onDropCard: (from: string) => dropCard(from, card.id) }
+        ? { onDropCard: (from: string) => dropCard(from, card) }
         : { onBodyHeight: onBodyHeight.current })}
     >
       {Body ? (

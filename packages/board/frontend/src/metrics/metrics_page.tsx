@@ -6,7 +6,7 @@ import { Tooltip } from '../charts/tooltip.tsx';
 import { isPainting } from '../scene/paint_queue.ts';
 import { expose } from '../shell/test_hook.ts';
 import { loaded, runs } from '../state/catalogue.ts';
-import { cardCount, sections, shownCount } from './card_list.ts';
+import { cardCount, sections } from './card_list.ts';
 import { isLoading, loaderCounts } from './curve_loader.ts';
 import { EmptyBoard, LoadingBoard, NothingMatches } from './empty_states.tsx';
 import { Grid } from './grid.tsx';
@@ -20,7 +20,7 @@ export default function MetricsPage() {
         <LoadingBoard />
       ) : cardCount.value === 0 ? (
         <EmptyBoard hasRuns={runs.value.length > 0} />
-      ) : shownCount.value === 0 ? (
+      ) : sections.value.length === 0 ? (
         <NothingMatches />
       ) : (
         <Grid />

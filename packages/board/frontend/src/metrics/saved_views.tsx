@@ -1,6 +1,9 @@
 /** Views kept under a name: an address each, in the board's state file or in the browser. */
+
+import { copyText } from '../shell/copy_text.ts';
 import { Icon } from '../shell/icons.tsx';
 import { Menu, type MenuItem } from '../shell/menu.tsx';
+import { safeText } from '../shell/safe_text.ts';
 import { stored } from '../state/stored.ts';
 import { address } from '../state/url_state.ts';
 
@@ -16,10 +19,10 @@ export function ViewsMenu() {
         if (name) savedViews.value = { ...savedViews.value, [name]: address() };
       },
     },
-    { text: 'Copy the address', run: () => void navigator.clipboard?.writeText(location.href) },
+    { text: 'Copy the address', run: () => void copyText(location.href) },
     ...(names.length > 0 ? [null] : []),
     ...names.map((name) => ({
-      text: name,
+      text: safeText(name, 60),
       run: () => {
         location.hash = savedViews.value[name]!;
       },
@@ -28,7 +31,7 @@ export function ViewsMenu() {
       ? [
           null,
           ...names.map((name) => ({
-            text: `Forget ${name}`,
+            text: `Forget ${safeText(name, 60)}`,
             run: () => {
               const { [name]: _, ...rest } = savedViews.value;
               savedViews.value = rest;

@@ -2,13 +2,12 @@
 import type { Run, Tag } from '../api/types.ts';
 import type { Curve, Span } from '../charts/chart_model.ts';
 import type { Unit } from '../charts/ticks.ts';
-import { assignSlots } from '../runs/colour_slots.ts';
 import { styleOf } from '../runs/colours.ts';
-import { runValue } from '../runs/visible_runs.ts';
+import { chosenGroups, groupColour } from '../runs/group_colours.ts';
+import type { RunGroup } from '../runs/run_groups.ts';
 import { tags } from '../state/catalogue.ts';
 import { colour } from '../style/theme.ts';
 import type { CurveQuery, LoadedCurve } from './curve_loader.ts';
-import { groupsOf, type RunGroup } from './run_groups.ts';
 import {
   groupBand,
   groupBy,
@@ -22,6 +21,12 @@ import {
   zooms,
 } from './view.ts';
 
+/** Lines on one chart, and runs in one query: the card says where there are more. */
+const MOST_LINES = 2000;
+const MOST_RUNS = 500;
+const MOST_RUNS_OF_GROUPS = 1000;
+const TAG_COLOURS = 20;
+
 /** What decides the curves of a card apart from its runs. */
 export interface CurveSettings {
   x: CurveQuery['x'];
@@ -33,18 +38,34 @@ export interface CurveSettings {
   smooth: CurveQuery['smooth'];
 }
 
-export function curveSettings(): CurveSettings {
+/** One of the lines, for each run, that a card draws: a tag, or an expression of tags. */
+export interface CurvePart {
+  tag: Tag;
+  right: boolean;
+  expression?: { text: string; variables: Record<string, number> };
+}
+
+export const tagsOfPart = ({ tag, expression }: CurvePart): number[] =>
+  expression ? Object.values(expression.variables) : [tag.id];
+
+/** The runs of which a chart of so many tags draws curves: the first ones, where there are too many. */
+export function drawnRuns(runs: Run[], parts: number): Run[] {
+  const isAveraged = groupBy.value !== '' && groupCenter.value !== 'each';
+  const most = isAveraged
+    ? MOST_RUNS_OF_GROUPS
+    : Math.min(MOST_RUNS, Math.floor(MOST_LINES / Math.max(1, parts)));
+  return runs.length > most ? runs.slice(0, most) : runs;
+}
+
+/** The settings of the page; `own` is the card's smoothing in place of the page's. */
+export function curveSettings(own?: number): CurveSettings {
   const mode = xMode.value;
   const other =
     mode === 'tag' ? tags.value.find((t) => t.kind === 'scalar' && t.name === xTag.value) : undefined;
+  const amount = own ?? smoothing.value;
+  const kind = smoothKind.value;
   const smooth =
-    smoothing.value <= 0
-      ? null
-      : {
-          kind: smoothKind.value,
-          weight:
-            smoothKind.value === 'ema' ? Math.min(0.9999, smoothing.value) : windowWidth(smoothing.value),
-        };
+    amount <= 0 ? null : { kind, weight: kind === 'ema' ? Math.min(0.9999, amount) : windowWidth(amount) };
   const log = xLog.value && mode !== 'wall';
   if (other)
     return { x: { tag: other.id }, axis: `tag:${other.name}`, unit: 'number', name: other.name, log, smooth };
@@ -54,18 +75,12 @@ export function curveSettings(): CurveSettings {
   return { x: 'step', axis: 'step', unit: 'step', name: 'step', log, smooth };
 }
 
-export function groupsOfRuns(runs: Run[]): RunGroup[] | null {
-  return groupBy.value === '' ? null : groupsOf(runs, groupBy.value, (run, name) => runValue(run, name));
-}
-
-export interface MadeOf {
-  tag: Tag;
-  right: boolean;
-  expression?: { text: string; variables: Record<string, number> };
-}
+/** The groups whose means are drawn; null where each run is drawn. */
+export const groupsOfRuns = (runs: Run[]): RunGroup[] | null =>
+  groupCenter.value === 'each' ? null : chosenGroups(runs);
 
 export function queryOf(
-  part: MadeOf,
+  part: CurvePart,
   runs: Run[],
   groups: RunGroup[] | null,
   settings: CurveSettings,
@@ -96,43 +111,44 @@ export function queryOf(
   };
 }
 
-/** What is drawn of a loaded curve: with its name, colour and dash. */
-export function dressed(
+const TAG_DASHES = [
+  [5, 3],
+  [2, 2],
+  [8, 3, 2, 3],
+];
+
+/** The curves that are drawn of those that were loaded: with names, colours and dashes. */
+export function dressedCurves(
+  { lists, parts, groups }: { lists: LoadedCurve[][]; parts: CurvePart[]; groups: RunGroup[] | null },
+  nameOf: (run: number) => string,
+): Curve[] {
+  // Where only tags differ, colours are those of tags.
+  const isOfTags = parts.length > 1 && lists.every((list) => list.length <= 1);
+  return lists.flatMap((list, i) => {
+    const part = parts[i];
+    return part ? list.map((curve) => dressed(curve, part, i, groups, nameOf, isOfTags)) : [];
+  });
+}
+
+function dressed(
   loaded: LoadedCurve,
-  part: MadeOf,
+  part: CurvePart,
   index: number,
   groups: RunGroup[] | null,
   nameOf: (run: number) => string,
-  /** Of a chart of several tags in one run: the tags' own colours. */
-  tagSlot: number | null = null,
+  isOfTags: boolean,
 ): Curve {
-  const group = loaded.group === null ? null : groups?.[loaded.group];
+  const group = loaded.group === null ? undefined : groups?.[loaded.group];
   const style = loaded.run === null ? null : styleOf(loaded.run);
-  const groupSlot = group && groups ? assignSlots(groups.map((one) => one.title)).get(group.title)! : null;
-  const tagDash =
-    index === 0
-      ? []
-      : [
-          [5, 3],
-          [2, 2],
-          [8, 3, 2, 3],
-        ][(index - 1) % 3]!;
-  const label = group
-    ? `${group.title} (${group.runs.length})`
-    : loaded.run === null
-      ? ''
-      : nameOf(loaded.run);
-  const withBand = group && groupBand.value !== 'none';
+  const own = style?.colour ?? (group ? groupColour(group.title) : colour('run-0'));
+  const withBand = group !== undefined && groupBand.value !== 'none';
   return {
-    id: `${part.tag.id}/${loaded.run ?? `g${loaded.group}`}`,
-    label,
+    id: `${part.expression?.text ?? part.tag.id}/${loaded.run ?? `g${loaded.group}`}`,
+    label: group ? `${group.title} (${group.runs.length})` : loaded.run === null ? '' : nameOf(loaded.run),
     run: loaded.run,
-    tag: part.expression ? part.expression.text : part.tag.name,
-    colour:
-      tagSlot !== null
-        ? colour(`run-${tagSlot}`)
-        : (style?.colour ?? colour(`run-${groupSlot?.colour ?? 0}`)),
-    dash: tagSlot !== null ? [] : index === 0 ? (style?.dash ?? []) : tagDash,
+    tag: part.tag.name,
+    colour: isOfTags ? colour(`run-${index % TAG_COLOURS}`) : own,
+    dash: isOfTags ? [] : index === 0 ? (style?.dash ?? []) : TAG_DASHES[(index - 1) % TAG_DASHES.length]!,
     x: loaded.x,
     y: loaded.y,
     flags: loaded.flags,

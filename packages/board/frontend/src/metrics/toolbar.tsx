@@ -1,28 +1,18 @@
 /** What holds for all charts of the page. */
-import { computed } from '@preact/signals';
-import { useRef, useState } from 'preact/hooks';
-import { apiUrl } from '../api/client.ts';
-import { DashSwatch } from '../charts/tooltip.tsx';
-import { assignSlots } from '../runs/colour_slots.ts';
-import { visibleRuns } from '../runs/visible_runs.ts';
+import { useRef } from 'preact/hooks';
+import type { Kind } from '../api/types.ts';
 import { Icon } from '../shell/icons.tsx';
-import { Layer, Menu } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
-import { tags } from '../state/catalogue.ts';
-import { hparams } from '../state/hparams.ts';
-import { colour, themeVersion } from '../style/theme.ts';
-import { cardCount, filterError, sections, shownCount } from './card_list.ts';
-import { MOST_TAGS, tagsOfPattern, variablesOf } from './chart_formula.ts';
+import { cardCount, filterError, matchedCount, shownKinds } from './card_list.ts';
+import { GroupBy, GroupLegend } from './group_controls.tsx';
+import { scalarTags } from './made_charts.ts';
+import { NewChart } from './new_chart.tsx';
+import { PageMenu } from './page_menu.tsx';
 import { ViewsMenu } from './saved_views.tsx';
-import { groupsOfRuns } from './scalar_query.ts';
 import {
-  cardWidth,
-  groupBand,
   groupBy,
-  groupCenter,
   ignoreOutliers,
-  madeCharts,
-  shutFolders,
+  kindFilter,
   smoothing,
   smoothKind,
   tagFilter,
@@ -31,9 +21,8 @@ import {
   xMode,
   xTag,
   yScale,
+  zooms,
 } from './view.ts';
-
-const scalarTags = computed(() => tags.value.filter((tag) => tag.kind === 'scalar'));
 
 export function Toolbar() {
   return (
@@ -44,30 +33,11 @@ export function Toolbar() {
   );
 }
 
-const MOST_NAMED = 24;
-
-/** Which colour is which group. */
-function GroupLegend() {
-  void themeVersion.value;
-  const groups = groupsOfRuns(visibleRuns.value) ?? [];
-  const slots = assignSlots(groups.map((group) => group.title));
-  return (
-    <ul class="group-legend" aria-label="Groups">
-      {groups.slice(0, MOST_NAMED).map((group) => (
-        <li key={group.title}>
-          <DashSwatch colour={colour(`run-${slots.get(group.title)!.colour}`)} dash={[]} />
-          {safeText(group.title, 60)} <span class="faint">{group.runs.length}</span>
-        </li>
-      ))}
-      {groups.length > MOST_NAMED && <li class="faint">and {groups.length - MOST_NAMED} more</li>}
-    </ul>
-  );
-}
-
 function Controls() {
   return (
     <div class="toolbar" role="toolbar" aria-label="All charts">
       <TagFilter />
+      <KindFilter />
       <XAxis />
       <label class="field">
         <span>y</span>
@@ -107,7 +77,7 @@ function TagFilter() {
   return (
     <div
       class={`search${wrong ? ' wrong' : ''}`}
-      title={wrong ?? 'Letters in order, or a regular expression'}
+      title={safeText(wrong ?? 'Letters in order, or a regular expression', 300)}
     >
       <Icon name="search" />
       <input
@@ -127,9 +97,45 @@ function TagFilter() {
         }}
       />
       <span class="search-count">
-        {tagFilter.value ? `${shownCount.value} of ${cardCount.value}` : cardCount.value || ''}
+        {tagFilter.value || kindFilter.value
+          ? `${matchedCount.value} of ${cardCount.value}`
+          : cardCount.value || ''}
       </span>
     </div>
+  );
+}
+
+const KIND_NAMES: Partial<Record<Kind, string>> = {
+  scalar: 'charts',
+  histogram: 'histograms',
+  image: 'images',
+  audio: 'audio',
+  text: 'text',
+  pr_curve: 'PR curves',
+  custom_scalars: 'layouts',
+  mesh: 'meshes',
+  tensor: 'tensors',
+};
+
+/** Cards of one kind only, where there are several. */
+function KindFilter() {
+  const chosen = kindFilter.value;
+  if (shownKinds.value.length < 2 && chosen === '') return null;
+  return (
+    <select
+      aria-label="Kind of cards"
+      value={chosen}
+      onChange={(event) => {
+        kindFilter.value = event.currentTarget.value;
+      }}
+    >
+      <option value="">all kinds</option>
+      {shownKinds.value.map((kind) => (
+        <option key={kind} value={kind}>
+          {KIND_NAMES[kind] ?? kind}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -143,6 +149,8 @@ function XAxis() {
           value={xMode.value}
           onChange={(event) => {
             xMode.value = event.currentTarget.value as typeof xMode.value;
+            // Where a chart was zoomed to is nowhere on another axis.
+            zooms.value = [];
             if (xMode.value === 'tag' && !xTag.value) xTag.value = scalarTags.value[0]?.name ?? '';
           }}
         >
@@ -222,186 +230,6 @@ function Smooth() {
             : windowWidth(weight)}
       </output>
     </span>
-  );
-}
-
-function GroupBy() {
-  const by = groupBy.value;
-  const kind = by === '' || by === 'folder' || by === 'all' ? by : by.startsWith('hp:') ? by : 're';
-  return (
-    <span class="field">
-      <label>
-        <span>group</span>
-        <select
-          aria-label="Group runs"
-          class="narrow"
-          value={kind}
-          onChange={(event) => {
-            const chosen = event.currentTarget.value;
-            groupBy.value = chosen === 're' ? 're:^(.*?)[_-]?\\d*$' : chosen;
-          }}
-        >
-          <option value="">none</option>
-          <option value="folder">folder</option>
-          <option value="all">all runs</option>
-          <option value="re">pattern…</option>
-          {hparams.value.params.map((parameter) => (
-            <option key={parameter.name} value={`hp:${parameter.name}`}>
-              {safeText(parameter.display || parameter.name)}
-            </option>
-          ))}
-        </select>
-      </label>
-      {kind === 're' && (
-        <input
-          class="pattern"
-          aria-label="Pattern of the groups"
-          spellcheck={false}
-          value={by.slice(3)}
-          onInput={(event) => {
-            groupBy.value = `re:${event.currentTarget.value}`;
-          }}
-        />
-      )}
-      {by !== '' && (
-        <>
-          <select
-            aria-label="Middle of a group"
-            value={groupCenter.value}
-            onChange={(event) => {
-              groupCenter.value = event.currentTarget.value as typeof groupCenter.value;
-            }}
-          >
-            <option>mean</option>
-            <option>median</option>
-          </select>
-          <select
-            aria-label="Band of a group"
-            value={groupBand.value}
-            onChange={(event) => {
-              groupBand.value = event.currentTarget.value as typeof groupBand.value;
-            }}
-          >
-            <option value="std">± std</option>
-            <option value="se">± s.e.</option>
-            <option value="minmax">min–max</option>
-            <option value="iqr">quartiles</option>
-            <option value="none">no band</option>
-          </select>
-        </>
-      )}
-    </span>
-  );
-}
-
-/** A chart of several tags, or of an expression of tags. */
-function NewChart() {
-  const button = useRef<HTMLButtonElement>(null);
-  const [open, setOpen] = useState(false);
-  const [text, setText] = useState('');
-  const isExpression = text.startsWith('=');
-  const found = isExpression ? variablesOf(text.slice(1), scalarTags.value) : null;
-  const matching = text && !isExpression ? tagsOfPattern(text, scalarTags.value) : [];
-  const close = () => {
-    setOpen(false);
-    button.current?.focus();
-  };
-  const ok = isExpression ? found!.tags.length > 0 && found!.missing.length === 0 : matching.length > 0;
-  return (
-    <>
-      <button ref={button} type="button" class="tool" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <Icon name="plus" /> chart
-      </button>
-      {open && button.current && (
-        <Layer anchor={button.current} close={close}>
-          <form
-            class="popover"
-            onSubmit={(event) => {
-              event.preventDefault();
-              if (!ok) return;
-              if (!madeCharts.value.includes(text)) madeCharts.value = [...madeCharts.value, text];
-              setText('');
-              close();
-            }}
-          >
-            <label class="stack">
-              Tags by a pattern, or = and an expression
-              <input
-                ref={(input) => input?.focus()}
-                spellcheck={false}
-                placeholder="loss$   or   =train/loss - eval/loss"
-                value={text}
-                onInput={(event) => setText(event.currentTarget.value)}
-              />
-            </label>
-            <p class="faint">
-              {text === ''
-                ? 'All tags that match are drawn on one chart; expressions know + − * / ^, log, exp, abs; {a tag} in braces may hold any character.'
-                : isExpression
-                  ? found!.missing.length > 0
-                    ? `There is no tag ${safeText(found!.missing.join(', '))}.`
-                    : `Of ${safeText(found!.tags.map((t) => t.name).join(', '))}.`
-                  : matching.length === 0
-                    ? 'No tag matches.'
-                    : `${matching.length}${matching.length === MOST_TAGS ? ' or more' : ''} tags: ${safeText(matching.map((t) => t.name).join(', '), 160)}`}
-            </p>
-            <button type="submit" class="primary" disabled={!ok}>
-              Add the chart
-            </button>
-          </form>
-        </Layer>
-      )}
-    </>
-  );
-}
-
-function PageMenu() {
-  const ids = sections.value.flatMap((s) => s.cards.filter((c) => c.kind === 'scalar').map((c) => c.tag.id));
-  const url = (ending: string) =>
-    apiUrl(`export.${ending}`, {
-      tags: [...new Set(ids)].join(),
-      runs: visibleRuns.value.map((run) => run.id).join(),
-    });
-  const folders = sections.value.map((s) => s.path);
-  const size = (text: string, width: number) => ({
-    text,
-    checked: cardWidth.value === width,
-    run: () => {
-      cardWidth.value = width;
-    },
-  });
-  return (
-    <Menu
-      label="Export and layout"
-      items={[
-        {
-          text: `CSV of ${new Set(ids).size} tags, ${visibleRuns.value.length} runs`,
-          href: url('csv'),
-          download: 'scalars.csv',
-        },
-        { text: 'JSON of the same', href: url('json'), download: 'scalars.json' },
-        null,
-        size('Small cards', 280),
-        size('Medium cards', 380),
-        size('Large cards', 560),
-        null,
-        {
-          text: 'Close all folders',
-          run: () => {
-            shutFolders.value = folders;
-          },
-        },
-        {
-          text: 'Open all folders',
-          run: () => {
-            shutFolders.value = [];
-          },
-        },
-      ]}
-    >
-      <Icon name="download" />
-      export
-    </Menu>
   );
 }
 

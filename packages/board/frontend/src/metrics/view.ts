@@ -19,7 +19,12 @@ export const smoothKind = urlSignal<'ema' | 'mean' | 'median'>('sk', choice('ema
 export const smoothing = urlSignal('s', number, 0);
 /** "" no groups; "re:PATTERN" by its first group (or match); "hp:NAME" by a hyperparameter. */
 export const groupBy = urlSignal('g', text, '');
-export const groupCenter = urlSignal<'mean' | 'median'>('gc', choice('mean', 'median'), 'mean');
+/** "each": every run is drawn, in the colour of its group. */
+export const groupCenter = urlSignal<'mean' | 'median' | 'each'>(
+  'gc',
+  choice('mean', 'median', 'each'),
+  'mean',
+);
 export const groupBand = urlSignal<'std' | 'se' | 'minmax' | 'iqr' | 'none'>(
   'gb',
   choice('std', 'se', 'minmax', 'iqr', 'none'),
@@ -34,10 +39,16 @@ export const pinnedCards = urlSignal<string[]>('pin', list, []);
 export const largeCards = urlSignal<string[]>('big', list, []);
 /** Paths of folders that are shut. */
 export const shutFolders = urlSignal<string[]>('shut', list, []);
-/** `CARD=TAG`: further tags on a card's chart; a second "=" before TAG puts it on the right axis. */
+/** Tags that were dropped on a card's chart: overlay_items.ts. */
 export const overlays = urlSignal<string[]>('over', list, []);
-/** Charts of several tags or of an expression: `NAME:=EXPRESSION` or a regular expression of tags. */
+/** Charts of several tags or of an expression, as they were written: chart_formula.ts. */
 export const madeCharts = urlSignal<string[]>('made', list, []);
+/** What cards have of their own: card_style.ts. */
+export const cardStyles = urlSignal<string[]>('card', list, []);
+/** Ids of cards that show the values of the selected steps under their charts. */
+export const tableCards = urlSignal<string[]>('tab', list, []);
+/** Only cards of one kind; "" is all. */
+export const kindFilter = urlSignal('kind', text, '');
 /** `CARD=x0:x1` or `CARD=x0:x1:y0:y1`: charts that are zoomed. */
 export const zooms = urlSignal<string[]>('z', list, []);
 

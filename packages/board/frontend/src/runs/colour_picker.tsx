@@ -1,7 +1,7 @@
 /** Picks a run's colour: one of the palette, or any. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { Layer } from '../shell/menu.tsx';
+import { FormLayer } from '../shell/form_layer.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { colour } from '../style/theme.ts';
 import { COLOURS } from './colour_slots.ts';
@@ -9,34 +9,31 @@ import { pickColour, runColour } from './colours.ts';
 
 export function ColourPicker({ run, anchor, close }: { run: Run; anchor: Element; close: () => void }) {
   return (
-    <Layer anchor={anchor} close={close}>
-      <div class="popover colours" role="dialog" aria-label={`Colour of ${safeText(run.name)}`}>
-        <div class="colour-grid">
-          {Array.from({ length: COLOURS }, (_, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the palette does not change
-            <Choice key={i} index={i} run={run} close={close} />
-          ))}
-        </div>
-        <label class="any-colour">
-          <input
-            type="color"
-            value={/^#[0-9a-f]{6}$/i.test(runColour(run)) ? runColour(run) : '#888888'}
-            onInput={(event) => pickColour(run.name, event.currentTarget.value)}
-          />
-          any colour
-        </label>
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            pickColour(run.name, null);
-            close();
-          }}
-        >
-          its own again
-        </button>
+    <FormLayer anchor={anchor} close={close} label={`Colour of ${safeText(run.name, 120)}`} class="colours">
+      <div class="colour-grid">
+        {Array.from({ length: COLOURS }, (_, i) => (
+          <Choice key={i} index={i} run={run} close={close} />
+        ))}
       </div>
-    </Layer>
+      <label class="any-colour">
+        <input
+          type="color"
+          value={/^#[0-9a-f]{6}$/i.test(runColour(run)) ? runColour(run) : '#888888'}
+          onInput={(event) => pickColour(run.name, event.currentTarget.value)}
+        />
+        any colour
+      </label>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => {
+          pickColour(run.name, null);
+          close();
+        }}
+      >
+        its own again
+      </button>
+    </FormLayer>
   );
 }
 
@@ -44,7 +41,6 @@ function Choice({ index, run, close }: { index: number; run: Run; close: () => v
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     button.current!.style.background = colour(`run-${index}`);
-    if (index === 0) button.current!.focus();
   });
   return (
     <button

@@ -5,6 +5,7 @@ import { runs } from '../state/catalogue.ts';
 import { stored } from '../state/stored.ts';
 import { colour, themeVersion } from '../style/theme.ts';
 import { assignSlots, DASHES, type Slot } from './colour_slots.ts';
+import { groupColour, groupOfRun } from './group_colours.ts';
 
 export interface RunStyle {
   colour: string;
@@ -26,10 +27,11 @@ export const runStyles = computed(() => {
   for (const [id, name] of named.value) {
     const slot = slots.value.get(name) ?? { colour: 0, dash: 0 };
     const picked = pickedColours.value[name];
+    const group = groupOfRun.value.get(id);
     const shown = picked ? (/^\d+$/.test(picked) ? colour(`run-${picked}`) : picked) : null;
     styles.set(id, {
-      colour: shown ?? colour(`run-${slot.colour}`),
-      dash: DASHES[slot.dash]!,
+      colour: group === undefined ? (shown ?? colour(`run-${slot.colour}`)) : groupColour(group),
+      dash: group === undefined ? DASHES[slot.dash]! : [],
       slot,
     });
   }

@@ -10,6 +10,7 @@ const fields: Record<string, Record<string, number | string>> = {
 const subjects: Subject[] = Object.entries(fields).map(([name, values]) => ({
   name,
   field: (field, of) => (field === 'name' ? name : of === 'max' && field === 'acc' ? 0.99 : values[field]),
+  labels: () => (name === 'a' ? ['Best of all', 'v2'] : name === 'c' ? ['v1'] : []),
 }));
 const matching = (query: string) =>
   subjects
@@ -41,8 +42,28 @@ test('plain text is letters in order, and what looks like a pattern is one', () 
   assert.ok(fuzzy('tower_0/conv_layer', 'tconv'));
   assert.ok(!fuzzy('run_12', '21'));
   assert.ok(fuzzy('sweep3/run003', 'run3') && !fuzzy('sweep0/run003', 'sweep3'));
-  const named = (name: string) => ({ name, field: () => undefined });
+  const named = (name: string) => ({ name, field: () => undefined, labels: () => [] });
   assert.ok(parseQuery('run_(1|3)$').matches(named('x/run_3')));
   assert.ok(!parseQuery('run_(1|3)$').matches(named('x/run_2')));
   assert.match(parseQuery('run_(').error ?? '', /not a regular/);
+});
+
+test('readers\u2019 tags are asked for by tag:', () => {
+  assert.equal(matching('tag:best'), 'a');
+  assert.equal(matching('tag:best of'), 'a');
+  assert.equal(matching('tag:v'), 'ac');
+  assert.equal(matching('not tag:v acc > 0'), 'b');
+  assert.equal(matching('(tag:v1 or tag:v2) and lr > 0.001'), 'c');
+});
+
+test('a pattern that would hold up the page elsewhere is answered', () => {
+  const many = Array.from({ length: 100 }, (_, i): Subject => {
+    const name = `${i}${'a'.repeat(2000)}!`;
+    return { name, field: () => name, labels: () => [] };
+  });
+  for (const text of ['(a+)+$', 'name ~ "(a|aa)+$"', 'lr = 3 or name ~ "(a*)*b"']) {
+    const query = parseQuery(text);
+    assert.equal(query.error, null);
+    assert.deepEqual(many.filter(query.matches), []);
+  }
 });

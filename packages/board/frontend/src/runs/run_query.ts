@@ -1,7 +1,8 @@
 /**
  * What the box above the runs understands: plain text (all letters in order), a regular expression, or a
- * condition such as `acc > 0.9 and not name ~ "old" or min(loss) < 1e-3`.
+ * condition such as `acc > 0.9 and not name ~ "old" or min(loss) < 1e-3`. `tag:best` is a tag that a reader gave.
  */
+import { type Pattern, patternOf } from '../patterns/pattern.ts';
 
 export type Value = number | string | boolean | undefined;
 
@@ -9,6 +10,8 @@ export type Value = number | string | boolean | undefined;
 export interface Subject {
   name: string;
   field(name: string, of: 'last' | 'min' | 'max'): Value;
+  /** The tags that readers gave the run. */
+  labels(): string[];
 }
 
 export interface Query {
@@ -36,23 +39,30 @@ export function parseQuery(text: string): Query {
   return { ...nameFilter(trimmed), fields: [] };
 }
 
-/** A filter of names alone: a regular expression if it looks like one, else letters in order. */
+/** A filter of names: a regular expression if it looks like one, else words; `tag:x` is a reader's tag. */
 export function nameFilter(text: string): { matches: Test; kind: 'text' | 'regex'; error: string | null } {
-  if (/[\\^$*+?()[\]{}|]/.test(text)) {
-    try {
-      const pattern = new RegExp(text, 'i');
-      return { matches: ({ name }) => pattern.test(name), kind: 'regex', error: null };
-    } catch {
-      return { matches: () => true, kind: 'regex', error: `${text} is not a regular expression` };
-    }
+  const label = /^tag:(.+)$/is.exec(text)?.[1];
+  if (label === undefined && /[\\^$*+?()[\]{}|]/.test(text)) {
+    const pattern = patternOf(text, { ignoreCase: true });
+    const error = patternError(text, pattern);
+    return { matches: ({ name }) => error !== null || pattern.test(name), kind: 'regex', error };
   }
-  const words = text.toLowerCase().split(/\s+/);
+  // A label may hold spaces where it is all that there is.
+  const words = label === undefined ? text.toLowerCase().split(/\s+/) : [text.toLowerCase()];
   return {
-    matches: ({ name }) => words.every((word) => fuzzy(name.toLowerCase(), word)),
+    matches: (subject) => words.every((word) => hasWord(subject, word)),
     kind: 'text',
     error: null,
   };
 }
+
+function hasWord({ name, labels }: Subject, word: string): boolean {
+  if (word.startsWith('tag:')) return labels().some((label) => label.toLowerCase().includes(word.slice(4)));
+  return fuzzy(name.toLowerCase(), word);
+}
+
+const patternError = (text: string, { error }: Pattern): string | null =>
+  error === null ? null : `${text} is not a regular expression that is known here: ${error}`;
 
 /** Whether the letters of `word` come in `name` in that order, each near the one before it. */
 export function fuzzy(name: string, word: string): boolean {
@@ -145,14 +155,21 @@ function condition(text: string): Query {
     }
     const sign = peek();
     if (sign?.kind !== 'sign' || sign.text === '(' || sign.text === ')') {
-      const { matches } = nameFilter(field);
+      const { matches, error } = nameFilter(field);
+      if (error !== null) throw new Error(error);
       return matches;
     }
     at++;
     const value = all[at++];
     if (!value || value.kind === 'sign') throw new Error(`a value is missing after ${field} ${sign.text}`);
     fields.add(field);
-    return comparisonTest(field, of, sign.text, value);
+    if (sign.text !== '~' && sign.text !== '!~') return comparisonTest(field, of, sign.text, value);
+    const pattern = patternOf(value.text, { ignoreCase: true });
+    if (pattern.error) throw new Error(patternError(value.text, pattern)!);
+    return (subject) => {
+      const has = subject.field(field, of);
+      return (has !== undefined && pattern.test(String(has))) === (sign.text === '~');
+    };
   }
   function expect(sign: string): void {
     if (all[at]?.text !== sign) throw new Error(`"${sign}" is missing`);
@@ -167,13 +184,6 @@ function condition(text: string): Query {
 function comparisonTest(field: string, of: 'last' | 'min' | 'max', sign: string, value: Token): Test {
   const wanted = value.kind === 'word' && value.text !== '' ? Number(value.text) : Number.NaN;
   const text = value.text;
-  if (sign === '~' || sign === '!~') {
-    const pattern = new RegExp(text, 'i');
-    return (s) => {
-      const has = s.field(field, of);
-      return (has !== undefined && pattern.test(String(has))) === (sign === '~');
-    };
-  }
   return (s) => {
     const has = s.field(field, of);
     if (has === undefined) return false;

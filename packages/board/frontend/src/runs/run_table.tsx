@@ -1,72 +1,34 @@
 /** The table of runs: a tree of folders with boxes, or a flat list sorted by a column. */
-import { computed, signal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import '../style/runs.css';
-import type { Run } from '../api/types.ts';
-import { shortNumber } from '../charts/ticks.ts';
-import { DashSwatch } from '../charts/tooltip.tsx';
 import { Icon } from '../shell/icons.tsx';
-import { Menu, type MenuItem } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
-import { loaded, runs, tags } from '../state/catalogue.ts';
-import { hparams } from '../state/hparams.ts';
-import { chooser } from '../state/run_choice.ts';
-import { hoveredRun, inspectedRun, inspectedTag, runChoice } from '../state/selection.ts';
-import { list, text } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
-import { ColourPicker } from './colour_picker.tsx';
-import { styleOf } from './colours.ts';
-import { type Row, rowsOf, sortRuns, type Tri, triState } from './run_tree.ts';
+import { loaded, runs } from '../state/catalogue.ts';
+import { hoveredRun } from '../state/selection.ts';
+import { triState } from './run_tree.ts';
+import { ColumnsMenu, TableMenu } from './table_menus.tsx';
+import { Box, TableRow } from './table_row.tsx';
 import {
-  archive,
-  archivedRuns,
+  active,
+  COLUMN,
+  chosen,
+  inspect,
+  ROW,
+  rows,
+  shownColumns,
+  sorting,
+  toggleFolder,
+  toggleRow,
+} from './table_rows.ts';
+import {
   listedRuns,
   query,
   runQuery,
-  runValue,
   setRunsShown,
-  showArchived,
   showEveryRun,
   showOnly,
   visibleRuns,
 } from './visible_runs.ts';
-
-/** Further columns: names of hyperparameters or tags, `min:TAG`, `max:TAG`. */
-export const columns = urlSignal<string[]>('cols', list, []);
-/** The column by which runs are sorted; "-" before it: downwards. "" is the tree. */
-export const sorting = urlSignal('sort', text, '');
-export const shutRunFolders = urlSignal<string[]>('rshut', list, []);
-
-const ROW = 24;
-const COLUMN = 84;
-
-const chosen = computed(() => chooser(runChoice.value));
-
-function cell(run: Run, column: string): unknown {
-  const [, of, name] = /^(min|max):(.*)$/.exec(column) ?? [];
-  return of ? runValue(run, name!, of as 'min' | 'max') : runValue(run, column);
-}
-
-const shownColumns = computed(() => {
-  // What a condition asks for is shown while it is asked for.
-  const asked = query.value.fields.filter((f) => f !== 'name' && !columns.value.includes(f));
-  return [...columns.value, ...asked];
-});
-
-const rows = computed<Row[]>(() => {
-  const by = sorting.value;
-  if (by === '') return rowsOf(listedRuns.value, new Set(shutRunFolders.value));
-  const down = by.startsWith('-');
-  const column = down ? by.slice(1) : by;
-  return sortRuns(listedRuns.value, (run) => cell(run, column), down).map((run) => ({
-    kind: 'run',
-    run,
-    title: run.name,
-    depth: 0,
-  }));
-});
-
-const active = signal(0);
 
 export function RunTable() {
   const scroller = useRef<HTMLDivElement>(null);
@@ -143,7 +105,10 @@ export function RunTable() {
   };
   return (
     <section class="runs" aria-label="Runs">
-      <div class={`search${query.value.error ? ' wrong' : ''}`} title={query.value.error ?? undefined}>
+      <div
+        class={`search${query.value.error ? ' wrong' : ''}`}
+        title={query.value.error === null ? undefined : safeText(query.value.error, 300)}
+      >
         <Icon name="search" />
         <input
           type="search"
@@ -237,230 +202,5 @@ function SortButton({ column }: { column: string }) {
       <span>{safeText(name.slice(name.lastIndexOf('/') + 1))}</span>
       {isUp ? ' ↑' : isDown ? ' ↓' : ''}
     </button>
-  );
-}
-
-function toggleRow(row: Row): void {
-  if (row.kind === 'run') setRunsShown([row.run.name], !chosen.value(row.run.name));
-  else setRunsShown(row.names, triState(row.names, chosen.value) !== 'on');
-}
-
-function toggleFolder(path: string): void {
-  const now = shutRunFolders.value;
-  shutRunFolders.value = now.includes(path) ? now.filter((one) => one !== path) : [...now, path];
-}
-
-function inspect(run: Run): void {
-  inspectedRun.value = run.id;
-  inspectedTag.value = null;
-}
-
-function TableRow({ row, index, isActive }: { row: Row; index: number; isActive: boolean }) {
-  const element = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    element.current!.style.transform = `translateY(${index * ROW}px)`;
-    const indent = Math.min(row.depth, 8) * 16 + (row.kind === 'run' && row.depth > 0 ? 4 : 0);
-    element.current!.style.paddingLeft = `${8 + indent}px`;
-  });
-  const [picking, setPicking] = useState(false);
-  const swatch = useRef<HTMLButtonElement>(null);
-  if (row.kind === 'folder') {
-    return (
-      <div
-        ref={element}
-        id={`run-row-${index}`}
-        class={`run-row folder${isActive ? ' active' : ''}`}
-        role="treeitem"
-        tabIndex={-1}
-        aria-level={row.depth + 1}
-        aria-expanded={row.open}
-        aria-checked={ariaOf(triState(row.names, chosen.value))}
-      >
-        <button
-          type="button"
-          class="icon twisty"
-          tabIndex={-1}
-          aria-label={row.open ? 'Close' : 'Open'}
-          onClick={() => toggleFolder(row.path)}
-        >
-          <Icon name={row.open ? 'down' : 'right'} />
-        </button>
-        <Box state={triState(row.names, chosen.value)} label={row.title} set={() => toggleRow(row)} />
-        <button
-          type="button"
-          class="row-name"
-          tabIndex={-1}
-          onClick={() => toggleFolder(row.path)}
-          title={safeText(row.path)}
-        >
-          {safeText(row.title)}
-        </button>
-        <span class="count">{row.names.length}</span>
-      </div>
-    );
-  }
-  const { run } = row;
-  const style = styleOf(run.id);
-  const isOn = chosen.value(run.name);
-  const isArchived = archivedRuns.value.includes(run.name);
-  return (
-    <div
-      ref={element}
-      id={`run-row-${index}`}
-      class={`run-row${isActive ? ' active' : ''}${hoveredRun.value === run.id ? ' hovered' : ''}${isOn ? '' : ' unchosen'}`}
-      role="treeitem"
-      tabIndex={-1}
-      aria-level={row.depth + 1}
-      aria-checked={isOn}
-      onPointerEnter={() => {
-        hoveredRun.value = run.id;
-      }}
-    >
-      <Box state={isOn ? 'on' : 'off'} label={run.name} set={() => toggleRow(row)} />
-      <button
-        type="button"
-        ref={swatch}
-        class="swatch-button"
-        tabIndex={-1}
-        aria-label={`Colour of ${safeText(run.name)}`}
-        onClick={() => setPicking(true)}
-      >
-        <DashSwatch colour={style.colour} dash={style.dash} />
-      </button>
-      {picking && swatch.current && (
-        <ColourPicker run={run} anchor={swatch.current} close={() => setPicking(false)} />
-      )}
-      <button
-        type="button"
-        class="row-name"
-        tabIndex={-1}
-        title={`${safeText(run.name)}\nclick: details, double click: only this run`}
-        onClick={() => inspect(run)}
-        onDblClick={() => showOnly([run.name])}
-      >
-        {safeText(row.title)}
-      </button>
-      {run.live && <span class="live-dot" role="img" aria-label="being written" title="being written" />}
-      {isArchived && <span class="faint">archived</span>}
-      {shownColumns.value.map((column) => (
-        <Cell key={column} value={cell(run, column)} />
-      ))}
-    </div>
-  );
-}
-
-function Cell({ value }: { value: unknown }) {
-  const shown =
-    value === undefined || value === null
-      ? ''
-      : typeof value === 'number'
-        ? shortNumber(value)
-        : safeText(String(value), 60);
-  return <span class={`run-cell${typeof value === 'number' ? ' numeric' : ''}`}>{shown}</span>;
-}
-
-const ariaOf = (state: Tri): 'true' | 'false' | 'mixed' =>
-  state === 'on' ? 'true' : state === 'off' ? 'false' : 'mixed';
-
-function Box({ state, label, set }: { state: Tri; label: string; set: (on: boolean) => void }) {
-  const element = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    element.current!.indeterminate = state === 'some';
-    element.current!.checked = state === 'on';
-  });
-  return (
-    <input
-      ref={element}
-      type="checkbox"
-      class="box"
-      tabIndex={-1}
-      aria-label={safeText(label)}
-      onChange={() => set(state !== 'on')}
-    />
-  );
-}
-
-function ColumnsMenu() {
-  const has = (column: string) => columns.value.includes(column);
-  const item = (column: string, name: string): MenuItem => ({
-    text: safeText(name, 80),
-    checked: has(column),
-    run: () => {
-      columns.value = has(column)
-        ? columns.value.filter((one) => one !== column)
-        : [...columns.value, column];
-    },
-  });
-  const scalars = tags.value.filter((tag) => tag.kind === 'scalar').slice(0, 60);
-  const items: MenuItem[] = [
-    ...hparams.value.params.map((p) => item(p.name, p.display || p.name)),
-    ...(hparams.value.params.length > 0 ? [null] : []),
-    item('steps', 'last step'),
-    item('segments', 'restarts'),
-    null,
-    ...scalars.flatMap((tag) => [
-      item(tag.name, `${tag.name}, last`),
-      item(`min:${tag.name}`, `${tag.name}, least`),
-      item(`max:${tag.name}`, `${tag.name}, greatest`),
-    ]),
-  ];
-  return (
-    <Menu label="Columns" items={items}>
-      <Icon name="columns" />
-    </Menu>
-  );
-}
-
-function TableMenu() {
-  const shown = visibleRuns.value.map((run) => run.name);
-  const archivedNames = archivedRuns.value;
-  return (
-    <Menu
-      label="More of the runs"
-      items={[
-        { text: 'Show all', run: showEveryRun },
-        {
-          text: 'Show none',
-          run: () =>
-            setRunsShown(
-              listedRuns.value.map((run) => run.name),
-              false,
-            ),
-        },
-        {
-          text: 'Swap shown and hidden',
-          run: () => {
-            const on = new Set(shown);
-            showOnly(listedRuns.value.filter((run) => !on.has(run.name)).map((run) => run.name));
-          },
-        },
-        null,
-        {
-          text: 'Sort by name',
-          checked: sorting.value === 'name',
-          run: () => {
-            sorting.value = sorting.value === 'name' ? '' : 'name';
-          },
-        },
-        null,
-        {
-          text: `Archive the ${shown.length} shown`,
-          off: shown.length === 0,
-          run: () => archive(shown, true),
-        },
-        {
-          text: 'List archived runs',
-          checked: showArchived.value,
-          run: () => {
-            showArchived.value = !showArchived.value;
-          },
-        },
-        {
-          text: 'Bring all back from the archive',
-          off: archivedNames.length === 0,
-          run: () => archive(archivedNames, false),
-        },
-      ]}
-    />
   );
 }

@@ -56,3 +56,21 @@ test('runs without a value come last either way', () => {
   assert.equal(names(false), 'acbd');
   assert.equal(names(true), 'cabd');
 });
+
+test('a run that is a folder of others stands in it, and its box is theirs', () => {
+  const rows = rowsOf(
+    ['a', 'a/b', 'a/b/c', 'd'].map((n) => run(n)),
+    new Set(),
+  );
+  assert.deepEqual(
+    rows.map((r) => [r.kind, r.title, r.depth, r.kind === 'folder' ? r.names.join() : r.run.name]),
+    [
+      ['folder', 'a', 0, 'a,a/b,a/b/c'],
+      ['folder', 'b', 1, 'a/b,a/b/c'],
+      ['run', 'b', 2, 'a/b'],
+      ['run', 'c', 2, 'a/b/c'],
+      ['run', 'a', 1, 'a'],
+      ['run', 'd', 0, 'd'],
+    ],
+  );
+});

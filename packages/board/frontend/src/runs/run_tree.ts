@@ -28,14 +28,22 @@ interface Folder {
   names: string[];
 }
 
-/** The rows in the order of the runs; folders stand where their first run would. */
+/**
+ * The rows, in the order of the runs: in each folder first the folders, then the runs. A run that is a folder of
+ * others as well stands in that folder.
+ */
 export function rowsOf(runs: Run[], shut: ReadonlySet<string>): Row[] {
   const root: Folder = { path: '', title: '', folders: new Map(), runs: [], names: [] };
-  // A run may be a folder of others as well: then it stands in it under its own last name.
+  const folders = new Set<string>();
+  for (const { name } of runs) {
+    for (let end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1))
+      folders.add(name.slice(0, end));
+  }
   for (const run of runs) {
     const parts = run.name.split('/');
+    const depth = folders.has(run.name) ? parts.length : parts.length - 1;
     let at = root;
-    for (let i = 0; i < parts.length - 1; i++) {
+    for (let i = 0; i < depth; i++) {
       let next = at.folders.get(parts[i]!);
       if (!next) {
         next = {

@@ -79,12 +79,6 @@ export const listedRuns = computed(() => {
   );
 });
 
-/** What is wrong with the query, once it was used on the runs that there are. */
-export const queryError = computed(() => {
-  void listedRuns.value;
-  return query.value.error();
-});
-
 /** The runs that are drawn: listed, and chosen by their boxes. */
 export const visibleRuns = computed(() => {
   const chosen = chooser(runChoice.value);

@@ -1,6 +1,7 @@
 /** Runs in groups, by a pattern of their names or by a hyperparameter. */
 import type { Run } from '../api/types.ts';
-import { naturally } from '../runs/natural_order.ts';
+import { patternOf } from '../patterns/pattern.ts';
+import { naturally } from './natural_order.ts';
 
 export interface RunGroup {
   title: string;
@@ -30,6 +31,10 @@ export function groupsOf(
     .sort((a, b) => naturally(a.title, b.title));
 }
 
+/** Why `by` makes no groups; null where it does. */
+export const groupError = (by: string): string | null =>
+  by.startsWith('re:') && by.length > 3 ? patternOf(by.slice(3)).error : null;
+
 function keyOf(by: string, parameter: (run: Run, name: string) => unknown): ((run: Run) => string) | null {
   if (by === 'folder') return (run) => run.name.slice(0, Math.max(0, run.name.lastIndexOf('/'))) || '(top)';
   if (by === 'all') return () => 'all runs';
@@ -41,15 +46,12 @@ function keyOf(by: string, parameter: (run: Run, name: string) => unknown): ((ru
     };
   }
   if (by.startsWith('re:') && by.length > 3) {
-    try {
-      const pattern = new RegExp(by.slice(3));
-      return (run) => {
-        const match = pattern.exec(run.name);
-        return match ? (match.length > 1 ? match.slice(1).join(' ') : match[0]) : '(others)';
-      };
-    } catch {
-      return null;
-    }
+    const pattern = patternOf(by.slice(3));
+    if (pattern.error) return null;
+    return (run) => {
+      const match = pattern.exec(run.name);
+      return match ? (match.length > 1 ? match.slice(1).join(' ') : match[0]!) : '(others)';
+    };
   }
   return null;
 }

@@ -1,0 +1,33 @@
+/** Layouts that readers made or changed, by the name of the tag: kept beside the logs, never in them. */
+import type { Tag } from '../api/types.ts';
+import { stored } from '../state/stored.ts';
+import type { Layout } from './layout.ts';
+
+export const layouts = stored<Record<string, Layout>>('layouts', {});
+
+const MADE = -1;
+
+/** The tag under which a layout that no log has is shown. */
+export const layoutTag = (name: string): Tag => ({
+  id: MADE,
+  name,
+  kind: 'custom_scalars',
+  plugin: '',
+  display: '',
+  description: '',
+});
+
+export const isMadeLayout = (tag: Tag): boolean => tag.id === MADE;
+
+/** Keeps a layout; null forgets it. */
+export function keepLayout(name: string, layout: Layout | null): void {
+  const { [name]: _, ...rest } = layouts.peek();
+  layouts.value = layout ? { ...rest, [name]: layout } : rest;
+}
+
+/** Starts a layout under a name that is free. */
+export function newLayout(taken: string[]): void {
+  let name = 'layout';
+  for (let i = 2; taken.includes(name) || Object.hasOwn(layouts.peek(), name); i++) name = `layout ${i}`;
+  keepLayout(name, { categories: [] });
+}

@@ -1,0 +1,88 @@
+/** The form for what a card has of its own: scale and range of y, outliers, smoothing. */
+import { FormLayer } from '../shell/form_layer.tsx';
+import { safeText } from '../shell/safe_text.ts';
+import { type CardStyle, setCardStyle, styleOfCard } from './card_style.ts';
+import { ignoreOutliers, type Scale, smoothing, yScale } from './view.ts';
+
+interface Props {
+  id: string;
+  title: string;
+  anchor: Element;
+  close: () => void;
+}
+
+export function CardSettings({ id, title, anchor, close }: Props) {
+  const style = styleOfCard(id);
+  /** Takes out what is undefined: the page's settings hold there. */
+  const set = (change: { [K in keyof CardStyle]: CardStyle[K] | undefined }) => {
+    const next = Object.entries({ ...style, ...change }).filter(([, value]) => value !== undefined);
+    setCardStyle(id, Object.fromEntries(next));
+  };
+  const end = (name: 'lo' | 'hi', label: string) => (
+    <label>
+      <span>{label}</span>
+      <input
+        type="number"
+        step="any"
+        placeholder="fits"
+        value={style[name] ?? ''}
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          set({ [name]: value === '' || !Number.isFinite(Number(value)) ? undefined : Number(value) });
+        }}
+      />
+    </label>
+  );
+  const isEmptyRange = style.lo !== undefined && style.hi !== undefined && style.lo >= style.hi;
+  return (
+    <FormLayer anchor={anchor} close={close} label={`Axes of ${safeText(title, 80)}`} class="card-settings">
+      <label>
+        <span>y axis</span>
+        <select
+          value={style.y ?? ''}
+          onChange={(event) => set({ y: (event.currentTarget.value || undefined) as Scale | undefined })}
+        >
+          <option value="">as the page ({yScale.value})</option>
+          <option>linear</option>
+          <option>log</option>
+          <option>symlog</option>
+        </select>
+      </label>
+      {end('lo', 'y from')}
+      {end('hi', 'y to')}
+      {isEmptyRange && <p class="query-error">The range ends before it begins.</p>}
+      <label>
+        <span>outliers</span>
+        <select
+          value={style.out === undefined ? '' : String(style.out)}
+          onChange={({ currentTarget: { value } }) =>
+            set({ out: value === '' ? undefined : value === 'true' })
+          }
+        >
+          <option value="">as the page ({ignoreOutliers.value ? 'left out' : 'shown'})</option>
+          <option value="false">shown</option>
+          <option value="true">left out</option>
+        </select>
+      </label>
+      <label>
+        <span>smoothing</span>
+        <input
+          type="number"
+          min="0"
+          max="0.9999"
+          step="0.05"
+          placeholder={`as the page (${smoothing.value})`}
+          value={style.smooth ?? ''}
+          onChange={(event) => {
+            const { value } = event.currentTarget;
+            const amount = Math.max(0, Math.min(0.9999, Number(value)));
+            set({ smooth: value === '' || Number.isNaN(amount) ? undefined : amount });
+          }}
+        />
+      </label>
+      <button type="button" class="quiet" onClick={() => setCardStyle(id, {})}>
+        all as the page
+      </button>
+    </FormLayer>
+  );
+}

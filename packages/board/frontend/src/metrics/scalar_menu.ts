@@ -1,0 +1,60 @@
+/** The menu of a card of scalars: its axes and tags, and all that it can be saved as. */
+import type { MenuItem } from '../shell/menu.tsx';
+import { safeText } from '../shell/safe_text.ts';
+import type { CardSpec } from './cards.ts';
+import { downloads } from './downloads.ts';
+import { removeMade } from './made_charts.ts';
+import { isOnRight, ownTags, removeOverlay, removeOverlays, setAxis } from './overlay_charts.ts';
+import { type CurvePart, setZoom, zoomOf } from './scalar_query.ts';
+import type { ScalarChart } from './use_scalar_chart.ts';
+import { pinnedCards, tableCards, toggled } from './view.ts';
+
+export function scalarMenu(
+  card: CardSpec,
+  chart: ScalarChart,
+  parts: CurvePart[],
+  showSettings: () => void,
+): MenuItem[] {
+  const hasTable = tableCards.value.includes(card.id);
+  const name = (text: string) => safeText(text, 60);
+  const items: MenuItem[] = [];
+  if (zoomOf(card.id))
+    items.push({ text: 'Fit to the data', hint: 'double click', run: () => setZoom(card.id, null) });
+  items.push(
+    { text: 'Axes and smoothing…', run: showSettings },
+    {
+      text: 'Table of values',
+      checked: hasTable,
+      run: () => {
+        tableCards.value = toggled(tableCards.value, card.id);
+      },
+    },
+    null,
+    ...downloads(chart, parts),
+  );
+  const dropped = new Set(card.overlays.map((tag) => tag.id));
+  const further = [...ownTags(card).slice(card.made ? 0 : 1), ...card.overlays];
+  // The first line keeps the left axis.
+  for (const tag of further.filter((one) => one.id !== parts[0]?.tag.id || parts[0].expression)) {
+    const isRight = isOnRight(card.id, tag.name);
+    items.push(null, {
+      text: `${name(tag.name)} on a right axis`,
+      checked: isRight,
+      run: () => setAxis(card, tag.name, !isRight),
+    });
+    if (dropped.has(tag.id))
+      items.push({ text: `Take ${name(tag.name)} off`, run: () => removeOverlay(card.id, tag.name) });
+  }
+  if (card.made) {
+    const { text } = card.made;
+    items.push(null, {
+      text: 'Take this chart away',
+      run: () => {
+        removeMade(text);
+        removeOverlays(card.id);
+        pinnedCards.value = pinnedCards.peek().filter((id) => id !== card.id);
+      },
+    });
+  }
+  return items;
+}

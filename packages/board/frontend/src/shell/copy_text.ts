@@ -1,0 +1,24 @@
+/** Puts a text into the clipboard, also where the browser gives pages over plain http no clipboard of their own. */
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return;
+  } catch {
+    // no such object, or not allowed
+  }
+  if (!copiedByCommand(text)) prompt('The browser lets the page copy nothing; copy it from here', text);
+}
+
+function copiedByCommand(text: string): boolean {
+  const focused = document.activeElement;
+  const field = document.createElement('textarea');
+  field.value = text;
+  field.className = 'clipboard-field';
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand('copy');
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  return done;
+}
