@@ -75,7 +75,11 @@ def board_server() -> Iterator[Callable[..., BoardProcess]]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """One Chromium for all tests of a session."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    try:
+        from playwright import sync_api
+    except ImportError:
+        # Without -m "not browser" these tests were asked for: a skip would hide all pages.
+        pytest.fail("playwright is not installed: pip install playwright, or run -m 'not browser'")
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(
             executable_path=CHROMIUM,

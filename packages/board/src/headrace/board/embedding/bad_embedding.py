@@ -1,4 +1,4 @@
-"""What is wrong with the files of an embedding or a mesh."""
+"""What is wrong with the files of an embedding."""
 
 from __future__ import annotations
 
