@@ -212,7 +212,7 @@ def test_a_pattern_without_end_does_not_hang_the_page(page: Any, url: str) -> No
     open_trace(page, url, "?trun=run&step=3")
     page.keyboard.press("/")
     page.keyboard.insert_text(r"(\w+\/?)+!$")
-    until(page, "window.__board.trace.found?.error", 5)
+    until(page, "window.__board.trace.found?.wrong === 'time'", 5)
     assert page.evaluate("1 + 1") == 2
 
 

@@ -1,31 +1,39 @@
 /** Totals of the selected area, by op, device and node. */
 import { useEffect, useState } from 'preact/hooks';
-import { selectedNode } from '../state/selection.ts';
 import { Bars } from './bars.tsx';
+import { TabFailure } from './opening.tsx';
 import { durationText, timeText } from './ruler_ticks.ts';
 import { fetchTotals, type Totals } from './trace_api.ts';
-import { selectArea, selectedArea } from './trace_state.ts';
+import { selectArea, selectNode } from './trace_selection.ts';
+import { selectedArea } from './trace_state.ts';
 
 const WAIT_MS = 60;
+const NONE = { key: '', totals: null, failure: '' };
 
 export function AreaTab() {
   const area = selectedArea.value;
-  const [totals, setTotals] = useState<Totals | null>(null);
+  const [answer, setAnswer] = useState<{ key: string; totals: Totals | null; failure: string }>(NONE);
+  const [tries, setTries] = useState(0);
   const key = area ? JSON.stringify(area) : '';
   useEffect(() => {
     if (!area || !(area.t1 > area.t0)) return;
     let here = true;
     const timer = setTimeout(() => {
       fetchTotals(area.trace, area.t0, area.t1, area.lanes)
-        .then((found) => here && setTotals(found))
-        .catch(() => undefined);
+        .then((totals) => here && setAnswer({ key, totals, failure: '' }))
+        .catch((error: unknown) => {
+          const failure = error instanceof Error ? error.message : String(error);
+          if (here) setAnswer({ key, totals: null, failure });
+        });
     }, WAIT_MS);
     return () => {
       here = false;
       clearTimeout(timer);
     };
-  }, [key]);
+  }, [key, tries]);
   if (!area) return null;
+  const totals = answer.key === key ? answer.totals : null;
+  const failure = answer.key === key ? answer.failure : '';
   const lanes = area.lanes
     ? `${area.lanes.length} ${area.lanes.length === 1 ? 'lane' : 'lanes'}`
     : 'all lanes';
@@ -42,6 +50,16 @@ export function AreaTab() {
           </button>
         </div>
       </section>
+      {failure && (
+        <TabFailure
+          retry={() => setTries(tries + 1)}
+        >{`The totals could not be read: ${failure}`}</TabFailure>
+      )}
+      {!totals && !failure && (
+        <p class="faint" role="status" aria-busy="true">
+          Adding up…
+        </p>
+      )}
       {totals && (
         <>
           <section>
@@ -76,9 +94,7 @@ export function AreaTab() {
                 op: row.op,
                 ns: row.total_ns,
                 count: row.count,
-                run: () => {
-                  selectedNode.value = row.node;
-                },
+                run: () => selectNode(row.node),
               }))}
               whole={totals.total_ns}
             />

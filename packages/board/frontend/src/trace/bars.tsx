@@ -4,8 +4,8 @@ import { safeText } from '../shell/safe_text.ts';
 import { themeVersion } from '../style/theme.ts';
 import { hueOfText, kindOf } from './op_kinds.ts';
 import { durationText, percentText } from './ruler_ticks.ts';
+import { colouring } from './trace_address.ts';
 import { inkNow, LEVELS, toneOfHue } from './trace_colours.ts';
-import { colouring } from './trace_state.ts';
 
 export interface Bar {
   name: string;

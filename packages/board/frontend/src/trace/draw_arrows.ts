@@ -5,11 +5,20 @@ import { durationText } from './ruler_ticks.ts';
 import { spanOf } from './time_view.ts';
 import type { Ink } from './trace_colours.ts';
 
-const MOST_ARROWS = 160;
-const MOST_SEEN = 80;
+const MOST_HOPS = 160;
+/** More arrows at once say nothing: the longest are drawn. */
+const MOST_ARROWS = 80;
 const MOST_LABELS = 6;
 /** An arrow shorter than this is a line straight down, and says nothing that the lanes do not. */
 const LEAST_ARROW = 10;
+
+/** How many transfers are in sight, and how many of them have an arrow. */
+export interface LeftOut {
+  seen: number;
+  drawn: number;
+}
+
+export const NONE_LEFT_OUT: LeftOut = { seen: 0, drawn: 0 };
 
 export function drawHops(on: Context, picture: LanesPicture): void {
   const { view, width, ink, sections } = picture;
@@ -23,7 +32,7 @@ export function drawHops(on: Context, picture: LanesPicture): void {
     for (const hop of section.summary?.hops ?? []) {
       const from = (Math.min(hop.from, hop.to_end) - view.t0) * scale;
       const to = (Math.max(hop.to, Math.min(hop.from, hop.to_end)) - view.t0) * scale;
-      if (to < 0 || from > width || drawn > MOST_ARROWS) continue;
+      if (to < 0 || from > width || drawn >= MOST_HOPS) continue;
       const [a, b] = [middle(hop.from_lane), middle(hop.to_lane)];
       if (a === null || b === null) continue;
       on.beginPath();
@@ -36,7 +45,8 @@ export function drawHops(on: Context, picture: LanesPicture): void {
   on.globalAlpha = 1;
 }
 
-export function drawArrows(on: Context, picture: LanesPicture): void {
+export function drawArrows(on: Context, picture: LanesPicture): LeftOut {
+  const left = { ...NONE_LEFT_OUT };
   const { view, width, height, ink, sections } = picture;
   const scale = width / spanOf(view);
   sections.forEach((section, s) => {
@@ -47,12 +57,13 @@ export function drawArrows(on: Context, picture: LanesPicture): void {
     const seen = summary.transfers.filter(
       (move) => !stalled.has(move.to_slice) && move.to >= view.t0 && move.from <= view.t1,
     );
-    // Many at once say nothing: then only the long waits are drawn.
-    const wide = (seen.length > MOST_SEEN ? [] : seen)
+    const long = seen
       .map((move) => ({ move, long: (move.to - move.from) * scale }))
       .filter(({ long }) => long >= LEAST_ARROW)
-      .sort((a, b) => b.long - a.long)
-      .slice(0, MOST_ARROWS);
+      .sort((a, b) => b.long - a.long);
+    const wide = long.slice(0, MOST_ARROWS);
+    left.seen += long.length;
+    left.drawn += wide.length;
     const crowd = wide.length > 40 ? 0.3 : 0.6;
     for (const { move } of wide) {
       arrow(on, {
@@ -75,14 +86,14 @@ export function drawArrows(on: Context, picture: LanesPicture): void {
       if (end < view.t0 || stall.begin > view.t1 || stall.wait_ns * scale < 3) continue;
       const to = middle(stall.to.lane);
       const from = stall.from ? middle(stall.from.lane) : to;
-      const left = (stall.begin - view.t0) * scale;
+      const begin = (stall.begin - view.t0) * scale;
       const right = (end - view.t0) * scale;
       if (to === null) continue;
       on.strokeStyle = ink.error;
       on.lineWidth = 2;
       const bar = to + laneHeight(picture.rows, s, stall.to.lane) / 2 - 2;
       on.beginPath();
-      on.moveTo(Math.max(-4, left), bar);
+      on.moveTo(Math.max(-4, begin), bar);
       on.lineTo(Math.min(width + 4, right), bar);
       on.stroke();
       // A busy thread is seen on the lane itself; arrows are for what came from elsewhere.
@@ -103,6 +114,7 @@ export function drawArrows(on: Context, picture: LanesPicture): void {
       });
     }
   });
+  return left;
 }
 
 interface Arrow {

@@ -1,13 +1,13 @@
 /** Draws rows of lanes, of scopes and of memory on a canvas; others draw what lies over them. */
 import { safeText } from '../shell/safe_text.ts';
-import { drawArrows, drawHops } from './draw_arrows.ts';
+import { drawArrows, drawHops, type LeftOut, NONE_LEFT_OUT } from './draw_arrows.ts';
+import { drawMemory } from './draw_memory.ts';
 import { drawArea, drawMark, drawMarkedPlaces, drawSelection } from './draw_selection.ts';
 import type { Context, DrawnSection, LanesPicture } from './lanes_picture.ts';
-import type { Row } from './rows.ts';
-import { bytesText, rulerTicks } from './ruler_ticks.ts';
+import { pinnedHeight, type Row, topOf } from './rows.ts';
+import { rulerTicks } from './ruler_ticks.ts';
 import { scopeRuns } from './scope_runs.ts';
 import { spanOf } from './time_view.ts';
-import type { MemoryCurve } from './trace_api.ts';
 import { LEVELS, type Painted } from './trace_colours.ts';
 import { edges, itemsBetween, MERGED, RECV, SYNC, type TraceItems, waitFrom } from './trace_items.ts';
 
@@ -15,13 +15,49 @@ const LABEL_FROM = 34;
 /** Letters as names have them, to learn how wide they are. */
 const LETTERS = 'MatMul_conv2/weights_grad_Dim';
 
-export function drawLanes(on: Context, picture: LanesPicture): void {
-  const { width, height, ink, scroll, view } = picture;
+/** Draws all of the picture. Returns: what of it was left out for being too much to see. */
+export function drawLanes(on: Context, picture: LanesPicture): LeftOut {
+  const { width, height, ink, view } = picture;
   on.fillStyle = ink.surface;
   on.fillRect(0, 0, width, height);
   drawGrid(on, picture);
+  const pinned = pinnedHeight(picture.rows);
+  if (pinned > 0) clipped(on, pinned, height, width, () => drawRows(on, picture, false));
+  else drawRows(on, picture, false);
+  drawEnds(on, picture);
+  if (pinned > 0) {
+    on.fillStyle = ink.surface;
+    on.fillRect(0, 0, width, pinned);
+    clipped(on, 0, pinned, width, () => {
+      drawGrid(on, picture);
+      drawRows(on, picture, true);
+    });
+    on.fillStyle = ink.strong;
+    on.fillRect(0, pinned - 1, width, 1);
+  }
+  if (picture.critical) drawHops(on, picture);
+  const arrows = picture.arrows ? drawArrows(on, picture) : NONE_LEFT_OUT;
+  drawMarkedPlaces(on, picture);
+  drawSelection(on, picture);
+  if (picture.area) drawArea(on, picture);
+  if (picture.mark) drawMark(on, picture, view);
+  return arrows;
+}
+
+function clipped(on: Context, top: number, bottom: number, width: number, draw: () => void): void {
+  on.save();
+  on.beginPath();
+  on.rect(0, top, width, Math.max(0, bottom - top));
+  on.clip();
+  draw();
+  on.restore();
+}
+
+function drawRows(on: Context, picture: LanesPicture, pinned: boolean): void {
+  const { width, height, ink, scroll } = picture;
   for (const row of picture.rows) {
-    const y = row.y - scroll;
+    if (row.pinned !== pinned) continue;
+    const y = topOf(row, scroll);
     if (y + row.height < 0 || y > height) continue;
     const section = picture.sections[row.section];
     if (!section) continue;
@@ -30,7 +66,7 @@ export function drawLanes(on: Context, picture: LanesPicture): void {
       on.fillRect(0, y, width, row.height);
     } else if (row.kind === 'memory') {
       const curve = section.memory[row.curve];
-      if (curve) drawMemory(on, picture, curve, y, row.height);
+      if (curve) drawMemory(on, picture, curve, section.duration, y, row.height);
     } else if (row.kind === 'scopes') {
       drawScopes(on, picture, section, row, y);
     } else if (row.kind === 'group' && row.open) {
@@ -48,13 +84,6 @@ export function drawLanes(on: Context, picture: LanesPicture): void {
     on.fillStyle = ink.grid;
     on.fillRect(0, y + row.height - 1, width, 1);
   }
-  drawEnds(on, picture);
-  if (picture.critical) drawHops(on, picture);
-  if (picture.arrows) drawArrows(on, picture);
-  drawMarkedPlaces(on, picture);
-  drawSelection(on, picture);
-  if (picture.area) drawArea(on, picture);
-  if (picture.mark) drawMark(on, picture, view);
 }
 
 function drawGrid(on: Context, { width, height, view, ink }: LanesPicture): void {
@@ -75,7 +104,7 @@ function drawEnds(on: Context, picture: LanesPicture): void {
   if (begin > 0) on.fillRect(0, 0, begin, height);
   sections.forEach((section, s) => {
     const end = (section.duration - view.t0) * scale;
-    const mine = rows.filter((row) => row.section === s);
+    const mine = rows.filter((row) => row.section === s && !row.pinned);
     const last = mine.at(-1);
     if (!last || end >= width) return;
     const top = mine[0]!.y - scroll;
@@ -214,51 +243,4 @@ export function shortened(name: string, room: number): string {
   let tail = parts.pop()!;
   while (parts.length && tail.length + parts.at(-1)!.length + 1 <= room) tail = `${parts.pop()}/${tail}`;
   return tail.length <= room ? tail : `${tail.slice(0, room - 1)}…`;
-}
-
-function drawMemory(on: Context, picture: LanesPicture, curve: MemoryCurve, y: number, height: number): void {
-  const { view, width, ink } = picture;
-  const { time, bytes } = curve;
-  if (!time.length || curve.peak <= 0) return;
-  const scale = width / spanOf(view);
-  const base = y + height - 3;
-  const room = height - 10;
-  const at = (value: number) => base - (Math.max(0, value) / curve.peak) * room;
-  on.beginPath();
-  let last = Math.max(0, (time[0]! - view.t0) * scale);
-  on.moveTo(last, base);
-  let level = base;
-  for (let i = 0; i < time.length; i++) {
-    const x = Math.min(width, Math.max(0, (time[i]! - view.t0) * scale));
-    on.lineTo(x, level);
-    level = at(bytes[i]!);
-    on.lineTo(x, level);
-    last = x;
-  }
-  const end = Math.min(width, (Math.max(time.at(-1)!, picture.sections[0]?.duration ?? 0) - view.t0) * scale);
-  on.lineTo(Math.max(last, end), level);
-  on.lineTo(Math.max(last, end), base);
-  on.closePath();
-  on.fillStyle = ink.accent;
-  on.globalAlpha = 0.16;
-  on.fill();
-  // Where ups and downs are closer than pixels a line would be a block.
-  on.globalAlpha = time.length > width ? 0.25 : 0.85;
-  on.strokeStyle = ink.accent;
-  on.lineWidth = 1;
-  on.stroke();
-  on.globalAlpha = 1;
-  const peak = (curve.peak_ns - view.t0) * scale;
-  if (peak >= 0 && peak <= width) {
-    on.fillStyle = ink.accent;
-    on.beginPath();
-    on.arc(peak, at(curve.peak), 2.5, 0, 7);
-    on.fill();
-    on.font = `10.5px ${ink.font}`;
-    on.textBaseline = 'top';
-    const right = peak > width - 90;
-    on.textAlign = right ? 'right' : 'left';
-    on.fillStyle = ink.soft;
-    on.fillText(bytesText(curve.peak), peak + (right ? -6 : 6), y + 3);
-  }
 }

@@ -1,6 +1,6 @@
 /** Draws what is selected: a slice, a node's slices, an area, a marked range. */
 import { type Context, type LanesPicture, middles } from './lanes_picture.ts';
-import { laneHeight } from './rows.ts';
+import { laneHeight, topOf } from './rows.ts';
 import { spanOf, type TimeView } from './time_view.ts';
 import { edges } from './trace_items.ts';
 
@@ -36,7 +36,7 @@ export function drawSelection(on: Context, picture: LanesPicture): void {
     const row = picture.rows.find((r) => r.section === section && r.lanes.includes(lane));
     if (!row) return;
     const each = row.height / row.lanes.length;
-    const y = row.y - picture.scroll + row.lanes.indexOf(lane) * each;
+    const y = topOf(row, picture.scroll) + row.lanes.indexOf(lane) * each;
     const [left, right] = edges(start, dur, view.t0, scale, 2);
     if (right < 0 || left > width) return;
     on.lineWidth = weight;
@@ -46,12 +46,8 @@ export function drawSelection(on: Context, picture: LanesPicture): void {
   };
   if (hovered) {
     const section = sections.findIndex((one) => one.trace === hovered.trace);
-    const columns = sections[section]?.items?.columns;
-    if (columns && hovered.item < columns.start.length) {
-      on.strokeStyle = ink.soft;
-      const i = hovered.item;
-      outline(section, columns.lane[i]!, columns.start[i]!, columns.dur[i]!, 1);
-    }
+    on.strokeStyle = ink.soft;
+    if (section >= 0) outline(section, hovered.lane, hovered.start, hovered.dur, 1);
   }
   if (selected) {
     const section = sections.findIndex((one) => one.trace === selected.trace);
@@ -72,16 +68,20 @@ export function drawArea(on: Context, picture: LanesPicture): void {
       row.section === section &&
       (area.lanes === null || row.lanes.some((lane) => area.lanes!.includes(lane))),
   );
-  const top = mine.length ? mine[0]!.y - scroll : 0;
-  const last = mine.at(-1);
-  const bottom = last ? last.y + last.height - scroll : height;
-  on.fillStyle = ink.accent;
-  on.globalAlpha = 0.1;
-  on.fillRect(left, top, right - left, bottom - top);
-  on.globalAlpha = 1;
   on.strokeStyle = ink.accent;
+  on.fillStyle = ink.accent;
   on.lineWidth = 1;
-  on.strokeRect(Math.round(left) + 0.5, top + 0.5, Math.round(right - left) - 1, bottom - top - 1);
+  // Lanes that are pinned are apart from the others.
+  for (const block of [mine.filter((row) => row.pinned), mine.filter((row) => !row.pinned)]) {
+    const [first, last] = [block[0], block.at(-1)];
+    if (mine.length > 0 && !(first && last)) continue;
+    const top = first ? topOf(first, scroll) : 0;
+    const bottom = last ? topOf(last, scroll) + last.height : height;
+    on.globalAlpha = 0.1;
+    on.fillRect(left, top, right - left, bottom - top);
+    on.globalAlpha = 1;
+    on.strokeRect(Math.round(left) + 0.5, top + 0.5, Math.round(right - left) - 1, bottom - top - 1);
+  }
 }
 
 export function drawMark(on: Context, { mark, width, height, ink }: LanesPicture, view: TimeView): void {
@@ -94,5 +94,5 @@ export function drawMark(on: Context, { mark, width, height, ink }: LanesPicture
   on.fillRect(left, 0, right - left, height);
   on.globalAlpha = 1;
   on.fillRect(left, 0, 1, height);
-  on.fillRect(right, 0, 1, height);
+  if (right > left) on.fillRect(right, 0, 1, height);
 }

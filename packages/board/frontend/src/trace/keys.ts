@@ -1,26 +1,21 @@
 /** The keys of the Trace page. */
 import { page } from '../state/url_state.ts';
-import { fitRange, panBy, reveal, spanOf, zoomAbout } from './time_view.ts';
-import { fetchSlice } from './trace_api.ts';
+import { growArea, growAreaByLane } from './area_keys.ts';
+import { modelOfSection, pointer } from './lanes_hit.ts';
+import { fitRange, panBy, spanOf, zoomAbout } from './time_view.ts';
+import { mark, showCritical, windowOfTime } from './trace_address.ts';
 import { itemsBetween } from './trace_items.ts';
 import { askToFind, goToFound } from './trace_search.ts';
+import { goToSlice, selectNothing } from './trace_selection.ts';
 import {
   chooseNeighbour,
   duration,
-  mark,
   rows,
-  selectArea,
   selectedArea,
   selectedSlice,
-  selectSlice,
-  showCritical,
   shown,
   timeView,
-  windowOfTime,
 } from './trace_state.ts';
-
-/** Where the pointer is in time, for zooming about it. */
-export const pointer: { time: number | null } = { time: null };
 
 export const KEYS: [string, string][] = [
   ['W S', 'zoom'],
@@ -29,6 +24,7 @@ export const KEYS: [string, string][] = [
   ['M', 'mark'],
   ['/', 'find, Enter next'],
   ['← → ↑ ↓', 'slices'],
+  ['Shift+arrows', 'area'],
   ['C', 'critical path'],
   ['[ ]', 'steps'],
   ['Esc', 'clear'],
@@ -84,27 +80,16 @@ export function onKey(event: KeyboardEvent): boolean {
       chooseNeighbour(1);
       return true;
     case 'Escape':
-      selectArea(null);
-      selectSlice(0, null);
-      mark.value = null;
+      selectNothing();
       return true;
   }
   if (!onCanvas) return false;
-  switch (event.key) {
-    case 'ArrowLeft':
-      void beside(-1);
-      return true;
-    case 'ArrowRight':
-      void beside(1);
-      return true;
-    case 'ArrowUp':
-      void onLane(-1);
-      return true;
-    case 'ArrowDown':
-      void onLane(1);
-      return true;
-  }
-  return false;
+  const arrow = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[event.key] as 1 | -1 | undefined;
+  if (arrow === undefined) return false;
+  const along = event.key === 'ArrowLeft' || event.key === 'ArrowRight';
+  if (event.shiftKey) (along ? growArea : growAreaByLane)(arrow);
+  else void (along ? beside : onLane)(arrow);
+  return true;
 }
 
 /** Shows the selection; all of the step if that is shown already or nothing is selected. */
@@ -118,23 +103,21 @@ export function fit(): void {
   windowOfTime.value = wanted && !there ? wanted : null;
 }
 
-function toggleMark(): void {
+/** Marks the selected area or slice, else the time under the pointer; or takes the mark away. */
+export function toggleMark(): void {
   const slice = selectedSlice.peek();
   const area = selectedArea.peek();
-  const wanted = area
-    ? { t0: area.t0, t1: area.t1 }
-    : slice && { t0: slice.start, t1: slice.start + slice.dur };
   const now = mark.peek();
-  mark.value = wanted && !(now?.t0 === wanted.t0 && now.t1 === wanted.t1) ? wanted : null;
-}
-
-/** Selects a slice by its number, and shows it. */
-export async function goToSlice(trace: number, slice: number): Promise<void> {
-  const details = await fetchSlice(trace, slice).catch(() => null);
-  if (!details) return; // the server is gone; the header says so
-  selectSlice(trace, details);
-  const { start, dur } = details;
-  windowOfTime.value = reveal(timeView.peek(), start, start + dur, duration.peek());
+  const selected = area ?? (slice && { t0: slice.start, t1: slice.start + slice.dur });
+  if (!selected) {
+    const view = timeView.peek();
+    const time = Math.round(pointer.time ?? (view.t0 + view.t1) / 2);
+    const near = now && Math.abs(now.t0 - time) + Math.abs(now.t1 - time) < spanOf(view) / 200;
+    mark.value = near ? null : { t0: time, t1: time };
+    return;
+  }
+  const { t0, t1 } = selected;
+  mark.value = now?.t0 === t0 && now.t1 === t1 ? null : { t0, t1 };
 }
 
 async function beside(by: 1 | -1): Promise<void> {
@@ -153,17 +136,16 @@ async function beside(by: 1 | -1): Promise<void> {
 async function onLane(by: 1 | -1): Promise<void> {
   const now = selectedSlice.peek();
   const all = rows.peek().filter((row) => row.kind === 'lane');
-  const models = shown.peek();
   const view = timeView.peek();
   const at = now
-    ? all.findIndex((row) => models[row.section]?.id === now.trace && row.lanes[0] === now.lane)
+    ? all.findIndex((row) => modelOfSection(row.section)?.id === now.trace && row.lanes[0] === now.lane)
     : by > 0
       ? -1
       : all.length;
   const time = now ? now.start + now.dur / 2 : (view.t0 + view.t1) / 2;
   for (let k = at + by; k >= 0 && k < all.length; k += by) {
     const row = all[k]!;
-    const model = models[row.section];
+    const model = modelOfSection(row.section);
     const items = model?.items;
     if (!model || !items) continue;
     const [from, to] = itemsBetween(items, row.lanes[0]!, -Number.MAX_VALUE, Number.MAX_VALUE);

@@ -30,7 +30,7 @@ export interface LanesPicture {
   /** Names that a search found; null without a search. */
   found: ReadonlySet<string> | null;
   selected: { trace: number; slice: number; lane: number; start: number; dur: number } | null;
-  hovered: { trace: number; item: number } | null;
+  hovered: { trace: number; lane: number; start: number; dur: number } | null;
   area: { trace: number; t0: number; t1: number; lanes: number[] | null } | null;
   mark: { t0: number; t1: number } | null;
   ratio: number;
@@ -42,8 +42,7 @@ export function middles(picture: Pick<LanesPicture, 'rows' | 'scroll'>, section:
   return (lane: number): number | null => {
     let y = known.get(lane);
     if (y === undefined) {
-      const middle = laneMiddle(picture.rows, section, lane);
-      y = middle === null ? null : middle - picture.scroll;
+      y = laneMiddle(picture.rows, section, lane, picture.scroll);
       known.set(lane, y);
     }
     return y;

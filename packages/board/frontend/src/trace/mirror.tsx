@@ -4,9 +4,10 @@ import { useRef, useState } from 'preact/hooks';
 import { safeText } from '../shell/safe_text.ts';
 import { durationText } from './ruler_ticks.ts';
 import { itemsBetween, MERGED } from './trace_items.ts';
-import { rows, sections, selectedSlice, shown, timeView } from './trace_state.ts';
+import { rows, sections, selectedArea, selectedSlice, shown, timeView } from './trace_state.ts';
 
 const MOST_ITEMS = 12;
+const MOST_LANES = 100;
 const WAIT_MS = 250;
 
 interface MirrorLane {
@@ -16,7 +17,7 @@ interface MirrorLane {
 }
 
 export function Mirror() {
-  const [lanes, setLanes] = useState<MirrorLane[]>([]);
+  const [{ lanes, more }, setLanes] = useState<{ lanes: MirrorLane[]; more: number }>({ lanes: [], more: 0 });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useSignalEffect(() => {
     void [timeView.value, rows.value];
@@ -25,12 +26,21 @@ export function Mirror() {
     timer.current = setTimeout(() => setLanes(mirrored()), WAIT_MS);
   });
   const slice = selectedSlice.value;
+  const area = selectedArea.value;
   return (
     <div class="hidden-for-the-eye">
+      <p id="trace-keys">
+        Arrow keys go from slice to slice; with Shift they select an area. W and S zoom, A and D pan, F fits,
+        M marks, Escape clears. The list named Lanes says what is seen.
+      </p>
       <p role="status">
         {slice
           ? `Selected: ${safeText(slice.node, 200)}, ${durationText(slice.dur)}`
           : 'No slice is selected'}
+        {area &&
+          `. Area: ${durationText(area.t1 - area.t0)} from ${durationText(area.t0)}, ${
+            area.lanes ? `lanes ${area.lanes.map((lane) => lane + 1).join(', ')}` : 'all lanes'
+          }`}
       </p>
       <ul id="trace-mirror" aria-label="Lanes">
         {lanes.map((lane) => (
@@ -44,20 +54,20 @@ export function Mirror() {
             </ul>
           </li>
         ))}
+        {more > 0 && <li>and {more} more lanes</li>}
       </ul>
     </div>
   );
 }
 
-function mirrored(): MirrorLane[] {
+function mirrored(): { lanes: MirrorLane[]; more: number } {
   const view = timeView.peek();
   const models = shown.peek();
   const parts = sections.peek();
-  return rows
-    .peek()
-    .filter((row) => row.kind === 'lane')
-    .slice(0, 100)
-    .map((row) => {
+  const all = rows.peek().filter((row) => row.kind === 'lane');
+  return {
+    more: Math.max(0, all.length - MOST_LANES),
+    lanes: all.slice(0, MOST_LANES).map((row) => {
       const section = parts[row.section];
       const model = models.find((one) => one.id === section?.trace);
       const lane = section?.lanes[row.lanes[0]!];
@@ -82,5 +92,6 @@ function mirrored(): MirrorLane[] {
         return `${what}, ${durationText(dur[i]!)} at ${durationText(start[i]!)}`;
       });
       return { title, items: said, more: to - from - said.length };
-    });
+    }),
+  };
 }

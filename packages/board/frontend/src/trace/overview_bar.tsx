@@ -1,16 +1,11 @@
 /** The whole step, small: its window is dragged, and so are the window's ends. */
 import { useRef } from 'preact/hooks';
 import { fitAll, panBy, spanOf, timeAt } from './time_view.ts';
-import { duration, timeView, windowOfTime } from './trace_state.ts';
+import { windowOfTime } from './trace_address.ts';
+import { duration, lanesWidth, timeView } from './trace_state.ts';
 
 /** The overview: drag its window, drag its ends, or drag a new one. */
-export function Overview({
-  canvas,
-  size,
-}: {
-  canvas: { current: HTMLCanvasElement | null };
-  size: { current: { width: number; height: number } };
-}) {
+export function Overview({ canvas }: { canvas: { current: HTMLCanvasElement | null } }) {
   const drag = useRef<{
     kind: 'move' | 'left' | 'right' | 'new';
     at: number;
@@ -18,7 +13,7 @@ export function Overview({
   } | null>(null);
   const timeOf = (event: PointerEvent) => {
     const box = canvas.current!.getBoundingClientRect();
-    return timeAt(fitAll(duration.peek()), size.current.width, event.clientX - box.left);
+    return timeAt(fitAll(duration.peek()), lanesWidth.peek(), event.clientX - box.left);
   };
   return (
     <canvas
@@ -31,7 +26,7 @@ export function Overview({
         event.currentTarget.setPointerCapture(event.pointerId);
         const at = timeOf(event);
         const view = timeView.peek();
-        const near = (6 * spanOf(fitAll(duration.peek()))) / size.current.width;
+        const near = (6 * spanOf(fitAll(duration.peek()))) / lanesWidth.peek();
         const whole = spanOf(view) > duration.peek() * 0.98;
         const kind =
           Math.abs(at - view.t0) < near
@@ -63,10 +58,13 @@ export function Overview({
         drag.current = null;
         if (now?.kind !== 'new') return;
         const at = timeOf(event);
-        const moved = (Math.abs(at - now.at) / spanOf(fitAll(duration.peek()))) * size.current.width;
+        const moved = (Math.abs(at - now.at) / spanOf(fitAll(duration.peek()))) * lanesWidth.peek();
         if (moved < 3 && spanOf(now.view) < duration.peek()) {
           windowOfTime.value = panBy(now.view, at - (now.view.t0 + now.view.t1) / 2, duration.peek());
         }
+      }}
+      onPointerCancel={() => {
+        drag.current = null;
       }}
       onDblClick={() => {
         windowOfTime.value = null;

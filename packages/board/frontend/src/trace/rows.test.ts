@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { heightOf, type LaneInfo, laneMiddle, lanesBetween, layRows, rowAt, type Section } from './rows.ts';
+import {
+  AS_THEY_ARE,
+  heightOf,
+  type LaneInfo,
+  laneKey,
+  laneMiddle,
+  lanesBetween,
+  layRows,
+  pinnedHeight,
+  rowAt,
+  type Section,
+  topOf,
+} from './rows.ts';
 
 function lane(id: number, task: string, device: string, row = 0): LaneInfo {
   const shown = { task_title: task, device_title: device, thread: `thread ${id}` };
@@ -16,7 +28,7 @@ const lanes = [
 const section: Section = { trace: 7, title: '', duration: 100, lanes, memory: ['cpu'] };
 
 test('a device of several lanes is a group, a device of one is its lane', () => {
-  const rows = layRows([section], new Set(), true);
+  const rows = layRows([section], AS_THEY_ARE, true);
   assert.deepEqual(
     rows.map((row) => [row.kind, row.title, row.lanes]),
     [
@@ -31,7 +43,7 @@ test('a device of several lanes is a group, a device of one is its lane', () => 
 });
 
 test('rows follow each other without gaps', () => {
-  const rows = layRows([section, { ...section, title: 'step 9' }], new Set(), true);
+  const rows = layRows([section, { ...section, title: 'step 9' }], AS_THEY_ARE, true);
   let y = 0;
   for (const row of rows) {
     assert.equal(row.y, y);
@@ -39,31 +51,31 @@ test('rows follow each other without gaps', () => {
   }
   assert.equal(heightOf(rows), y);
   for (const row of rows) {
-    assert.equal(rowAt(rows, row.y), row);
-    assert.equal(rowAt(rows, row.y + row.height - 0.5), row);
+    assert.equal(rowAt(rows, row.y, 0), row);
+    assert.equal(rowAt(rows, row.y + row.height - 0.5, 0), row);
   }
-  assert.equal(rowAt(rows, y), null);
-  assert.equal(rowAt(rows, -1), null);
+  assert.equal(rowAt(rows, y, 0), null);
+  assert.equal(rowAt(rows, -1, 0), null);
 });
 
 test('a closed group draws all its lanes in one row', () => {
-  const rows = layRows([section], new Set(['w0|CPU:0']), false);
+  const rows = layRows([section], { ...AS_THEY_ARE, closed: new Set(['w0|CPU:0']) }, false);
   assert.deepEqual(rows[0]!.lanes, [0, 1]);
   assert.equal(rows.length, 3);
-  const middles = [0, 1, 2].map((id) => laneMiddle(rows, 0, id)!);
+  const middles = [0, 1, 2].map((id) => laneMiddle(rows, 0, id, 0)!);
   assert.ok(middles[0]! < middles[1]! && middles[1]! < rows[0]!.height && middles[2]! > rows[0]!.height);
-  assert.equal(laneMiddle(rows, 1, 0), null);
+  assert.equal(laneMiddle(rows, 1, 0, 0), null);
 });
 
 test('lanes grow into the room, headings do not', () => {
-  const [low, high] = [1, 1.5].map((stretch) => layRows([section], new Set(), true, stretch));
+  const [low, high] = [1, 1.5].map((stretch) => layRows([section], AS_THEY_ARE, true, stretch));
   assert.equal(high![0]!.height, low![0]!.height);
   assert.equal(high![1]!.height, low![1]!.height * 1.5);
   assert.ok(heightOf(high!) > heightOf(low!));
 });
 
 test('a lane has its scopes above it, what overlaps it has none', () => {
-  const rows = layRows([section], new Set(), false, 1, 2);
+  const rows = layRows([section], AS_THEY_ARE, false, 1, 2);
   assert.deepEqual(
     rows.slice(0, 6).map((row) => [row.kind, row.of, row.lanes]),
     [
@@ -78,9 +90,51 @@ test('a lane has its scopes above it, what overlaps it has none', () => {
 });
 
 test('an area selects the lanes that it touches, of its own step', () => {
-  const rows = layRows([section, { ...section, title: 'b' }], new Set(), false);
+  const rows = layRows([section, { ...section, title: 'b' }], AS_THEY_ARE, false);
   const [, first, second, third] = rows;
-  assert.deepEqual(lanesBetween(rows, 0, first!.y + 1, third!.y + 1), [0, 1, 2]);
-  assert.deepEqual(lanesBetween(rows, 0, second!.y + 3, second!.y + 2), [1]);
-  assert.deepEqual(lanesBetween(rows, 1, 0, 10), []);
+  assert.deepEqual(lanesBetween(rows, 0, first!.y + 1, third!.y + 1, 0), [0, 1, 2]);
+  assert.deepEqual(lanesBetween(rows, 0, second!.y + 3, second!.y + 2, 0), [1]);
+  assert.deepEqual(lanesBetween(rows, 1, 0, 10, 0), []);
+});
+
+test('pinned lanes come first and stay where they are when the others are scrolled', () => {
+  const choice = { ...AS_THEY_ARE, pinned: new Set([laneKey(lanes[3]!)]) };
+  const rows = layRows([section], choice, true);
+  assert.deepEqual(
+    rows.map((row) => [row.kind, row.lanes, row.pinned]),
+    [
+      ['lane', [3], true],
+      ['group', [], false],
+      ['lane', [0], false],
+      ['lane', [1], false],
+      ['lane', [2], false],
+      ['memory', [], false],
+    ],
+  );
+  const high = pinnedHeight(rows);
+  assert.equal(high, rows[0]!.height);
+  const scroll = 30;
+  assert.equal(topOf(rows[0]!, scroll), 0);
+  assert.equal(rowAt(rows, 1, scroll), rows[0]);
+  assert.equal(
+    rowAt(rows, high + 1, scroll),
+    rows.find((row) => row.y + row.height > high + 1 + scroll),
+  );
+  assert.equal(laneMiddle(rows, 0, 3, scroll), high / 2);
+  assert.equal(laneMiddle(rows, 0, 2, scroll), laneMiddle(rows, 0, 2, 0)! - scroll);
+});
+
+test('lanes that are hidden or that the filter leaves out have no row, nor has a group without lanes', () => {
+  const hidden = layRows([section], { ...AS_THEY_ARE, hidden: new Set([laneKey(lanes[2]!)]) }, false);
+  assert.deepEqual(
+    hidden.flatMap((row) => row.lanes),
+    [0, 1, 3],
+  );
+  const filtered = layRows([section], { ...AS_THEY_ARE, filter: ' W1 ' }, false);
+  assert.deepEqual(
+    filtered.map((row) => row.lanes),
+    [[3]],
+  );
+  const none = layRows([section], { ...AS_THEY_ARE, filter: 'nothing' }, false);
+  assert.deepEqual(none, []);
 });

@@ -3,14 +3,15 @@ import { AreaTab } from './area_tab.tsx';
 import { CompareTab } from './compare_tab.tsx';
 import { SliceTab } from './slice_tab.tsx';
 import { StepTab } from './step_tab.tsx';
-import { comparedSteps, selectedArea, selectedSlice, sidebarTab } from './trace_state.ts';
+import { comparedSteps, sidebarTab } from './trace_address.ts';
+import { markedOf, selectedArea, selectedSlice } from './trace_state.ts';
 
 type Tab = typeof sidebarTab.value;
 
 export function Sidebar() {
   const tabs: [Tab, string, boolean][] = [
     ['step', 'Step', true],
-    ['slice', 'Slice', selectedSlice.value !== null],
+    ['slice', 'Slice', selectedSlice.value !== null || markedOf.value !== null],
     ['area', 'Area', selectedArea.value !== null],
     ['compare', 'Compare', comparedSteps.value.length > 0],
   ];

@@ -1,44 +1,57 @@
 /** All that the trace says of the selected slice. */
 import { useEffect, useState } from 'preact/hooks';
+import { showGraphOfRun } from '../graph/graph_list.ts';
 import { safeText } from '../shell/safe_text.ts';
-import { goTo } from '../state/url_state.ts';
-import { goToSlice } from './keys.ts';
+import { selectedNode } from '../state/selection.ts';
+import { Elsewhere } from './elsewhere.tsx';
+import { TabFailure } from './opening.tsx';
 import { bytesText, durationText, exactText } from './ruler_ticks.ts';
-import { fetchEverywhere, fetchSlice, type SliceDetails } from './trace_api.ts';
-import { chooseTrace, mainTrace, selectedSlice, traces } from './trace_state.ts';
-
-type Everywhere = Awaited<ReturnType<typeof fetchEverywhere>>;
+import { fetchSlice, type SliceDetails } from './trace_api.ts';
+import { goToSlice } from './trace_selection.ts';
+import { chosenRun, mainTrace, markedOf, nodeOf, selectedSlice } from './trace_state.ts';
 
 export function SliceTab() {
   const at = selectedSlice.value;
-  const [details, setDetails] = useState<SliceDetails | null>(null);
-  const [everywhere, setEverywhere] = useState<Everywhere>([]);
-  const [failure, setFailure] = useState<string | null>(null);
-  const trace = at?.trace;
-  const slice = at?.slice;
+  const [answer, setAnswer] = useState<{ key: string; details: SliceDetails | null; failure: string }>({
+    key: '',
+    details: null,
+    failure: '',
+  });
+  const [tries, setTries] = useState(0);
+  const key = at ? `${at.trace} ${at.slice}` : '';
   useEffect(() => {
-    if (trace === undefined || slice === undefined) return;
+    if (!at) return;
     let here = true;
-    setFailure(null);
     // Who selects a slice often has all of it already.
-    const known = at && 'outputs' in at ? Promise.resolve(at as unknown as SliceDetails) : null;
-    (known ?? fetchSlice(trace, slice))
-      .then((found) => {
-        if (!here) return;
-        setDetails(found);
-        return fetchEverywhere(trace, found.node).then((rows) => here && setEverywhere(rows));
-      })
-      .catch((error: unknown) => here && setFailure(error instanceof Error ? error.message : String(error)));
+    const known = 'outputs' in at ? Promise.resolve(at as unknown as SliceDetails) : null;
+    (known ?? fetchSlice(at.trace, at.slice))
+      .then((details) => here && setAnswer({ key, details, failure: '' }))
+      .catch((error: unknown) => {
+        const failure = error instanceof Error ? error.message : String(error);
+        if (here) setAnswer({ key, details: null, failure });
+      });
     return () => {
       here = false;
     };
-  }, [trace, slice]);
-  if (failure) return <p class="faint">{failure}</p>;
-  if (!at || !details) return null;
+  }, [key, tries]);
+  if (!at) return <OfNode />;
+  if (answer.key === key && answer.failure) {
+    const said = `The slice could not be read: ${answer.failure}`;
+    return <TabFailure retry={() => setTries(tries + 1)}>{said}</TabFailure>;
+  }
+  const details = answer.key === key ? answer.details : null;
+  if (!details) {
+    return (
+      <p class="faint" role="status" aria-busy="true">
+        Reading the slice…
+      </p>
+    );
+  }
   const whole = mainTrace.value?.header.value?.duration_ns ?? 1;
   const wait = details.start - details.scheduled;
   return (
     <>
+      <OfNode />
       <section>
         <h2 class="trace-node">{safeText(details.node)}</h2>
         <p>
@@ -46,9 +59,7 @@ export function SliceTab() {
           {details.critical && <span class="trace-badge">critical path</span>}
         </p>
         <div class="trace-buttons">
-          <button type="button" onClick={() => goTo('graph')}>
-            Show in graph
-          </button>
+          <InGraph node={nodeOf(details)} />
         </div>
       </section>
       <section>
@@ -113,7 +124,7 @@ export function SliceTab() {
       <Transfers details={details} trace={at.trace} />
       {details.fused.length > 0 && <Names title="Ran as one" names={details.fused} />}
       {details.inputs.length > 0 && <Names title="Inputs" names={details.inputs} />}
-      {everywhere.length > 1 && <Elsewhere rows={everywhere} here={at} />}
+      <Elsewhere trace={at.trace} slice={at.slice} node={details.node} />
       {details.label && (
         <section>
           <h3>Label</h3>
@@ -133,15 +144,23 @@ function Line({ name, value }: { name: string; value: string }) {
   );
 }
 
+const FIRST_NAMES = 40;
+
 function Names({ title, names }: { title: string; names: string[] }) {
+  const [all, setAll] = useState(false);
   return (
     <section>
       <h3>{title}</h3>
       <ul class="trace-names">
-        {names.slice(0, 40).map((name) => (
+        {(all ? names : names.slice(0, FIRST_NAMES)).map((name) => (
           <li key={name}>{safeText(name, 200)}</li>
         ))}
       </ul>
+      {names.length > FIRST_NAMES && (
+        <button type="button" class="quiet trace-all" onClick={() => setAll(!all)}>
+          {all ? 'Fewer' : `${names.length - FIRST_NAMES} more`}
+        </button>
+      )}
     </section>
   );
 }
@@ -175,38 +194,64 @@ function Transfers({ details, trace }: { details: SliceDetails; trace: number })
   );
 }
 
-/** The same node in other steps, and again in this one. */
-function Elsewhere({ rows, here }: { rows: Everywhere; here: { trace: number; slice: number } }) {
-  const most = Math.max(1, ...rows.map((row) => row.dur));
+/** What is selected, where that is not just the slice's own node: a scope, a stack, or a node not traced. */
+function OfNode() {
+  const found = markedOf.value;
+  const slice = selectedSlice.value;
+  if (!found || found.node !== selectedNode.value) return null;
+  if (slice && nodeOf(slice) === found.node) return null;
+  const name = <span class="trace-node">{safeText(found.node)}</span>;
+  if (found.failure !== null) {
+    return (
+      <section role="alert">
+        <p>
+          The slices of {name} could not be read: {found.failure}
+        </p>
+      </section>
+    );
+  }
+  if (found.total === 0) {
+    return (
+      <section role="status">
+        <p>No slice of this step is of {name}.</p>
+        <p class="faint">
+          It did not run in this step, ran as a part of another node, or the trace is of another graph.
+        </p>
+        <div class="trace-buttons">
+          <InGraph node={found.node} />
+        </div>
+      </section>
+    );
+  }
   return (
-    <section>
-      <h3>
-        In all traced steps <span class="faint">{rows.length}</span>
-      </h3>
-      <table class="trace-bars">
-        <tbody>
-          {rows.slice(0, 40).map((row) => {
-            const self = row.trace === here.trace && row.slice === here.slice;
-            const go = () => {
-              const other = traces.peek()?.find((one) => one.id === row.trace);
-              if (other && row.trace !== mainTrace.peek()?.id) chooseTrace(other);
-              void goToSlice(row.trace, row.slice);
-            };
-            return (
-              <tr key={`${row.trace} ${row.slice}`} aria-current={self || undefined}>
-                <td class="trace-bar-name">
-                  <span class="trace-bar plain" style={{ width: `${(100 * row.dur) / most}%` }} />
-                  <button type="button" class="trace-link" onClick={go}>
-                    step {row.step}
-                  </button>
-                </td>
-                <td>{durationText(row.dur)}</td>
-                <td class="faint">at {durationText(row.start)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+    <section role="status">
+      <p>
+        {found.total.toLocaleString('en')} {found.total === 1 ? 'slice' : 'slices'} of {name}
+        {found.places < found.total && `; the first ${found.places.toLocaleString('en')} are marked`}. Below
+        is one of them.
+      </p>
     </section>
+  );
+}
+
+/** Goes to the graph of the run that was traced. */
+function InGraph({ node }: { node: string }) {
+  const [failure, setFailure] = useState('');
+  const run = chosenRun.value;
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          if (run === null) return;
+          showGraphOfRun(run, node).catch((error: unknown) =>
+            setFailure(error instanceof Error ? error.message : String(error)),
+          );
+        }}
+      >
+        Show in graph
+      </button>
+      {failure && <span class="faint">{failure}</span>}
+    </>
   );
 }

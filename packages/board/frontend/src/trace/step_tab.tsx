@@ -1,15 +1,16 @@
 /** The step as a whole: what delayed it, what it waited for, where its time went. */
 import { safeText } from '../shell/safe_text.ts';
-import { selectedNode } from '../state/selection.ts';
 import { themeVersion } from '../style/theme.ts';
 import { Bars } from './bars.tsx';
-import { goToSlice } from './keys.ts';
+import { TabFailure } from './opening.tsx';
 import { groupsOf, groupTitle } from './rows.ts';
 import { bytesText, durationText, percentText } from './ruler_ticks.ts';
 import { fitRange } from './time_view.ts';
+import { colouring, showCritical, windowOfTime } from './trace_address.ts';
 import type { Stall, TraceHeader } from './trace_api.ts';
 import { inkNow, LEVELS, legendOf } from './trace_colours.ts';
-import { colouring, duration, mainTrace, selectSlice, showCritical, windowOfTime } from './trace_state.ts';
+import { goToSlice, selectNode } from './trace_selection.ts';
+import { duration, lanesWidth, mainTrace } from './trace_state.ts';
 
 const KINDS: Record<Stall['kind'], string> = {
   receive: 'waited for a tensor',
@@ -18,11 +19,13 @@ const KINDS: Record<Stall['kind'], string> = {
   queue: 'was ready, its thread was busy',
 };
 
+const MOST_STALLS = 30;
+
 export function StepTab() {
   const model = mainTrace.value;
   const header = model?.header.value;
   const summary = model?.summary.value;
-  if (!model || !header) return null;
+  if (!model || !header) return <p class="faint">{model?.failure.value ?? 'Reading the step…'}</p>;
   const show = (slice: number, from: number, to: number) => {
     windowOfTime.value = fitRange(from, to, duration.peek(), 0.4);
     void goToSlice(model.id, slice);
@@ -40,7 +43,7 @@ export function StepTab() {
               <p class="faint">No wait is above 1 % of the step and 3 times the median.</p>
             )}
             <ul class="trace-stalls">
-              {summary.stalls.slice(0, 30).map((stall) => (
+              {summary.stalls.slice(0, MOST_STALLS).map((stall) => (
                 <li key={`${stall.to.slice} ${stall.begin}`}>
                   <button
                     type="button"
@@ -56,6 +59,9 @@ export function StepTab() {
                 </li>
               ))}
             </ul>
+            {summary.stalls.length > MOST_STALLS && (
+              <p class="faint">{summary.stalls.length - MOST_STALLS} shorter ones more.</p>
+            )}
           </section>
           <section>
             <h3>
@@ -112,10 +118,7 @@ export function StepTab() {
                 op: row.op,
                 ns: row.total_ns,
                 count: row.count,
-                run: () => {
-                  selectSlice(model.id, null);
-                  selectedNode.value = row.node;
-                },
+                run: () => selectNode(row.node),
               }))}
               whole={summary.totals.total_ns}
               first={8}
@@ -125,9 +128,18 @@ export function StepTab() {
           <Clocks header={header} transfers={summary.transfer_count} />
         </>
       ) : (
-        <p class="faint">{model.failure.value ?? 'Walking the critical path…'}</p>
+        <Summing failure={model.failure.value} retry={() => model.retry(lanesWidth.peek())} />
       )}
     </>
+  );
+}
+
+function Summing({ failure, retry }: { failure: string | null; retry: () => void }) {
+  if (failure !== null) return <TabFailure retry={retry}>{failure}</TabFailure>;
+  return (
+    <p class="faint" role="status" aria-busy="true">
+      Walking the critical path…
+    </p>
   );
 }
 

@@ -6,22 +6,28 @@ import { safeText } from '../shell/safe_text.ts';
 import { runById } from '../state/catalogue.ts';
 import { fit } from './keys.ts';
 import { durationText } from './ruler_ticks.ts';
-import { askToFind, found, goToFound, pattern } from './trace_search.ts';
 import {
   type Colouring,
-  chooseNeighbour,
-  chooseTrace,
-  chosen,
-  chosenRun,
   colouring,
-  comparedSteps,
-  mainTrace,
+  pattern,
   scopesChoice,
   showArrows,
   showCritical,
   showMemory,
-  showScopes,
   sidebarTab,
+} from './trace_address.ts';
+import { askToFind, type Found, found, goToFound, warm } from './trace_search.ts';
+import {
+  chooseNeighbour,
+  chooseTrace,
+  chosen,
+  chosenRun,
+  compared,
+  keyOfTrace,
+  MOST_COMPARED,
+  mainTrace,
+  ofTheRun,
+  showScopes,
   toggleCompared,
   tracedRuns,
 } from './trace_state.ts';
@@ -39,19 +45,23 @@ export function Toolbar() {
   const model = mainTrace.value;
   const header = model?.header.value;
   const runs = tracedRuns.value;
-  const all = chosenRun.value === null ? [] : (runs.get(chosenRun.value) ?? []);
+  const all = ofTheRun.value;
+  const keys = keyOfTrace.value;
   const at = all.findIndex((one) => one.id === row?.id);
-  const compare: MenuItem[] = all
-    .filter((one) => one.id !== row?.id)
-    .slice(0, 60)
+  const shownBelow = new Set(compared.value.map((one) => one.id));
+  const full = shownBelow.size >= MOST_COMPARED;
+  const others = all.filter((one) => one.id !== row?.id);
+  const compare: MenuItem[] = others
+    .filter((one) => shownBelow.has(one.id) || !full)
     .map((one) => ({
-      text: `step ${one.step}`,
-      checked: comparedSteps.value.includes(String(one.step)),
+      text: `step ${safeText(keys.get(one.id) ?? String(one.step), 60)}`,
+      checked: shownBelow.has(one.id),
       run: () => {
-        toggleCompared(one.step);
+        toggleCompared(one);
         sidebarTab.value = 'compare';
       },
     }));
+  const left = others.length - compare.length;
   return (
     <div class="trace-toolbar" role="toolbar" aria-label="Trace">
       {runs.size > 1 && (
@@ -96,8 +106,7 @@ export function Toolbar() {
         >
           {all.map((one) => (
             <option key={one.id} value={String(one.id)}>
-              {one.step}
-              {all.filter((o) => o.step === one.step).length > 1 ? ` (${safeText(one.tag, 40)})` : ''}
+              {safeText(keys.get(one.id) ?? String(one.step), 60)}
             </option>
           ))}
         </select>
@@ -115,8 +124,13 @@ export function Toolbar() {
       {header && <strong class="trace-duration">{durationText(header.duration_ns)}</strong>}
       {compare.length > 0 && (
         <Menu label="Compare with other steps" items={compare}>
-          Compare{comparedSteps.value.length ? ` (${comparedSteps.value.length})` : ''}
+          Compare{shownBelow.size ? ` (${shownBelow.size})` : ''}
         </Menu>
+      )}
+      {full && left > 0 && (
+        <span class="faint trace-limit">
+          {MOST_COMPARED} at most: leave one out to add one of {left} more
+        </span>
       )}
       <span class="trace-line" />
       <label class="trace-pick">
@@ -201,21 +215,20 @@ function Find() {
     }
   }, [asked]);
   const now = found.value;
-  const said = now?.error
-    ? 'not a pattern'
-    : !now
-      ? ''
-      : now.total === 0
-        ? 'none'
-        : `${now.at >= 0 ? `${now.at + 1} of ` : ''}${now.total.toLocaleString('en')}`;
+  const walked =
+    now && now.places.length < now.total ? ` Enter goes through the first ${now.places.length} of them.` : '';
   return (
-    <span class={`trace-find${now?.error ? ' wrong' : ''}`} title={now?.error ?? undefined}>
+    <span class={`trace-find${now?.wrong ? ' wrong' : ''}`} title={now?.said || walked || undefined}>
       <input
         ref={box}
         type="search"
         placeholder="Find node  /"
         aria-label="Find nodes by a pattern"
         value={pattern.value}
+        onFocus={() => {
+          const model = mainTrace.peek();
+          if (model) void warm(model.id).catch(() => undefined); // the search itself says it
+        }}
         onInput={(event) => {
           pattern.value = event.currentTarget.value;
         }}
@@ -228,8 +241,17 @@ function Find() {
         }}
       />
       <span class="trace-count" role="status">
-        {said}
+        {saidOf(now)}
       </span>
     </span>
   );
+}
+
+const WRONG = { pattern: 'not a pattern', time: 'takes too long', server: 'no answer' };
+
+function saidOf(now: Found | null): string {
+  if (!now) return '';
+  if (now.wrong) return WRONG[now.wrong];
+  if (now.total === 0) return 'none';
+  return `${now.at >= 0 ? `${(now.at + 1).toLocaleString('en')} of ` : ''}${now.total.toLocaleString('en')}`;
 }

@@ -2,7 +2,7 @@
 import { getColumns, getJson } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
 import type { LaneInfo } from './rows.ts';
-import { type ItemColumns, indexItems, type TraceItems, type Window } from './trace_items.ts';
+import { type ItemColumns, indexItems, joinItems, type TraceItems, type Window } from './trace_items.ts';
 
 export interface TraceRow {
   id: number;
@@ -19,6 +19,7 @@ export interface TraceRow {
 export interface TraceHeader extends TraceRow {
   analysed: boolean;
   lanes: LaneInfo[];
+  shown_lanes: number[];
   skew_ns: Record<string, number>;
   untimed: number;
   origin_ns: string;
@@ -37,6 +38,8 @@ export interface SliceRef {
   lane: number;
   start: number;
   dur: number;
+  /** The name that the run's graph knows, where it is another, as within a function's body. */
+  graph_node?: string;
 }
 
 export interface Stall {
@@ -164,23 +167,37 @@ export async function fetchTraces(): Promise<TraceRow[]> {
   return (await getJson<{ traces: TraceRow[] }>('traces')).traces;
 }
 
+/** As many lanes as the server tells about in one reply. */
+const LANES_AT_ONCE = 256;
+
 export async function fetchCut(
   trace: number,
   window: Partial<Window> & { px: number },
   lanes: number[] | null,
   signal?: AbortSignal,
 ): Promise<{ header: TraceHeader; items: TraceItems }> {
-  const reply = await getColumns<TraceHeader & { t0: number; t1: number }>(
-    `trace/${trace}`,
-    { t0: window.t0, t1: window.t1, px: window.px, lanes: lanes ? lanes.join(',') : undefined },
-    signal,
+  const { t0, t1, px } = window;
+  const parts: (number[] | null)[] = lanes ? [] : [null];
+  for (let i = 0; lanes && i < Math.max(1, lanes.length); i += LANES_AT_ONCE) {
+    parts.push(lanes.slice(i, i + LANES_AT_ONCE));
+  }
+  const replies = await Promise.all(
+    parts.map((part) =>
+      getColumns<TraceHeader & { t0: number; t1: number }>(
+        `trace/${trace}`,
+        { t0, t1, px, lanes: part?.join(',') },
+        signal,
+      ),
+    ),
   );
-  const { header } = reply;
-  const columns = reply.columns as unknown as ItemColumns;
-  return {
-    header,
-    items: indexItems(columns, header.names, header.lanes.length, header.t0, header.t1),
-  };
+  const { header } = replies[0]!;
+  const { columns, names } = joinItems(
+    replies.map((reply) => ({
+      columns: reply.columns as unknown as ItemColumns,
+      names: reply.header.names,
+    })),
+  );
+  return { header, items: indexItems(columns, names, header.lanes.length, header.t0, header.t1) };
 }
 
 export function fetchSummary(trace: number): Promise<Summary> {
@@ -219,27 +236,35 @@ export function fetchSlice(trace: number, slice: number): Promise<SliceDetails> 
   return getJson<SliceDetails>(`trace/${trace}/slice`, { slice });
 }
 
-export async function fetchEverywhere(
-  trace: number,
-  name: string,
-): Promise<(Place & { trace: number; step: number })[]> {
-  return (
-    await getJson<{ slices: (Place & { trace: number; step: number })[] }>(`trace/${trace}/slice`, { name })
-  ).slices;
+export interface Everywhere {
+  slices: (Place & { trace: number; step: number })[];
+  /** Traces of the run that were not looked into. */
+  skipped?: { trace: number; step: number; error: string }[];
 }
 
-export async function fetchNames(trace: number): Promise<string[]> {
-  return (await getColumns<{ names: string[] }>(`trace/${trace}/names`)).header.names;
+export function fetchEverywhere(trace: number, name: string): Promise<Everywhere> {
+  return getJson<Everywhere>(`trace/${trace}/slice`, { name });
 }
 
+export interface TraceNames {
+  names: string[];
+  /** How many slices each has. */
+  counts: ArrayLike<number>;
+}
+
+export async function fetchNames(trace: number): Promise<TraceNames> {
+  const { header, columns } = await getColumns<{ names: string[] }>(`trace/${trace}/names`);
+  return { names: header.names, counts: columns.count as unknown as ArrayLike<number> };
+}
+
+/** Slices by numbers of names, by one name, or by what a name is or lies below; the first 5000 by time. */
 export async function fetchPlaces(
   trace: number,
-  of: { names?: number[]; name?: string },
+  of: { names?: number[]; name?: string; prefix?: string },
+  signal?: AbortSignal,
 ): Promise<{ places: Place[]; total: number }> {
-  const reply = await getColumns<{ n: number }>(`trace/${trace}/slices`, {
-    names: of.names?.join(','),
-    name: of.name,
-  });
+  const parameters = { names: of.names?.join(','), name: of.name, prefix: of.prefix };
+  const reply = await getColumns<{ n: number }>(`trace/${trace}/slices`, parameters, signal);
   const { slice, lane, start, dur } = reply.columns;
   const places = Array.from(slice as ArrayLike<number | bigint>, (s, i) => ({
     slice: Number(s),

@@ -4,9 +4,9 @@ import { isLight, mix } from '../histograms/colour_mix.ts';
 import { colour } from '../style/theme.ts';
 import { hueOfText, kindOf, OP_KINDS, scopeOf } from './op_kinds.ts';
 import type { LaneInfo } from './rows.ts';
+import type { Colouring } from './trace_address.ts';
 import { familyOfNode } from './trace_families.ts';
 import type { TraceItems } from './trace_items.ts';
-import type { Colouring } from './trace_state.ts';
 
 /** How full a merged item is, in steps; the last is a slice of its own. */
 export const LEVELS = 8;

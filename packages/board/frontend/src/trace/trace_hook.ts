@@ -1,18 +1,18 @@
 /** window.__board.trace: what the Trace page shows. */
 import { expose } from '../shell/test_hook.ts';
-import { frameTimes, lastDrawn } from './lanes_view.tsx';
+import { arrowsLeftOut, frameTimes, lastDrawn } from './lanes_canvas.ts';
+import { hovered } from './lanes_hit.ts';
+import { colouring, comparedSteps, mark, showCritical } from './trace_address.ts';
 import { layoutOf } from './trace_rects.ts';
 import { found } from './trace_search.ts';
 import {
   chosen,
-  colouring,
-  comparedSteps,
   mainTrace,
+  markedOf,
   rows,
   sections,
   selectedArea,
   selectedSlice,
-  showCritical,
   timeView,
 } from './trace_state.ts';
 
@@ -28,7 +28,11 @@ expose('trace', () => {
     critical: showCritical.peek(),
     selected: selectedSlice.peek() && { ...selectedSlice.peek() },
     area: selectedArea.peek() && { ...selectedArea.peek() },
-    found: found.peek() && { total: found.peek()!.total, at: found.peek()!.at, error: found.peek()!.error },
+    found: told(),
+    mark: mark.peek(),
+    hovered: hovered.peek() && { ...hovered.peek() },
+    markedOf: markedOf.peek(),
+    arrows: { ...arrowsLeftOut.peek() },
     marked: model?.marked.length ?? 0,
     analysed: model?.header.peek()?.analysed ?? false,
     drawn: { ...lastDrawn },
@@ -61,3 +65,10 @@ expose('trace', () => {
     },
   };
 });
+
+function told() {
+  const now = found.peek();
+  if (!now) return null;
+  const { pattern, total, at, wrong, said } = now;
+  return { pattern, total, at, wrong, said, names: now.names.size, places: now.places.length };
+}

@@ -4,8 +4,8 @@ import {
   edges,
   indexItems,
   itemAt,
-  itemOfSlice,
   itemsBetween,
+  joinItems,
   stillGood,
   type TraceItems,
   waitFrom,
@@ -71,11 +71,35 @@ test('the item under the pointer is the nearest within the slop', () => {
   assert.equal(itemAt(items, 0, 1e9, 5), -1);
 });
 
-test('a slice is found by its number, and what it was merged into by its time', () => {
-  const items = some(4);
-  const { start, lane } = items.columns;
-  assert.equal(itemOfSlice(items, lane[70]!, 70, start[70]!), 70);
-  assert.equal(items.columns.lane[itemOfSlice(items, 1, 99_999, start[70]!)], 1);
+test('replies about lanes of their own are one, and keep their names', () => {
+  const part = (lane: number, name: string) => ({
+    names: [name, 'both'],
+    columns: {
+      lane: [lane, lane],
+      start: [0, 10],
+      dur: [5, 5],
+      name: [0, 1],
+      op: [0, 0],
+      kind: [0, 0],
+      busy: [1, 1],
+      count: [1, 1],
+      slice: [2 * lane, 2 * lane + 1],
+      wait: [0, 0],
+      critical: [0, 0],
+    },
+  });
+  const { columns, names } = joinItems([part(0, 'a'), part(256, 'b'), part(300, 'c')]);
+  const items = indexItems(columns, names, 301, 0, 20);
+  for (const [lane, name] of [
+    [0, 'a'],
+    [256, 'b'],
+    [300, 'c'],
+  ] as [number, string][]) {
+    const [from, to] = itemsBetween(items, lane, 0, 20);
+    const said = Array.from({ length: to - from }, (_, k) => items.names[items.columns.name[from + k]!]);
+    assert.deepEqual(said, [name, 'both']);
+    assert.equal(items.columns.slice[from], 2 * lane);
+  }
 });
 
 test('what is too narrow to be seen is a pixel wide', () => {
@@ -90,11 +114,11 @@ test('a wait begins no earlier than the slice before it ends', () => {
 
 test('what is asked for serves a pan and a small zoom, and no more than that', () => {
   const duration = 1e6;
-  const asked = windowToAsk(400_000, 500_000, 1000, duration);
+  const asked = windowToAsk(400_000, 500_000, 1000, duration, 0.5);
   assert.ok(asked.t0 <= 350_000 && asked.t1 >= 550_000 && asked.px === 2000);
   assert.ok(stillGood(asked, 440_000, 540_000, 1000, duration));
   assert.ok(!stillGood(asked, 480_000, 580_000, 1000, duration));
   assert.ok(!stillGood(asked, 440_000, 460_000, 1000, duration));
-  assert.deepEqual(windowToAsk(-1e4, 1.01e6, 1000, duration), { t0: 0, t1: duration, px: 1000 });
+  assert.deepEqual(windowToAsk(-1e4, 1.01e6, 1000, duration, 0.5), { t0: 0, t1: duration, px: 1000 });
   assert.ok(stillGood({ t0: 0, t1: duration, px: 1000 }, -1e4, 1.01e6, 1000, duration));
 });

@@ -2,8 +2,6 @@
 
 export const OP = 0;
 export const RECV = 2;
-export const SEND = 3;
-export const TRANSFER = 4;
 export const MERGED = 5;
 export const SYNC = 6;
 
@@ -28,6 +26,26 @@ export interface TraceItems {
   names: string[];
   /** Where each lane's items begin, by lane; and one more. */
   first: Int32Array;
+}
+
+/** Replies about different lanes, those of lower lanes first, as one. */
+export function joinItems(parts: { columns: ItemColumns; names: string[] }[]): {
+  columns: ItemColumns;
+  names: string[];
+} {
+  if (parts.length === 1) return parts[0]!;
+  const names: string[] = [];
+  const joined: Record<string, number[]> = {};
+  for (const part of parts) {
+    for (const [key, column] of Object.entries(part.columns) as [string, ArrayLike<number>][]) {
+      joined[key] ??= [];
+      const to = joined[key];
+      const moved = key === 'name' ? names.length : 0;
+      for (let i = 0; i < column.length; i++) to.push(column[i]! + moved);
+    }
+    names.push(...part.names);
+  }
+  return { columns: joined as unknown as ItemColumns, names };
 }
 
 export function indexItems(
@@ -70,13 +88,6 @@ export function itemAt(items: TraceItems, lane: number, time: number, slop: numb
   return best;
 }
 
-/** The item that holds a slice, by lane and time; -1 if it is not there. */
-export function itemOfSlice(items: TraceItems, lane: number, slice: number, start: number): number {
-  const [from, to] = itemsBetween(items, lane, start, start);
-  for (let i = from; i < to; i++) if (items.columns.slice[i] === slice) return i;
-  return from < to ? from : -1;
-}
-
 /** The first index of [low, high) that is good, where all after a good one are good; high if none is. */
 export function lowest(low: number, high: number, good: (i: number) => boolean): number {
   let a = low;
@@ -115,11 +126,11 @@ export interface Window {
 
 const MOST_PX = 8192;
 
-/** What to ask for, so that a pan by half a page needs nothing new: twice the window, on a grid. */
-export function windowToAsk(t0: number, t1: number, width: number, duration: number): Window {
+/** What to ask for, on a grid: the window, and `around` windows of what is beside it at each side. */
+export function windowToAsk(t0: number, t1: number, width: number, duration: number, around: number): Window {
   const span = t1 - t0;
-  const low = Math.max(Math.min(0, t0), t0 - span / 2);
-  const high = Math.min(Math.max(duration, t1), t1 + span / 2);
+  const low = Math.max(Math.min(0, t0), t0 - span * around);
+  const high = Math.min(Math.max(duration, t1), t1 + span * around);
   const px = Math.min(MOST_PX, Math.max(16, Math.ceil((width * (high - low)) / span)));
   return low <= 0 && high >= duration ? { t0: 0, t1: duration, px } : { t0: low, t1: high, px };
 }

@@ -1,26 +1,22 @@
-/** Matches a pattern against the names of a trace; the page ends this worker when that takes too long. */
+/** Matches patterns against the names of a trace; the page ends this worker when one takes too long. */
 
 let names: string[] = [];
 
-self.addEventListener(
-  'message',
-  ({ data }: MessageEvent<{ names?: string[]; serial?: number; pattern?: string; most?: number }>) => {
-    if (data.names) {
-      names = data.names;
-      return;
-    }
-    try {
-      const pattern = new RegExp(data.pattern ?? '', 'i');
-      const found: number[] = [];
-      for (let i = 0; i < names.length && found.length < (data.most ?? 500); i++) {
-        if (pattern.test(names[i]!)) found.push(i);
-      }
-      postMessage({ serial: data.serial, found });
-    } catch (error) {
-      const said = error instanceof Error ? error.message : String(error);
-      postMessage({ serial: data.serial, error: said });
-    }
-  },
-);
+self.addEventListener('message', ({ data }: MessageEvent<{ names?: string[]; pattern?: string }>) => {
+  if (data.names) {
+    names = data.names;
+    postMessage({ ready: true });
+    return;
+  }
+  try {
+    const pattern = new RegExp(data.pattern ?? '', 'i');
+    const found = new Uint32Array(names.length);
+    let n = 0;
+    for (let i = 0; i < names.length; i++) if (pattern.test(names[i]!)) found[n++] = i;
+    postMessage({ found: found.slice(0, n) });
+  } catch (error) {
+    postMessage({ error: error instanceof Error ? error.message : String(error) });
+  }
+});
 
 export {};

@@ -4,10 +4,13 @@ import { loaded } from '../state/catalogue.ts';
 import { KEYS, onKey } from './keys.ts';
 import { LanesView } from './lanes_view.tsx';
 import { Mirror } from './mirror.tsx';
+import { Failed, Notices, Opening } from './opening.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { Toolbar } from './toolbar.tsx';
 import './trace_hook.ts';
-import { chosen, followTraces, mainTrace, traces } from './trace_state.ts';
+import { followPattern, warm } from './trace_search.ts';
+import { followSelection } from './trace_selection.ts';
+import { chosen, followTraces, mainTrace, readTraces, traces, tracesFailure } from './trace_state.ts';
 
 export default function TracePage() {
   useEffect(() => {
@@ -15,26 +18,43 @@ export default function TracePage() {
       if (onKey(event)) event.preventDefault();
     };
     document.addEventListener('keydown', keys);
-    const end = followTraces();
+    const ends = [followTraces(), followSelection(), followPattern()];
     return () => {
       document.removeEventListener('keydown', keys);
-      end();
+      for (const end of ends) end();
     };
   }, []);
-  if (!loaded.value || traces.value === null) return <p class="empty">Reading the log…</p>;
-  if (!chosen.value) return <NoTraces />;
   const model = mainTrace.value;
-  const failure = model?.failure.value;
+  const analysed = model !== null && model.summary.value !== null;
+  useEffect(() => {
+    if (model && analysed) void warm(model.id).catch(() => undefined); // the search itself says it
+  }, [model, analysed]);
+  if (traces.value === null && tracesFailure.value !== null) {
+    return (
+      <Failed retry={() => void readTraces()}>
+        <p>The list of traced steps could not be read.</p>
+        <p class="faint">{tracesFailure.value}</p>
+      </Failed>
+    );
+  }
+  if (!loaded.value || traces.value === null) {
+    return (
+      <p class="empty" role="status" aria-busy="true">
+        Reading the log…
+      </p>
+    );
+  }
+  if (!chosen.value || !model) return <NoTraces />;
+  const header = model.header.value;
   return (
     <div class="trace-page">
       <h1 class="hidden-for-the-eye">Trace of step {chosen.value.step}</h1>
       <Toolbar />
+      <Notices />
       <div class="trace-body">
-        {failure && !model?.header.value ? (
-          <p class="empty" role="alert">
-            {failure}
-          </p>
-        ) : model?.header.value?.slices === 0 ? (
+        {!header ? (
+          <Opening model={model} />
+        ) : header.slices === 0 ? (
           <p class="empty">This trace has no slices: nothing ran, or nothing was timed.</p>
         ) : (
           <LanesView />

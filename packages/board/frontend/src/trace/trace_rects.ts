@@ -1,8 +1,9 @@
 /** Where the items of the window lie on the page, for tests. */
 
+import { topOf } from './rows.ts';
 import { spanOf } from './time_view.ts';
 import { edges, itemsBetween } from './trace_items.ts';
-import { lanesWidth, mainTrace, rows, timeView } from './trace_state.ts';
+import { lanesScroll, lanesWidth, mainTrace, rows, timeView } from './trace_state.ts';
 
 export interface ItemRect {
   name: string;
@@ -24,7 +25,7 @@ export function layoutOf(): ItemRect[] {
   const items = mainTrace.peek()?.items;
   if (!canvas || !items) return [];
   const view = timeView.peek();
-  const scroll = document.querySelector('.trace-scroll')?.scrollTop ?? 0;
+  const scroll = lanesScroll.peek();
   const scale = lanesWidth.peek() / spanOf(view);
   const { start, dur, name, slice, count, critical } = items.columns;
   const rects: ItemRect[] = [];
@@ -41,7 +42,7 @@ export function layoutOf(): ItemRect[] {
         count: count[i]!,
         critical: critical[i]!,
         x: canvas.left + left,
-        y: canvas.top + row.y - scroll,
+        y: canvas.top + topOf(row, scroll),
         width: right - left,
         height: row.height,
       });

@@ -1,40 +1,35 @@
 /** What the Trace page shows: which steps, which window, what is selected. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { runById, series, tagById } from '../state/catalogue.ts';
-import { selectedNode, stepCursor } from '../state/selection.ts';
-import { type Codec, choice, flag, list, text } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
-import { groupsOf, heightOf, layRows, type Row, type Section } from './rows.ts';
+import { stepCursor } from '../state/selection.ts';
+import { groupsOf, heightOf, laneKey, layRows, type Row, type Section } from './rows.ts';
 import { SCOPE_LEVELS } from './scope_runs.ts';
-import { fitAll, formatView, parseView, type TimeView } from './time_view.ts';
-import { fetchPlaces, fetchTraces, type Place, type SliceRef, type TraceRow } from './trace_api.ts';
+import { fitAll, type TimeView } from './time_view.ts';
+import {
+  areaInUrl,
+  closedGroups,
+  colouring,
+  comparedSteps,
+  hiddenLanes,
+  laneFilter,
+  mark,
+  pinnedLanes,
+  scopesChoice,
+  showMemory,
+  sliceInUrl,
+  traceRun,
+  traceTag,
+  windowOfTime,
+} from './trace_address.ts';
+import { fetchTraces, type SliceRef, type TraceRow } from './trace_api.ts';
 import { fetchFamilies } from './trace_families.ts';
+import { traceKeys } from './trace_keys.ts';
 import { TraceModel } from './trace_model.ts';
-
-const viewCodec: Codec<TimeView | null> = { encode: formatView, decode: parseView };
-
-export type Colouring = 'kind' | 'op' | 'scope' | 'device' | 'family';
-
-export const traceRun = urlSignal<string>('trun', text, '');
-export const traceTag = urlSignal<string>('ttag', text, '');
-/** Steps that are shown below the chosen one. */
-export const comparedSteps = urlSignal<string[]>('tcmp', list, []);
-/** null: all of the step. */
-export const windowOfTime = urlSignal<TimeView | null>('tv', viewCodec, null);
-export const colouring = urlSignal<Colouring>(
-  'tcol',
-  choice('kind', 'op', 'scope', 'device', 'family'),
-  'kind',
-);
-export const showCritical = urlSignal<boolean>('tcrit', flag, false);
-export const showArrows = urlSignal<boolean>('tarr', flag, true);
-/** auto: where there are few lanes. */
-export const scopesChoice = urlSignal<'auto' | 'on' | 'off'>('tsco', choice('auto', 'on', 'off'), 'auto');
-export const showMemory = urlSignal<boolean>('tmem', flag, true);
-export const closedGroups = urlSignal<string[]>('tclosed', list, []);
 
 /** All traces of the log; null until the first answer. */
 export const traces = signal<TraceRow[] | null>(null);
+/** Why they could not be asked for. */
+export const tracesFailure = signal<string | null>(null);
 
 export const tracedRuns = computed(() => {
   const runs = new Map<number, TraceRow[]>();
@@ -51,9 +46,15 @@ export const chosenRun = computed<number | null>(() => {
   return runs.find((id) => runById.value.get(id)?.name === traceRun.value) ?? runs[0] ?? null;
 });
 
+/** The traces of the chosen run, and what the address calls each. */
+export const ofTheRun = computed<TraceRow[]>(() =>
+  chosenRun.value === null ? [] : (tracedRuns.value.get(chosenRun.value) ?? []),
+);
+export const keyOfTrace = computed(() => traceKeys(ofTheRun.value));
+
 /** The trace nearest to the step cursor; the last one without a cursor. */
 export const chosen = computed<TraceRow | null>(() => {
-  const rows = chosenRun.value === null ? [] : (tracedRuns.value.get(chosenRun.value) ?? []);
+  const rows = ofTheRun.value;
   const cursor = stepCursor.value;
   if (cursor === null) return rows.at(-1) ?? null;
   let best: TraceRow | null = null;
@@ -65,10 +66,14 @@ export const chosen = computed<TraceRow | null>(() => {
   return best;
 });
 
-const compared = computed<TraceRow[]>(() => {
-  const rows = chosenRun.value === null ? [] : (tracedRuns.value.get(chosenRun.value) ?? []);
+export const MOST_COMPARED = 5;
+
+export const compared = computed<TraceRow[]>(() => {
   const wanted = new Set(comparedSteps.value);
-  return rows.filter((row) => wanted.has(String(row.step)) && row.id !== chosen.value?.id).slice(0, 5);
+  const keys = keyOfTrace.value;
+  return ofTheRun.value
+    .filter((row) => wanted.has(keys.get(row.id)!) && row.id !== chosen.value?.id)
+    .slice(0, MOST_COMPARED);
 });
 
 const models = new Map<number, TraceModel>();
@@ -76,6 +81,8 @@ const KEPT_MODELS = 8;
 /** How wide the lanes are, in CSS pixels. */
 export const lanesWidth = signal(1200);
 export const lanesHeight = signal(700);
+/** How far the lanes are scrolled. */
+export const lanesScroll = signal(0);
 /** A step of few lanes uses the room that there is, up to this much. */
 const MOST_STRETCH = 1.5;
 const OF_THE_ROOM = 0.7;
@@ -111,16 +118,16 @@ export const timeView = computed<TimeView>(() => windowOfTime.value ?? fitAll(du
 export const sections = computed<Section[]>(() => {
   const many = shown.value.length > 1;
   return shown.value.flatMap((model) => {
-    void model.version.value;
     const header = model.header.value;
     if (!header) return [];
+    void model.curves.value;
     const titles = new Map(header.lanes.map((lane) => [lane.task, lane.task_title]));
     const tasks = groupsOf(header.lanes).length > 1 && titles.size > 1;
     const memory = model.memory.map((curve) => {
       const what = curve.source === 'outputs' ? 'memory (estimate)' : `memory ${curve.name}`;
       return tasks ? `${titles.get(curve.task) ?? curve.task} · ${what}` : what;
     });
-    const title = many ? `step ${header.step}` : '';
+    const title = many ? `step ${keyOfTrace.value.get(model.id) ?? header.step}` : '';
     return [{ trace: model.id, title, duration: header.duration_ns, lanes: header.lanes, memory }];
   });
 });
@@ -130,11 +137,24 @@ export const showScopes = computed(() => {
   return sections.value.reduce((n, section) => n + section.lanes.length, 0) <= FEW_LANES;
 });
 export const rows = computed<Row[]>(() => {
-  const closed = new Set(closedGroups.value);
+  const choice = {
+    closed: new Set(closedGroups.value),
+    pinned: new Set(pinnedLanes.value),
+    hidden: new Set(hiddenLanes.value),
+    filter: laneFilter.value,
+  };
   const levels = showScopes.value ? SCOPE_LEVELS : 0;
-  const laid = layRows(sections.value, closed, showMemory.value, 1, levels);
+  const laid = layRows(sections.value, choice, showMemory.value, 1, levels);
   const stretch = Math.min(MOST_STRETCH, (OF_THE_ROOM * lanesHeight.value) / Math.max(1, heightOf(laid)));
-  return stretch > 1 ? layRows(sections.value, closed, showMemory.value, stretch, levels) : laid;
+  return stretch > 1 ? layRows(sections.value, choice, showMemory.value, stretch, levels) : laid;
+});
+/** How many lanes of the chosen step are left out by hand, and by the filter. */
+export const leftOut = computed(() => {
+  const lanes = sections.value[0]?.lanes ?? [];
+  const hidden = new Set(hiddenLanes.value);
+  const byHand = lanes.filter((lane) => hidden.has(laneKey(lane))).length;
+  const there = new Set(rows.value.flatMap((row) => (row.section === 0 ? row.lanes : [])));
+  return { byHand, all: lanes.length, seen: there.size };
 });
 
 export interface Area {
@@ -145,15 +165,18 @@ export interface Area {
   lanes: number[] | null;
 }
 
-export const selectedSlice = signal<(SliceRef & { trace: number }) | null>(null);
-export const selectedArea = signal<Area | null>(null);
-export const mark = signal<{ t0: number; t1: number } | null>(null);
-export const sidebarTab = urlSignal<'step' | 'slice' | 'area' | 'compare'>(
-  'tside',
-  choice('step', 'slice', 'area', 'compare'),
-  'step',
-);
+export type SelectedSlice = SliceRef & { trace: number };
 
+export const selectedSlice = signal<SelectedSlice | null>(null);
+/** What was found of the selected node in the chosen step; null without a node. */
+export const markedOf = signal<{
+  node: string;
+  trace: number;
+  places: number;
+  total: number;
+  failure: string | null;
+} | null>(null);
+export const selectedArea = signal<Area | null>(null);
 export function chooseTrace(row: TraceRow): void {
   batch(() => {
     const sameRun = row.run === chosenRun.peek();
@@ -162,6 +185,8 @@ export function chooseTrace(row: TraceRow): void {
     stepCursor.value = row.step;
     selectedSlice.value = null;
     selectedArea.value = null;
+    sliceInUrl.value = '';
+    areaInUrl.value = '';
     mark.value = null;
     if (!sameRun) {
       comparedSteps.value = [];
@@ -172,51 +197,60 @@ export function chooseTrace(row: TraceRow): void {
 
 /** Steps to the next or the previous trace of the run. */
 export function chooseNeighbour(by: 1 | -1): void {
-  const run = chosenRun.peek();
-  const all = run === null ? [] : (tracedRuns.peek().get(run) ?? []);
+  const all = ofTheRun.peek();
   const at = all.findIndex((row) => row.id === chosen.peek()?.id);
   const next = all[at + by];
   if (next) chooseTrace(next);
 }
 
-export function toggleCompared(step: number): void {
-  const key = String(step);
+/** Shows a step below the chosen one, or no more. */
+export function toggleCompared(row: TraceRow): void {
+  const key = keyOfTrace.peek().get(row.id)!;
   const now = comparedSteps.peek();
-  comparedSteps.value = now.includes(key) ? now.filter((s) => s !== key) : [...now, key];
+  comparedSteps.value = now.includes(key) ? now.filter((one) => one !== key) : [...now, key];
+}
+
+function toggled(of: typeof closedGroups, key: string): void {
+  const now = of.peek();
+  of.value = now.includes(key) ? now.filter((k) => k !== key) : [...now, key];
+}
+
+export function togglePinned(key: string): void {
+  toggled(pinnedLanes, key);
+}
+
+export function toggleHidden(key: string): void {
+  toggled(hiddenLanes, key);
 }
 
 export function toggleGroup(key: string): void {
-  const now = closedGroups.peek();
-  closedGroups.value = now.includes(key) ? now.filter((k) => k !== key) : [...now, key];
+  toggled(closedGroups, key);
 }
 
 /** The node of the graph that a slice is of; a tensor that came over the network is its maker's. */
-function nodeOf(slice: SliceRef): string {
+export function nodeOf(slice: SliceRef): string {
+  if (slice.graph_node) return slice.graph_node;
   return slice.op === 'RecvTensor' ? slice.node.replace(/^edge_\d+_/, '') : slice.node;
-}
-
-export function selectSlice(trace: number, slice: SliceRef | null): void {
-  batch(() => {
-    selectedSlice.value = slice && { ...slice, trace };
-    if (slice) {
-      selectedNode.value = nodeOf(slice);
-      sidebarTab.value = 'slice';
-    } else selectedNode.value = '';
-  });
-}
-
-export function selectArea(area: Area | null): void {
-  batch(() => {
-    selectedArea.value = area;
-    if (area) sidebarTab.value = 'area';
-    else if (sidebarTab.peek() === 'area') sidebarTab.value = 'step';
-  });
 }
 
 // The list of traces follows the catalogue.
 const traceCount = computed(() =>
   series.value.reduce((n, one) => n + (tagById.value.get(one.tag)?.kind === 'run_metadata' ? one.n : 0), 0),
 );
+let asked = 0;
+
+/** Asks which traces there are; of several answers the last asked for counts. */
+export async function readTraces(): Promise<void> {
+  const turn = ++asked;
+  try {
+    const rows = await fetchTraces();
+    if (turn !== asked) return;
+    traces.value = rows;
+    tracesFailure.value = null;
+  } catch (error) {
+    if (turn === asked) tracesFailure.value = error instanceof Error ? error.message : String(error);
+  }
+}
 
 /** Keeps the state true while the page is shown. Returns: what ends that. */
 export function followTraces(): () => void {
@@ -227,40 +261,10 @@ export function followTraces(): () => void {
     }),
     effect(() => {
       void traceCount.value;
-      void fetchTraces()
-        .then((found) => {
-          traces.value = found;
-        })
-        .catch(() => undefined);
-    }),
-    effect(() => {
-      const node = selectedNode.value;
-      for (const model of shown.value) {
-        if (!model.header.value) continue;
-        if (!node) {
-          model.marked = [];
-          model.touch();
-          continue;
-        }
-        void fetchPlaces(model.id, { name: node })
-          .then(({ places }) => {
-            if (selectedNode.peek() !== node) return;
-            model.marked = places;
-            model.touch();
-            if (model === mainTrace.peek()) found(model, node, places);
-          })
-          .catch(() => undefined);
-      }
+      void readTraces();
     }),
   ];
   return () => {
     for (const end of ends) end();
   };
-}
-
-/** A node that was selected elsewhere shows its first slice. */
-function found(model: TraceModel, node: string, places: Place[]): void {
-  const first = places[0];
-  if (!first || selectedSlice.peek()?.node === node) return;
-  selectedSlice.value = { ...first, node, op: '', trace: model.id };
 }

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NameSearch, type SearchWorker } from './name_search.ts';
+
+/** A worker that answers when it is told to, and never while it is stuck. */
+class ToldWorker implements SearchWorker {
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  readonly asked: string[] = [];
+  ended = false;
+
+  postMessage(message: unknown): void {
+    const { pattern } = message as { pattern?: string };
+    if (pattern !== undefined) this.asked.push(pattern);
+  }
+
+  terminate(): void {
+    this.ended = true;
+  }
+
+  say(data: unknown): void {
+    this.onmessage?.({ data } as MessageEvent);
+  }
+}
+
+function made(mostMs: number): { search: NameSearch; workers: ToldWorker[] } {
+  const workers: ToldWorker[] = [];
+  const search = new NameSearch(
+    () => {
+      workers.push(new ToldWorker());
+      return workers.at(-1)!;
+    },
+    ['a'],
+    mostMs,
+  );
+  return { search, workers };
+}
+
+test('a search waits for its worker to have the names before its time begins', async () => {
+  const { search, workers } = made(20);
+  const answer = search.find('x');
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  assert.deepEqual(workers[0]!.asked, []);
+  workers[0]!.say({ ready: true });
+  assert.deepEqual(workers[0]!.asked, ['x']);
+  workers[0]!.say({ found: [3] });
+  assert.deepEqual((await answer)!.found, [3]);
+});
+
+test('the newest pattern is next, those between are left out', async () => {
+  const { search, workers } = made(10_000);
+  workers[0]!.say({ ready: true });
+  const [first, second, third] = ['a', 'b', 'c'].map((pattern) => search.find(pattern));
+  assert.equal(await second, null);
+  workers[0]!.say({ found: [1] });
+  workers[0]!.say({ found: [2] });
+  assert.deepEqual([(await first)!.found, (await third)!.found], [[1], [2]]);
+  assert.deepEqual(workers[0]!.asked, ['a', 'c']);
+});
+
+test('a pattern without end is stopped with its worker, and the next one has a worker of its own', async () => {
+  const { search, workers } = made(20);
+  workers[0]!.say({ ready: true });
+  const stuck = search.find('(a+)+$');
+  const next = search.find('b');
+  assert.equal((await stuck)!.wrong, 'time');
+  assert.ok(workers[0]!.ended);
+  workers[1]!.say({ ready: true });
+  workers[1]!.say({ found: [5] });
+  const answer = (await next)!;
+  assert.deepEqual([answer.wrong, answer.found], [null, [5]]);
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  assert.ok(!workers[1]!.ended);
+});
+
+test('what is not a pattern is said to be none', async () => {
+  const { search, workers } = made(1000);
+  workers[0]!.say({ ready: true });
+  const answer = search.find('(');
+  workers[0]!.say({ error: 'unterminated group' });
+  assert.deepEqual([(await answer)!.wrong, (await answer)!.said], ['pattern', 'unterminated group']);
+});

@@ -1,0 +1,96 @@
+/** Runs patterns over names in a worker: one at a time, the newest next, none longer than its time. */
+
+export interface NameAnswer {
+  /** Numbers of the names that match, all of them, rising. */
+  found: ArrayLike<number>;
+  wrong: 'pattern' | 'time' | null;
+  /** What is wrong, in words. */
+  said: string;
+}
+
+/** What is needed of a Worker. */
+export interface SearchWorker {
+  postMessage(message: unknown): void;
+  terminate(): void;
+  onmessage: ((event: MessageEvent) => void) | null;
+}
+
+interface Asked {
+  pattern: string;
+  answer: (answer: NameAnswer | null) => void;
+}
+
+export class NameSearch {
+  private readonly start: () => SearchWorker;
+  private readonly names: string[];
+  private readonly mostMs: number;
+  private worker: SearchWorker | null = null;
+  private ready = false;
+  private running: Asked | null = null;
+  private next: Asked | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(start: () => SearchWorker, names: string[], mostMs: number) {
+    this.start = start;
+    this.names = names;
+    this.mostMs = mostMs;
+    this.warm();
+  }
+
+  /** Returns: the answer, or null if a newer pattern came first. */
+  find(pattern: string): Promise<NameAnswer | null> {
+    return new Promise((answer) => {
+      this.next?.answer(null);
+      this.next = { pattern, answer };
+      this.go();
+    });
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.worker?.terminate();
+    this.worker = null;
+    this.running?.answer(null);
+    this.next?.answer(null);
+    this.running = null;
+    this.next = null;
+  }
+
+  /** Starts the worker and gives it the names; only then a search can be timed. */
+  private warm(): void {
+    const worker = this.start();
+    this.worker = worker;
+    this.ready = false;
+    worker.onmessage = ({ data }: MessageEvent) => {
+      if (worker !== this.worker) return;
+      if (data.ready) {
+        this.ready = true;
+        this.go();
+      } else {
+        const { found = [], error } = data as { found?: ArrayLike<number>; error?: string };
+        this.end({ found, wrong: error === undefined ? null : 'pattern', said: error ?? '' });
+      }
+    };
+    worker.postMessage({ names: this.names });
+  }
+
+  private go(): void {
+    if (!this.ready || this.running || !this.next || !this.worker) return;
+    this.running = this.next;
+    this.next = null;
+    this.timer = setTimeout(() => {
+      this.worker?.terminate();
+      this.warm();
+      this.end({ found: [], wrong: 'time', said: `stopped after ${this.mostMs} ms` });
+    }, this.mostMs);
+    this.worker.postMessage({ pattern: this.running.pattern });
+  }
+
+  private end(answer: NameAnswer): void {
+    clearTimeout(this.timer);
+    const ended = this.running;
+    this.running = null;
+    ended?.answer(answer);
+    this.go();
+  }
+}
