@@ -35,7 +35,8 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
       ((shown: ShownCurves, nameOf: (run: number) => string) => marginCurves(series, shown, nameOf)),
     [said],
   );
-  const title = chart.title || wanted[0]?.name || 'chart';
+  const asked = wanted.length === 1 ? wanted[0]!.name : chart.multiline?.regexes.join(', ');
+  const title = chart.title || asked || 'chart';
   const drawn = useScalarChart({ id, title, parts, runs, width, ...(finish ? { finish } : {}) });
   const wrong = patternError(chart);
   const zoomed = zoomOf(id) !== null;

@@ -118,7 +118,7 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
               </th>
               {COLUMNS.map(([column]) => (
                 <td key={column} title={titleOf(row, column)}>
-                  {shortNumber(row[column] as number)}
+                  {shortNumber(row[column] as number, 4)}
                 </td>
               ))}
             </tr>

@@ -63,10 +63,11 @@ function Controls() {
       />
       <Smooth />
       <GroupBy />
-      <span class="grow" />
-      <NewChart />
-      <ViewsMenu />
-      <PageMenu />
+      <span class="toolbar-end">
+        <NewChart />
+        <ViewsMenu />
+        <PageMenu />
+      </span>
     </div>
   );
 }
