@@ -8,6 +8,7 @@ import './projector/projector.css';
 import { render } from 'preact';
 import { follow, leads } from './api/live.ts';
 import './notes/run_notes.tsx';
+import './problems/run_problems.tsx';
 import { Shell } from './shell/shell.tsx';
 import { expose } from './shell/test_hook.ts';
 import { renew } from './state/catalogue.ts';

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,40 @@ def test_whole_logs_have_a_page_that_says_so(tmp_path: Path, board_server: Any, 
     page.goto(board_server(tmp_path).url + "#/problems")
     page.get_by_role("heading", name="Nothing is wrong with these logs").wait_for()
     page.get_by_text("every checksum right").wait_for()
+
+
+def test_a_run_leads_to_its_problems_and_what_they_cost(
+    tmp_path: Path, board_server: Any, page: Any
+) -> None:
+    records = damaged_logs.records_of_900()
+    damaged_logs.write_records(tmp_path / "worse", damaged_logs.flip_length_byte(records))
+    damaged_logs.write_records(tmp_path / "trial", damaged_logs.flip_payload_byte(records))
+    media_logs.write_session(tmp_path / "trial", {"rate": 0.1}, 0.5, 1.0)
+    page.goto(board_server(tmp_path).url + "#/hparams")
+    page.locator('tr[data-run="trial"] .run-button').click()
+    page.get_by_role("button", name=re.compile(r"^\d+ problems?$")).click()
+
+    def kinds() -> set[str]:
+        return {p["kind"] for p in shown(page)} & {"bad_payload", "bad_length"}
+
+    assert until(lambda: kinds() == {"bad_payload"})
+    page.get_by_role("button", name="Show the problems of all runs").click()
+    assert until(lambda: kinds() == {"bad_payload", "bad_length"})
+    losses = page.get_by_role("complementary", name="Lost by run")
+    found = {p["kind"]: p["bytes"] for p in shown(page)}
+    assert f"{found['bad_payload']} B" in losses.inner_text()
+    losses.get_by_role("button", name="worse").click()
+    assert until(lambda: kinds() == {"bad_length"})
+
+
+def test_nothing_is_said_to_be_well_while_logs_are_still_being_read(
+    tmp_path: Path, board_server: Any, page: Any
+) -> None:
+    media_logs.write_pictures(tmp_path / "run", 5)
+    for call in ("events", "changes"):  # the news that reading has ended
+        page.route(f"**/api/v1/{call}*", lambda route: route.abort())
+    board = board_server(tmp_path)
+    page.goto(board.url + "#/problems")
+    page.get_by_text("Nothing is wrong so far; the logs are still being read").wait_for()
+    page.goto(board.url + "#/hparams")
+    page.get_by_text("No hyperparameters so far; the logs are still being read").wait_for()

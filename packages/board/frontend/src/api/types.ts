@@ -69,6 +69,9 @@ export interface Problem {
   count: number;
   text: string;
   wall: number;
+  /** Of a curve's point: its tag, and the first step at which it is so. */
+  tag: number | null;
+  step: number | null;
 }
 
 export interface Change {

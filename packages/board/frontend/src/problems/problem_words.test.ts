@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Problem } from '../api/types.ts';
+import { lossesByRun } from './losses.ts';
 import { byGravity, byteSize, notFinite, wordsOf } from './problem_words.ts';
 
 const problem = (id: number, severity: Problem['severity'], bytes = 0): Problem => ({
@@ -14,15 +15,33 @@ const problem = (id: number, severity: Problem['severity'], bytes = 0): Problem 
   count: 1,
   text: '',
   wall: 0,
+  tag: null,
+  step: null,
 });
 
-test('the first bad step is read from the text, whatever the tag is called', () => {
-  const read = (kind: string, text: string) => notFinite({ kind, text });
-  assert.deepEqual(read('nan', 'loss is NaN first at step -3'), { tag: 'loss', kind: 'nan', step: -3 });
-  const tag = 'x is NaN first at step 9';
-  assert.equal(read('infinite', `${tag} is infinite first at step 10`)?.tag, tag);
-  assert.equal(read('torn', 'loss is NaN first at step 3'), null);
-  assert.equal(read('nan', 'something else'), null);
+test('what is not finite has a tag and a first step', () => {
+  assert.deepEqual(notFinite({ kind: 'nan', tag: 7, step: -3 }), { tag: 7, kind: 'nan', step: -3 });
+  assert.equal(notFinite({ kind: 'torn', tag: 7, step: 3 }), null);
+  assert.equal(notFinite({ kind: 'infinite', tag: null, step: null }), null);
+});
+
+test('what was lost is summed by run, and only what was lost', () => {
+  const of = (run: number | null, severity: Problem['severity'], bytes: number, count: number): Problem => ({
+    ...problem(bytes, severity, bytes),
+    run,
+    count,
+  });
+  const list = [
+    of(1, 'error', 5, 1),
+    of(2, 'error', 90, 2),
+    of(1, 'error', 6, 3),
+    of(3, 'warning', 99, 1),
+    of(null, 'error', 9, 1),
+  ];
+  assert.deepEqual(lossesByRun(list), [
+    { run: 2, bytes: 90, places: 2 },
+    { run: 1, bytes: 11, places: 4 },
+  ]);
 });
 
 test('errors come before warnings, large losses before small ones', () => {

@@ -1,4 +1,4 @@
-/** What the kinds of problems are called, and what can be read from their texts. */
+/** What the kinds of problems are called, and in which order they stand. */
 import type { Problem } from '../api/types.ts';
 
 interface Words {
@@ -25,6 +25,7 @@ const WORDS: Record<string, Words> = {
     advice: 'Relative and wall time of these points cannot be trusted.',
   },
   skipped: { title: 'Skipped', advice: 'It lies outside of the logdir or is no plain file.' },
+  not_compiled: { title: 'Slower than it could be', advice: 'Install the package with its compiled parts.' },
   embedding: { title: 'Embedding', advice: 'The projector cannot show it.' },
 };
 
@@ -38,17 +39,16 @@ export function wordsOf(kind: string): Words {
 }
 
 export interface NotFinite {
-  tag: string;
+  tag: number;
   kind: 'nan' | 'infinite';
   /** The first step at which it is so. */
   step: number;
 }
 
 /** The tag and the first step of a problem with NaN or infinite values; null of any other. */
-export function notFinite(problem: Pick<Problem, 'kind' | 'text'>): NotFinite | null {
-  if (problem.kind !== 'nan' && problem.kind !== 'infinite') return null;
-  const found = /^(.*) is (?:NaN|infinite) first at step (-?\d+)$/s.exec(problem.text);
-  return found && { tag: found[1]!, kind: problem.kind, step: Number(found[2]) };
+export function notFinite({ kind, tag, step }: Pick<Problem, 'kind' | 'tag' | 'step'>): NotFinite | null {
+  if ((kind !== 'nan' && kind !== 'infinite') || tag === null || step === null) return null;
+  return { tag, kind, step };
 }
 
 const RANK = { error: 0, warning: 1, note: 2 } as const;

@@ -5,17 +5,15 @@ import { latest } from '../api/live.ts';
 import type { Problem } from '../api/types.ts';
 import { shortDuration } from '../histograms/axis_ticks.ts';
 import { RunName } from '../media/run_name.tsx';
+import { Icon } from '../shell/icons.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { loaded, problems, runById } from '../state/catalogue.ts';
-import { choice, text } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
+import { loading, reading } from '../state/server.ts';
+import { type Loss, lossesByRun } from './losses.ts';
 import { byGravity, byteSize, wordsOf } from './problem_words.ts';
+import { onlyRun, search, severity } from './problems_view.ts';
 import { WatchList, watched } from './watch_list.tsx';
-
-type Shown = 'all' | Problem['severity'];
-const severity = urlSignal<Shown>('psev', choice<Shown>('all', 'error', 'warning', 'note'), 'all');
-const search = urlSignal('pq', text, '');
 
 const NAMES = {
   error: ['error', 'errors'],
@@ -24,9 +22,16 @@ const NAMES = {
 } as const;
 const MOST_ROWS = 500;
 
+/** Of the run that was asked for, or all. */
+function ofRun(): Problem[] {
+  const name = onlyRun.value;
+  if (name === '') return problems.value;
+  return problems.value.filter((p) => p.run !== null && runById.value.get(p.run)?.name === name);
+}
+
 function found(): Problem[] {
   const words = search.value.toLowerCase();
-  return problems.value
+  return ofRun()
     .filter((problem) => severity.value === 'all' || problem.severity === severity.value)
     .filter((problem) => {
       const run = problem.run === null ? '' : (runById.value.get(problem.run)?.name ?? '');
@@ -51,11 +56,12 @@ expose('problems', () => ({
 
 export default function ProblemsPage() {
   if (!loaded.value) return <p class="empty">Reading…</p>;
-  if (problems.value.length === 0) return <AllWell />;
+  if (problems.value.length === 0) return loading.value ? <NothingSoFar /> : <AllWell />;
+  const all = ofRun();
   const shown = found();
-  const count = (kind: Problem['severity']) => problems.value.filter((p) => p.severity === kind).length;
+  const count = (kind: Problem['severity']) => all.filter((p) => p.severity === kind).length;
   // Values that are no numbers are not lost: what is lost is what could not be read.
-  const lost = problems.value.filter((p) => p.severity === 'error');
+  const lost = all.filter((p) => p.severity === 'error');
   const bytes = lost.reduce((sum, p) => sum + p.bytes, 0);
   const records = lost.reduce((sum, p) => sum + p.count, 0);
   return (
@@ -65,8 +71,12 @@ export default function ProblemsPage() {
           <h1>Problems</h1>
           <p>
             {bytes || records
-              ? `${records} damaged ${records === 1 ? 'place' : 'places'} cost ${byteSize(bytes)}. Everything else was read.`
-              : 'No data was lost.'}
+              ? `${records} damaged ${records === 1 ? 'place' : 'places'} cost ${byteSize(bytes)}. ${
+                  loading.value ? 'Reading goes on.' : 'Everything else was read.'
+                }`
+              : loading.value
+                ? 'No data was lost so far; reading goes on.'
+                : 'No data was lost.'}
           </p>
         </header>
         <div class="problems-tools">
@@ -83,11 +93,26 @@ export default function ProblemsPage() {
                 }}
               >
                 {kind === 'all'
-                  ? `all ${problems.value.length}`
+                  ? `all ${all.length}`
                   : `${count(kind)} ${NAMES[kind][count(kind) === 1 ? 0 : 1]}`}
               </button>
             ))}
           </div>
+          {onlyRun.value !== '' && (
+            <span class="chip">
+              {safeText(onlyRun.value, 60)}
+              <button
+                type="button"
+                class="icon"
+                aria-label="Show the problems of all runs"
+                onClick={() => {
+                  onlyRun.value = '';
+                }}
+              >
+                <Icon name="close" />
+              </button>
+            </span>
+          )}
           <input
             type="search"
             placeholder="Find a file, run or word"
@@ -130,8 +155,56 @@ export default function ProblemsPage() {
           </p>
         )}
       </div>
-      <WatchList />
+      <div class="problems-side">
+        <WatchList />
+        <Losses losses={lossesByRun(all)} />
+      </div>
     </div>
+  );
+}
+
+const MOST_LOSSES = 100;
+
+function Losses({ losses }: { losses: Loss[] }) {
+  if (losses.length === 0) return null;
+  return (
+    <aside class="watch-list" aria-label="Lost by run">
+      <h2>Lost by run</h2>
+      <ul>
+        {losses.slice(0, MOST_LOSSES).map(({ run, bytes, places }) => {
+          const found = runById.value.get(run);
+          return (
+            found && (
+              <li key={run}>
+                <button
+                  type="button"
+                  title="Only the problems of this run"
+                  onClick={() => {
+                    onlyRun.value = found.name;
+                  }}
+                >
+                  <span class="watch-run">
+                    <RunName run={found} />
+                  </span>
+                  <span class="watch-step">
+                    {byteSize(bytes)}
+                    <span class="faint">
+                      {' '}
+                      · {places} {places === 1 ? 'place' : 'places'}
+                    </span>
+                  </span>
+                </button>
+              </li>
+            )
+          );
+        })}
+      </ul>
+      {losses.length > MOST_LOSSES && (
+        <p class="faint">
+          The {MOST_LOSSES} greatest of {losses.length}.
+        </p>
+      )}
+    </aside>
   );
 }
 
@@ -179,6 +252,16 @@ interface Health {
   bytes_done: number;
   points: number;
   blobs: number;
+}
+
+function NothingSoFar() {
+  const far = reading.value;
+  return (
+    <p class="empty" role="status">
+      Nothing is wrong so far; the logs are still being read
+      {far && far.bytesTotal > 0 ? `: ${byteSize(far.bytesDone)} of ${byteSize(far.bytesTotal)}.` : '.'}
+    </p>
+  );
 }
 
 function AllWell() {

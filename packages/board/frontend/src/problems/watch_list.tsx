@@ -4,10 +4,12 @@ import type { Problem, Run } from '../api/types.ts';
 import { RunName } from '../media/run_name.tsx';
 import { tagFilter } from '../metrics/view.ts';
 import { safeText } from '../shell/safe_text.ts';
-import { problems, runById } from '../state/catalogue.ts';
+import { problems, runById, tagById } from '../state/catalogue.ts';
 import { stepCursor } from '../state/selection.ts';
+import { loading } from '../state/server.ts';
 import { goTo } from '../state/url_state.ts';
 import { notFinite } from './problem_words.ts';
+import { onlyRun } from './problems_view.ts';
 
 interface Watched {
   tag: string;
@@ -17,13 +19,16 @@ interface Watched {
   problem: Problem;
 }
 
+const MOST_ROWS = 1000;
+
 /** The earliest first: what went wrong before the rest did is often its cause. */
 export const watched = computed(() =>
   problems.value
     .flatMap((problem): Watched[] => {
       const bad = notFinite(problem);
       const run = problem.run === null ? undefined : runById.value.get(problem.run);
-      return bad ? [{ ...bad, run: run?.name ?? '', problem }] : [];
+      const tag = bad && tagById.value.get(bad.tag);
+      return bad && tag ? [{ ...bad, tag: tag.name, run: run?.name ?? '', problem }] : [];
     })
     .sort((a, b) => a.step - b.step || a.problem.id - b.problem.id),
 );
@@ -36,17 +41,19 @@ export function jumpTo(tag: string, step: number): void {
 }
 
 export function WatchList() {
-  const list = watched.value;
+  const list = watched.value.filter(({ run }) => onlyRun.value === '' || run === onlyRun.value);
   return (
     <aside class="watch-list" aria-label="NaN and infinite values">
       <h2>NaN and infinite values</h2>
       {list.length === 0 ? (
-        <p class="faint">Every value of every curve is a finite number.</p>
+        <p class="faint">
+          {loading.value ? 'None so far.' : 'Every value of every curve is a finite number.'}
+        </p>
       ) : (
         <>
           <p class="faint">The earliest first: what broke before the rest is often the cause.</p>
           <ul>
-            {list.slice(0, 200).map(({ tag, kind, step, problem }) => {
+            {list.slice(0, MOST_ROWS).map(({ tag, kind, step, problem }) => {
               const run: Run | undefined = problem.run === null ? undefined : runById.value.get(problem.run);
               return (
                 <li key={problem.id}>
@@ -63,6 +70,11 @@ export function WatchList() {
               );
             })}
           </ul>
+          {list.length > MOST_ROWS && (
+            <p class="faint">
+              The first {MOST_ROWS.toLocaleString('en')} of {list.length.toLocaleString('en')}.
+            </p>
+          )}
         </>
       )}
     </aside>

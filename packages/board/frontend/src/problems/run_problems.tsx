@@ -1,0 +1,23 @@
+/** How many problems a run has, with the way to them, in the panel of details. */
+import type { Run } from '../api/types.ts';
+import { addInspectorPart } from '../shell/inspector.tsx';
+import { problems } from '../state/catalogue.ts';
+import { lossesByRun } from './losses.ts';
+import { byteSize } from './problem_words.ts';
+import { showProblemsOf } from './problems_view.ts';
+
+function RunProblems({ run }: { run: Run }) {
+  const mine = problems.value.filter((problem) => problem.run === run.id);
+  if (mine.length === 0) return null;
+  const lost = lossesByRun(mine)[0];
+  return (
+    <p class="run-problems">
+      <button type="button" onClick={() => showProblemsOf(run.name)}>
+        {mine.length === 1 ? '1 problem' : `${mine.length} problems`}
+      </button>
+      {lost && <span class="faint"> {byteSize(lost.bytes)} could not be read</span>}
+    </p>
+  );
+}
+
+addInspectorPart({ id: 'problems', Run: RunProblems });
