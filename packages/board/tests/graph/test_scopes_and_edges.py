@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -145,3 +146,18 @@ def test_bytes_of_a_lifted_edge_are_the_sum_of_its_tensors() -> None:
     at = picture.tree.labels.index("original")
     out = np.flatnonzero(picture.lifted.meta_src == at)
     assert picture.lifted.meta_bytes[out].tolist() == [4 * 8 * 4.0]
+
+
+def test_long_deep_names_take_memory_by_their_length_only() -> None:
+    """A name of a hundred long parts; paths of all its scopes would be fifty times as long."""
+    parts = [str(i % 10) * 1000 for i in range(100)]
+    graph = GraphDef(
+        node=[{"name": f"n{i}/" + "/".join(parts), "op": "Neg"} for i in range(100)]
+    )  # fmt: skip
+    columns = read_columns(graph)
+    tracemalloc.start()
+    tree = scope_tree(columns)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(tree) == 100 + 1 + 100 * 100
+    assert peak < 6 * sum(map(len, columns.names))

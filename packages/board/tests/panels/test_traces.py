@@ -115,6 +115,77 @@ def test_a_node_is_found_in_every_step(client: Any) -> None:
     assert [(row["step"], row["dur"]) for row in rows] == [(5, 1000), (9, 9000)]
 
 
+def test_a_search_over_steps_tells_which_it_could_not_read(tmp_path: Path) -> None:
+    step = two_tasks().SerializeToString()
+    write_log(tmp_path, {1: step, 2: step[:-3], 3: step})
+    client = client_of(tmp_path)
+    reply = get(client, f"trace/{trace_of(client, 1)}/slice?name=a/MatMul")
+    assert [row["step"] for row in reply["slices"]] == [1, 3]
+    (skipped,) = reply["skipped"]
+    assert skipped["step"] == 2 and "damaged" in skipped["error"]
+
+
+def test_a_record_that_is_no_event_any_more_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = event_pb2.Event(step=4, wall_time=1.0)
+    value = event.summary.value.add(tag="batch")
+    value.metadata.plugin_data.plugin_name = "graph_run_metadata"
+    value.tensor.dtype = 7
+    value.tensor.string_val.append(two_tasks().SerializeToString())
+    with EventFileWriter(tmp_path) as writer:
+        writer.write(event)
+    client = client_of(tmp_path)
+    (row,) = get(client, "traces")["traces"]
+    (path,) = tmp_path.iterdir()
+    data = bytearray(path.read_bytes())
+    data[-event.ByteSize() :] = b"\xff" * event.ByteSize()
+    path.write_bytes(data)
+    assert "cannot be read" in get(client, f"trace/{row['id']}", 422)["error"]
+
+
+def test_traces_have_keys_that_last(tmp_path: Path) -> None:
+    step = two_tasks().SerializeToString()
+    for suffix in (".a", ".b"):
+        with EventFileWriter(tmp_path / "run", suffix) as writer:
+            for tag in ("step 5", "train/5"):
+                event = event_pb2.Event(wall_time=1.0, step=5)
+                event.tagged_run_metadata.tag = tag
+                event.tagged_run_metadata.run_metadata = step
+                writer.write(event)
+    keys = [row["key"] for row in get(client_of(tmp_path), "traces")["traces"]]
+    assert sorted(keys) == [
+        "5.2/step%205/run",
+        "5.2/train%2F5/run",
+        "5/step%205/run",
+        "5/train%2F5/run",
+    ]
+
+
+def test_slices_of_a_body_carry_the_name_that_the_graph_knows(tmp_path: Path) -> None:
+    graph = graph_pb2.GraphDef()
+    function = graph.library.function.add()
+    function.signature.name = "step"
+    function.node_def.add(name="dense/MatMul", op="MatMul")
+    graph.node.add(name="plain", op="Add")
+    nodes = [
+        node_stats("dense/MatMul", 0, 100, "dense/MatMul = MatMul()"),
+        node_stats("plain", 200, 100, "plain = Add()"),
+        node_stats("nobody", 400, 100, "nobody = Add()"),
+    ]
+    write_log(tmp_path, {1: metadata_of(w0_CPU_0=nodes).SerializeToString()}, graph)
+    client = client_of(tmp_path)
+    names = get(client, "trace/0/names")
+    body = names["names"].index("dense/MatMul")
+    assert names["graph_nodes"] == {str(body): "functions/step/dense/MatMul"}
+    told = [get(client, f"trace/0/slice?slice={i}")["graph_node"] for i in range(3)]
+    assert told == ["functions/step/dense/MatMul", "plain", ""]
+    path = get(client, "trace/0/summary")["critical_path"]
+    assert {row["node"]: row["graph_node"] for row in path}["plain"] == "plain"
+    assert get(client, "trace/0/slices?prefix=dense")["columns"]["slice"] == [0]
+    assert get(client, "trace/0/slices?prefix=den")["n"] == 0
+
+
 def test_names_can_be_searched_and_their_slices_found(client: Any) -> None:
     number = trace_of(client, 5)
     listed = get(client, f"trace/{number}/names")

@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
+import numpy as np
 from fixtures.traces import planted_trace, two_tasks
 
 from headrace.board.trace.chrome_export import chrome_json
-from headrace.board.trace.memory_curve import memory_curves
+from headrace.board.trace.memory_curve import MemoryCurve, memory_curves
 from headrace.board.trace.step_slices import read_step
 
 
@@ -52,3 +53,14 @@ def test_a_flow_leads_from_inside_one_slice_into_another() -> None:
 def test_memory_is_a_counter() -> None:
     _, events = exported(two_tasks().SerializeToString())
     assert [e["name"] for e in events if e["ph"] == "C"][0] == "memory outputs"
+
+
+def test_no_part_of_the_stream_is_large_whatever_it_holds() -> None:
+    """Slices, flows and counters alike: memory does not grow with the trace."""
+    trace = read_step(two_tasks().SerializeToString())
+    time = np.arange(200_000)
+    curve = MemoryCurve("cpu", "", "records", time, time)
+    parts = list(chrome_json(trace, [curve]))
+    assert max(map(len, parts)) < sum(map(len, parts)) / 20
+    events = json.loads("".join(parts))["traceEvents"]
+    assert sum(e["ph"] == "C" for e in events) == len(time)

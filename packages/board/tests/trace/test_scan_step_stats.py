@@ -58,6 +58,21 @@ def test_the_native_scanner_and_protobuf_read_the_same(seed: int) -> None:
     same(native.step_columns(data), by_protobuf.step_columns(data))
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_several_threads_read_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "BYTES_OF_THREAD", 1)
+    monkeypatch.setattr(native.os, "cpu_count", lambda: 5)
+    rng = random.Random(seed)
+    made = any_metadata(rng)
+    for _ in range(6):  # each device begins a chunk of its own
+        made.MergeFrom(any_metadata(rng))
+    data = made.SerializeToString()
+    same(native.step_columns(data), by_protobuf.step_columns(data))
+    if seed == 0:
+        long = planted_trace(20_000).metadata  # several chunks a device
+        same(native.step_columns(long), by_protobuf.step_columns(long))
+
+
 def test_they_read_the_same_of_a_trace_written_by_hand() -> None:
     data = planted_trace(40_000).metadata
     same(native.step_columns(data), by_protobuf.step_columns(data))

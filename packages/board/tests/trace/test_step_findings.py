@@ -128,6 +128,34 @@ def test_a_wait_for_a_busy_thread_is_a_stall_of_its_own_kind() -> None:
     assert trace.names[trace.name[stall.source]] == "long"
 
 
+def test_a_wait_for_a_tensor_whose_transfer_has_no_slice_is_a_stall() -> None:
+    """Between devices of one task TensorFlow writes no _Recv: the gap is all that there is."""
+    made = metadata_of(
+        w0_CPU_0=[node_stats("made", 0, 1000, "made = MatMul()")],
+        w0_GPU_0=[
+            node_stats("before", 0, 3000, "before = Relu()"),
+            node_stats("reader", 9000, 1000, "reader = Add()"),
+            node_stats("late", 10_000, 50, "late = Neg()"),
+        ],
+    )
+    graphs = []
+    for op, name in (("_Send", "send"), ("_Recv", "recv")):
+        graph = graph_pb2.GraphDef()
+        node = graph.node.add(name=name, op=op)
+        node.attr["tensor_name"].s = b"edge_1_made"
+        node.attr["send_device"].s = b"/job:w/replica:0/task:0/device:CPU:0"
+        node.attr["recv_device"].s = b"/job:w/replica:0/task:0/device:GPU:0"
+        graphs.append(graph)
+    graphs[0].node[0].input.append("made")
+    for name in ("reader", "late"):
+        graphs[1].node.add(name=name, op="Add", input=["recv"])
+    trace = read_step(made.SerializeToString(), wiring_of(graphs))
+    (stall,) = find_stalls(trace)
+    names = [trace.names[trace.name[i]] for i in (stall.source, stall.target)]
+    assert (names, stall.kind) == (["made", "reader"], "receive")
+    assert (stall.begin_ns, stall.wait_ns) == (3000, 6000)  # the lane was busy until then
+
+
 def test_totals_of_a_window_are_what_a_loop_adds_up() -> None:
     trace = read_step(planted_trace(40_000).metadata)
     t0, t1 = trace.duration_ns // 5, trace.duration_ns // 2

@@ -125,12 +125,14 @@ def _put_below(nodes: Any, prefix: str) -> None:
 
 
 def _drop_repeats(functions: Any) -> None:
-    seen = set()
-    for at in range(len(functions) - 1, -1, -1):
-        name = functions[at].signature.name
-        if name in seen:
-            del functions[at]
-        seen.add(name)
+    """Of functions of one name, which each device has, the last stays."""
+    last = {function.signature.name: function for function in functions}
+    if len(last) < len(functions):
+        kept = [
+            type(function).FromString(function.SerializeToString()) for function in last.values()
+        ]
+        del functions[:]
+        functions.extend(kept)
 
 
 def _transfer_key(node: Any) -> tuple[Any, ...]:

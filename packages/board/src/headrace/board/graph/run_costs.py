@@ -47,7 +47,7 @@ class RunCosts:
         """Takes a step in; a node that ran several times in it counts with the sum."""
         n = len(self._device)
         counts = counted_once(trace) & np.isin(trace.kind, (OP, RECV, SEND, SYNC))
-        node = self._names.nodes_of(trace.names, ops_of_names(trace))[trace.name]
+        node = self._names.nodes_of(trace.names, trace.ops_of_names())[trace.name]
         found = counts & (node >= 0)
         at = node[found]
         ran = np.bincount(at, minlength=n) > 0
@@ -87,13 +87,6 @@ class RunCosts:
             "unknown_slices": self._unknown,
         }
         return header, out
-
-
-def ops_of_names(trace: StepTrace) -> list[str]:
-    """Returns: the op of each name of a trace."""
-    op = np.full(len(trace.names), -1, np.int64)
-    op[trace.name] = trace.op
-    return [trace.ops[i] if i >= 0 else "" for i in op.tolist()]
 
 
 def _memory(trace: StepTrace) -> np.ndarray:

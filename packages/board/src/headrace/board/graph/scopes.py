@@ -81,6 +81,9 @@ class _Grower:
         self.appeared = [-1]
         self.flags = [0]
         self.too_deep = 0
+        # By the group around and the label: paths as keys would be as long as the names together
+        # are deep.
+        self.inner: dict[tuple[int, str], int] = {}
 
     def new(self, label: str, parent: int, appeared: int, flags: int = 0) -> int:
         self.labels.append(label)
@@ -92,38 +95,40 @@ class _Grower:
 
     def place(
         self, names: list[str], first: int, base: int, parent: np.ndarray, labels: list[str]
-    ) -> dict[str, int]:
-        """Finds or makes the group of each name; returns the groups by their path."""
+    ) -> None:
+        """Finds or makes the group of each name, below `base`."""
         groups: dict[str, int] = {}
         for at, name in enumerate(names, first):
             scope, slash, label = name.rpartition("/")
             if slash:
                 group = groups.get(scope)
                 if group is None:
-                    group, rest = self._grow(scope, base, at, groups)
-                    label = rest + label
+                    group, rest = self._grow(scope, base, at)
+                    if rest:
+                        label = rest + label
+                    else:
+                        groups[scope] = group
                 parent[at] = group
             else:
                 parent[at] = base
             labels.append(label)
-        return groups
 
-    def _grow(self, scope: str, base: int, at: int, groups: dict[str, int]) -> tuple[int, str]:
+    def _grow(self, scope: str, base: int, at: int) -> tuple[int, str]:
         parts = scope.split("/")
         rest = ""
         if len(parts) > DEPTH_LIMIT:
             rest = "/".join(parts[DEPTH_LIMIT:]) + "/"
             parts = parts[:DEPTH_LIMIT]
             self.too_deep += 1
-        group, path = base, ""
+        group = base
         for number, part in enumerate(parts):
-            path = f"{path}/{part}" if group != base else part
-            known = groups.get(path)
+            known = self.inner.get((group, part))
             if known is None and len(self.labels) >= GROUP_LIMIT:
                 self.too_deep += 1
                 return group, "/".join(parts[number:]) + "/" + rest
-            group = self.new(part, group, at) if known is None else known
-            groups[path] = group
+            if known is None:
+                known = self.inner[group, part] = self.new(part, group, at)
+            group = known
         return group, rest
 
 
@@ -143,9 +148,10 @@ def scope_tree(columns: GraphColumns) -> ScopeTree:
             places.append((function.first, function.end, home))
     for first, stop, base in places:
         names = columns.names[first:stop]
-        groups = grower.place(names, first, base, parent, labels)
-        for at, name in enumerate(names, first):
-            group = groups.get(name)
+        grower.place(names, first, base, parent, labels)
+        around = parent[first:stop].tolist()
+        for at, key in enumerate(zip(around, labels[first:stop], strict=True), first):
+            group = grower.inner.get(key)
             if group is not None:
                 grower.appeared[group - n] = min(grower.appeared[group - n], at)
                 parent[at] = group

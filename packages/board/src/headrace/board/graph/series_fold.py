@@ -66,10 +66,11 @@ def fold_series(
                 if len(same) >= LEAST_OPS:
                     for stem, members in _patterns(tree, same, LEAST_OPS):
                         stacks.append((stem, [v for _, v in members], False))
+        joined = _joined(group, lifted) if stacks else set()
         for stem, vertices, varied in stacks:
             numbers = [_number_at(tree.labels[v], stem) for v in vertices]
             pattern = stem.replace("\0", f"[{_ranges(numbers)}]")
-            chain = _is_chain(vertices, group, lifted)
+            chain = _is_chain(vertices, joined)
             found.append(Series(group, pattern, tuple(vertices), chain, varied))
     return found
 
@@ -165,11 +166,13 @@ def _ranges(numbers: list[int]) -> str:
     return ",".join(words if len(words) <= 6 else [*words[:5], "...", words[-1]])
 
 
-def _is_chain(vertices: list[int], parent: int, lifted: LiftedEdges) -> bool:
-    """Whether at least half of the neighbours in number are joined by an edge."""
+def _joined(parent: int, lifted: LiftedEdges) -> set[tuple[int, int]]:
+    """The pairs of a group's children that an edge joins."""
     edges = slice(*np.searchsorted(lifted.meta_group, (parent, parent + 1)).tolist())
-    src, dst = lifted.meta_src[edges], lifted.meta_dst[edges]
-    inside = np.isin(src, vertices) & np.isin(dst, vertices)
-    pairs = set(zip(src[inside].tolist(), dst[inside].tolist()))
+    return set(zip(lifted.meta_src[edges].tolist(), lifted.meta_dst[edges].tolist()))
+
+
+def _is_chain(vertices: list[int], joined: set[tuple[int, int]]) -> bool:
+    """Whether at least half of the neighbours in number are joined by an edge."""
     steps = list(zip(vertices, vertices[1:]))
-    return sum(s in pairs or s[::-1] in pairs for s in steps) * 2 >= len(steps)
+    return sum(s in joined or s[::-1] in joined for s in steps) * 2 >= len(steps)

@@ -172,7 +172,7 @@ def blueprint(board: Board) -> Blueprint:
     def one_slice(number: int) -> Response:
         name = request.args.get("name")
         if name is not None:
-            return reply_json(board, {"slices": _everywhere(shelf, loaded(number), name)})
+            return reply_json(board, _everywhere(shelf, loaded(number), name))
         found = loaded(number)
         at = int_argument("slice")
         if at >= len(found.trace):
@@ -182,7 +182,8 @@ def blueprint(board: Board) -> Blueprint:
     @made.get("/trace/<int:number>/names")
     @answers_damage
     def names(number: int) -> Response:
-        step = loaded(number).trace
+        found = loaded(number)
+        step = found.trace
         n = len(step.names)
         first = np.full(n, -1, np.int64)
         first[step.name[::-1]] = np.arange(len(step) - 1, -1, -1)
@@ -192,7 +193,13 @@ def blueprint(board: Board) -> Blueprint:
             "count": np.bincount(step.name, minlength=n).astype(np.uint32),
             "total": np.bincount(step.name, step.duration, n).astype(np.float64),
         }
-        return reply_columns(board, {"names": step.names, "ops": step.ops}, columns)
+        other = {
+            at: node
+            for at, (node, own) in enumerate(zip(found.graph_nodes(), step.names, strict=True))
+            if node not in ("", own)
+        }
+        header = {"names": step.names, "ops": step.ops, "graph_nodes": other}
+        return reply_columns(board, header, columns)
 
     @made.get("/trace/<int:number>/slices")
     @answers_damage
@@ -200,10 +207,18 @@ def blueprint(board: Board) -> Blueprint:
         step = loaded(number).trace
         wanted = ids_argument("names", 1000)
         if wanted is None:
-            name = request.args.get("name")
-            if name is None:
+            name, prefix = request.args.get("name"), request.args.get("prefix")
+            if name is not None:
+                wanted = [step.name_ids[name]] if name in step.name_ids else []
+            elif prefix is not None:
+                below = f"{prefix}/"
+                wanted = [
+                    i
+                    for i, text in enumerate(step.names)
+                    if text == prefix or text.startswith(below)
+                ]
+            else:
                 raise BadRequest("names is missing")
-            wanted = [step.name_ids[name]] if name in step.name_ids else []
         if any(not 0 <= i < len(step.names) for i in wanted):
             raise BadRequest(f"names has an id that is not below {len(step.names)}")
         parts = [step.slices_of(i) for i in sorted(set(wanted))]
@@ -266,18 +281,24 @@ def _lanes(trace: StepTrace) -> list[int] | None:
     return sorted(set(lanes))
 
 
-def _everywhere(shelf: TraceShelf, here: LoadedTrace, name: str) -> list[dict[str, Any]]:
-    """Returns: the slices of a node over the traces of the run, by step."""
+def _everywhere(shelf: TraceShelf, here: LoadedTrace, name: str) -> dict[str, list[Any]]:
+    """Returns: the slices of a node over the traces of the run, by step; and what was not read."""
     entries = [e for e in shelf.entries() if e.run is here.entry.run]
     near = sorted(entries, key=lambda e: abs(e.step - here.entry.step))[:MOST_STEPS_UNASKED]
     rows: list[dict[str, Any]] = []
+    skipped: list[dict[str, Any]] = []
     for entry in sorted(near, key=lambda e: e.step):
+        told = {"trace": entry.id, "step": entry.step}
         if shelf.known(entry.id) is None and entry.length > MOST_BYTES_UNASKED:
+            skipped.append({**told, "error": f"it has {entry.length >> 20} MB and is not open"})
             continue
         try:
             step = shelf.load(entry.id).trace
-        except (BadTrace, DataLossError, KeyError):
-            continue  # its own page says what is wrong with it
+        except (BadTrace, DataLossError) as error:
+            skipped.append({**told, "error": str(error)})
+            continue
+        except KeyError:
+            continue  # it went away meanwhile
         at = step.name_ids.get(name)
         if at is None:
             continue
@@ -292,4 +313,4 @@ def _everywhere(shelf: TraceShelf, here: LoadedTrace, name: str) -> list[dict[st
                     "dur": int(step.duration[i]),
                 }
             )
-    return rows[:MOST_FOUND]
+    return {"slices": rows[:MOST_FOUND], "skipped": skipped}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from headrace.board.trace.device_name import read_device
@@ -23,27 +24,32 @@ def chrome_json(trace: StepTrace, curves: list[MemoryCurve], title: str = "") ->
     yield '{"displayTimeUnit":"ns","otherData":'
     yield _json({"title": title, "origin_ns": str(trace.origin_ns), "by": "headrace-board"})
     yield ',"traceEvents":[\n'
-    places = _places(trace)
-    head = [_json(event) for event in _names(trace, places)]
-    yield ",\n".join(head)
-    parts: list[str] = []
-    for i in range(len(trace)):
-        parts.append(_slice(trace, i, places))
-        if len(parts) >= _ROWS_AT_ONCE:
-            yield ",\n" + ",\n".join(parts)
-            parts.clear()
-    for k in range(len(trace.transfers)):
-        parts += _flow(trace, k, places)
-    for curve in curves:
-        pid = next((p for i, (p, _) in places.items() if trace.lanes[i].task == curve.task), 0)
-        name = _json(f"memory {curve.allocator}")
-        parts += [
-            f'{{"ph":"C","name":{name},"pid":{pid},"ts":{_micros(t)},"args":{{"bytes":{b}}}}}'
-            for t, b in zip(curve.time.tolist(), curve.bytes.tolist(), strict=True)
-        ]
-    if parts:
-        yield ",\n" + ",\n".join(parts)
+    events = _events(trace, curves)
+    yield next(events, "")
+    while rows := list(islice(events, _ROWS_AT_ONCE)):
+        yield ",\n" + ",\n".join(rows)
     yield "\n]}\n"
+
+
+def _events(trace: StepTrace, curves: list[MemoryCurve]) -> Iterator[str]:
+    places = _places(trace)
+    for event in _names(trace, places):
+        yield _json(event)
+    for i in range(len(trace)):
+        yield _slice(trace, i, places)
+    for k in range(len(trace.transfers)):
+        yield from _flow(trace, k, places)
+    first_of_task: dict[str, int] = {}
+    for lane, (pid, _) in places.items():
+        first_of_task.setdefault(trace.lanes[lane].task, pid)
+    for curve in curves:
+        pid = first_of_task.get(curve.task, 0)
+        name = _json(f"memory {curve.allocator}")
+        for begin in range(0, len(curve.time), _ROWS_AT_ONCE):
+            part = slice(begin, begin + _ROWS_AT_ONCE)
+            for t, b in zip(curve.time[part].tolist(), curve.bytes[part].tolist(), strict=True):
+                args = f'{{"bytes":{b}}}'
+                yield f'{{"ph":"C","name":{name},"pid":{pid},"ts":{_micros(t)},"args":{args}}}'
 
 
 def _micros(ns: int) -> str:

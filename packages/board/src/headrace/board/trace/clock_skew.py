@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
 
@@ -24,21 +26,27 @@ def clock_shifts(
     Returns: ns for each task.
     """
     least = _least_shifts(tasks, source, target, cause, effect)
+    near: dict[int, set[int]] = {}
+    for a, b in least:
+        near.setdefault(a, set()).add(b)
+        near.setdefault(b, set()).add(a)
     shifts = [0] * tasks
     placed = [False] * tasks
     for first in range(tasks):
-        if placed[first]:
-            continue
-        placed[first] = True
-        while True:
-            link = _tightest(least, placed)
-            if link is None:
-                break
-            known, other = link
-            shifts[other] = shifts[known] + _between(
-                least.get((known, other)), least.get((other, known)), shifts[known]
-            )
+        # Outwards from the first one, always over the link whose bounds are closest together.
+        links = [(0.0, first, first)]
+        while links:
+            _, known, other = heapq.heappop(links)
+            if placed[other]:
+                continue
             placed[other] = True
+            if known != other:
+                shifts[other] = shifts[known] + _between(
+                    least.get((known, other)), least.get((other, known)), shifts[known]
+                )
+            for further in near.get(other, ()):
+                if not placed[further]:
+                    heapq.heappush(links, (_width(least, other, further), other, further))
     return shifts
 
 
@@ -57,16 +65,10 @@ def _least_shifts(
     return {divmod(int(k), tasks): int(m) for k, m in zip(keys, most, strict=True)}
 
 
-def _tightest(least: dict[tuple[int, int], int], placed: list[bool]) -> tuple[int, int] | None:
-    """Returns: the link from a placed task to another whose bounds are closest together."""
-    best: tuple[float, int, int] | None = None
-    for a, b in least:
-        for known, other in ((a, b), (b, a)):
-            if placed[known] and not placed[other]:
-                there, back = least.get((known, other)), least.get((other, known))
-                width = float("inf") if there is None or back is None else abs(-back - there)
-                best = min(best or (width, known, other), (width, known, other))
-    return None if best is None else best[1:]
+def _width(least: dict[tuple[int, int], int], known: int, other: int) -> float:
+    """Returns: how far the bounds of a link are apart."""
+    there, back = least.get((known, other)), least.get((other, known))
+    return float("inf") if there is None or back is None else abs(-back - there)
 
 
 def _between(there: int | None, back: int | None, known: int) -> int:

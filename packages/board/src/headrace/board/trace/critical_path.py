@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from headrace.board.trace.wiring import Wiring
 
 END, INPUT, LANE, SENT, TIME = "end", "input", "lane", "sent", "time"
 _MOST_HOPS = 64  # through nodes without a slice, between two that have one
+_MOST_BETWEEN = 4096  # such nodes that are looked at for one slice
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class CriticalPath:
     why: list[str]  # how each let the next one go: it is its input, was on its lane, sent to it
     self_ns: np.ndarray  # i64[p], its own part of the path
     gap_ns: np.ndarray  # i64[p], from the end of the one before to its start
+    cut_short: int = 0  # nodes whose inputs were not all followed, for there were too many
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -41,7 +44,8 @@ def critical_path(trace: StepTrace, wiring: Wiring | None = None) -> CriticalPat
     if not n:
         empty = np.empty(0, np.int64)
         return CriticalPath(empty, [], empty, empty)
-    walk = _Walk(trace, Feeds(trace, wiring or Wiring()))
+    feeds = Feeds(trace, wiring or Wiring())
+    walk = _Walk(trace, feeds)
     at = int(np.lexsort((trace.start, trace.end))[-1])
     slices, why, begins, ends = [at], [END], [], [int(trace.end[at])]
     while True:
@@ -59,7 +63,11 @@ def critical_path(trace: StepTrace, wiring: Wiring | None = None) -> CriticalPat
     self_ns = np.maximum(0, np.array(ends) - begin)
     gap_ns = np.maximum(0, start - np.array(begins))
     return CriticalPath(
-        np.array(slices[::-1]), why[::-1], self_ns[::-1].copy(), gap_ns[::-1].copy()
+        np.array(slices[::-1]),
+        why[::-1],
+        self_ns[::-1].copy(),
+        gap_ns[::-1].copy(),
+        feeds.cut_short,
     )
 
 
@@ -68,6 +76,7 @@ class Feeds:
 
     def __init__(self, trace: StepTrace, wiring: Wiring) -> None:
         self._trace, self._wiring = trace, wiring
+        self.cut_short = 0  # names for which not all nodes without a slice were looked at
         self._found: dict[int, tuple[int, ...]] = {}
         self._arrivals = self._tensors_that_arrived()
         self._fused_into: dict[str, str] = {}
@@ -108,9 +117,13 @@ class Feeds:
                 if at is not None:
                     found[at] = None
                 else:
-                    beyond += self._inputs(feed)
+                    if len(beyond) <= _MOST_BETWEEN:
+                        beyond += self._inputs(feed)
             edge = beyond
             if not edge:
+                break
+            if len(seen) > _MOST_BETWEEN:
+                self.cut_short += 1
                 break
         found.pop(name, None)
         return tuple(found)
@@ -145,6 +158,9 @@ class _Walk:
                 trace.kind,
             )
         )
+        order, bounds = trace.by_name
+        self._named, self._named_ends = order.data, trace.end[order].data
+        self._bounds = bounds.tolist()
         moves = trace.transfers
         self._sender = dict(zip(moves.target.tolist(), moves.source.tolist(), strict=True))
         self._by_end: np.ndarray | None = None
@@ -181,15 +197,15 @@ class _Walk:
 
     def _latest(self, name: int, start: int) -> list[int]:
         """Returns: the last slice of a name to end by then, or to begin by then."""
-        slices = self._trace.slices_of(name)
-        if len(slices) == 1:
-            only = int(slices[0])
+        low, high = self._bounds[name], self._bounds[name + 1]
+        if high - low == 1:
+            only = self._named[low]
             return [only] if self._start[only] <= start else []
-        ended = int(np.searchsorted(self._trace.end[slices], start, side="right"))
-        found = [int(slices[ended - 1])] if ended else []
+        ended = bisect_right(self._named_ends, start, low, high)
+        found = [self._named[ended - 1]] if ended > low else []
         # A node's outputs go out shortly before its end is noted.
-        if ended < len(slices) and self._start[int(slices[ended])] < start:
-            found.append(int(slices[ended]))
+        if ended < high and self._start[self._named[ended]] < start:
+            found.append(self._named[ended])
         return found
 
     def _last_before(self, start: int) -> int | None:

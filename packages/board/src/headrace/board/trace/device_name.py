@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-_TASK = re.compile(r"^(/job:[^/]+)?(/replica:\d+)?(/task:\d+)?")
-_DIGITS = re.compile(r"(\d+)")
+_TASK = re.compile(r"^(/job:[^/]+)?(/replica:[0-9]+)?(/task:[0-9]+)?")
+_DIGITS = re.compile(r"([0-9]{1,18})")
+_MOST_CHARACTERS = 1000  # of a name, for its place among others
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class DeviceName:
     @property
     def title_of_task(self) -> str:
         """The task as a reader says it: `worker 1`."""
-        found = re.match(r"^/job:([^/]+)(?:/replica:(\d+))?(?:/task:(\d+))?$", self.task)
+        found = re.match(r"^/job:([^/]+)(?:/replica:([0-9]+))?(?:/task:([0-9]+))?$", self.task)
         if found is None:
             return self.task or "this process"
         job, replica, task = found.groups()
@@ -47,11 +48,13 @@ def read_device(text: str) -> DeviceName:
     device = "/".join(parts)
     if device.startswith("device:"):
         device = device[len("device:") :]
-    elif re.match(r"^[a-z]+:\d+$", device):  # the old form: /cpu:0
+    elif re.match(r"^[a-z]+:[0-9]+$", device):  # the old form: /cpu:0
         device = device.upper()
     return DeviceName(head, device or text, stream)
 
 
 def in_reading_order(text: str) -> list[tuple[int, int | str]]:
     """A key that sorts numbers in names by their value: task:2 before task:10."""
-    return [(0, int(p)) if p.isdigit() else (1, p) for p in _DIGITS.split(text) if p]
+    parts = _DIGITS.split(text[:_MOST_CHARACTERS])
+    # The split puts numbers at the odd places.
+    return [(0, int(p)) if at % 2 else (1, p) for at, p in enumerate(parts) if p]

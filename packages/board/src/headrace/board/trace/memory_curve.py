@@ -42,13 +42,14 @@ def memory_curves(trace: StepTrace, wiring: Wiring | None = None) -> list[Memory
     at[trace.row] = np.arange(len(trace))
     slices = at[columns.memory_slice]
     tasks = sorted({lane.task for lane in trace.lanes})
-    task_of_lane = np.array([tasks.index(lane.task) for lane in trace.lanes], np.int64)
+    number = {task: i for i, task in enumerate(tasks)}
+    task_of_lane = np.array([number[lane.task] for lane in trace.lanes], np.int64)
     task = task_of_lane[trace.lane[slices]]
     group = task * len(columns.allocators) + columns.memory_allocator
     shift = np.array([trace.skew_ns.get(t or "this process", 0) for t in tasks], np.int64)
     curves = []
-    for key in np.unique(group).tolist():
-        mine = np.flatnonzero(group == key)
+    for mine in _parted(group):
+        key = int(group[mine[0]])
         records = mine[columns.memory_micros[mine] >= 0]
         if len(records):
             absolute = columns.memory_micros[records] * 1000 + shift[task[records]]
@@ -91,6 +92,12 @@ def reduce_curve(
     return time[keep], held[keep]
 
 
+def _parted(group: np.ndarray) -> list[np.ndarray]:
+    """Returns: the indices of each group, in order, the groups by number."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+
+
 def _where_first(
     held: np.ndarray, block: np.ndarray, first: np.ndarray, extreme: np.ufunc
 ) -> np.ndarray:
@@ -117,9 +124,12 @@ def _estimated(trace: StepTrace, wiring: Wiring) -> list[MemoryCurve]:
     until = np.maximum(last_reader[trace.name[made]], trace.end[made])
     until[last_reader[trace.name[made]] == 0] = trace.duration_ns  # nobody read it: a result
     curves = []
-    tasks = np.array([lane.task for lane in trace.lanes])[trace.lane[made]]
-    for task in sorted(set(tasks.tolist())):
-        mine = tasks == task
+    tasks = sorted({lane.task for lane in trace.lanes})
+    number = {task: i for i, task in enumerate(tasks)}
+    of_lane = np.array([number[lane.task] for lane in trace.lanes], np.int64)
+    group = of_lane[trace.lane[made]]
+    for mine in _parted(group):
+        task = tasks[int(group[mine[0]])]
         time = np.concatenate([trace.start[made][mine], until[mine]])
         change = np.concatenate([trace.output_bytes[made][mine], -trace.output_bytes[made][mine]])
         order = np.argsort(time, kind="stable")

@@ -9,7 +9,6 @@
 #include <queue>
 #include <random>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -47,17 +46,41 @@ struct HashOfText {
   }
 };
 
+// Numbers for texts, in order of first appearance. A table with open addressing: two look-ups a
+// slice are what most of a scan's time goes to.
 class Strings {
  public:
+  Strings() : slots_(1024) {}
   int32_t id_of(std::string_view text) {
-    auto [at, fresh] = ids_.try_emplace(text, static_cast<int32_t>(all.size()));
-    if (fresh) all.push_back(text);
-    return at->second;
+    const uint64_t hash = HashOfText{}(text);
+    size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].id >= 0; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].hash == hash && all[slots_[at].id] == text) return slots_[at].id;
+    }
+    const auto id = static_cast<int32_t>(all.size());
+    slots_[at] = {hash, id};
+    all.push_back(text);
+    if (all.size() * 2 > slots_.size()) grow();
+    return id;
   }
   std::vector<std::string_view> all;
 
  private:
-  std::unordered_map<std::string_view, int32_t, HashOfText> ids_;
+  struct Slot {
+    uint64_t hash = 0;
+    int32_t id = -1;
+  };
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.id < 0) continue;
+      size_t at = slot.hash & (slots_.size() - 1);
+      while (slots_[at].id >= 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+  }
+  std::vector<Slot> slots_;
 };
 
 struct ThreadName {
@@ -66,23 +89,37 @@ struct ThreadName {
   std::string_view name;
 };
 
-struct StepStatsColumns {
-  void reserve(size_t rows) {
-    for (auto* column : {&device, &name, &label, &length}) column->reserve(rows);
-    for (auto* column : {&scheduled, &start, &end, &output_bytes, &offset}) column->reserve(rows);
-    thread.reserve(rows);
-  }
-  // One row a node, in order of the bytes.
-  std::vector<int32_t> device, name, label;
-  std::vector<uint32_t> thread;
-  std::vector<int64_t> scheduled, start, end, output_bytes, offset;
-  std::vector<int32_t> length;
+// Some nodes of one device that follow each other.
+struct Chunk {
+  const uint8_t* begin;
+  const uint8_t* end;
+  int32_t device;
+  int64_t row;  // of its first node
+};
+
+// Where the nodes are: what a quick walk over their lengths tells.
+struct Layout {
+  std::vector<Chunk> chunks;
+  int64_t rows = 0;
+  Strings devices;
+  std::vector<ThreadName> thread_names;
+  int64_t bad_at = -1;  // where the bytes stop being a RunMetadata
+};
+
+// One row a node, in order of the bytes.
+struct Rows {
+  int32_t *device, *name, *label, *length;
+  uint32_t* thread;
+  int64_t *scheduled, *start, *end, *output_bytes, *offset;
+};
+
+// What one thread finds beside the rows; its ids are its own until they are merged.
+struct Part {
+  Strings names, labels, allocators;
   // One row an allocation record, and one a state of an allocator (record_micros is -1).
   std::vector<int32_t> memory_slice, memory_allocator;
   std::vector<int64_t> memory_micros, memory_bytes;
-  Strings devices, names, labels, allocators;
-  std::vector<ThreadName> thread_names;
-  int64_t bad_at = -1;  // where the bytes stop being a RunMetadata
+  int64_t bad_at = -1;
 };
 
 class Reader {
@@ -183,7 +220,7 @@ inline int64_t bytes_of_output(Reader output, bool& ok) {
   return held(requested != 0 ? requested : allocated);
 }
 
-inline void scan_memory(Reader memory, int32_t slice, StepStatsColumns& to, bool& ok) {
+inline void scan_memory(Reader memory, int32_t slice, Part& to, bool& ok) {
   std::string_view allocator;
   int64_t in_use = 0;
   const size_t first = to.memory_slice.size();
@@ -218,18 +255,18 @@ inline void scan_memory(Reader memory, int32_t slice, StepStatsColumns& to, bool
             to.memory_allocator.end(), id);
 }
 
-inline void scan_node(Reader node, int32_t device, int64_t offset, int32_t length,
-                      StepStatsColumns& to, bool& ok) {
+inline void scan_node(Reader node, const Chunk& chunk, int64_t row, int64_t offset, int32_t length,
+                      const Rows& rows, Part& to, bool& ok) {
   std::string_view name, label;
   int64_t times[18] = {0};
   int64_t output_bytes = 0;
   uint32_t thread = 0;
-  const auto slice = static_cast<int32_t>(to.device.size());
   while (uint32_t tag = node.tag()) {
     const uint32_t number = tag >> 3;
     if (tag == bytes_field(1)) name = node.bytes();
     else if (tag == bytes_field(8)) label = node.bytes();
-    else if (tag == bytes_field(6)) scan_memory(node.message(), slice, to, ok);
+    else if (tag == bytes_field(6))
+      scan_memory(node.message(), static_cast<int32_t>(row), to, ok);
     else if (tag == bytes_field(7))
       output_bytes += std::min(bytes_of_output(node.message(), ok), kMostNanos - output_bytes);
     else if ((tag & 7) == 0 && number <= 17) {
@@ -242,37 +279,40 @@ inline void scan_node(Reader node, int32_t device, int64_t offset, int32_t lengt
   const int64_t start = either(times[13], times[2]);
   const int64_t took = either(times[16], times[5]);
   const int64_t scheduled = either(times[17], times[9]);
-  to.device.push_back(device);
-  to.name.push_back(to.names.id_of(name));
-  to.label.push_back(to.labels.id_of(label));
-  to.thread.push_back(thread);
-  to.start.push_back(start);
-  to.end.push_back(held(start + std::min(took, kMostNanos - start)));
-  to.scheduled.push_back(scheduled == 0 || scheduled > start ? start : scheduled);
-  to.output_bytes.push_back(output_bytes);
-  to.offset.push_back(offset);
-  to.length.push_back(length);
+  rows.device[row] = chunk.device;
+  rows.name[row] = to.names.id_of(name);
+  rows.label[row] = to.labels.id_of(label);
+  rows.thread[row] = thread;
+  rows.start[row] = start;
+  rows.end[row] = held(start + std::min(took, kMostNanos - start));
+  rows.scheduled[row] = scheduled == 0 || scheduled > start ? start : scheduled;
+  rows.output_bytes[row] = output_bytes;
+  rows.offset[row] = offset;
+  rows.length[row] = length;
 }
 
-inline void scan_device(Reader device, const uint8_t* origin, StepStatsColumns& to, bool& ok) {
+constexpr int64_t kRowsOfChunk = 4096;
+
+inline void lay_out_device(Reader device, Layout& to, bool& ok) {
   // The name of a device may follow its nodes.
-  Reader ahead = device;
+  const size_t first_chunk = to.chunks.size(), first_thread = to.thread_names.size();
   std::string_view name;
-  while (uint32_t tag = ahead.tag()) {
-    if (tag == bytes_field(1)) name = ahead.bytes();
-    else ahead.skip(tag);
-  }
-  const int32_t id = to.devices.id_of(name);
+  int64_t in_chunk = kRowsOfChunk;
+  const uint8_t* at = device.at();
   while (uint32_t tag = device.tag()) {
-    if (tag == bytes_field(2)) {
-      std::string_view inside = device.bytes();
-      if (!device.ok()) break;
-      const auto* begin = reinterpret_cast<const uint8_t*>(inside.data());
-      scan_node(Reader(begin, begin + inside.size()), id, begin - origin,
-                static_cast<int32_t>(inside.size()), to, ok);
+    if (tag == bytes_field(1)) name = device.bytes();
+    else if (tag == bytes_field(2)) {
+      device.bytes();
+      if (in_chunk == kRowsOfChunk) {
+        to.chunks.push_back({at, at, 0, to.rows});
+        in_chunk = 0;
+      }
+      in_chunk++;
+      to.rows++;
+      to.chunks.back().end = device.at();
     } else if (tag == bytes_field(3)) {
       Reader entry = device.message();
-      ThreadName made{id, 0, {}};
+      ThreadName made{0, 0, {}};
       while (uint32_t field = entry.tag()) {
         if (field == varint_field(1)) made.thread = static_cast<uint32_t>(entry.varint());
         else if (field == bytes_field(2)) made.name = entry.bytes();
@@ -281,26 +321,61 @@ inline void scan_device(Reader device, const uint8_t* origin, StepStatsColumns& 
       ok = ok && entry.ok();
       to.thread_names.push_back(made);
     } else device.skip(tag);
+    at = device.at();
   }
   ok = ok && device.ok();
+  const int32_t id = to.devices.id_of(name);
+  for (size_t i = first_chunk; i < to.chunks.size(); i++) to.chunks[i].device = id;
+  for (size_t i = first_thread; i < to.thread_names.size(); i++) to.thread_names[i].device = id;
 }
 
-inline void scan_step_stats(const uint8_t* begin, size_t size, StepStatsColumns& to) {
-  constexpr size_t kBytesOfNode = 100;  // about; too little costs a copy, too much only addresses
-  to.reserve(size / kBytesOfNode);
+inline void lay_out(const uint8_t* begin, size_t size, Layout& to) {
   Reader metadata(begin, begin + size);
   bool ok = true;
   while (uint32_t tag = metadata.tag()) {
     if (tag != bytes_field(1)) { metadata.skip(tag); continue; }
     Reader stats = metadata.message();
     while (uint32_t inner = stats.tag()) {
-      if (inner == bytes_field(1)) scan_device(stats.message(), begin, to, ok);
+      if (inner == bytes_field(1)) lay_out_device(stats.message(), to, ok);
       else stats.skip(inner);
     }
     ok = ok && stats.ok();
     if (!ok) break;
   }
   if (!ok || !metadata.ok()) to.bad_at = metadata.at() - begin;
+}
+
+// Reads chunks [first, last) of a layout into the rows of theirs.
+inline void scan_chunks(const Layout& layout, size_t first, size_t last, const uint8_t* origin,
+                        const Rows& rows, Part& to) {
+  bool ok = true;
+  for (size_t i = first; i < last && ok; i++) {
+    const Chunk& chunk = layout.chunks[i];
+    int64_t row = chunk.row;
+    Reader device(chunk.begin, chunk.end);
+    while (uint32_t tag = device.tag()) {
+      if (tag != bytes_field(2)) { device.skip(tag); continue; }
+      std::string_view inside = device.bytes();
+      const auto* begin = reinterpret_cast<const uint8_t*>(inside.data());
+      scan_node(Reader(begin, begin + inside.size()), chunk, row, begin - origin,
+                static_cast<int32_t>(inside.size()), rows, to, ok);
+      row++;
+    }
+    if (!ok) to.bad_at = chunk.end - origin;
+  }
+}
+
+// Gives n ids of a part the numbers that its texts have among all.
+inline void renumber(Strings& all, const Strings& part, int32_t* ids, int64_t n) {
+  std::vector<int32_t> to;
+  bool same = true;
+  to.reserve(part.all.size());
+  for (std::string_view text : part.all) {
+    same = same && all.id_of(text) == static_cast<int32_t>(to.size());
+    to.push_back(all.id_of(text));
+  }
+  if (same) return;
+  for (int64_t i = 0; i < n; i++) ids[i] = to[static_cast<size_t>(ids[i])];
 }
 
 // Gives each of n slices, sorted by start, the lowest row that is free when it starts.

@@ -2,6 +2,9 @@
 # distutils: language = c++
 """The step_stats of a RunMetadata as columns, read off the wire by scan_step_stats.hpp."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
@@ -26,16 +29,46 @@ cdef extern from "headrace/board/trace/scan_step_stats.hpp" namespace "headrace_
         uint32_t thread
         string_view name
 
-    cdef cppclass StepStatsColumns:
-        vector[int32_t] device, name, label, length, memory_slice, memory_allocator
-        vector[uint32_t] thread
-        vector[int64_t] scheduled, start, end, output_bytes, offset, memory_micros, memory_bytes
-        Strings devices, names, labels, allocators
+    cdef struct Chunk:
+        const uint8_t* begin
+        const uint8_t* end
+        int64_t row
+
+    cdef cppclass Layout:
+        vector[Chunk] chunks
+        int64_t rows
+        Strings devices
         vector[ThreadName] thread_names
         int64_t bad_at
 
-    void scan_step_stats(const uint8_t* begin, size_t size, StepStatsColumns& to) except +
+    cdef struct Rows:
+        int32_t *device
+        int32_t *name
+        int32_t *label
+        int32_t *length
+        uint32_t* thread
+        int64_t *scheduled
+        int64_t *start
+        int64_t *end
+        int64_t *output_bytes
+        int64_t *offset
+
+    cdef cppclass Part:
+        Strings names, labels, allocators
+        vector[int32_t] memory_slice, memory_allocator
+        vector[int64_t] memory_micros, memory_bytes
+        int64_t bad_at
+
+    void lay_out(const uint8_t* begin, size_t size, Layout& to) except +
+    void scan_chunks(const Layout& layout, size_t first, size_t last, const uint8_t* origin,
+                     const Rows& rows, Part& to) except +
+    void renumber(Strings& all, const Strings& part, int32_t* ids, int64_t n) except +
     int32_t pack_rows(const int64_t* start, const int64_t* end, int64_t n, int32_t* row) except +
+
+
+# A thread for each so many bytes; below that starting one takes longer than it saves.
+BYTES_OF_THREAD = 4 << 20
+MOST_THREADS = 8
 
 
 cdef object array_i64(vector[int64_t]& of):
@@ -43,8 +76,6 @@ cdef object array_i64(vector[int64_t]& of):
     cdef int64_t[::1] to = made
     if of.size():
         memcpy(&to[0], of.data(), of.size() * sizeof(int64_t))
-    of.clear()
-    of.shrink_to_fit()
     return made
 
 
@@ -53,16 +84,6 @@ cdef object array_i32(vector[int32_t]& of):
     cdef int32_t[::1] to = made
     if of.size():
         memcpy(&to[0], of.data(), of.size() * sizeof(int32_t))
-    of.clear()
-    of.shrink_to_fit()
-    return made
-
-
-cdef object array_u32(vector[uint32_t]& of):
-    made = np.empty(of.size(), np.uint32)
-    cdef uint32_t[::1] to = made
-    if of.size():
-        memcpy(&to[0], of.data(), of.size() * sizeof(uint32_t))
     return made
 
 
@@ -74,45 +95,142 @@ cdef list texts_of(Strings& of):
     return [text_of(of.all[i]) for i in range(of.all.size())]
 
 
+cdef class _Scan:
+    """One scan: the layout, the columns, and a part for each thread."""
+
+    cdef const uint8_t[::1] metadata
+    cdef Layout layout
+    cdef Rows rows
+    cdef dict columns
+    cdef vector[Part] parts
+    cdef vector[size_t] bounds  # of the parts, in chunks
+
+    def __init__(self, const uint8_t[::1] metadata):
+        self.metadata = metadata
+        if metadata.shape[0]:
+            with nogil:
+                lay_out(&self.metadata[0], self.metadata.shape[0], self.layout)
+
+    def check(self, int64_t bad_at):
+        if bad_at >= 0:
+            raise BadTrace(
+                f"the step trace is damaged before byte {bad_at} of {len(self.metadata)}"
+            )
+
+    def read(self):
+        cdef size_t i, count
+        self.check(self.layout.bad_at)
+        self.make_columns()
+        chunks = self.layout.chunks.size()
+        count = max(1, min(
+            MOST_THREADS, os.cpu_count() or 1, self.metadata.shape[0] // BYTES_OF_THREAD, chunks
+        ))
+        self.parts.resize(count)
+        for i in range(count + 1):
+            self.bounds.push_back(chunks * i // count)
+        if count == 1:
+            self.scan(0)
+        else:
+            with ThreadPoolExecutor(count) as pool:
+                list(pool.map(self.scan, range(count)))
+        for i in range(count):
+            self.check(self.parts[i].bad_at)
+
+    def scan(self, size_t part):
+        if self.metadata.shape[0]:
+            with nogil:
+                scan_chunks(
+                    self.layout, self.bounds[part], self.bounds[part + 1], &self.metadata[0],
+                    self.rows, self.parts[part],
+                )
+
+    cdef make_columns(self):
+        cdef int32_t[::1] i32
+        cdef uint32_t[::1] u32
+        cdef int64_t[::1] i64
+        cdef int64_t n = max(1, self.layout.rows)  # an empty array has no first element to point at
+        made = self.columns = {
+            key: np.empty(n, np.int32) for key in ("device", "name", "label", "length")
+        }
+        made["thread"] = np.empty(n, np.uint32)
+        for key in ("scheduled", "start", "end", "output_bytes", "offset"):
+            made[key] = np.empty(n, np.int64)
+        i32 = made["device"]
+        self.rows.device = &i32[0]
+        i32 = made["name"]
+        self.rows.name = &i32[0]
+        i32 = made["label"]
+        self.rows.label = &i32[0]
+        i32 = made["length"]
+        self.rows.length = &i32[0]
+        u32 = made["thread"]
+        self.rows.thread = &u32[0]
+        i64 = made["scheduled"]
+        self.rows.scheduled = &i64[0]
+        i64 = made["start"]
+        self.rows.start = &i64[0]
+        i64 = made["end"]
+        self.rows.end = &i64[0]
+        i64 = made["output_bytes"]
+        self.rows.output_bytes = &i64[0]
+        i64 = made["offset"]
+        self.rows.offset = &i64[0]
+
+    def found(self):
+        """Returns: StepColumns, once all parts have been read."""
+        cdef Strings names, labels, allocators
+        cdef int64_t first, last, rows = self.layout.rows
+        cdef size_t i, chunks = self.layout.chunks.size()
+        memory = []
+        for i in range(self.parts.size()):
+            first = self.layout.chunks[self.bounds[i]].row if self.bounds[i] < chunks else rows
+            last = (
+                self.layout.chunks[self.bounds[i + 1]].row if self.bounds[i + 1] < chunks else rows
+            )
+            part = &self.parts[i]
+            with nogil:
+                renumber(names, part.names, self.rows.name + first, last - first)
+                renumber(labels, part.labels, self.rows.label + first, last - first)
+                renumber(
+                    allocators, part.allocators, part.memory_allocator.data(),
+                    part.memory_allocator.size(),
+                )
+            memory.append((
+                array_i32(part.memory_slice),
+                array_i32(part.memory_allocator),
+                array_i64(part.memory_micros),
+                array_i64(part.memory_bytes),
+            ))
+        held = [np.concatenate(column) if len(column) > 1 else column[0] for column in zip(*memory)]
+        threads = self.layout.thread_names
+        return StepColumns(
+            **{key: column[:rows] for key, column in self.columns.items()},
+            devices=texts_of(self.layout.devices),
+            names=texts_of(names),
+            labels=texts_of(labels),
+            allocators=texts_of(allocators),
+            memory_slice=held[0],
+            memory_allocator=held[1],
+            memory_micros=held[2],
+            memory_bytes=held[3],
+            thread_names={
+                (threads[i].device, threads[i].thread): text_of(threads[i].name)
+                for i in range(threads.size())
+            },
+        )
+
+
 def step_columns(const uint8_t[::1] metadata):
-    """Reads all nodes of the step_stats.
+    """Reads all nodes of the step_stats; of many, in several threads.
 
     Args:
       metadata: a serialised RunMetadata.
     Returns: StepColumns, in order of the bytes.
     Raises: BadTrace if the bytes are not a RunMetadata.
     """
-    cdef StepStatsColumns found
-    if metadata.shape[0]:
-        with nogil:
-            scan_step_stats(&metadata[0], metadata.shape[0], found)
-    if found.bad_at >= 0:
-        raise BadTrace(f"the step trace is damaged before byte {found.bad_at} of {len(metadata)}")
-    return StepColumns(
-        device=array_i32(found.device),
-        thread=array_u32(found.thread),
-        name=array_i32(found.name),
-        label=array_i32(found.label),
-        scheduled=array_i64(found.scheduled),
-        start=array_i64(found.start),
-        end=array_i64(found.end),
-        output_bytes=array_i64(found.output_bytes),
-        offset=array_i64(found.offset),
-        length=array_i32(found.length),
-        devices=texts_of(found.devices),
-        names=texts_of(found.names),
-        labels=texts_of(found.labels),
-        allocators=texts_of(found.allocators),
-        memory_slice=array_i32(found.memory_slice),
-        memory_allocator=array_i32(found.memory_allocator),
-        memory_micros=array_i64(found.memory_micros),
-        memory_bytes=array_i64(found.memory_bytes),
-        thread_names={
-            (found.thread_names[i].device, found.thread_names[i].thread):
-                text_of(found.thread_names[i].name)
-            for i in range(found.thread_names.size())
-        },
-    )
+    scan = _Scan(metadata)
+    scan.read()
+    return scan.found()
 
 
 def rows_of(const int64_t[::1] start, const int64_t[::1] end):

@@ -42,6 +42,7 @@ def find_stalls(trace: StepTrace, most: int = 500) -> list[Stall]:
             slice_ = int(at[i])
             wait, begin = int(trace.duration[slice_]), int(trace.start[slice_])
             found.append(Stall(sender.get(slice_, -1), slice_, wait, title, begin))
+    found += _unseen_transfers(trace, most)
     queued = trace.start - trace.scheduled
     for at in _outstanding(queued, trace.duration_ns, most).tolist():
         # What ran there last is what it waited for.
@@ -57,6 +58,34 @@ def find_stalls(trace: StepTrace, most: int = 500) -> list[Stall]:
         )
     found.sort(key=lambda stall: (-stall.wait_ns, stall.begin_ns))
     return found[:most]
+
+
+def _unseen_transfers(trace: StepTrace, most: int) -> list[Stall]:
+    """Waits for a tensor from another device of which the trace has no _Recv.
+
+    From when it was made, or the lane of its first reader was free, until that reader was ready.
+    """
+    moves = trace.transfers
+    at = np.flatnonzero(~moves.direct)
+    if not len(at):
+        return []
+    # Of what a slice waited for, the last to be made.
+    at = at[np.lexsort((trace.end[moves.source[at]], moves.target[at]))]
+    target = moves.target[at]
+    last = np.append(target[1:] != target[:-1], True)
+    source, target = moves.source[at][last], target[last]
+    ahead = np.maximum(target - 1, 0)
+    free = np.where(
+        (target > 0) & (trace.lane[ahead] == trace.lane[target]),
+        trace.end[ahead],
+        trace.end[source],
+    )
+    begin = np.maximum(trace.end[source], free)
+    wait = trace.scheduled[target] - begin
+    return [
+        Stall(int(source[i]), int(target[i]), int(wait[i]), _KIND_NAMES[RECV], int(begin[i]))
+        for i in _outstanding(wait, trace.duration_ns, most).tolist()
+    ]
 
 
 def _outstanding(waits: np.ndarray, step_ns: int, most: int) -> np.ndarray:

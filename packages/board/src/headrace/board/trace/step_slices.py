@@ -9,7 +9,7 @@ import numpy as np
 from headrace.board.trace.clock_skew import clock_shifts
 from headrace.board.trace.device_name import DeviceName, in_reading_order, read_device
 from headrace.board.trace.lanes import lay_lanes
-from headrace.board.trace.step_columns import StepColumns
+from headrace.board.trace.step_columns import BadTrace, StepColumns
 from headrace.board.trace.step_trace import OP, RECV, SEND, SYNC, TRANSFER, StepTrace, Transfers
 from headrace.board.trace.timeline_label import TimelineLabel, is_recv, is_send, read_label
 from headrace.board.trace.transfers import Matches, match_transfers
@@ -20,6 +20,7 @@ try:
 except ImportError:  # not compiled
     from headrace.board.trace.scan_step_stats_python import step_columns
 
+_MOST_SHIFT_NS = 1 << 60  # 36 years; times are below 2^62, so that no sum overflows
 _WAITING_OPS = ("QueueDequeue", "BarrierTakeMany", "Unstage", "IteratorGetNext")
 
 
@@ -29,7 +30,7 @@ def read_step(metadata: bytes | memoryview, wiring: Wiring | None = None) -> Ste
     Args:
       metadata: a serialised RunMetadata.
       wiring: of its partition graphs; read from the metadata if None.
-    Raises: BadTrace if the bytes are not a RunMetadata.
+    Raises: BadTrace if the bytes are not a RunMetadata, or its clocks make no sense.
     """
     columns = step_columns(metadata)
     if wiring is None:
@@ -42,13 +43,14 @@ def read_step(metadata: bytes | memoryview, wiring: Wiring | None = None) -> Ste
     columns, labels, label = _read_labels(columns, devices)
     matches = match_transfers(columns, labels, label, devices, wiring)
     tasks = sorted({d.task for d in devices}, key=in_reading_order)
-    task = np.array([tasks.index(d.task) for d in devices], np.int64)[columns.device]
-    shifts = np.array(
-        clock_shifts(
-            len(tasks), task[matches.source], task[matches.target], matches.cause, matches.effect
-        ),
-        np.int64,
+    number = {name: i for i, name in enumerate(tasks)}
+    task = np.array([number[d.task] for d in devices], np.int64)[columns.device]
+    apart = clock_shifts(
+        len(tasks), task[matches.source], task[matches.target], matches.cause, matches.effect
     )
+    if any(abs(shift) > _MOST_SHIFT_NS for shift in apart):
+        raise BadTrace("the clocks of its tasks are decades apart, so that its times mean nothing")
+    shifts = np.array(apart, np.int64)
     shift = shifts[task] if len(task) else np.empty(0, np.int64)
     start, end = columns.start + shift, columns.end + shift
     origin = int(start.min()) if len(start) else 0

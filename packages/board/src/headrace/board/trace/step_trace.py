@@ -73,12 +73,19 @@ class StepTrace:
         """The index of each name."""
         return {name: i for i, name in enumerate(self.names)}
 
+    def ops_of_names(self) -> list[str]:
+        """Returns: the op of each name, of one of its slices."""
+        op = np.full(len(self.names), -1, np.int64)
+        op[self.name] = self.op
+        return [self.ops[i] if i >= 0 else "" for i in op.tolist()]
+
     @cached_property
-    def _by_name(self) -> tuple[np.ndarray, np.ndarray]:
+    def by_name(self) -> tuple[np.ndarray, np.ndarray]:
+        """i64[n], the slices by name and end; i64[names + 1], where in that each name begins."""
         order = np.lexsort((self.end, self.name))
         return order, np.searchsorted(self.name[order], np.arange(len(self.names) + 1))
 
     def slices_of(self, name: int) -> np.ndarray:
         """Returns: i64[k], all slices of a name, by their end."""
-        order, bounds = self._by_name
+        order, bounds = self.by_name
         return order[bounds[name] : bounds[name + 1]]

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+# Each of these looks at a character a few times at most; what is beyond stands no regex.
 _MEMORY = re.compile(r"^\[[^\]]*\]\s*(?=\S+ = )")
 _ASSIGNED = re.compile(r"^(\S+) = ([A-Za-z_>][\w>]*)(?:\((.*)\)?)?$", re.S)
-_RECEIVED = re.compile(r"^(?:\[[^\]]*\]\s*)*(\S+) from (\S+) to (\S+)$")
-_AT_DEVICE = re.compile(r"^(.*?)\s*@\s*(\S+)$")
+_MOST_CHARACTERS = 1 << 16
 _BARE_OP = re.compile(r"^[A-Za-z_]\w*$")
 _MOST_FUSED = 3
 
@@ -40,15 +40,12 @@ def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
       label: its timeline_label.
       on_stream: whether it is of a GPU's stream or copy engine, where names are `node:Op`.
     """
+    label = label[:_MOST_CHARACTERS]
     if on_stream:
         _, _, op = name.rpartition(":")
         return TimelineLabel(op=op if ":" in name else label.split(" ")[0] or name)
     if name == "RecvTensor":
-        found = _RECEIVED.match(label)
-        if found is None:
-            return TimelineLabel(op=name)
-        tensor, source, target = found.groups()
-        return TimelineLabel(op=name, tensor=tensor, source=source, target=target)
+        return _received(name, label)
     text = _MEMORY.sub("", label)
     parts = text.split("; ")
     if len(parts) > 1:
@@ -63,14 +60,45 @@ def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
         return TimelineLabel(op=text if _BARE_OP.match(text) else "")
     _, op, inside = found.groups()
     inside = (inside or "").rstrip(")")
-    at_device = _AT_DEVICE.match(inside)
-    if at_device is not None and is_transfer(op):
-        tensor, device = at_device.groups()
+    at_device = _at_device(inside) if is_transfer(op) else None
+    if at_device is not None:
+        tensor, device = at_device
         if is_send(op):
             return TimelineLabel(op=op, tensor=tensor, target=device)
         return TimelineLabel(op=op, tensor=tensor, source=device)
     inputs = tuple(node_of(part) for part in inside.split(", ") if part)
     return TimelineLabel(op=op, inputs=inputs)
+
+
+def _received(name: str, label: str) -> TimelineLabel:
+    """`[0.2MB] [4.5Gb/s] tensor from device to device`."""
+    at = 0
+    while label.startswith("[", at):
+        end = label.find("]", at)
+        if end < 0:
+            break
+        at = end + 1
+        while label[at : at + 1].isspace():
+            at += 1
+    words = label[at:].split(" ")
+    if len(words) != 5 or words[1] != "from" or words[3] != "to" or not all(words):
+        return TimelineLabel(op=name)
+    return TimelineLabel(op=name, tensor=words[0], source=words[2], target=words[4])
+
+
+def _at_device(inside: str) -> tuple[str, str] | None:
+    """The tensor and the device of `tensor @device`, or of `tensor@device`."""
+    words = inside.split()
+    if not words or inside[-1:].isspace():
+        return None
+    last = words[-1]
+    before = inside[: len(inside) - len(last)].rstrip()
+    if before.endswith("@"):
+        return before[:-1].rstrip(), last
+    tensor, _, device = last.partition("@")
+    if not device:
+        return None
+    return (inside[: len(inside) - len(last)] + tensor).rstrip(), device
 
 
 def node_of(tensor: str) -> str:

@@ -23,6 +23,7 @@ def described_trace(entry: TraceEntry, loaded: LoadedTrace | None) -> dict[str, 
     trace = loaded.trace if loaded else None
     return {
         "id": entry.id,
+        "key": entry.key,
         "run": entry.run.id,
         "tag": entry.tag.name,
         "step": entry.step,
@@ -65,7 +66,7 @@ def summary_of(
     longest = np.sort(np.argsort(-own, kind="stable")[:MOST_ON_PATH])
     document["critical_path"] = [
         {
-            **_ends(trace, int(path.slices[i])),
+            **_ends(loaded, int(path.slices[i])),
             "self_ns": int(own[i]),
             "gap_ns": int(path.gap_ns[i]),
             "why": path.why[i],
@@ -78,11 +79,16 @@ def summary_of(
         "gap_ns": int(path.gap_ns.sum()),
         "by_op": _by_op(trace, path.slices, own),
     }
+    if path.cut_short:
+        document["notes"] = [
+            f"of {path.cut_short} nodes not all inputs were followed: there are thousands of nodes"
+            " between them and what the trace shows"
+        ]
     document["hops"] = _hops(trace, path.slices, path.why)
     document["stalls"] = [
         {
-            "from": _ends(trace, stall.source) if stall.source >= 0 else None,
-            "to": _ends(trace, stall.target),
+            "from": _ends(loaded, stall.source) if stall.source >= 0 else None,
+            "to": _ends(loaded, stall.target),
             "wait_ns": stall.wait_ns,
             "begin": stall.begin_ns,
             "kind": stall.kind,
@@ -130,7 +136,7 @@ def described_slice(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
         stats.op_end_rel_nanos or stats.op_end_rel_micros * 1000,
     )
     document = {
-        **_ends(trace, at),
+        **_ends(loaded, at),
         "op": trace.ops[int(trace.op[at])],
         "kind": int(trace.kind[at]),
         "device": f"{lane.task}/{lane.device}" if lane.task else lane.device,
@@ -155,10 +161,13 @@ def described_slice(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
     return document
 
 
-def _ends(trace: StepTrace, at: int) -> dict[str, Any]:
+def _ends(loaded: LoadedTrace, at: int) -> dict[str, Any]:
+    trace = loaded.trace
+    name = int(trace.name[at])
     return {
         "slice": at,
-        "node": trace.names[int(trace.name[at])],
+        "node": trace.names[name],
+        "graph_node": loaded.graph_nodes()[name],
         "op": trace.ops[int(trace.op[at])],
         "lane": int(trace.lane[at]),
         "start": int(trace.start[at]),

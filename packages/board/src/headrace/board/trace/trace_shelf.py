@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -17,18 +18,18 @@ from headrace.board.store.run import Run, Tag
 from headrace.board.trace.critical_path import CriticalPath, critical_path
 from headrace.board.trace.cut import Cut, cut_trace
 from headrace.board.trace.memory_curve import MemoryCurve, memory_curves
+from headrace.board.trace.run_graphs import RunGraphs
 from headrace.board.trace.stalls import Stall, find_stalls
 from headrace.board.trace.step_slices import read_step
 from headrace.board.trace.step_trace import StepTrace
 from headrace.board.trace.wiring import Wiring, partitions_of, wiring_of
 from headrace.formats.errors import DataLossError
-from headrace.formats.proto import event_pb2, graph_pb2, meta_graph_pb2, step_stats_pb2
+from headrace.formats.proto import event_pb2, step_stats_pb2
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
 _MOST_SLICES = 3_000_000  # kept in memory, about 60 bytes each
-_MOST_WIRINGS = 4
 _MOST_WHOLE_CUTS = 4
 _TAGGED_RUN_METADATA = 8  # of Event
 _RUN_METADATA = 2  # of TaggedRunMetadata
@@ -47,16 +48,23 @@ class TraceEntry:
     offset: int
     length: int
     value: int
+    key: str  # unique, and the same whenever the log is read again
 
 
 class LoadedTrace:
     """A trace that was read, and what is found out about it when somebody asks."""
 
     def __init__(
-        self, entry: TraceEntry, trace: StepTrace, wiring: Wiring, payload_at: int | None
+        self,
+        entry: TraceEntry,
+        trace: StepTrace,
+        wiring: Wiring,
+        payload_at: int | None,
+        run_graphs: RunGraphs,
     ) -> None:
         self.entry, self.trace, self.wiring = entry, trace, wiring
         self.payload_at = payload_at  # where the RunMetadata lies in its record, if it is a part
+        self._run_graphs = run_graphs
         self._lock = threading.RLock()
         self._whole: OrderedDict[tuple[int, bool], Cut] = OrderedDict()
 
@@ -76,6 +84,19 @@ class LoadedTrace:
         """Returns: the critical path, the stalls, and which slices are on the path."""
         with self._lock:
             return self._analysis
+
+    @cached_property
+    def _graph_nodes(self) -> list[str]:
+        names = self._run_graphs.slice_names(self.entry.run)
+        if names is None:
+            return [""] * len(self.trace.names)
+        nodes = names.nodes_of(self.trace.names, self.trace.ops_of_names()).tolist()
+        return [names.node_name(node) if node >= 0 else "" for node in nodes]
+
+    def graph_nodes(self) -> list[str]:
+        """Returns: what the run's graph calls each of the trace's names, "" if it has none."""
+        with self._lock:
+            return self._graph_nodes
 
     @cached_property
     def _curves(self) -> list[MemoryCurve]:
@@ -117,7 +138,8 @@ class TraceShelf:
         self._lock = threading.Lock()
         self._ids: dict[tuple[int, int, int, int], int] = {}
         self._slots: OrderedDict[int, _Slot] = OrderedDict()
-        self._wirings: OrderedDict[tuple[int, int], Wiring] = OrderedDict()
+        self._by_id: dict[int, TraceEntry] = {}
+        self._run_graphs = RunGraphs(board)
 
     def entries(self) -> list[TraceEntry]:
         """Returns: all traces, by run and step."""
@@ -126,7 +148,12 @@ class TraceShelf:
             if not isinstance(series, BlobSeries):
                 continue
             rows = series.rows()
+            name = f"{quote(series.tag.name, safe='')}/{series.run.name}"
+            times: Counter[int] = Counter()
             for i in range(len(rows)):
+                step = int(rows.step[i])
+                times[step] += 1
+                again = f".{times[step]}" if times[step] > 1 else ""
                 key = (series.run.id, series.tag.id, int(rows.file[i]), int(rows.offset[i]))
                 with self._lock:
                     number = self._ids.setdefault(key, len(self._ids))
@@ -135,23 +162,28 @@ class TraceShelf:
                         number,
                         series.run,
                         series.tag,
-                        int(rows.step[i]),
+                        step,
                         float(rows.wall[i]),
                         int(rows.file[i]),
                         int(rows.offset[i]),
                         int(rows.length[i]),
                         int(rows.value[i]),
+                        f"{step}{again}/{name}",
                     )
                 )
         found.sort(key=lambda e: (e.run.name, e.step, e.offset))
+        by_id = {entry.id: entry for entry in found}
+        with self._lock:
+            self._by_id.update(by_id)
         return found
 
     def entry(self, number: int) -> TraceEntry:
         """Returns: a trace's entry. Raises: KeyError."""
-        for entry in self.entries():
-            if entry.id == number:
-                return entry
-        raise KeyError(number)
+        found = self._by_id.get(number)
+        if found is None:
+            self.entries()
+            found = self._by_id[number]
+        return found
 
     def known(self, number: int) -> LoadedTrace | None:
         """Returns: a trace if it is in memory."""
@@ -173,7 +205,8 @@ class TraceShelf:
                 partitions = partitions_of(metadata)
                 own = wiring_of(partitions)
                 trace = read_step(metadata, own)
-                slot.loaded = LoadedTrace(entry, trace, own or self._wiring_of_run(entry.run), at)
+                wiring = own or self._run_graphs.wiring(entry.run)
+                slot.loaded = LoadedTrace(entry, trace, wiring, at, self._run_graphs)
             loaded = slot.loaded
         self._forget_old()
         return loaded
@@ -197,10 +230,13 @@ class TraceShelf:
 
         Returns: its bytes, and where in the record they begin (None: not as they are there).
         """
-        records = self._board.records
-        data = records.data(entry.file, entry.offset, entry.length)
+        # Its CRC was checked when it was scanned; of a hundred MB once is enough.
+        data = self._board.records.part(entry.file, entry.offset, 0, entry.length)
         if entry.value >= 0:  # the tensor form of TensorFlow 2
-            summary = event_pb2.Event.FromString(data).summary
+            try:
+                summary = event_pb2.Event.FromString(data).summary
+            except DecodeError:
+                raise DataLossError(None, None, "the record is no Event") from None
             strings = (
                 summary.value[entry.value].tensor.string_val
                 if entry.value < len(summary.value)
@@ -217,39 +253,6 @@ class TraceShelf:
         except Malformed:
             raise DataLossError(None, None, "the record is no Event") from None
         return found, at
-
-    def _wiring_of_run(self, run: Run) -> Wiring:
-        """Returns: the edges of the run's last graph; of none if it has no graph."""
-        best: tuple[bool, int, BlobSeries, int] | None = None
-        for series in self._board.index.series_of_kind("graph"):
-            if series.run is not run or not isinstance(series, BlobSeries):
-                continue
-            n = len(series.rows())
-            plain = series.tag.name == "graph_def"
-            if n and (best is None or plain > best[0]):
-                best = (plain, n - 1, series, n)
-        if best is None:
-            return Wiring()
-        rows, i = best[2].rows(), best[1]
-        key = (int(rows.file[i]), int(rows.offset[i]))
-        with self._lock:
-            known = self._wirings.get(key)
-        if known is not None:
-            return known
-        try:
-            data = self._board.records.payload(rows, i)
-            if best[0]:
-                graph = graph_pb2.GraphDef.FromString(data)
-            else:
-                graph = meta_graph_pb2.MetaGraphDef.FromString(data).graph_def
-        except (DecodeError, DataLossError):
-            return Wiring()
-        made = wiring_of([graph])
-        with self._lock:
-            self._wirings[key] = made
-            while len(self._wirings) > _MOST_WIRINGS:
-                self._wirings.popitem(last=False)
-        return made
 
     def _forget_old(self) -> None:
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -79,7 +80,7 @@ class _Finder:
             tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[str], bool]
         ] = []
         self.matched_tensors: set[str] = set()
-        self._order: np.ndarray | None = None
+        self._first_reads: dict[tuple[str, tuple[str, str]], int] = {}
 
     def match_slices(self) -> None:
         """_Send and _Recv that are slices themselves."""
@@ -170,10 +171,10 @@ class _Finder:
             if told.tensor in self.matched_tensors or recv in self.name_ids:
                 continue
             where = self._device(told.target)
-            rows = [r for reader in by for r in self._rows(reader, where)]
-            if not rows:
+            firsts = [r for reader in by if (r := self._first(reader, where)) >= 0]
+            if not firsts:
                 continue
-            first = min(rows, key=lambda r: int(self.columns.start[r]))
+            first = min(firsts, key=lambda r: int(self.columns.start[r]))
             made = self._latest(
                 producer_of(told.tensor), self._device(told.source), self.columns.start[first]
             )
@@ -185,26 +186,45 @@ class _Finder:
             a, b = np.array(source), np.array(target)
             self.parts.append((a, b, self.columns.end[a], self.columns.start[b], names, False))
 
-    def _rows(self, name: str, device: tuple[str, str]) -> list[int]:
-        """Returns: rows of a node on a device, by their end."""
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[tuple[str, str], int]]:
+        """Rows by name, place and end; their keys and ends in that order; places by number."""
+        places: dict[tuple[str, str], int] = {}
+        numbers = [places.setdefault((d.task, d.device), len(places)) for d in self.devices]
+        place = np.array(numbers or [0], np.int64)[self.columns.device]
+        key = self.columns.name.astype(np.int64) * max(1, len(places)) + place
+        order = np.lexsort((self.columns.end, key))
+        return order, key[order], self.columns.end[order], places
+
+    def _span(self, name: str, device: tuple[str, str]) -> tuple[int, int]:
+        """Returns: where the rows of a node on a device lie in the sorted ones, by their end."""
         at = self.name_ids.get(name)
-        if at is None:
-            return []
-        if self._order is None:
-            self._order = np.lexsort((self.columns.end, self.columns.name))
-            self._names = self.columns.name[self._order]
-        low, high = np.searchsorted(self._names, [at, at + 1])
-        return [
-            r
-            for r in self._order[low:high].tolist()
-            if (lambda d: (d.task, d.device))(self.devices[self.columns.device[r]]) == device
-        ]
+        _, keys, _, places = self._sorted
+        place = places.get(device)
+        if at is None or place is None:
+            return 0, 0
+        key = at * len(places) + place
+        low, high = np.searchsorted(keys, [key, key + 1]).tolist()
+        return low, high
+
+    def _first(self, name: str, device: tuple[str, str]) -> int:
+        """Returns: the row of a node that began first; -1 if it has none."""
+        known = self._first_reads.get((name, device))
+        if known is None:
+            low, high = self._span(name, device)
+            rows = self._sorted[0][low:high]
+            known = int(rows[np.argmin(self.columns.start[rows])]) if high > low else -1
+            self._first_reads[name, device] = known
+        return known
 
     def _latest(self, name: str, device: tuple[str, str], until: int) -> int:
         """Returns: the last row of a node that ended by then, else its first; -1 if it has none."""
-        rows = self._rows(name, device)
-        ended = [r for r in rows if self.columns.end[r] <= until]
-        return ended[-1] if ended else rows[0] if rows else -1
+        low, high = self._span(name, device)
+        if low == high:
+            return -1
+        order, _, ends, _ = self._sorted
+        ended = low + int(np.searchsorted(ends[low:high], until, side="right"))
+        return int(order[max(low, ended - 1)])
 
     def matches(self) -> Matches:
         empty = np.empty(0, np.int64)

@@ -1,0 +1,80 @@
+"""The graph of a run, as far as its traces ask for it: who feeds whom, and names of nodes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from google.protobuf.message import DecodeError
+
+from headrace.board.graph.graph_columns import GraphTooLarge, read_columns
+from headrace.board.graph.slice_names import SliceNames
+from headrace.board.store.blob_series import BlobRows, BlobSeries
+from headrace.board.store.run import Run
+from headrace.board.trace.wiring import Wiring, wiring_of
+from headrace.formats.errors import DataLossError
+from headrace.formats.proto import graph_pb2, meta_graph_pb2
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+_MOST_KEPT = 4
+
+Made = TypeVar("Made")
+
+
+class RunGraphs:
+    """Reads the last graph of a run when asked, and keeps what was made of the last ones."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, int, int], Any] = OrderedDict()
+
+    def wiring(self, run: Run) -> Wiring:
+        """Returns: the edges of the run's last graph; none if it has no graph."""
+        return self._made(run, "wiring", lambda graph: wiring_of([graph])) or Wiring()
+
+    def slice_names(self, run: Run) -> SliceNames | None:
+        """Returns: what finds the nodes of slices in the run's last graph, if it has one."""
+        return self._made(run, "names", lambda graph: SliceNames(read_columns(graph)))
+
+    def _made(self, run: Run, what: str, make: Callable[[Any], Made]) -> Made | None:
+        place = self._last_graph(run)
+        if place is None:
+            return None
+        rows, i, plain = place
+        key = (what, int(rows.file[i]), int(rows.offset[i]))
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                found: Made = self._kept[key]
+                return found
+        try:
+            data = self._board.records.payload(rows, i)
+            if plain:
+                graph = graph_pb2.GraphDef.FromString(data)
+            else:
+                graph = meta_graph_pb2.MetaGraphDef.FromString(data).graph_def
+            made = make(graph)
+        except (DecodeError, DataLossError, GraphTooLarge):  # the graph's own page says so
+            return None
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+    def _last_graph(self, run: Run) -> tuple[BlobRows, int, bool] | None:
+        """Returns: where it is, and whether it is a GraphDef and no MetaGraphDef."""
+        best: tuple[BlobRows, int, bool] | None = None
+        for series in self._board.index.series_of_kind("graph"):
+            if series.run is not run or not isinstance(series, BlobSeries):
+                continue
+            rows = series.rows()
+            plain = series.tag.name == "graph_def"
+            if len(rows) and (best is None or plain > best[2]):
+                best = (rows, len(rows) - 1, plain)
+        return best
