@@ -311,7 +311,7 @@ function LayoutState({ session }: { session: Session }) {
   if (layout.failure.value !== null) {
     return (
       <span class="g-layout-failed" role="alert">
-        The layout failed: {safeText(layout.failure.value, 200)}{' '}
+        {safeText(layout.failure.value, 200)}{' '}
         <button type="button" onClick={() => layout.retry()}>
           Try again
         </button>

@@ -6,8 +6,13 @@ import { LayoutClient } from './layout_client.ts';
 import { CLOSED, type ViewState } from './model/view_state.ts';
 
 class FakeWorker extends EventTarget {
+  readonly fail: (why: string) => void;
   readonly asked: (LayoutRequest & { kind: 'layout' })[] = [];
   ended = false;
+  constructor(fail: (why: string) => void) {
+    super();
+    this.fail = fail;
+  }
   postMessage(request: LayoutRequest): void {
     if (request.kind === 'layout') this.asked.push(request);
   }
@@ -24,8 +29,8 @@ function client() {
   const workers: FakeWorker[] = [];
   const shown: ViewState[] = [];
   const layout = new LayoutClient(
-    () => {
-      workers.push(new FakeWorker());
+    (failed) => {
+      workers.push(new FakeWorker(failed));
       return workers.at(-1) as unknown as Worker;
     },
     () => ({ kind: 'load', bundle: new ArrayBuffer(1), font: '' }),
@@ -78,7 +83,7 @@ test('a cancelled layout never shows, and the next view is laid out', () => {
 test('a worker that breaks says why, and another is tried when that is wanted', () => {
   const { layout, workers, shown } = client();
   layout.ask(views[0]!);
-  workers[0]!.dispatchEvent(Object.assign(new Event('error'), { message: 'too much recursion' }));
+  workers[0]!.fail('too much recursion');
   assert.equal(layout.failure.value, 'too much recursion');
   assert.equal(layout.busy.value, false);
   layout.retry();
@@ -87,7 +92,7 @@ test('a worker that breaks says why, and another is tried when that is wanted', 
   assert.deepEqual(shown, [views[0]]);
   // After a failure another view, too, is laid out, and only that.
   layout.ask(views[1]!);
-  workers[1]!.dispatchEvent(Object.assign(new Event('error'), { message: 'again' }));
+  workers[1]!.fail('again');
   layout.ask(views[2]!);
   workers[2]!.answer(0);
   assert.deepEqual(shown, [views[0], views[2]]);

@@ -12,7 +12,7 @@ export class LayoutClient {
   /** Why there is no picture of the view that was asked for; null while all is well. */
   readonly failure = signal<string | null>(null);
   roundTripMs = 0;
-  private readonly start: () => Worker;
+  private readonly start: (failed: (why: string) => void) => Worker;
   private readonly load: () => LayoutRequest & { kind: 'load' };
   private readonly heard: (message: SceneMessage, view: ViewState) => void;
   private worker: Worker | null = null;
@@ -23,12 +23,12 @@ export class LayoutClient {
 
   /**
    * Args:
-   *   start: makes a worker.
+   *   start: makes a worker, and tells why when it breaks.
    *   load: what a new worker is told first.
    *   heard: takes the scene of a view that is still wanted.
    */
   constructor(
-    start: () => Worker,
+    start: (failed: (why: string) => void) => Worker,
     load: () => LayoutRequest & { kind: 'load' },
     heard: (message: SceneMessage, view: ViewState) => void,
   ) {
@@ -94,16 +94,11 @@ export class LayoutClient {
   }
 
   private begin(): Worker {
-    const worker = this.start();
+    const worker = this.start((why) => {
+      if (worker === this.worker) this.failed(why);
+    });
     this.worker = worker;
     worker.addEventListener('message', ({ data }: MessageEvent<SceneMessage>) => this.answered(data));
-    worker.addEventListener('error', (event) => {
-      event.preventDefault();
-      if (worker === this.worker) this.failed(event.message || 'the layout could not be started');
-    });
-    worker.addEventListener('messageerror', () => {
-      if (worker === this.worker) this.failed('its answer could not be read');
-    });
     const load = this.load();
     worker.postMessage(load, [load.bundle]);
     return worker;

@@ -8,9 +8,11 @@ import type { SearchReply, SearchRequest } from './search.worker.ts';
 class FakeWorker extends EventTarget {
   static all: FakeWorker[] = [];
   readonly asked: (SearchRequest & { kind: 'find' })[] = [];
+  readonly fail: (why: string) => void;
   ended = false;
-  constructor() {
+  constructor(fail: (why: string) => void) {
     super();
+    this.fail = fail;
     FakeWorker.all.push(this);
   }
   postMessage(request: SearchRequest): void {
@@ -28,7 +30,10 @@ class FakeWorker extends EventTarget {
 
 function search(): Search {
   FakeWorker.all = [];
-  return new Search(sampleGraph(['a: NoOp', 'b: NoOp']), () => new FakeWorker() as unknown as Worker);
+  return new Search(
+    sampleGraph(['a: NoOp', 'b: NoOp']),
+    (failed) => new FakeWorker(failed) as unknown as Worker,
+  );
 }
 
 test('a pattern asked for while a slow one runs is answered itself, not ended for the slow one', async () => {
@@ -77,7 +82,7 @@ test('only the newest of the patterns that wait is searched for', async () => {
 test('a worker that breaks says so, and the next pattern has a new one', async () => {
   const box = search();
   const lost = box.find('x');
-  FakeWorker.all[0]!.dispatchEvent(Object.assign(new Event('error'), { message: 'out of memory' }));
+  FakeWorker.all[0]!.fail('out of memory');
   const outcome = await lost;
   assert.match(outcome?.kind === 'error' ? outcome.text : '', /out of memory/);
   const next = box.find('y');

@@ -17,14 +17,14 @@ interface Query {
 
 export class Search {
   private readonly model: GraphModel;
-  private readonly start: () => Worker;
+  private readonly start: (failed: (why: string) => void) => Worker;
   private worker: Worker | null = null;
   private serial = 0;
   private running: (Query & { since: number; timer: ReturnType<typeof setTimeout> | undefined }) | null =
     null;
   private waiting: Query | null = null;
 
-  constructor(model: GraphModel, start: () => Worker) {
+  constructor(model: GraphModel, start: (failed: (why: string) => void) => Worker) {
     this.model = model;
     this.start = start;
   }
@@ -32,15 +32,12 @@ export class Search {
   /** Starts the worker and gives it the names, so that the first search is as fast as the next. */
   warm(): void {
     if (this.worker) return;
-    const worker = this.start();
+    const worker = this.start((why) => {
+      if (worker === this.worker) this.stop(why);
+    });
     this.worker = worker;
     worker.addEventListener('message', ({ data }: MessageEvent<SearchReply>) => {
       if (worker === this.worker) this.heard(data);
-    });
-    worker.addEventListener('error', (event) => {
-      event.preventDefault();
-      if (worker === this.worker)
-        this.stop(`The search stopped: ${event.message || 'it could not be started'}`);
     });
     const { labels, parent, flags, root } = this.model;
     worker.postMessage({ kind: 'names', labels, parent, own: flags, root } satisfies SearchRequest);

@@ -101,11 +101,11 @@ export class Session {
       const label = this.labels[v]!;
       if (!/^[ -~]*$/.test(label) || label.length > 500) this.labels[v] = safeText(label, 500);
     }
-    this.search = new Search(this.model, () => startWorker('search'));
+    this.search = new Search(this.model, (failed) => startWorker('search', failed));
     const sent = columns.parent!.buffer as ArrayBuffer;
     const { fontFamily } = getComputedStyle(document.body);
     this.layout = new LayoutClient(
-      () => startWorker('layout'),
+      (failed) => startWorker('layout', failed),
       () => ({ kind: 'load', bundle: sent.slice(0), font: fontFamily }),
       (message, view) => this.heard(message, view),
     );
@@ -142,10 +142,10 @@ export class Session {
         const name = selectedNode.value;
         const now = this.selected.peek();
         const known = name === '' || (now !== null && this.nameOfItem(now) === name);
-        const v = known ? -1 : this.model.find(name);
+        const v = known ? -1 : this.find(name);
         this.unknown.value = known || v >= 0 ? '' : name;
         if (v >= 0) this.goTo(v);
-        else if (name === '' && now !== null && now < this.model.total) this.select(null);
+        else if (name === '' && now !== null) this.select(null);
       }),
       this.costs.follow(),
       this.comparison.follow(),
@@ -157,7 +157,7 @@ export class Session {
     const name = selectedNode.peek();
     const elsewhere = leftAt !== null && leftAt !== name;
     leftAt = null;
-    const v = name ? this.model.find(name) : -1;
+    const v = name ? this.find(name) : -1;
     if (v < 0) return view;
     this.selected.value = v;
     if (this.seenText !== '' && !elsewhere) return view;
@@ -210,18 +210,26 @@ export class Session {
   select(item: number | null): void {
     batch(() => {
       this.selected.value = item;
-      selectedNode.value = item === null ? '' : item < this.model.total ? this.nameOfItem(item) : '';
+      selectedNode.value = item === null ? '' : this.nameOfItem(item);
       if (item === null) tracing.value = 'none';
     });
   }
 
-  /** Opens what hides a vertex, selects it and looks at it. */
-  goTo(v: number): void {
+  /** The vertex or the stack of a name, -1 if there is none. */
+  private find(name: string): number {
+    const v = this.model.find(name);
+    if (v >= 0 || !name.includes('[')) return v;
+    const s = this.model.header.series.findIndex((_, i) => this.nameOfItem(this.model.total + i) === name);
+    return s < 0 ? -1 : this.model.total + s;
+  }
+
+  /** Opens what hides an item, selects it and looks at it. */
+  goTo(item: number): void {
     batch(() => {
-      this.select(v);
-      this.lookAt = { item: v, whole: false };
+      this.select(item);
+      this.lookAt = { item, whole: false };
       this.anchor = null;
-      this.view.value = reveal(this.model, this.view.peek(), v);
+      this.view.value = reveal(this.model, this.view.peek(), item);
     });
   }
 

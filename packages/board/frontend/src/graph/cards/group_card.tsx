@@ -6,6 +6,7 @@ import { Actions, type FactRow, Facts, Neighbours, Title } from './card_parts.ts
 import { costRows } from './cost_rows.tsx';
 import { FamilySection } from './family_section.tsx';
 import { Bars, histogram } from './share_bars.tsx';
+import { SlicesButton } from './slices_button.tsx';
 
 export function GroupCard({ session, group }: { session: Session; group: number }) {
   const { model } = session;
@@ -33,6 +34,7 @@ export function GroupCard({ session, group }: { session: Session; group: number 
         fromEnd
         rows={histogram(session, [group], model.device, model.header.strings.devices)}
       />
+      <SlicesButton session={session} item={group} />
     </div>
   );
 }

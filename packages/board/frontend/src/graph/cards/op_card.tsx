@@ -1,9 +1,5 @@
 /** The card of an op. */
 import { safeText } from '../../shell/safe_text.ts';
-import { runById } from '../../state/catalogue.ts';
-import { selectedNode } from '../../state/selection.ts';
-import { goTo as goToPage } from '../../state/url_state.ts';
-import { traceRun } from '../../trace/trace_address.ts';
 import { colourMode } from '../address.ts';
 import { ADDED, MOVED } from '../model/difference_kinds.ts';
 import { inputsOf, outputsOf } from '../model/reach.ts';
@@ -12,6 +8,7 @@ import { megabytes } from '../units.ts';
 import { Attributes } from './attributes.tsx';
 import { Actions, type FactRow, Facts, Neighbours, Title } from './card_parts.tsx';
 import { costRows } from './cost_rows.tsx';
+import { SlicesButton } from './slices_button.tsx';
 
 export function OpCard({ session, op }: { session: Session; op: number }) {
   const { model } = session;
@@ -37,9 +34,7 @@ export function OpCard({ session, op }: { session: Session; op: number }) {
       <Neighbours session={session} title="Inputs" list={inputsOf(model, op)} />
       <Neighbours session={session} title="Outputs" list={outputsOf(model, op)} />
       <Attributes session={session} op={op} />
-      <button type="button" class="g-wide" onClick={() => showSlices(session, op)}>
-        Its slices on the Trace page
-      </button>
+      <SlicesButton session={session} item={op} />
     </div>
   );
 }
@@ -54,12 +49,4 @@ function differenceRows(session: Session, op: number): FactRow[] {
   if (kind !== MOVED) return [['Difference', 'none']];
   const from = shown.movedFrom.get(op);
   return [['Moved', from ? `from ${safeText(from)}` : 'with the scope around it']];
-}
-
-/** Goes to the Trace page, to what this op did in the steps of its own run. */
-function showSlices(session: Session, op: number): void {
-  const run = session.entry.run === null ? undefined : runById.peek().get(session.entry.run);
-  goToPage('trace');
-  if (run) traceRun.value = run.name;
-  selectedNode.value = session.model.path(op);
 }

@@ -6,6 +6,7 @@ import { count } from '../units.ts';
 import { Actions, Facts, Title } from './card_parts.tsx';
 import { costRows } from './cost_rows.tsx';
 import { Bars, histogram } from './share_bars.tsx';
+import { SlicesButton } from './slices_button.tsx';
 
 export function StackCard({ session, item }: { session: Session; item: number }) {
   const { model } = session;
@@ -51,6 +52,7 @@ export function StackCard({ session, item }: { session: Session; item: number })
         )}
       </section>
       <Bars title="Ops" rows={histogram(session, members, model.op, model.header.strings.ops)} />
+      <SlicesButton session={session} item={item} />
     </div>
   );
 }

@@ -52,14 +52,19 @@ export function isOpen(model: GraphModel, view: ViewState, item: number): boolea
   return model.isGroup(item) && (item === model.root || view.allOpen || view.open.has(item));
 }
 
-/** Opens all that hides v. */
-export function reveal(model: GraphModel, view: ViewState, v: number): ViewState {
+/** Opens all that hides an item; a member leaves its stack. */
+export function reveal(model: GraphModel, view: ViewState, item: number): ViewState {
   const open = new Set(view.open);
   const pulled = new Set(view.pulled);
   const hidden = new Set(view.hidden);
-  if (v < model.ops) hidden.delete(model.op[v]!);
-  let child = v;
-  for (const group of [...model.ancestors(v)].reverse()) {
+  if (item < model.ops) hidden.delete(model.op[item]!);
+  // A stack shows when its parent is open.
+  let child = item;
+  if (item >= model.total) {
+    child = model.header.series[item - model.total]!.parent;
+    if (child !== model.root) open.add(child);
+  }
+  for (const group of [...model.ancestors(child)].reverse()) {
     if (group !== model.root) open.add(group);
     if (itemOf(model, view, child) >= model.total) pulled.add(child);
     child = group;
