@@ -144,6 +144,8 @@ def test_the_first_nan_and_a_clock_that_goes_back_are_told(tmp_path: Path) -> No
     (nan,), (inf,) = problems(board, "nan"), problems(board, "infinite")
     assert (nan.text, nan.count) == ("loss is NaN first at step 40", 2)
     assert (inf.text, inf.count) == ("loss is infinite first at step 80", 1)
+    loss = scalars(board, "r", "loss").tag.id
+    assert [(one.tag, one.step) for one in (nan, inf)] == [(loss, 40), (loss, 80)]
     (clock,) = problems(board, "clock_jump")
     assert clock.text == "the writer's clock went back by 3599 s before step 50 of loss"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.board.path_text import path_text
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.problems import Problem
 from headrace.board.store.run import Run, Tag
@@ -47,7 +48,7 @@ def problem_document(problem: Problem) -> dict[str, Any]:
         "severity": problem.severity,
         "kind": problem.kind,
         "run": problem.run,
-        "file": None if problem.file is None else _shown(problem.file),
+        "file": None if problem.file is None else path_text(problem.file),
         "offset": problem.offset,
         "bytes": problem.bytes,
         "count": problem.count,
@@ -85,7 +86,3 @@ def series_figures(series: Series) -> tuple[Any, ...] | None:
 
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

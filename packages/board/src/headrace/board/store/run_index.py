@@ -6,6 +6,7 @@ import threading
 import time
 from typing import NamedTuple
 
+from headrace.board.path_text import path_text
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.problems import Problems
 from headrace.board.store.run import Run, Tag
@@ -144,8 +145,7 @@ class RunIndex:
         with self._lock:
             run = self._run_by_folder.get(folder)
             if run is None:
-                name = folder.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                run = Run(self._next_run, name or ".", folder)
+                run = Run(self._next_run, path_text(folder) or ".", folder)
                 self._next_run += 1
                 self._runs[run.id] = self._run_by_folder[folder] = run
             return run
