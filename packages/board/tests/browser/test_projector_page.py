@@ -272,3 +272,87 @@ def test_axe_finds_nothing_serious(show: Any, page: Any, view: str, theme: str) 
         if rule["impact"] in ("serious", "critical")
         for node in rule["nodes"][:3]
     ] == []
+
+
+def test_going_there_and_back_does_not_wait_for_ever(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    write_pytorch_projector(tmp_path / "words", rows=60)
+    write_pytorch_projector(tmp_path / "other", rows=40)
+    held: list[Any] = []
+    url = board_server(tmp_path).url
+    page.goto(f"{url}#/projector?{WORDS}")
+    wait(page, "p.points > 0")
+    page.route("**/api/v1/embedding?*", lambda route: held.append(route))
+    tensors = page.locator(".pj-side select").first
+    first = tensors.input_value()
+    others = [o.get_attribute("value") for o in tensors.locator("option").all()]
+    tensors.select_option(next(value for value in others if value != first))
+    page.get_by_text("Fetching points").wait_for()
+    tensors.select_option(first)
+    wait(page, "p.points === 60 && !p.busy")
+    assert page.get_by_text("Fetching points").count() == 0
+    for route in held:
+        route.abort()
+
+
+def test_a_tensor_written_anew_is_read_again(page: Any, board_server: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    config = 'embeddings { tensor_name: "t" tensor_path: "t.tsv" }'
+    (folder / "projector_config.pbtxt").write_text(config)
+    (folder / "t.tsv").write_text("".join(f"{i}\t{i * i}\t1\n" for i in range(20)))
+    page.goto(f"{board_server(tmp_path).url}#/projector")
+    wait(page, "p.points === 20")
+    (folder / "t.tsv").write_text("".join(f"{i}\t{i * i}\t1\n" for i in range(35)))
+    wait(page, "p.points === 35")
+
+
+def test_the_points_stay_when_the_graphics_card_is_lost(show: Any) -> None:
+    page = show("pji=0")
+    assert state(page)["painter"] == "webgl2"
+    page.evaluate(
+        """() => document.querySelector('canvas.pj-points').getContext('webgl2')
+             .getExtension('WEBGL_lose_context').loseContext()"""
+    )
+    wait(page, "p.painter === 'canvas'")
+    painted = """() => {
+      const canvas = document.querySelector('canvas.pj-points');
+      const on = canvas.getContext('2d');
+      return on && on.getImageData(0, 0, canvas.width, canvas.height).data.some((v) => v > 0);
+    }"""
+    page.wait_for_function(painted, timeout=10_000)
+
+
+def test_components_that_cannot_be_found_are_no_endless_wait(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    write_pytorch_projector(tmp_path / "words", rows=60)
+    page.route("**/assets/projector.worker*", lambda route: route.abort())
+    page.goto(f"{board_server(tmp_path).url}#/projector?{WORDS}")
+    page.get_by_role("alert").get_by_text('The work "projector" failed').first.wait_for()
+    assert page.get_by_text("Finding components").count() == 0
+
+
+def test_the_picture_has_the_points(show: Any) -> None:
+    page = show("pji=0&pjby=-")
+    with page.expect_download() as waiting:
+        page.get_by_title("Save the picture as PNG").click()
+    data = Path(waiting.value.path()).read_bytes()
+    colours = page.evaluate(
+        """async (bytes) => {
+          const bitmap = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+          const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+          const on = canvas.getContext('2d');
+          on.drawImage(bitmap, 0, 0);
+          const { data } = on.getImageData(0, 0, bitmap.width, bitmap.height);
+          const seen = new Set();
+          for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i+1]},${data[i+2]}`);
+          return [...seen];
+        }""",
+        list(data),
+    )
+    accent = page.evaluate(
+        "getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()"
+    )
+    assert ",".join(str(int(accent[i : i + 2], 16)) for i in (1, 3, 5)) in colours

@@ -1,17 +1,18 @@
 /** The card of a tag of histograms: ridges, overlay, heat-map or percentile bands over all steps. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Series } from '../api/types.ts';
+import { apiUrl, getJson } from '../api/client.ts';
+import type { Run } from '../api/types.ts';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
-import { seriesByTag } from '../state/catalogue.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
+import { seriesVersion } from '../state/series_version.ts';
 import { shortNumber, wallTime } from './axis_ticks.ts';
 import { CanvasView } from './canvas_view.tsx';
-import { download, downloadCanvas } from './download.ts';
+import { download, downloadCanvas, fileName } from './download.ts';
 import { draw } from './histogram_draw.ts';
-import { bucketsCsv, tableJson } from './histogram_export.ts';
+import { bucketsCsv, type RawHistograms, rawBucketsCsv, tableJson } from './histogram_export.ts';
 import { HistogramMirror } from './histogram_mirror.tsx';
 import { type Bucket, compose, hit, type Layer, type Mode, type StepAxis } from './histogram_scene.ts';
 import { fetchTables, type HistogramTable } from './histogram_table.ts';
@@ -24,7 +25,7 @@ import { ToolBar, ToolChoice, ToolToggle } from './tool_bar.tsx';
 const MOST_ROWS = 200;
 const MOST_ROWS_LARGE = 500;
 const BINS = 60;
-const MOST_RUNS = 8;
+const MOST_RUNS = 12;
 const TOOLS_HEIGHT = 32;
 const NARROW = 520;
 const FOOT_HEIGHT = 20;
@@ -85,12 +86,26 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
     const file = (extension: string) => `${tag.name}.${extension}`;
     frame.setMenu([
       {
-        text: 'Save buckets as CSV',
-        run: () => download(file('csv'), bucketsCsv(layers), 'text/csv'),
+        text: 'Save all steps, buckets as logged',
+        hint: 'csv',
+        run: () => void rawCsv(tag.id, shown).then((csv) => download(file('csv'), csv, 'text/csv')),
+      },
+      ...shown.map((run) => ({
+        text:
+          shown.length > 1
+            ? `Save all steps of ${safeText(run.name, 60)}`
+            : 'Save all steps, buckets as logged',
+        hint: 'json',
+        href: apiUrl('histograms/export.json', { run: run.id, tag: tag.id }),
+        download: fileName(`${tag.name}_${run.name}.json`),
+      })),
+      {
+        text: 'Save what is drawn as CSV',
+        run: () => download(`${tag.name}_drawn.csv`, bucketsCsv(layers), 'text/csv'),
       },
       {
-        text: 'Save as JSON',
-        run: () => download(file('json'), tableJson(tag.name, layers), 'application/json'),
+        text: 'Save what is drawn as JSON',
+        run: () => download(`${tag.name}_drawn.json`, tableJson(tag.name, layers), 'application/json'),
       },
       {
         text: 'Save picture as SVG',
@@ -203,6 +218,14 @@ export function Swatch({ colour }: { colour: string }) {
   return <span class="swatch" ref={ref} aria-hidden="true" />;
 }
 
+/** Every histogram of some runs, with the buckets that it was logged with. */
+async function rawCsv(tag: number, runs: Run[]): Promise<string> {
+  const found = await Promise.all(
+    runs.map((run) => getJson<RawHistograms>('histograms/export.json', { run: run.id, tag })),
+  );
+  return rawBucketsCsv(found.map(({ rows }, i) => ({ run: runs[i]!.name, rows })));
+}
+
 function chooseStep(facets: { layers: Layer[] }[], bucket: Bucket | null): void {
   const layer = bucket && facets[bucket.facet]?.layers[bucket.layer];
   if (layer && bucket) stepCursor.value = layer.table.steps[bucket.row]!;
@@ -222,12 +245,9 @@ function moved(facets: { layers: Layer[] }[], from: Bucket | null, row: number, 
 function useTables(tag: number, runs: number[], most: number) {
   const [tables, set] = useState<Map<number, HistogramTable>>(new Map());
   const [failure, setFailure] = useState<string | null>(null);
-  const grown = (seriesByTag.value.get(tag) ?? [])
-    .filter((one: Series) => runs.includes(one.run))
-    .map((one) => `${one.run}:${one.n}`)
-    .join();
+  const version = seriesVersion(tag, runs);
   const [lo, hi] = [stepFrom.value, stepTo.value];
-  // `grown` names the runs and what they hold
+  // `version` names the runs and what they hold
   useEffect(() => {
     const stop = new AbortController();
     if (runs.length === 0) return;
@@ -241,6 +261,6 @@ function useTables(tag: number, runs: number[], most: number) {
       },
     );
     return () => stop.abort();
-  }, [tag, grown, lo, hi, most]);
+  }, [tag, version, lo, hi, most]);
   return { tables, failure };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvCell, fileName } from './download.ts';
-import { bucketsCsv, tableJson } from './histogram_export.ts';
+import { bucketsCsv, rawBucketsCsv, tableJson } from './histogram_export.ts';
 
 const layers = [
   {
@@ -37,4 +37,17 @@ test('JSON holds the whole table', () => {
 test('file names hold no path', () => {
   assert.equal(fileName('../../etc/pass wd.csv'), 'etc_pass_wd.csv');
   assert.equal(fileName('<>.svg'), 'board.svg');
+});
+
+test('raw buckets are a line each, and what cannot be read has none', () => {
+  const rows = [
+    { step: 1, wall_time: 2.5, left: [0, 1], right: [1, 4], count: [7, 8] },
+    { step: 2, wall_time: 3.5, error: 'the record is damaged' },
+  ];
+  assert.deepEqual(
+    rawBucketsCsv([{ run: 'a,b', rows }])
+      .trim()
+      .split('\n'),
+    ['run,step,wall_time,bucket_from,bucket_to,count', '"a,b",1,2.5,0,1,7', '"a,b",1,2.5,1,4,8'],
+  );
 });

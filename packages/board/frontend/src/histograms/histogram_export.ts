@@ -33,3 +33,30 @@ export function tableJson(tag: string, layers: Layer[]): string {
   }));
   return JSON.stringify({ tag, percents: PERCENTS, runs }, null, 1);
 }
+
+/** Every event of a run, in the buckets that were logged. */
+export interface RawHistograms {
+  rows: {
+    step: number;
+    wall_time: number;
+    left?: number[];
+    right?: number[];
+    count?: number[];
+    /** In place of the lists: the record cannot be read. */
+    error?: string;
+  }[];
+}
+
+/** One line per bucket as it was logged; events that cannot be read have none. */
+export function rawBucketsCsv(runs: ({ run: string } & RawHistograms)[]): string {
+  const lines = ['run,step,wall_time,bucket_from,bucket_to,count'];
+  for (const { run, rows } of runs) {
+    for (const { step, wall_time, left = [], right = [], count = [] } of rows) {
+      const start = [csvCell(run), step, wall_time].join(',');
+      left.forEach((from, bin) => {
+        lines.push([start, from, right[bin], count[bin]].join(','));
+      });
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,7 +1,10 @@
 /** The card of a mesh of one run: it turns, and has a slider over its steps. */
+import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Run, Tag } from '../api/types.ts';
+import { TypedField } from '../controls/typed_field.tsx';
+import { downloadCanvas } from '../histograms/download.ts';
 import { ToolBar, ToolChoice } from '../histograms/tool_bar.tsx';
 import { chosenStep, nearestIndex } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
@@ -14,7 +17,6 @@ import {
   type Camera,
   matrixOf,
   panned,
-  slantCamera,
   turned,
   zoomed,
   zoomedAt,
@@ -25,6 +27,7 @@ import { expose } from '../shell/test_hook.ts';
 import { stepCursor } from '../state/selection.ts';
 import { themeVersion } from '../style/theme.ts';
 import { canvasMeshPainter } from './canvas_mesh.ts';
+import { cameraOfConfig } from './config_camera.ts';
 import { type Fit, fitOf, joined } from './mesh_geometry.ts';
 import { type LoadedMesh, useMesh, useMeshRows } from './mesh_rows.ts';
 import { type MeshMode, type MeshPainter, type MeshScene, modeOf, sceneOf } from './mesh_scene.ts';
@@ -36,8 +39,14 @@ const TOOLS = 32;
 const TURN_PER_PIXEL = 0.01;
 
 let shared: MeshPainter | null = null;
+/** Grows when all meshes are to be painted anew, since another painter is at work. */
+const painterChanges = signal(0);
 const painter = (): MeshPainter => {
-  shared ??= webglMeshPainter() ?? canvasMeshPainter;
+  shared ??=
+    webglMeshPainter(() => {
+      shared = canvasMeshPainter;
+      painterChanges.value++;
+    }) ?? canvasMeshPainter;
   return shared;
 };
 
@@ -61,11 +70,17 @@ interface OneMeshProps {
 function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
   const frame = useCardFrame();
   const choice = choiceOf(tag.name);
-  const { rows, failure } = useMeshRows(run.id, tag.id);
+  const { rows, failure, nothing } = useMeshRows(run.id, tag.id);
   const step = chosenStep(rows.steps, choice.step, stepCursor.value);
   const at = step === null ? -1 : nearestIndex(rows.steps, step);
   const sample = choice.sample ?? 0;
-  const { mesh, failure: lost } = useMesh(run.id, tag.id, at < 0 ? null : rows.rows[at]!, sample);
+  const { mesh, failure: lost } = useMesh(
+    run.id,
+    tag.id,
+    at < 0 ? null : rows.rows[at]!,
+    rows.walls[at] ?? 0,
+    sample,
+  );
   const fit = useRef<Fit | null>(null);
   void themeVersion.value;
   const plain = runColour(run);
@@ -74,13 +89,26 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
     fit.current = joined(fit.current, fitOf(mesh.geometry.vertices));
     return sceneOf(mesh.geometry, fit.current, rgbOf(plain));
   }, [mesh, plain]);
+  const first = useMemo(() => cameraOfConfig(mesh?.header.config), [mesh]);
   const info = mesh ? sizeOf(mesh) : '';
   useEffect(() => frame.setInfo(info), [frame, info]);
+  const root = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    frame.setMenu([
+      {
+        text: 'Save the picture as PNG',
+        run: () => {
+          const canvas = root.current!.querySelector('canvas');
+          if (canvas) downloadCanvas(`${tag.name}_${run.name}_${step}.png`, canvas);
+        },
+      },
+    ]);
+  }, [frame, tag.name, run.name, step]);
   const name = safeText(tag.display || tag.name, 120);
   const said = failure ?? lost;
   const samples = mesh?.header.samples ?? 1;
   return (
-    <div class="mesh-card">
+    <div class="mesh-card" ref={root}>
       <ToolBar label={`Look of ${name}`}>
         {mesh && mesh.geometry.faces.length > 0 && (
           <ToolChoice
@@ -97,26 +125,38 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
           />
         )}
         {samples > 1 && (
-          <ToolChoice
-            label="Sample"
-            quiet
-            value={String(Math.min(sample, samples - 1))}
-            options={Array.from({ length: Math.min(samples, 200) }, (_, i) => [String(i), `sample ${i}`])}
-            onChange={(value) => setChoice(tag.name, { sample: Number(value) })}
-          />
+          <span class="step-field">
+            sample
+            <TypedField
+              type="number"
+              aria-label="Sample of the batch"
+              min={0}
+              max={samples - 1}
+              value={String(Math.min(sample, samples - 1))}
+              onCommit={(said) => {
+                const wanted = Math.round(Number(said));
+                if (!Number.isFinite(wanted)) return;
+                setChoice(tag.name, { sample: Math.max(0, Math.min(samples - 1, wanted)) });
+              }}
+            />
+            <span class="faint">of {samples.toLocaleString('en')}</span>
+          </span>
         )}
         <span class="grow" />
-        <button type="button" class="tool" onClick={() => setCamera(id, slantCamera)}>
+        <button type="button" class="tool" onClick={() => setCamera(id, null)}>
           Show all
         </button>
       </ToolBar>
-      {said ? (
+      {nothing ? (
+        <p class="card-note">{nothing}</p>
+      ) : said ? (
         <p class="card-note" role="alert">
           {safeText(said)}
         </p>
       ) : (
         <MeshPicture
           id={id}
+          first={first}
           scene={scene}
           step={mesh?.header.step ?? null}
           label={`${name}, ${safeText(run.name, 80)}${step === null ? '' : `, step ${step}`}: ${info}`}
@@ -148,6 +188,8 @@ function sizeOf({ header: { vertices, faces } }: LoadedMesh): string {
 
 interface MeshPictureProps {
   id: string;
+  /** From where it is seen before it is turned. */
+  first: Camera;
   scene: MeshScene | null;
   step: number | null;
   label: string;
@@ -155,10 +197,11 @@ interface MeshPictureProps {
   height: number;
 }
 
-function MeshPicture({ id, scene, step, label, width, height }: MeshPictureProps) {
+function MeshPicture({ id, first, scene, step, label, width, height }: MeshPictureProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const drag = useRef<{ x: number; y: number; pans: boolean } | null>(null);
-  const camera = cameraOf(id);
+  const camera = cameraOf(id) ?? first;
+  void painterChanges.value;
   const mode = scene ? modeOf(meshMode.value, scene.geometry) : 'surface';
 
   useLayoutEffect(() => {
@@ -195,11 +238,11 @@ function MeshPicture({ id, scene, step, label, width, height }: MeshPictureProps
       const box = element.getBoundingClientRect();
       const factor = Math.exp(-Math.max(-60, Math.min(60, event.deltaY)) * 0.0035);
       const [x, y] = [event.clientX - box.left - box.width / 2, event.clientY - box.top - box.height / 2];
-      setCamera(id, zoomedAt(cameraOf(id), factor, x, y, box.width, box.height));
+      setCamera(id, zoomedAt(cameraOf(id) ?? first, factor, x, y, box.width, box.height));
     };
     element.addEventListener('wheel', wheel, { passive: false });
     return () => element.removeEventListener('wheel', wheel);
-  }, [id]);
+  }, [id, first]);
 
   function move(event: TargetedPointerEvent<HTMLCanvasElement>): void {
     const held = drag.current;
@@ -212,6 +255,7 @@ function MeshPicture({ id, scene, step, label, width, height }: MeshPictureProps
   }
 
   function key(event: TargetedKeyboardEvent<HTMLCanvasElement>): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const arrow = (
       { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] } as Record<
         string,
@@ -223,7 +267,7 @@ function MeshPicture({ id, scene, step, label, width, height }: MeshPictureProps
       else look(turned(camera, arrow[0] * 0.1, -arrow[1] * 0.1));
     } else if (event.key === '+' || event.key === '=') look(zoomed(camera, 1.2));
     else if (event.key === '-') look(zoomed(camera, 1 / 1.2));
-    else if (event.key === '0') look(slantCamera);
+    else if (event.key === '0') setCamera(id, null);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,8 +1,11 @@
 /** The steps of a mesh and the geometry at one of them. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
-import { seriesByTag } from '../state/catalogue.ts';
+import { stepFrom, stepTo } from '../state/selection.ts';
+import { seriesVersion } from '../state/series_version.ts';
+import { serverBoot } from '../state/server.ts';
+import { nothingInRange, placesInRange } from '../state/step_range.ts';
 import type { Geometry } from './mesh_geometry.ts';
 
 export interface MeshRows {
@@ -17,6 +20,8 @@ export interface MeshHeader {
   vertices: number;
   faces: number;
   notes: string[];
+  /** What the writer said of the scene, in the words of three.js. */
+  config: Record<string, unknown>;
 }
 
 export interface LoadedMesh {
@@ -29,10 +34,18 @@ const none: MeshRows = { rows: [], steps: [], walls: [] };
 const MOST_KEPT_BYTES = 64e6;
 const kept = new Map<string, LoadedMesh>();
 
-export function useMeshRows(run: number, tag: number): { rows: MeshRows; failure: string | null } {
-  const [rows, set] = useState<MeshRows>(none);
+interface FoundRows {
+  /** Of the steps within the range that is selected on every chart. */
+  rows: MeshRows;
+  failure: string | null;
+  /** What to say where the range leaves nothing. */
+  nothing: string | null;
+}
+
+export function useMeshRows(run: number, tag: number): FoundRows {
+  const [all, set] = useState<MeshRows>(none);
   const [failure, setFailure] = useState<string | null>(null);
-  const grown = seriesByTag.value.get(tag)?.find((one) => one.run === run)?.n ?? 0;
+  const version = seriesVersion(tag, [run]);
   useEffect(() => {
     const stop = new AbortController();
     getColumns('meshes', { run, tag }, stop.signal).then(
@@ -44,17 +57,29 @@ export function useMeshRows(run: number, tag: number): { rows: MeshRows; failure
       (error) => !stop.signal.aborted && setFailure(String(error.message ?? error)),
     );
     return () => stop.abort();
-  }, [run, tag, grown]);
-  return { rows, failure };
+  }, [run, tag, version]);
+  const range = { from: stepFrom.value, to: stepTo.value };
+  return useMemo(() => {
+    const places = placesInRange(all.steps, range);
+    const rows = places
+      ? {
+          rows: places.map((at) => all.rows[at]!),
+          steps: places.map((at) => all.steps[at]!),
+          walls: places.map((at) => all.walls[at]!),
+        }
+      : all;
+    return { rows, failure, nothing: nothingInRange(all.rows.length, rows.rows.length, range) };
+  }, [all, failure, range.from, range.to]);
 }
 
 /** The geometry of a row; the one before it stays until the next has come. */
-export function useMesh(run: number, tag: number, row: number | null, sample: number) {
+export function useMesh(run: number, tag: number, row: number | null, wall: number, sample: number) {
+  const boot = serverBoot.value;
   const [mesh, set] = useState<LoadedMesh | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   useEffect(() => {
     if (row === null) return;
-    const key = `${run} ${tag} ${row} ${sample}`;
+    const key = [run, tag, row, wall, sample, boot].join(' ');
     const known = kept.get(key);
     if (known) {
       set(known);
@@ -77,7 +102,7 @@ export function useMesh(run: number, tag: number, row: number | null, sample: nu
       (error) => !stop.signal.aborted && setFailure(String(error.message ?? error)),
     );
     return () => stop.abort();
-  }, [run, tag, row, sample]);
+  }, [run, tag, row, wall, sample, boot]);
   return { mesh, failure };
 }
 

@@ -40,8 +40,10 @@ interface Kept {
 
 const MOST_KEPT = 8;
 
-export function webglMeshPainter(): MeshPainter | null {
+/** `onLost`: the graphics card is gone; what it held is too. */
+export function webglMeshPainter(onLost: () => void): MeshPainter | null {
   const canvas = document.createElement('canvas');
+  canvas.addEventListener('webglcontextlost', onLost);
   const gl = canvas.getContext('webgl2', { antialias: true, preserveDrawingBuffer: true });
   if (!gl) return null;
   const program = gl.createProgram();

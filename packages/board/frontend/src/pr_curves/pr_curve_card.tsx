@@ -1,11 +1,9 @@
 /** The card of a tag of precision-recall curves: all runs at a step, and one threshold read out for each. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { getColumns } from '../api/client.ts';
-import { numbers } from '../api/columns.ts';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
 import { shortNumber } from '../histograms/axis_ticks.ts';
 import { CanvasView } from '../histograms/canvas_view.tsx';
-import { csvCell, download } from '../histograms/download.ts';
+import { csvCell, download, downloadCanvas } from '../histograms/download.ts';
 import { paletteNow } from '../histograms/palette.ts';
 import { SvgSurface } from '../histograms/surface.ts';
 import { ToolBar, ToolChoice } from '../histograms/tool_bar.tsx';
@@ -17,18 +15,18 @@ import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
-import { seriesByTag } from '../state/catalogue.ts';
 import { stepCursor } from '../state/selection.ts';
 import { choice, number } from '../state/url_codec.ts';
 import { urlSignal } from '../state/url_state.ts';
 import { areaUnderRoc, averagePrecision, bestF1, type Point, type PrTable, pointsOf } from './pr_curve.ts';
 import { type CurveKind, drawCurves, nearestPoint, plotBox } from './pr_curve_draw.ts';
+import { useTables } from './pr_tables.ts';
 
 const curveKind = urlSignal<CurveKind>('pr', choice<CurveKind>('pr', 'roc'), 'pr');
 /** The threshold that is read out, on all cards. */
 const threshold = urlSignal('threshold', number, 0.5);
 
-const MOST_RUNS = 20;
+const MOST_RUNS = 50;
 const KINDS: [CurveKind, string][] = [
   ['pr', 'Precision–recall'],
   ['roc', 'ROC'],
@@ -36,7 +34,10 @@ const KINDS: [CurveKind, string][] = [
 
 export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   const shown = runs.slice(0, MOST_RUNS);
-  const { tables, failure } = useTables(tag.id, shown);
+  const { tables, failure, nothing, said } = useTables(
+    tag.id,
+    shown.map((run) => run.id),
+  );
   const choice = choiceOf(tag.name);
   const steps = useMemo(
     () => unionOfSteps([...tables.values()].map((list) => list.map((t) => t.step))),
@@ -60,17 +61,21 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
               ? []
               : [{ run, table: list[at]!, points: pointsOf(list[at]!), colour: runColour(run) }];
           }),
-    [tables, step, palette.surface, shown.map((run) => run.id).join()],
+    [tables, step, shown.map((run) => `${run.id} ${runColour(run)}`).join()],
   );
   const side = width > 460 ? Math.min(330, width * 0.48) : 0;
   const w = width - side;
   const tableHeight = side ? 0 : Math.min(26 + 22 * curves.length, 120);
-  const h = Math.max(100, height - 66 - tableHeight);
+  const left = [runs.length > shown.length ? `${shown.length} of ${runs.length} runs` : '', said].filter(
+    Boolean,
+  );
+  const h = Math.max(100, height - 66 - tableHeight - (left.length ? 20 : 0));
   const draw = useMemo(
     () => (on: CanvasRenderingContext2D) =>
       drawCurves(on, curves, { kind, width: w, height: h, threshold: threshold.value }, palette),
-    [curves, kind, w, h, threshold.value, palette],
+    [curves, kind, w, h, threshold.value, palette.surface],
   );
+  const root = useRef<HTMLDivElement>(null);
   const frame = useCardFrame();
   useEffect(() => {
     frame.setMenu([
@@ -83,8 +88,12 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
           download(`${tag.name}.svg`, String(svg), 'image/svg+xml');
         },
       },
+      {
+        text: 'Save picture as PNG',
+        run: () => downloadCanvas(`${tag.name}.png`, root.current!.querySelector('canvas')!),
+      },
     ]);
-  }, [curves, kind, w, h]);
+  }, [curves, kind, w, h, palette.surface, threshold.value]);
   const pick = (x: number, y: number) => {
     const found = nearestPoint(curves, kind, plotBox(w, h), x, y);
     if (found) threshold.value = found.threshold;
@@ -92,7 +101,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   const name = safeText(tag.name, 120);
   const first = curves[0]?.table;
   return (
-    <div class="pr-card">
+    <div class="pr-card" ref={root}>
       <ToolBar label={`View of ${name}`}>
         <ToolChoice label="Curve" value={kind} options={KINDS} onChange={(v) => (curveKind.value = v)} />
         <label class="step-field">
@@ -113,6 +122,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
           {failure}
         </p>
       )}
+      {nothing && <p class="card-note">{nothing}</p>}
       <div class={side ? 'pr-wide' : ''}>
         <CanvasView
           width={w}
@@ -126,6 +136,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
           onMove={(x, y) => dragging && pick(x, y)}
           onRelease={() => setDragging(false)}
           onKey={(event) => {
+            if (event.ctrlKey || event.metaKey || event.altKey) return;
             const by = event.key === 'ArrowRight' ? 0.01 : event.key === 'ArrowLeft' ? -0.01 : 0;
             if (!by) return;
             event.preventDefault();
@@ -134,6 +145,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
         />
         <ReadOut curves={curves} step={step} height={tableHeight || h} />
       </div>
+      {left.length > 0 && <p class="card-foot faint">{left.join(' · ')}</p>}
       {step !== null && (
         <StepBar
           label={`Step of ${name}`}
@@ -221,48 +233,4 @@ function curvesCsv(curves: CurveOfRun[]): string {
     }
   }
   return `${lines.join('\n')}\n`;
-}
-
-function useTables(tag: number, runs: Run[]) {
-  const [tables, set] = useState<Map<number, PrTable[]>>(new Map());
-  const [failure, setFailure] = useState<string | null>(null);
-  const ids = runs.map((run) => run.id);
-  const grown = (seriesByTag.value.get(tag) ?? [])
-    .filter((one) => ids.includes(one.run))
-    .map((one) => `${one.run}:${one.n}`)
-    .join();
-  useEffect(() => {
-    const stop = new AbortController();
-    void Promise.all(ids.map(async (run) => [run, await fetchTables(run, tag, stop.signal)] as const)).then(
-      (pairs) => {
-        set(new Map(pairs));
-        setFailure(null);
-      },
-      (error) => {
-        if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-      },
-    );
-    return () => stop.abort();
-  }, [tag, grown]);
-  return { tables, failure };
-}
-
-async function fetchTables(run: number, tag: number, signal: AbortSignal): Promise<PrTable[]> {
-  const { header, columns } = await getColumns<{ rows: number; thresholds: number }>(
-    'pr_curves',
-    { run, tag },
-    signal,
-  );
-  const [steps, walls, data] = ['step', 'wall', 'data'].map((name) => numbers(columns[name]!)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
-  const size = 6 * header.thresholds;
-  return Array.from({ length: header.rows }, (_, row) => ({
-    step: steps[row]!,
-    wall: walls[row]!,
-    thresholds: header.thresholds,
-    data: data.subarray(row * size, (row + 1) * size),
-  }));
 }

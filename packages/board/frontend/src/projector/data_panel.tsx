@@ -4,6 +4,7 @@ import { colour, themeVersion } from '../style/theme.ts';
 import { cssOf } from './colour_by.ts';
 import { groupColour, shareColour } from './emphasis.ts';
 import { MethodPanel } from './method_panel.tsx';
+import { count, short } from './number_words.ts';
 import {
   chosen,
   colourColumn,
@@ -137,8 +138,6 @@ export function DataPanel() {
   );
 }
 
-export const count = (n: number): string => n.toLocaleString('en');
-
 function Legend() {
   void themeVersion.value;
   const by = colouring.value;
@@ -195,9 +194,3 @@ function Legend() {
 }
 
 const dotColour = (slot: number): string => (slot < 0 ? colour('text-faint') : cssOf(groupColour(slot)));
-
-export function short(value: number): string {
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
-  return String(Number(value.toPrecision(4)));
-}

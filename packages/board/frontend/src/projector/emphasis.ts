@@ -61,7 +61,11 @@ export function followSearch(): () => void {
       matches.value = column ? matching(column.values, text, false) : [];
       return;
     }
-    const asked = startWorker('label_search');
+    const asked = startWorker('label_search', (why) => {
+      drop();
+      matches.value = [];
+      searchFailure.value = why;
+    });
     worker = asked;
     timer = setTimeout(() => {
       asked.terminate();

@@ -1,11 +1,13 @@
 /** How the points come from many dimensions to two or three, and the numbers that each way has. */
 import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
+import { TypedField } from '../controls/typed_field.tsx';
 import { ToolChoice } from '../histograms/tool_bar.tsx';
-import { count } from './data_panel.tsx';
+import { count } from './number_words.ts';
 import {
   autoRate,
   boundedPerplexity,
+  componentsTrouble,
   custom,
   goOn,
   layout,
@@ -71,6 +73,13 @@ export function MethodPanel() {
 
 function ComponentsPanel() {
   const found = pca.value;
+  if (componentsTrouble.value !== null) {
+    return (
+      <p class="pj-note error" role="alert">
+        {componentsTrouble.value}
+      </p>
+    );
+  }
   if (!found) return <p class="pj-facts">Finding components …</p>;
   const drawnOnes = components.value.slice(0, dimensions.value === '2' ? 2 : 3);
   const sum = drawnOnes.reduce((total, c) => total + (found.shares[c] ?? 0), 0);
@@ -233,18 +242,19 @@ function CustomPanel() {
         Each axis leads from the mean of the points whose labels have one text to that of another.
       </p>
       {words.map((word, i) => (
-        <label key={titles[i]} class="pj-row">
+        <div key={titles[i]} class="pj-row">
           <span>{titles[i]}</span>
-          <input
+          <TypedField
             type="text"
+            aria-label={titles[i]!}
             value={word}
-            onChange={(event) => {
+            onCommit={(said) => {
               const next = [...words];
-              next[i] = event.currentTarget.value;
+              next[i] = said;
               customWords.value = next.every((text) => text === '') ? [] : next;
             }}
           />
-        </label>
+        </div>
       ))}
       {custom.value.said && <p class="pj-note">{custom.value.said}</p>}
     </>

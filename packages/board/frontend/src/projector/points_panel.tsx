@@ -1,9 +1,10 @@
 /** The right side: search, the chosen point and its neighbours, and the selection. */
+import { TypedField } from '../controls/typed_field.tsx';
 import { ToolChoice } from '../histograms/tool_bar.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { cssOf } from './colour_by.ts';
-import { count, short } from './data_panel.tsx';
 import { colourOf, focus, matches, neighbours, picked, searchFailure } from './emphasis.ts';
+import { count, short } from './number_words.ts';
 import { labelColumn, labelOf, labels, table } from './projector_data.ts';
 import {
   focusRow,
@@ -134,14 +135,14 @@ function Focused({ point }: { point: number }) {
       </dl>
       <div class="pj-row">
         <span>Nearest</span>
-        <input
+        <TypedField
           type="number"
           aria-label="How many neighbours"
           min={1}
           max={200}
-          value={neighbourCount.value}
-          onChange={(event) => {
-            const value = Math.round(Number(event.currentTarget.value));
+          value={String(neighbourCount.value)}
+          onCommit={(said) => {
+            const value = Math.round(Number(said));
             if (Number.isFinite(value)) neighbourCount.value = Math.max(1, Math.min(200, value));
           }}
         />

@@ -60,6 +60,8 @@ export const layout = signal<Layout | null>(null);
 export const paused = signal(false);
 export const progress = signal<{ text: string; share: number } | null>(null);
 export const trouble = signal<string | null>(null);
+/** Why there are no components. */
+export const componentsTrouble = signal<string | null>(null);
 
 export const autoRate = (n: number): number => Math.max(50, Math.round(n / 48));
 export const boundedPerplexity = (n: number): number =>
@@ -143,7 +145,12 @@ const wanted = computed<{ shown: PointTable; options: LayoutOptions; index: Int3
 
 const wantedKey = computed(() =>
   wanted.value
-    ? JSON.stringify([wanted.value.shown.info.id, wanted.value.options, spherical.value])
+    ? JSON.stringify([
+        wanted.value.shown.info.id,
+        wanted.value.shown.info.version,
+        wanted.value.options,
+        spherical.value,
+      ])
     : (layout.value?.key ?? ''),
 );
 
@@ -212,14 +219,21 @@ export function restart(): void {
 
 function runComponents(shown: PointTable, points: Float32Array<ArrayBuffer>): void {
   componentsWorker?.terminate();
-  const worker = startWorker('projector');
+  componentsTrouble.value = null;
+  const failed = (why: string) => {
+    if (componentsWorker !== worker) return;
+    componentsTrouble.value = why;
+    worker.terminate();
+    componentsWorker = null;
+  };
+  const worker = startWorker('projector', failed);
   componentsWorker = worker;
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     if (data.kind === 'pca') {
       pca.value = { of: points, ...data };
       worker.terminate();
       if (componentsWorker === worker) componentsWorker = null;
-    } else if (data.kind === 'failed') trouble.value = data.text;
+    } else if (data.kind === 'failed') failed(data.text);
   };
   post(worker, { kind: 'pca', points, rows: shown.count, dims: shown.dims, count: MOST_COMPONENTS });
 }
@@ -232,7 +246,14 @@ function runLayout(
   options: LayoutOptions,
 ): void {
   layoutWorker?.terminate();
-  const worker = startWorker('projector');
+  const failed = (why: string) => {
+    if (worker !== layoutWorker) return;
+    trouble.value = why;
+    progress.value = null;
+    worker.terminate();
+    layoutWorker = null;
+  };
+  const worker = startWorker('projector', failed);
   layoutWorker = worker;
   const { dims } = options;
   trouble.value = null;
@@ -242,10 +263,8 @@ function runLayout(
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     if (worker !== layoutWorker) return;
     if (data.kind === 'progress') progress.value = data;
-    else if (data.kind === 'failed') {
-      trouble.value = data.text;
-      progress.value = null;
-    } else if (data.kind === 'layout') {
+    else if (data.kind === 'failed') failed(data.text);
+    else if (data.kind === 'layout') {
       const { y, iteration, of, cost, done } = data;
       layout.value = { key, dims, index, y, iteration, of, cost, done };
       progress.value = null;

@@ -1,7 +1,7 @@
 /** The chosen embedding: its points, labels and tiles, fetched when it is chosen. */
 import { computed, effect, signal } from '@preact/signals';
 import { ApiError, apiUrl, getColumns, getJson } from '../api/client.ts';
-import { latest } from '../api/live.ts';
+import { serverBoot } from '../state/server.ts';
 import { type Colouring, colouringOf, type LabelColumn } from './colour_by.ts';
 import { colourBy, labelBy, shownEmbedding } from './projector_state.ts';
 
@@ -13,7 +13,10 @@ export interface EmbeddingInfo {
   rows: number | null;
   dims: number | null;
   source: 'file' | 'checkpoint';
+  /** Another one when any of its files changed. */
+  version: string;
   metadata: boolean;
+  bookmarks: boolean;
   sprite: [number, number] | null;
 }
 
@@ -34,7 +37,8 @@ export interface PointTable {
 const MOST_FLOATS = 16e6;
 const MOST_UNKNOWN = 20_000;
 const MOST_POINTS = 100_000;
-const LIST_MS = 2000;
+/** The server looks into the folders every two seconds at most. */
+const LIST_MS = 3000;
 
 export const embeddings = signal<EmbeddingInfo[] | null>(null);
 export const table = signal<PointTable | null>(null);
@@ -43,6 +47,9 @@ export const labelNotes = signal<string[]>([]);
 export const sprite = signal<ImageBitmap | null>(null);
 export const failure = signal<string | null>(null);
 export const loading = signal(false);
+
+/** Of one state of an embedding's files, as one server process numbers it. */
+const keyOf = ({ id, version }: EmbeddingInfo): string => `${serverBoot.value} ${id} ${version}`;
 
 export const nameOf = (info: EmbeddingInfo): string => `${info.folder}|${info.name}`;
 
@@ -85,34 +92,25 @@ export function labelOf(point: number): string {
 
 /** Fetches what is chosen, and again when another is. Returns what ends that. */
 export function followChosen(): () => void {
-  let asked = -1;
+  let asked = '';
   let control: AbortController | null = null;
-  // The server looks for configs at most every two seconds; asking more often tells nothing new.
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let askedAt = -LIST_MS;
-  const endList = effect(() => {
-    void latest.value;
-    timer ??= setTimeout(
-      () => {
-        timer = undefined;
-        askedAt = performance.now();
-        void loadList();
-      },
-      Math.max(0, askedAt + LIST_MS - performance.now()),
-    );
-  });
+  // Checkpoints and tables change without an event that would tell of it.
+  void loadList();
+  const timer = setInterval(() => {
+    if (!document.hidden) void loadList();
+  }, LIST_MS);
   const endTable = effect(() => {
     const info = chosen.value;
-    if (info?.id === asked) return;
-    asked = info?.id ?? -1;
+    const key = info ? keyOf(info) : '';
+    if (key === asked) return;
+    asked = key;
     control?.abort();
     if (!info) return;
     control = new AbortController();
     void loadTable(info, control.signal);
   });
   return () => {
-    endList();
-    clearTimeout(timer);
+    clearInterval(timer);
     endTable();
     control?.abort();
   };
@@ -131,11 +129,17 @@ async function loadList(): Promise<void> {
   }
 }
 
+let shownKey = '';
+
 async function loadTable(info: EmbeddingInfo, signal: AbortSignal): Promise<void> {
   const most = info.dims
     ? Math.max(1, Math.min(MOST_POINTS, Math.floor(MOST_FLOATS / Math.min(512, info.dims))))
     : MOST_UNKNOWN;
-  if (table.peek()?.info.id === info.id && !failure.peek()) return;
+  const key = keyOf(info);
+  if (shownKey === key && table.peek() && !failure.peek()) {
+    loading.value = false; // of another one, which nobody waits for any more
+    return;
+  }
   loading.value = true;
   failure.value = null;
   try {
@@ -153,6 +157,7 @@ async function loadTable(info: EmbeddingInfo, signal: AbortSignal): Promise<void
     labels.value = metadata.columns;
     labelNotes.value = [...metadata.notes, ...image.notes];
     sprite.value = image.image;
+    shownKey = key;
     table.value = {
       info,
       points: columns.points as Float32Array<ArrayBuffer>,

@@ -1,5 +1,6 @@
 /** Embeddings: points of many dimensions in two or three, with their neighbours. */
 import { useEffect } from 'preact/hooks';
+import { downloadCanvas } from '../histograms/download.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { DataPanel } from './data_panel.tsx';
@@ -112,6 +113,17 @@ export default function ProjectorPage() {
             }}
           >
             Plain
+          </button>
+          <button
+            type="button"
+            class="tool"
+            title="Save the picture as PNG"
+            onClick={() => {
+              const picture = lastPicture.copy?.();
+              if (picture) downloadCanvas(`${chosen.value?.name ?? 'points'}.png`, picture);
+            }}
+          >
+            Save
           </button>
         </div>
       </div>

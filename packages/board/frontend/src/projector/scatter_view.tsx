@@ -52,11 +52,21 @@ const TURN_PER_PIXEL = 0.008;
 const MOVING_MS = 160;
 
 /** What tests ask for: how the points were painted, and where they are. */
-export const lastPicture: { painter: string; screen: Screen | null; drawn: Drawn | null; labels: number } = {
+interface LastPicture {
+  painter: string;
+  screen: Screen | null;
+  drawn: Drawn | null;
+  labels: number;
+  /** All layers as one canvas; null: nothing is shown. */
+  copy: (() => HTMLCanvasElement) | null;
+}
+
+export const lastPicture: LastPicture = {
   painter: '',
   screen: null,
   drawn: null,
   labels: 0,
+  copy: null,
 };
 
 const pointIndex = (shown: Drawn, at: number): number => (shown.index ? shown.index[at]! : at);
@@ -119,15 +129,29 @@ function Picture({ width, height, plain }: PictureProps) {
   if (method.value === 'custom') axisNames.push(...customNames());
   void themeVersion.value;
 
-  useEffect(() => {
+  // A canvas that had a context of one kind takes no other: the way back is a fresh one.
+  const withoutCard = useSignal(plain);
+  const noCard = withoutCard.value;
+  useLayoutEffect(() => {
     const canvas = middle.current!;
-    painter.current = (plain ? null : webglPainter(canvas)) ?? canvasPainter(canvas);
-    lastPicture.painter = painter.current?.kind ?? 'none';
+    const lost = (event: Event) => {
+      event.preventDefault();
+      withoutCard.value = true;
+    };
+    const made = noCard ? canvasPainter(canvas) : webglPainter(canvas);
+    if (!made) {
+      withoutCard.value = true;
+      return;
+    }
+    painter.current = made;
+    lastPicture.painter = made.kind;
+    canvas.addEventListener('webglcontextlost', lost);
     return () => {
-      painter.current?.dispose();
+      canvas.removeEventListener('webglcontextlost', lost);
+      made.dispose();
       painter.current = null;
     };
-  }, [plain]);
+  }, [noCard, withoutCard]);
 
   useLayoutEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -209,8 +233,22 @@ function Picture({ width, height, plain }: PictureProps) {
       // A quick picture is followed by a whole one.
       if (moving) timer = setTimeout(() => requestAnimationFrame(paint), MOVING_MS + 20);
     };
+    lastPicture.copy = () => {
+      movedAt.current = 0;
+      paint(); // what a graphics card painted is gone after the frame
+      const layers = [below.current!, middle.current!, above.current!];
+      const whole = document.createElement('canvas');
+      whole.width = layers[0]!.width;
+      whole.height = layers[0]!.height;
+      const on = whole.getContext('2d')!;
+      on.fillStyle = colour('surface');
+      on.fillRect(0, 0, whole.width, whole.height);
+      for (const layer of layers) on.drawImage(layer, 0, 0);
+      return whole;
+    };
     const frame = requestAnimationFrame(paint);
     return () => {
+      lastPicture.copy = null;
       cancelAnimationFrame(frame);
       clearTimeout(timer);
     };
@@ -332,7 +370,7 @@ function Picture({ width, height, plain }: PictureProps) {
   return (
     <>
       <canvas ref={below} class="pj-layer" />
-      <canvas ref={middle} class="pj-layer" />
+      <canvas key={noCard ? 'plain' : 'card'} ref={middle} class="pj-layer pj-points" />
       {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: keys reach the canvas, which turns */}
       <canvas
         ref={above}

@@ -1,0 +1,27 @@
+/** From where a mesh is seen first, as its writer said in the words of three.js. */
+import { type Camera, slantCamera, turned } from '../projector/orbit_camera.ts';
+
+type Vector = [number, number, number];
+
+/** The camera that looks from `camera.position` of a config; the usual one where it says none. */
+export function cameraOfConfig(config: Record<string, unknown> | undefined): Camera {
+  const said = config?.camera;
+  if (typeof said !== 'object' || said === null) return slantCamera;
+  const camera = said as Record<string, unknown>;
+  const position = vectorOf(camera.position);
+  if (!position) return slantCamera;
+  const target = vectorOf(camera.target) ?? vectorOf(camera.lookAt) ?? [0, 0, 0];
+  const [x, y, z] = position.map((value, k) => value - target[k]!) as Vector;
+  const distance = Math.hypot(x, y, z);
+  if (!(distance > 0)) return slantCamera;
+  const front: Camera = { yaw: 0, pitch: 0, zoom: 1, target: [0, 0, 0] };
+  return turned(front, Math.atan2(x, z), Math.asin(y / distance));
+}
+
+/** Of `[x, y, z]` or `{x, y, z}`. */
+function vectorOf(said: unknown): Vector | null {
+  if (typeof said !== 'object' || said === null) return null;
+  const { x, y, z } = said as Record<string, unknown>;
+  const list = Array.isArray(said) ? said.slice(0, 3) : [x, y, z];
+  return list.length === 3 && list.every(Number.isFinite) ? (list as Vector) : null;
+}
