@@ -113,7 +113,6 @@ export function CommandPalette() {
       <div class="palette-list" id="palette-list" role="listbox" aria-label="Found" ref={list}>
         {found.map((command, i) => (
           <div
-            // biome-ignore lint/suspicious/noArrayIndexKey: the place in the list is what it is
             key={i}
             id={`palette-${i}`}
             role="option"

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { connection, heard, latest } from '../api/live.ts';
 import { runs } from '../state/catalogue.ts';
+import { loading, reading } from '../state/server.ts';
 
 export function LiveMark() {
   const [, tick] = useState(0);
@@ -18,7 +19,7 @@ export function LiveMark() {
       : state === 'connecting'
         ? 'connecting'
         : latest.value?.loading
-          ? `reading · ${brief(latest.value.points)} points`
+          ? `reading · ${part()} %`
           : age === null
             ? 'live'
             : `live · ${age < 10 ? `${age.toFixed(1)} s` : age < 120 ? `${Math.round(age)} s` : age < 7200 ? `${Math.round(age / 60)} min` : `${Math.round(age / 3600)} h`}`;
@@ -30,14 +31,29 @@ export function LiveMark() {
       title={
         state === 'lost'
           ? 'The server does not answer; the page tries again'
-          : `${live} runs are being written; the number is the time since the last change${state === 'polling' ? '; by long polls' : ''}`
+          : latest.value?.loading
+            ? `${size(latest.value.bytes_done)} of ${size(latest.value.bytes_total)} in ${latest.value.files} files`
+            : `${live} runs are being written; the number is the time since the last change${state === 'polling' ? '; by long polls' : ''}`
       }
     >
       <i />
       {text}
+      {loading.value && reading.value && (
+        <progress
+          class="reading-line"
+          aria-label="Reading the logs"
+          max={reading.value.bytesTotal || 1}
+          value={reading.value.bytesDone}
+        />
+      )}
     </span>
   );
 }
 
-const brief = (n: number): string =>
-  n < 1e4 ? String(n) : n < 1e6 ? `${Math.round(n / 1e3)}k` : `${(n / 1e6).toFixed(1)}M`;
+function part(): number {
+  const { bytesDone, bytesTotal } = reading.value ?? { bytesDone: 0, bytesTotal: 0 };
+  return bytesTotal > 0 ? Math.floor((100 * bytesDone) / bytesTotal) : 0;
+}
+
+const size = (bytes: number): string =>
+  bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;

@@ -30,9 +30,9 @@ export function Menu({
   children?: ComponentChildren;
 }) {
   const button = useRef<HTMLButtonElement>(null);
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState<'first' | 'last' | null>(null);
   const close = () => {
-    setOpen(false);
+    setOpen(null);
     button.current?.focus({ preventScroll: true });
   };
   return (
@@ -44,30 +44,40 @@ export function Menu({
         aria-label={children ? undefined : label}
         title={label}
         aria-haspopup="menu"
-        aria-expanded={open}
-        onClick={() => setOpen(!open)}
+        aria-expanded={open !== null}
+        onClick={() => setOpen(open ? null : 'first')}
         onKeyDown={(event) => {
-          if (event.key === 'ArrowDown') {
-            event.preventDefault();
-            setOpen(true);
-          }
+          if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+          event.preventDefault();
+          setOpen(event.key === 'ArrowDown' ? 'first' : 'last');
         }}
       >
         {children ?? <Icon name="more" />}
       </button>
       {open && button.current && (
         <Layer anchor={button.current} close={close}>
-          <Items items={items} close={close} label={label} />
+          <Items items={items} begin={open} close={close} label={label} />
         </Layer>
       )}
     </>
   );
 }
 
-function Items({ items, close, label }: { items: MenuItem[]; close: () => void; label: string }) {
+function Items({
+  items,
+  begin,
+  close,
+  label,
+}: {
+  items: MenuItem[];
+  begin: 'first' | 'last';
+  close: () => void;
+  label: string;
+}) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    (list.current?.querySelector('[role^=menuitem]') as HTMLElement | null)?.focus();
+    const all = list.current!.querySelectorAll<HTMLElement>('[role^=menuitem]');
+    all[begin === 'first' ? 0 : all.length - 1]?.focus();
   }, []);
   const move = (event: KeyboardEvent) => {
     const all = [...(list.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])];
@@ -80,7 +90,6 @@ function Items({ items, close, label }: { items: MenuItem[]; close: () => void; 
   return (
     <div class="menu-list" role="menu" aria-label={label} ref={list} onKeyDown={move}>
       {items.map((item, i) => {
-        // biome-ignore lint/suspicious/noArrayIndexKey: the items of an open menu stay where they are
         if (item === null) return <hr key={i} />;
         const inner = (
           <>
@@ -111,8 +120,10 @@ function Items({ items, close, label }: { items: MenuItem[]; close: () => void; 
               ? { role: 'menuitem' as const }
               : { role: 'menuitemcheckbox' as const, 'aria-checked': item.checked })}
             tabIndex={-1}
-            disabled={item.off ?? false}
+            // It keeps the focus, so that the arrow keys come by it and it is read out.
+            aria-disabled={item.off ?? false}
             onClick={() => {
+              if (item.off) return;
               close();
               item.run?.();
             }}
@@ -123,6 +134,15 @@ function Items({ items, close, label }: { items: MenuItem[]; close: () => void; 
       })}
     </div>
   );
+}
+
+/** Whether Tab leads out of a layer: from a menu at once, from fields behind the last or before the first. */
+function leavesAt(layer: HTMLElement, event: KeyboardEvent): boolean {
+  const fields = [...layer.querySelectorAll<HTMLElement>('button, a[href], input, select, textarea')].filter(
+    (field) => field.tabIndex >= 0 && !field.matches(':disabled') && field.getClientRects().length > 0,
+  );
+  const at = fields.indexOf(document.activeElement as HTMLElement);
+  return at < 0 || at === (event.shiftKey ? 0 : fields.length - 1);
 }
 
 /** Something that floats next to an element, above everything else, within the window. */
@@ -148,11 +168,11 @@ export function Layer({
       if (!layer.contains(target) && !anchor.contains(target)) closing.current();
     };
     const keys = (event: KeyboardEvent) => {
-      if (event.key === 'Escape' || event.key === 'Tab') {
-        event.stopPropagation();
-        if (event.key === 'Escape') event.preventDefault();
-        closing.current();
-      }
+      const isEnd = event.key === 'Tab' && leavesAt(layer, event);
+      if (event.key !== 'Escape' && !isEnd) return;
+      event.stopPropagation();
+      if (event.key === 'Escape') event.preventDefault();
+      closing.current(); // which gives the focus back: Tab goes on from there
     };
     document.addEventListener('pointerdown', outside, true);
     layer.addEventListener('keydown', keys);
@@ -165,7 +185,7 @@ export function Layer({
   useEffect(() => {
     const layer = host.current;
     if (!layer) return;
-    render(<>{children}</>, layer);
+    render(children, layer);
     const at = anchor.getBoundingClientRect();
     const { width, height } = layer.getBoundingClientRect();
     const left = Math.min(Math.max(4, at.right - width), innerWidth - width - 4);

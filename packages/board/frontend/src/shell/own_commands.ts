@@ -1,5 +1,6 @@
 /** The commands that the frame itself gives: pages, themes, runs, tags. */
 
+import type { Kind, Tag } from '../api/types.ts';
 import { tagFilter } from '../metrics/view.ts';
 import { listedRuns, showEveryRun, showOnly } from '../runs/visible_runs.ts';
 import { tags } from '../state/catalogue.ts';
@@ -7,6 +8,7 @@ import { inspectedRun, inspectedTag, stepCursor, stepFrom, stepTo } from '../sta
 import { goTo } from '../state/url_state.ts';
 import { theme } from '../style/theme.ts';
 import { addCommands } from './command_palette.tsx';
+import { keysOpen } from './keys.ts';
 import { pages } from './pages.ts';
 import { narrow } from './panels.ts';
 
@@ -14,6 +16,14 @@ addCommands(() =>
   pages.map((p, i) => ({ kind: 'page', text: p.title, hint: `Alt ${i + 1}`, run: () => goTo(p.id) })),
 );
 addCommands(() => [
+  {
+    kind: 'action',
+    text: 'Show all keys',
+    hint: '?',
+    run: () => {
+      keysOpen.value = true;
+    },
+  },
   ...(['auto', 'light', 'dark', 'contrast'] as const).map((name) => ({
     kind: 'action',
     text: `Theme: ${name === 'auto' ? 'as the system' : name === 'contrast' ? 'high contrast' : name}`,
@@ -51,14 +61,22 @@ addCommands(() =>
   tags.value.map((tag) => ({
     kind: tag.kind === 'scalar' ? 'tag' : tag.kind.replace('_', ' '),
     text: tag.name,
-    run: () => {
-      goTo('metrics');
-      tagFilter.value = `^${tag.name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
-      inspectedTag.value = tag.id;
-      inspectedRun.value = null;
-    },
+    run: () => showTag(tag),
   })),
 );
+
+/** Graphs, traces and hyperparameters have pages of their own; all else is a card. */
+const PAGE_OF: Partial<Record<Kind, string>> = { graph: 'graph', run_metadata: 'trace', hparams: 'hparams' };
+
+function showTag(tag: Tag): void {
+  const own = PAGE_OF[tag.kind];
+  goTo(own ?? 'metrics');
+  if (own) return;
+  tagFilter.value = `^${tag.name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
+  inspectedTag.value = tag.id;
+  inspectedRun.value = null;
+}
+
 addCommands(() =>
   listedRuns.value.map((run) => ({
     kind: 'run',

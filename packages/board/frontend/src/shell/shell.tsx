@@ -1,14 +1,26 @@
 /** The frame of every page: header, table of runs, the page, details, step cursor. */
-import '../style/shell.css';
-import type { ComponentType } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import '../style/controls.css';
+import '../style/header.css';
+import '../style/menus.css';
+import '../style/notice.css';
+import '../style/inspector.css';
+import '../style/step_bar.css';
+import '../style/dialogs.css';
+import { signal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { RunTable } from '../runs/run_table.tsx';
 import { failure, loaded, meta, problems } from '../state/catalogue.ts';
-import { goTo, page } from '../state/url_state.ts';
+import { onServerRestart } from '../state/server.ts';
+import { address, goTo, page } from '../state/url_state.ts';
 import { nextTheme, theme } from '../style/theme.ts';
+import { Banners } from './banners.tsx';
 import { CommandPalette, paletteOpen } from './command_palette.tsx';
+import { Guard } from './guard.tsx';
 import { Icon } from './icons.tsx';
 import { Inspector } from './inspector.tsx';
+import { KeyList } from './key_list.tsx';
+import { keysOpen } from './keys.ts';
+import { lazy } from './lazy.tsx';
 import { LiveMark } from './live_mark.tsx';
 import './own_commands.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
@@ -18,8 +30,16 @@ import { safeText } from './safe_text.ts';
 import { Splitter } from './splitter.tsx';
 import { StepBar } from './step_bar.tsx';
 
+const views = new Map(pages.map((p) => [p.id, lazy(p.load, `the page ${p.title}`)]));
+/** What a page remembers by ids is of the old server. */
+const serverRestarts = signal(0);
+onServerRestart(() => {
+  serverRestarts.value++;
+});
+
 export function Shell() {
   const shown = pages.find((p) => p.id === page.value) ?? pages[0]!;
+  const Shown = views.get(shown.id)!;
   const side = useRef<HTMLDivElement>(null);
   const right = useRef<HTMLDivElement>(null);
   const withRuns = shown.runs === true;
@@ -52,7 +72,11 @@ export function Shell() {
               key={p.id}
               href={`#/${p.id}`}
               aria-current={p === shown ? 'page' : undefined}
+              onPointerDown={(event) => {
+                event.currentTarget.href = address(p.id); // for a new tab: with the view as it is now
+              }}
               onClick={(event) => {
+                if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
                 event.preventDefault();
                 goTo(p.id);
               }}
@@ -99,11 +123,7 @@ export function Shell() {
           />
         </button>
       </header>
-      {failure.value && loaded.value && (
-        <p class="banner" role="alert">
-          The server does not answer; what you see is as it was. {safeText(failure.value)}
-        </p>
-      )}
+      <Banners />
       {failure.value && !loaded.value ? (
         <main class="page" id="page">
           <div class="notice" role="alert">
@@ -122,7 +142,11 @@ export function Shell() {
               <Splitter width={runsWidth} side="left" label="Width of the runs" />
             </>
           )}
-          <Lazy key={shown.id} load={shown.load} />
+          <main class="page" id="page" tabIndex={-1}>
+            <Guard key={`${shown.id} ${serverRestarts.value}`} what={`The page ${shown.title}`}>
+              <Shown />
+            </Guard>
+          </main>
           {withInspector && (
             <>
               <Splitter width={inspectorWidth} side="right" label="Width of the details" />
@@ -135,6 +159,7 @@ export function Shell() {
       )}
       {shown.cursor && loaded.value && <StepBar />}
       <CommandPalette />
+      <KeyList page={shown.id} />
     </div>
   );
 }
@@ -157,26 +182,11 @@ function useKeys(): void {
         const field = document.getElementById('tag-filter');
         if (!field) return;
         field.focus();
-      } else return;
+      } else if (event.key === '?' && !isTyping && !command) keysOpen.value = !keysOpen.value;
+      else return;
       event.preventDefault();
     };
     addEventListener('keydown', keys);
     return () => removeEventListener('keydown', keys);
   }, []);
-}
-
-function Lazy({ load }: { load: () => Promise<{ default: ComponentType }> }) {
-  const [Loaded, set] = useState<ComponentType | null>(null);
-  useEffect(() => {
-    let here = true;
-    void load().then((module) => here && set(() => module.default));
-    return () => {
-      here = false;
-    };
-  }, [load]);
-  return (
-    <main class="page" id="page" tabIndex={-1}>
-      {Loaded ? <Loaded /> : null}
-    </main>
-  );
 }

@@ -19,6 +19,9 @@ export function Splitter({
   const set = (value: number) => {
     width.value = Math.max(LEAST, Math.min(MOST, innerWidth * 0.6, value));
   };
+  const end = () => {
+    start.current = null;
+  };
   const sign = side === 'left' ? 1 : -1;
   return (
     // biome-ignore lint/a11y/useSemanticElements: <hr> takes no keys
@@ -38,13 +41,15 @@ export function Splitter({
       onPointerMove={(event) => {
         if (start.current) set(start.current.width + sign * (event.clientX - start.current.x));
       }}
-      onPointerUp={() => {
-        start.current = null;
-      }}
+      onPointerUp={end}
+      onPointerCancel={end}
+      onLostPointerCapture={end}
       onDblClick={() => set(side === 'left' ? 260 : 300)}
       onKeyDown={(event) => {
         if (event.key === 'ArrowLeft') set(width.value - sign * KEY_STEP);
         else if (event.key === 'ArrowRight') set(width.value + sign * KEY_STEP);
+        else if (event.key === 'Home') set(LEAST);
+        else if (event.key === 'End') set(MOST);
         else return;
         event.preventDefault();
       }}

@@ -1,6 +1,6 @@
 /** The bar at the bottom: the global step cursor, which images, histograms, text and traces follow. */
 import { computed } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { duration, shortNumber } from '../charts/ticks.ts';
 import { visibleRunIds } from '../runs/visible_runs.ts';
 import { runById, series } from '../state/catalogue.ts';
@@ -46,7 +46,8 @@ function textOf(step: number): string {
 
 export function StepBar() {
   const reach = stepReach.value;
-  const field = useRef<HTMLInputElement>(null);
+  // What is being typed: news that come meanwhile leave it alone.
+  const [typed, setTyped] = useState<string | null>(null);
   if (!reach) return null;
   const { lo, hi } = reach;
   const at = stepCursor.value;
@@ -59,19 +60,24 @@ export function StepBar() {
     <footer class="cursor-bar">
       <span class="faint">step cursor</span>
       <input
-        ref={field}
         class="step-number"
         type="number"
         aria-label="Step"
         min={lo}
         max={hi}
         placeholder="none"
-        value={at ?? ''}
+        value={typed ?? at ?? ''}
+        onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => {
           const text = event.currentTarget.value;
           if (text === '') stepCursor.value = null;
           else set(Number(text));
+          setTyped(null);
         }}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') setTyped(null);
+        }}
+        onBlur={() => setTyped(null)}
       />
       <span class="step-end">{shortNumber(lo)}</span>
       <input

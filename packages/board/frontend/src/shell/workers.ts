@@ -1,4 +1,5 @@
 /** Starts a worker of the build by its name (the file src/.../NAME.worker.ts). */
+import { showMessage } from './messages.ts';
 
 declare const WORKER_FILES: Record<string, string>;
 
@@ -14,8 +15,23 @@ const rules: Policy = { createScriptURL: (url) => url };
 // The page's policy lets scripts come from our own list only.
 const policy = factory ? factory.createPolicy('headrace', rules) : rules;
 
-export function startWorker(name: string): Worker {
+/**
+ * Starts a worker.
+ *
+ * `failed` hears why it died or could not be fetched, and should give up what waits for it; by default the page
+ * says so above everything.
+ */
+export function startWorker(name: string, failed: (why: string) => void = showMessage): Worker {
   const file = WORKER_FILES[name];
   if (!file) throw new Error(`the build has no worker ${name}`);
-  return new Worker(policy.createScriptURL(new URL(`assets/${file}`, document.baseURI).href));
+  const worker = new Worker(policy.createScriptURL(new URL(`assets/${file}`, document.baseURI).href));
+  worker.addEventListener('error', (event) => {
+    // Without a message it was not fetched: the server is away, or was upgraded while the page was open.
+    const why = event.message || 'its code did not come; reload the page';
+    failed(`The work "${name.replaceAll('_', ' ')}" failed: ${why}`);
+  });
+  worker.addEventListener('messageerror', () => {
+    failed(`The work "${name.replaceAll('_', ' ')}" failed: its answer cannot be read`);
+  });
+  return worker;
 }

@@ -47,8 +47,8 @@ export function goTo(name: string): void {
   history.pushState(null, '', address());
 }
 
-/** The address of the present view. */
-export function address(): string {
+/** The address of the present view, on this or on another page. */
+export function address(of: string = page.peek()): string {
   const parameters = new Map<string, string>();
   for (const [key, { write }] of bound) {
     const text = write();
@@ -56,7 +56,7 @@ export function address(): string {
   }
   // What a page that is not loaded yet will ask for.
   for (const [key, text] of unread) if (!bound.has(key)) parameters.set(key, text);
-  return formatAddress({ page: page.peek(), parameters });
+  return formatAddress({ page: of, parameters });
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,11 +1,11 @@
 /** Light, dark or high contrast; what canvases draw with comes from the same CSS variables. */
 import { effect, signal } from '@preact/signals';
+import { kept } from '../state/kept.ts';
 
 export type Theme = 'auto' | 'light' | 'dark' | 'contrast';
 const themes: Theme[] = ['auto', 'light', 'dark', 'contrast'];
-const KEY = 'headrace.theme';
 
-export const theme = signal<Theme>(themes.find((t) => t === stored()) ?? 'auto');
+export const theme = kept<Theme>('theme', 'auto', themes);
 /** Grows whenever colours change; canvases depend on it. */
 export const themeVersion = signal(0);
 
@@ -15,39 +15,47 @@ let colours = new Map<string, string>();
 export function colour(name: string): string {
   let value = colours.get(name);
   if (value === undefined) {
-    value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    value = plain(getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
     colours.set(name, value);
   }
   return value;
+}
+
+/** A colour of the system's palette as #rrggbb, which canvases and mixtures of colours can read. */
+function plain(value: string): string {
+  if (!/^[A-Za-z]+$/.test(value) || value === 'none') return value;
+  const probe = document.createElement('i');
+  probe.style.color = value;
+  document.body.append(probe);
+  const parts = getComputedStyle(probe).color.match(/[\d.]+/g) ?? [];
+  probe.remove();
+  return `#${parts
+    .slice(0, 3)
+    .map((part) => Math.round(Number(part)).toString(16).padStart(2, '0'))
+    .join('')}`;
 }
 
 export function nextTheme(): void {
   theme.value = themes[(themes.indexOf(theme.value) + 1) % themes.length]!;
 }
 
-function stored(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null; // storage is forbidden: the choice lasts as long as the page
-  }
-}
-
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+const prefersContrast = matchMedia('(prefers-contrast: more)');
+// A forced palette stands in the tokens: canvases read it there too.
+const forced = matchMedia('(forced-colors: active)');
+/** Grows when the system's settings change. */
+const system = signal(0);
 
 effect(() => {
-  const chosen = theme.value;
-  document.documentElement.dataset.theme =
-    chosen === 'auto' ? (prefersDark.matches ? 'dark' : 'light') : chosen;
+  void system.value;
+  const asSystem =
+    prefersContrast.matches && !forced.matches ? 'contrast' : prefersDark.matches ? 'dark' : 'light';
+  document.documentElement.dataset.theme = theme.value === 'auto' ? asSystem : theme.value;
   colours = new Map();
   themeVersion.value = themeVersion.peek() + 1;
-  try {
-    localStorage.setItem(KEY, chosen);
-  } catch {
-    // as above
-  }
 });
-prefersDark.addEventListener('change', () => {
-  theme.value = theme.peek() === 'auto' ? 'light' : theme.peek();
-  theme.value = 'auto';
-});
+for (const setting of [prefersDark, prefersContrast, forced]) {
+  setting.addEventListener('change', () => {
+    system.value++;
+  });
+}

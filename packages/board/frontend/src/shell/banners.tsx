@@ -1,0 +1,45 @@
+/** What the whole page has to say: no server, changes that are not saved, work that died. */
+import { failure, loaded } from '../state/catalogue.ts';
+import { saveAgain, unsaved } from '../state/stored.ts';
+import { Icon } from './icons.tsx';
+import { messages, putAway } from './messages.ts';
+import { safeText } from './safe_text.ts';
+
+const TITLES: Record<string, string> = {
+  notes: 'Notes and tags of runs',
+  views: 'Saved views',
+  colours: 'Colours of runs',
+  archived: 'Archived runs',
+  layouts: 'Layouts of charts',
+};
+
+export function Banners() {
+  return (
+    <>
+      {failure.value && loaded.value && (
+        <p class="banner" role="alert">
+          The server does not answer; what you see is as it was. {safeText(failure.value)}
+        </p>
+      )}
+      {unsaved.value.map(({ name, state, why }) => (
+        <p class="banner" role="alert" key={name}>
+          <span>
+            {TITLES[name] ?? name} are not saved: {safeText(why, 300)}. They stay in this page
+            {state === 'late' ? ' and are saved as soon as the server answers.' : ' as you left them.'}
+          </span>
+          <button type="button" onClick={saveAgain}>
+            Try again
+          </button>
+        </p>
+      ))}
+      {messages.value.map((text) => (
+        <p class="banner" role="alert" key={text}>
+          <span>{safeText(text, 400)}</span>
+          <button type="button" class="icon" aria-label="Put the message away" onClick={() => putAway(text)}>
+            <Icon name="close" />
+          </button>
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+/** Components whose code is fetched when they are first shown. */
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { safeText } from './safe_text.ts';
+
+/**
+ * A component whose code comes later. If it does not come, as after an upgrade of the server while the page was
+ * open, the place says so and offers to try again or to reload the page.
+ */
+export function lazy<P extends object>(
+  load: () => Promise<{ default: ComponentType<P> }>,
+  what: string,
+): ComponentType<P> {
+  let Loaded: ComponentType<P> | null = null;
+  let pending: Promise<void> | null = null;
+
+  function fetched(): Promise<void> {
+    pending ??= load().then(
+      (module) => {
+        Loaded = module.default;
+      },
+      (error) => {
+        pending = null;
+        throw error;
+      },
+    );
+    return pending;
+  }
+
+  return function Lazy(props: P) {
+    const [failure, setFailure] = useState<string | null>(null);
+    const [, show] = useState(false);
+    useEffect(() => {
+      if (Loaded || failure !== null) return;
+      let here = true;
+      fetched().then(
+        () => here && show(true),
+        (error) => here && setFailure(error instanceof Error ? error.message : String(error)),
+      );
+      return () => {
+        here = false;
+      };
+    }, [failure]);
+    if (Loaded) return <Loaded {...props} />;
+    if (failure === null) return null;
+    return (
+      <div class="notice" role="alert">
+        <h2>The code of {what} did not come</h2>
+        <p>If the server was upgraded while this page was open, only a reload helps; the view stays.</p>
+        <p class="faint">{safeText(failure, 300)}</p>
+        <p class="buttons">
+          <button type="button" onClick={() => setFailure(null)}>
+            Try again
+          </button>
+          <button type="button" class="primary" onClick={() => location.reload()}>
+            Reload the page
+          </button>
+        </p>
+      </div>
+    );
+  };
+}
