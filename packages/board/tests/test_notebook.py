@@ -27,7 +27,7 @@ def test_a_display_frames_a_board_that_answers(tmp_path: Path, shown: Display) -
     assert 'height="500"' in html
     address = re.search(r'src="(http://localhost:\d+/)"', html)
     assert address is not None
-    with urllib.request.urlopen(address[1], timeout=10) as page:
+    with urllib.request.urlopen(address[1], timeout=60) as page:
         policy = page.headers["Content-Security-Policy"]
     assert "frame-ancestors http://localhost:* http://127.0.0.1:*" in policy
     assert headrace.board.show(tmp_path).url == shown.url

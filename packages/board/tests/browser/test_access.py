@@ -8,18 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures import damaged_logs, graphs, traces
+from fixtures import damaged_logs, graphs, media_logs, traces
+from fixtures.embeddings import write_pytorch_projector
 
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
 
-PAGES = ("metrics", "graph", "trace", "hparams", "projector", "problems")
-SETTLE_MS = 1500
+# When a page shows what the log has, and not its frame alone.
+READY = {
+    "metrics": "b.metrics.idle && b.metrics.charts.some((chart) => chart.painted > 0)",
+    "graph": "b.graph.ready",
+    "trace": "b.trace.items.length > 0",
+    "hparams": "b.hparams.rows.length > 0",
+    "projector": "b.projector.points > 0",
+    "problems": "b.problems.shown.some((problem) => problem.kind === 'bad_payload')",
+}
 
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of each kind: every summary, a graph, a step trace, and a damaged file."""
+    """A run of each kind: every summary, a graph, a step trace, an embedding, a damaged file."""
     folder = tmp_path_factory.mktemp("runs")
     damaged_logs.every_kind(folder / "kinds")
     with EventFileWriter(folder / "graph") as writer:
@@ -27,17 +35,28 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     traces.write_log(folder / "trace", {3: traces.two_tasks().SerializeToString()}, losses=5)
     records = damaged_logs.records_of_900()
     damaged_logs.write_records(folder / "damaged", damaged_logs.flip_payload_byte(records))
+    media_logs.write_sweep(folder / "sweep", 4)
+    write_pytorch_projector(folder / "points", rows=60, dims=4)
     return folder
 
 
+def open_page(page: Any, url: str, name: str) -> None:
+    """Goes to a page and waits until it shows what the log has."""
+    view = "?trun=trace&step=3" if name == "trace" else ""  # the other runs' have no slices
+    page.goto(f"{url}#/{name}{view}")
+    page.wait_for_function(
+        f"() => {{ const b = window.__board; return Boolean(b?.{name}) && ({READY[name]}); }}",
+        timeout=30_000,
+    )
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", READY)
 def test_axe_finds_nothing_serious(
     page: Any, board_server: Callable[..., Any], logdir: Path, name: str, theme: str
 ) -> None:
     page.emulate_media(color_scheme=theme)
-    page.goto(f"{board_server(logdir).url}#/{name}")
-    page.wait_for_timeout(SETTLE_MS)
+    open_page(page, board_server(logdir).url, name)
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
     page.evaluate(axe)
     found = page.evaluate("() => axe.run(document)")["violations"]
@@ -50,17 +69,17 @@ def test_axe_finds_nothing_serious(
     assert serious == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", READY)
 def test_tab_reaches_every_control_and_shows_where_it_is(
     page: Any, board_server: Callable[..., Any], logdir: Path, name: str
 ) -> None:
-    page.goto(f"{board_server(logdir).url}#/{name}")
-    page.wait_for_timeout(SETTLE_MS)
+    open_page(page, board_server(logdir).url, name)
     wanted = page.evaluate(
         """() => [...document.querySelectorAll('button, a[href], input, select, textarea')]
           .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0
             && !(e.type === 'radio')).length"""
     )
+    assert wanted >= 5
     reached = set()
     for _ in range(400):
         page.keyboard.press("Tab")
