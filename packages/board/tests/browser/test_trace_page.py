@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.traces import planted_trace, two_tasks, write_log
+from fixtures.traces import metadata_of, node_stats, planted_trace, two_tasks, write_log
 
-from headrace.formats.proto import graph_pb2
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto import event_pb2, graph_pb2
 
 STEPS = (3, 7)
 
@@ -183,6 +184,11 @@ def test_keys_zoom_pan_fit_mark_and_walk_from_slice_to_slice(page: Any, url: str
     zoomed = trace(page)["view"]
     page.keyboard.press("d")
     until(page, f"window.__board.trace.view.t0 > {zoomed['t0']}")
+    panned = trace(page)["view"]
+    page.keyboard.press("a")
+    until(page, f"window.__board.trace.view.t0 < {panned['t0']}")
+    page.keyboard.press("s")
+    until(page, f"window.__board.trace.view.t1 - window.__board.trace.view.t0 > {spread(zoomed)}")
     page.keyboard.press("f")
     until(page, f"Math.abs(window.__board.trace.view.t1 - {whole['t1']}) < 1")
     page.keyboard.press("ArrowDown")
@@ -191,10 +197,31 @@ def test_keys_zoom_pan_fit_mark_and_walk_from_slice_to_slice(page: Any, url: str
     until(page, f"window.__board.trace.selected.slice === {first['slice'] + 1}")
     page.keyboard.press("ArrowDown")
     until(page, f"window.__board.trace.selected.lane > {first['lane']}")
+    now = trace(page)["selected"]
+    page.keyboard.press("m")
+    ends = f"t0: {now['start']}, t1: {now['start'] + now['dur']}"
+    same = "(m, w) => m && m.t0 === w.t0 && m.t1 === w.t1"
+    until(page, f"({same})(window.__board.trace.mark, {{{ends}}})")
+    page.keyboard.press("m")
+    until(page, "window.__board.trace.mark === null")
     page.keyboard.press("c")
     until(page, "window.__board.trace.critical")
     page.keyboard.press("Escape")
     until(page, "window.__board.trace.selected === null")
+
+
+def test_m_marks_the_time_under_the_pointer_and_the_address_keeps_it(page: Any, url: str) -> None:
+    shown = open_trace(page, url, "?trun=small")
+    box = page.locator(".trace-canvas").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] - 5)
+    page.keyboard.press("m")
+    mark = until(page, "window.__board.trace.mark")
+    time_there = shown["view"]["t0"] + spread(shown["view"]) / 4
+    assert mark["t0"] == mark["t1"]
+    assert abs(mark["t0"] - time_there) < spread(shown["view"]) / 500
+    until(page, f"location.hash.includes('tm={round(mark['t0'])}')")
+    page.reload()
+    until(page, f"window.__board?.trace?.mark?.t0 === {mark['t0']}")
 
 
 def test_a_pattern_finds_slices_and_enter_goes_to_the_next(page: Any, url: str) -> None:
@@ -208,20 +235,39 @@ def test_a_pattern_finds_slices_and_enter_goes_to_the_next(page: Any, url: str) 
     until(page, "window.__board.trace.selected?.node === 'send_edge_1_0'")
 
 
-def test_a_pattern_without_end_does_not_hang_the_page(page: Any, url: str) -> None:
-    open_trace(page, url, "?trun=run&step=3")
-    page.keyboard.press("/")
-    page.keyboard.insert_text(r"(\w+\/?)+!$")
-    until(page, "window.__board.trace.found?.wrong === 'time'", 5)
-    assert page.evaluate("1 + 1") == 2
-
-
 def test_steps_are_stacked_and_compared(page: Any, url: str) -> None:
     open_trace(page, url, "?trun=run&step=3&tcmp=7&tside=compare")
     until(page, "window.__board.trace.sections.length === 2")
     assert [s["title"] for s in trace(page)["sections"]] == ["step 3", "step 7"]
     page.locator(".trace-compare").first.wait_for()
     assert "whole step" in page.locator(".trace-compare").first.inner_text()
+
+
+def test_two_traces_of_one_step_are_compared(page: Any, board_server: Any, tmp_path: Path) -> None:
+    with EventFileWriter(tmp_path / "run") as writer:
+        for tag in ("train", "eval"):
+            event = event_pb2.Event(wall_time=2.0, step=4)
+            event.tagged_run_metadata.tag = tag
+            event.tagged_run_metadata.run_metadata = two_tasks().SerializeToString()
+            writer.write(event)
+    open_trace(page, board_server(tmp_path).url)
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("menuitemcheckbox").or_(page.get_by_role("menuitem")).first.click()
+    until(page, "window.__board.trace.sections.length === 2")
+    assert {s["title"] for s in trace(page)["sections"]} == {"step 4 train", "step 4 eval"}
+    until(page, "location.hash.includes('tcmp=')")
+    page.reload()
+    until(page, "window.__board?.trace?.sections?.length === 2")
+    page.locator(".trace-compare").first.wait_for()
+
+
+def test_more_than_six_steps_are_not_stacked_and_the_toolbar_says_so(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    write_log(tmp_path / "run", {step: two_tasks().SerializeToString() for step in range(8)})
+    open_trace(page, board_server(tmp_path).url, "?step=0&tcmp=1,2,3,4,5,6")
+    until(page, "window.__board.trace.sections.length === 6")
+    assert "leave one out to add one of 2 more" in page.locator(".trace-limit").inner_text()
 
 
 def test_groups_close_and_the_address_keeps_the_view(page: Any, url: str) -> None:
@@ -266,3 +312,112 @@ def test_names_from_a_log_are_shown_as_text(page: Any, board_server: Any, tmp_pa
     assert "\\u202e" in page.locator(".trace-node").inner_text()
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
+
+
+def test_a_closed_group_of_many_lanes_shows_all_of_them(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    lanes = 300
+    nodes = [node_stats(f"n{i}/MatMul", 10 * i, 4000, thread=i) for i in range(lanes)]
+    write_log(tmp_path / "run", {1: metadata_of(w0_CPU_0=nodes).SerializeToString()})
+    open_trace(page, board_server(tmp_path).url)
+    page.locator(".trace-group").click()
+    until(page, "window.__board.trace.rows.length === 1")
+    until(page, f"new Set(window.__board.trace.items.map((i) => i.lane)).size === {lanes}")
+
+
+def test_lanes_are_pinned_hidden_and_filtered_and_the_address_keeps_that(
+    page: Any, url: str
+) -> None:
+    open_trace(page, url, "?trun=run&step=3")
+    titles = "window.__board.trace.rows.filter((r) => r.kind === 'lane').map((r) => r.title).join()"
+    names = ",".join(f"worker-{i}" for i in range(4))
+    until(page, f"{titles} === '{names},{names}'")
+    second = page.locator(".trace-row", has_text="worker-2").nth(1)
+    second.hover()
+    second.get_by_role("button", name="Pin").click()
+    pinned = "worker 1 · CPU:0 worker-2"
+    until(page, f"{titles} === '{pinned},{names},worker-0,worker-1,worker-3'")
+    first = page.locator(".trace-row.inside", has_text="worker-0").first
+    first.hover()
+    first.get_by_role("button", name="Hide").click()
+    rest = "worker-1,worker-2,worker-3"
+    until(page, f"{titles} === '{pinned},{rest},worker-0,worker-1,worker-3'")
+    page.get_by_label("Show only lanes").fill("worker 1")
+    until(page, f"{titles} === '{pinned},worker-0,worker-1,worker-3'")
+    until(page, "/tpin=.*thide=.*tlanes=/.test(location.hash)")
+    page.reload()
+    until(
+        page, f"window.__board?.trace?.rows && {titles} === '{pinned},worker-0,worker-1,worker-3'"
+    )
+    page.get_by_label("Show only lanes").fill("")
+    page.get_by_role("button", name="Show 1 hidden").click()
+    until(page, f"{titles} === '{pinned},{names},worker-0,worker-1,worker-3'")
+
+
+def test_a_pinned_lane_stays_on_top_when_the_others_are_scrolled(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    nodes = [node_stats(f"n{i}/MatMul", 0, 4000, thread=i) for i in range(80)]
+    write_log(tmp_path / "run", {1: metadata_of(w0_CPU_0=nodes).SerializeToString()})
+    open_trace(page, board_server(tmp_path).url)
+    row = page.locator(".trace-row.inside").nth(5)
+    row.hover()
+    row.get_by_role("button", name="Pin").click()
+    until(page, "window.__board.trace.rows[0].pinned")
+    lane = trace(page)["rows"][0]["lanes"][0]
+    page.evaluate("document.querySelector('.trace-scroll').scrollTop = 600")
+    box = page.locator(".trace-canvas").bounding_box()
+    until(page, "document.querySelector('.trace-scroll').scrollTop === 600")
+    item = until(page, f"window.__board.trace.items.find((i) => i.lane === {lane})")
+    assert item["y"] == box["y"]
+    page.mouse.click(item["x"] + item["width"] / 2, item["y"] + item["height"] / 2)
+    until(page, f"window.__board.trace.selected?.lane === {lane}")
+
+
+def test_a_double_click_on_merged_slices_shows_them_apart(page: Any, url: str) -> None:
+    shown = open_trace(page, url, "?trun=run&step=3")
+    item = max(shown["items"], key=lambda i: i["count"])
+    assert item["count"] > 1
+    page.mouse.dblclick(item["x"] + item["width"] / 2, item["y"] + item["height"] / 2)
+    until(
+        page,
+        f"window.__board.trace.view.t1 - window.__board.trace.view.t0"
+        f" < {spread(shown['view']) / 50}",
+    )
+
+
+def test_what_is_outlined_under_the_pointer_is_the_same_slice_after_a_zoom(
+    page: Any, url: str
+) -> None:
+    shown = open_trace(page, url, "?trun=small")
+    item = next(i for i in shown["items"] if i["name"] == "b/Conv2D")
+    page.mouse.move(item["x"] + item["width"] / 2, item["y"] + item["height"] / 2)
+    until(page, f"window.__board.trace.hovered?.slice === {item['slice']}")
+    for _ in range(4):
+        page.mouse.wheel(0, -240)
+    view = "(t => t.view.t1 - t.view.t0)(window.__board.trace)"
+    until(page, f"{view} < {spread(shown['view']) / 3} && window.__board.trace.drawn.sharp")
+    assert trace(page)["hovered"]["slice"] == item["slice"]
+    assert trace(page)["hovered"]["name"] == "b/Conv2D"
+
+
+def test_shift_and_arrows_select_an_area_that_the_address_keeps(page: Any, url: str) -> None:
+    shown = open_trace(page, url, "?trun=small")
+    starts = {i["name"]: i for i in shown["items"]}
+    first = starts["a/MatMul"]
+    page.mouse.click(first["x"] + first["width"] / 2, first["y"] + first["height"] / 2)
+    until(page, "window.__board.trace.selected?.node === 'a/MatMul'")
+    page.locator(".trace-canvas").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    until(page, "window.__board.trace.area?.t1 === 1100")
+    page.keyboard.press("Shift+ArrowRight")
+    until(page, "window.__board.trace.area?.t1 === 1500")
+    page.keyboard.press("Shift+ArrowDown")
+    area = until(page, "window.__board.trace.area?.lanes.length === 2 && window.__board.trace.area")
+    assert (area["t0"], area["t1"], area["lanes"]) == (0, 1500, [0, 1])
+    until(page, "location.hash.includes('tar=') && location.hash.includes('tsl=')")
+    page.reload()
+    until(page, "window.__board?.trace?.area?.t1 === 1500 && window.__board.trace.selected")
+    assert trace(page)["selected"]["node"] == "a/MatMul"
+    assert trace(page)["area"]["lanes"] == [0, 1]

@@ -95,11 +95,11 @@ export function LanesView() {
       <div class="trace-scroll" ref={scroller}>
         <Tall>
           <Gutter />
+          {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it takes keys: no picture, but an application */}
           <canvas
             ref={lanes}
             class="trace-canvas"
             tabIndex={0}
-            // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it takes keys, so it is no picture
             role="application"
             aria-label="Lanes of the step"
             aria-describedby="trace-keys"

@@ -5,6 +5,7 @@ import { Menu, type MenuItem } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { runById } from '../state/catalogue.ts';
 import { fit } from './keys.ts';
+import { arrowsLeftOut } from './lanes_canvas.ts';
 import { durationText } from './ruler_ticks.ts';
 import {
   type Colouring,
@@ -45,6 +46,7 @@ export function Toolbar() {
   const model = mainTrace.value;
   const header = model?.header.value;
   const runs = tracedRuns.value;
+  const arrows = arrowsLeftOut.value;
   const all = ofTheRun.value;
   const keys = keyOfTrace.value;
   const at = all.findIndex((one) => one.id === row?.id);
@@ -151,8 +153,13 @@ export function Toolbar() {
       <Toggle of={showCritical} title="What the step had to wait for (C)">
         Critical path
       </Toggle>
-      <Toggle of={showArrows} title="Transfers between devices, and long waits">
-        Arrows
+      <Toggle
+        of={showArrows}
+        title="Transfers between devices, the longest of those in sight, and long waits"
+      >
+        {arrows.drawn < arrows.seen && showArrows.value
+          ? `Arrows: ${arrows.drawn} of ${arrows.seen.toLocaleString('en')}`
+          : 'Arrows'}
       </Toggle>
       <button
         type="button"

@@ -250,11 +250,20 @@ export interface TraceNames {
   names: string[];
   /** How many slices each has. */
   counts: ArrayLike<number>;
+  /** By number of name: what the run's graph calls it, where that is something else. */
+  graphNodes: ReadonlyMap<number, string>;
 }
 
 export async function fetchNames(trace: number): Promise<TraceNames> {
-  const { header, columns } = await getColumns<{ names: string[] }>(`trace/${trace}/names`);
-  return { names: header.names, counts: columns.count as unknown as ArrayLike<number> };
+  const { header, columns } = await getColumns<{
+    names: string[];
+    graph_nodes?: Record<string, string>;
+  }>(`trace/${trace}/names`);
+  return {
+    names: header.names,
+    counts: columns.count as unknown as ArrayLike<number>,
+    graphNodes: new Map(Object.entries(header.graph_nodes ?? {}).map(([at, node]) => [Number(at), node])),
+  };
 }
 
 /** Slices by numbers of names, by one name, or by what a name is or lies below; the first 5000 by time. */

@@ -1,6 +1,6 @@
 /** The colours that slices are drawn in. */
 import { oklch } from '../graph/canvas/oklch.ts';
-import { isLight, mix } from '../histograms/colour_mix.ts';
+import { isLight, mix } from '../picture/colour_mix.ts';
 import { colour } from '../style/theme.ts';
 import { hueOfText, kindOf, OP_KINDS, scopeOf } from './op_kinds.ts';
 import type { LaneInfo } from './rows.ts';

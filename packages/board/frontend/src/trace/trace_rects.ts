@@ -30,23 +30,25 @@ export function layoutOf(): ItemRect[] {
   const { start, dur, name, slice, count, critical } = items.columns;
   const rects: ItemRect[] = [];
   for (const row of rows.peek()) {
-    if (row.kind !== 'lane' || row.section !== 0) continue;
-    const lane = row.lanes[0]!;
-    const [from, to] = itemsBetween(items, lane, view.t0, view.t1);
-    for (let i = from; i < to && rects.length < MOST; i++) {
-      const [left, right] = edges(start[i]!, dur[i]!, view.t0, scale, 1);
-      rects.push({
-        name: items.names[name[i]!]!,
-        slice: slice[i]!,
-        lane,
-        count: count[i]!,
-        critical: critical[i]!,
-        x: canvas.left + left,
-        y: canvas.top + topOf(row, scroll),
-        width: right - left,
-        height: row.height,
-      });
-    }
+    if (row.section !== 0) continue;
+    const each = row.height / Math.max(1, row.lanes.length);
+    row.lanes.forEach((lane, k) => {
+      const [from, to] = itemsBetween(items, lane, view.t0, view.t1);
+      for (let i = from; i < to && rects.length < MOST; i++) {
+        const [left, right] = edges(start[i]!, dur[i]!, view.t0, scale, 1);
+        rects.push({
+          name: items.names[name[i]!]!,
+          slice: slice[i]!,
+          lane,
+          count: count[i]!,
+          critical: critical[i]!,
+          x: canvas.left + left,
+          y: canvas.top + topOf(row, scroll) + k * each,
+          width: right - left,
+          height: each,
+        });
+      }
+    });
   }
   return rects;
 }

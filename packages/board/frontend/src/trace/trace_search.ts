@@ -3,7 +3,8 @@ import { effect, signal } from '@preact/signals';
 import { startWorker } from '../shell/workers.ts';
 import { NameSearch } from './name_search.ts';
 import { pattern } from './trace_address.ts';
-import { fetchNames, fetchPlaces, type Place, type TraceNames } from './trace_api.ts';
+import { fetchPlaces, type Place, type TraceNames } from './trace_api.ts';
+import { namesOf } from './trace_names.ts';
 import { goToSlice } from './trace_selection.ts';
 import { mainTrace } from './trace_state.ts';
 
@@ -34,25 +35,18 @@ export const found = signal<Found | null>(null);
 export const askToFind = signal(0);
 
 let known: { trace: number; names: TraceNames; search: NameSearch } | null = null;
-let coming: { trace: number; names: Promise<TraceNames> } | null = null;
 let serial = 0;
 let stop = new AbortController();
 
 /** Fetches the names of a trace and hands them to a worker, so that the first search finds it warm. */
 export async function warm(trace: number): Promise<NonNullable<typeof known>> {
   if (known?.trace === trace) return known;
-  if (coming?.trace !== trace) coming = { trace, names: fetchNames(trace) };
-  const mine = coming;
-  try {
-    const names = await mine.names;
-    if (known?.trace === trace) return known;
-    known?.search.close();
-    const search = new NameSearch(() => startWorker('trace_names'), names.names, MOST_TIME_MS);
-    known = { trace, names, search };
-    return known;
-  } finally {
-    if (coming === mine) coming = null;
-  }
+  const names = await namesOf(trace);
+  if (known?.trace === trace) return known;
+  known?.search.close();
+  const search = new NameSearch(() => startWorker('trace_names'), names.names, MOST_TIME_MS);
+  known = { trace, names, search };
+  return known;
 }
 
 /** Searches; a pattern that takes too long is stopped. */

@@ -7,6 +7,7 @@ import { reveal } from './time_view.ts';
 import { areaInUrl, mark, sidebarTab, sliceInUrl, windowOfTime } from './trace_address.ts';
 import { fetchPlaces, fetchSlice, type Place, type SliceRef } from './trace_api.ts';
 import type { TraceModel } from './trace_model.ts';
+import { namesOf } from './trace_names.ts';
 import {
   type Area,
   chosen,
@@ -144,11 +145,8 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
   let total = 0;
   let failure: string | null = null;
   if (node) {
-    const now = selectedSlice.peek();
-    // Within the body of a function the trace and the graph have names of their own.
-    const spans = now?.graph_node === node ? [now.node] : nameSpans(node);
     try {
-      const answers = await Promise.all(spans.map((prefix) => fetchPlaces(model.id, { prefix })));
+      const answers = await slicesOf(model.id, node);
       places = answers.flatMap((answer) => answer.places).sort((a, b) => a.start - b.start);
       total = answers.reduce((n, answer) => n + answer.total, 0);
     } catch (error) {
@@ -162,7 +160,10 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
   markedOf.value = node ? { node, trace: model.id, places: places.length, total, failure } : null;
   if (!node || pendingSlice) return;
   const now = selectedSlice.peek();
-  const there = now !== null && (nodeOf(now) === node || belongs(nodeOf(now), node));
+  const there =
+    now !== null &&
+    shown.peek().some((one) => one.id === now.trace) &&
+    (nodeOf(now) === node || belongs(nodeOf(now), node));
   // It was selected elsewhere: its slices are what the page tells about.
   batch(() => {
     if (told !== node) sidebarTab.value = 'slice';
@@ -172,6 +173,22 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
     const first = places[0];
     if (first) void tellOf(model.id, first.slice, node);
   });
+}
+
+/** As many names in one call as the server takes. */
+const NAMES_AT_ONCE = 1000;
+
+/** The slices of a node by its name in the trace, or else by the name that the run's graph has for it. */
+async function slicesOf(trace: number, node: string) {
+  const own = await Promise.all(nameSpans(node).map((prefix) => fetchPlaces(trace, { prefix })));
+  if (own.some((answer) => answer.total > 0)) return own;
+  const { graphNodes } = await namesOf(trace);
+  const names = [...graphNodes].filter(([, graphNode]) => belongs(graphNode, node)).map(([at]) => at);
+  const calls: Promise<{ places: Place[]; total: number }>[] = [];
+  for (let i = 0; i < names.length; i += NAMES_AT_ONCE) {
+    calls.push(fetchPlaces(trace, { names: names.slice(i, i + NAMES_AT_ONCE) }));
+  }
+  return Promise.all(calls);
 }
 
 /** Selects a slice of a node that was selected elsewhere; the node stays as it was said. */

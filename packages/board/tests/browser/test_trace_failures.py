@@ -1,0 +1,104 @@
+"""What the Trace page says while the server reads, and when it does not answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures.traces import two_tasks, write_log
+from test_trace_page import open_trace, trace, until
+
+
+@pytest.fixture
+def url(board_server: Any, tmp_path: Path) -> str:
+    write_log(tmp_path / "run", {step: two_tasks().SerializeToString() for step in (3, 7)})
+    return board_server(tmp_path).url
+
+
+def refuse(route: Any) -> None:
+    route.fulfill(status=500, json={"error": "the disk is gone"})
+
+
+def test_a_trace_that_is_being_read_says_so_with_its_size(page: Any, url: str) -> None:
+    held: list[Any] = []
+    page.route("**/api/v1/trace/*?px=*", lambda route: held.append(route))
+    page.goto(f"{url}#/trace?step=3")
+    opening = page.locator(".trace-opening")
+    opening.wait_for()
+    assert opening.get_attribute("aria-busy") == "true"
+    assert "Reading step 3, 9" in opening.inner_text()
+    assert "B…" in opening.inner_text()
+    assert "Reading the step" in page.locator(".trace-panel").inner_text()
+    (reading,) = held
+    reading.continue_()
+    page.unroute("**/api/v1/trace/*?px=*")
+    until(page, "window.__board.trace.drawn.sharp")
+    opening.wait_for(state="detached")
+
+
+def test_a_trace_that_cannot_be_read_can_be_tried_again(page: Any, url: str) -> None:
+    page.route("**/api/v1/trace/*?px=*", refuse)
+    page.goto(f"{url}#/trace")
+    page.get_by_role("alert").get_by_text("the disk is gone").wait_for()
+    page.unroute("**/api/v1/trace/*?px=*")
+    page.get_by_role("button", name="Try again").click()
+    until(page, "window.__board.trace.analysed && window.__board.trace.drawn.sharp")
+    assert page.locator(".trace-opening").count() == 0
+
+
+def test_a_list_of_traces_that_fails_can_be_asked_for_again(page: Any, url: str) -> None:
+    page.route("**/api/v1/traces", refuse)
+    page.goto(f"{url}#/trace")
+    page.get_by_role("alert").get_by_text("the disk is gone").wait_for()
+    page.unroute("**/api/v1/traces")
+    page.get_by_role("button", name="Try again").click()
+    until(page, "window.__board.trace?.drawn.sharp")
+
+
+def test_a_summary_that_fails_leaves_the_lanes_and_can_be_tried_again(page: Any, url: str) -> None:
+    page.route("**/api/v1/trace/*/summary", refuse)
+    page.goto(f"{url}#/trace")
+    until(page, "window.__board?.trace?.items?.length === 8")
+    page.locator(".trace-panel").get_by_text("the disk is gone").wait_for()
+    page.unroute("**/api/v1/trace/*/summary")
+    page.locator(".trace-panel").get_by_role("button", name="Try again").click()
+    until(page, "window.__board.trace.stalls !== null")
+
+
+def test_a_window_that_cannot_be_read_is_said_and_tried_again(page: Any, url: str) -> None:
+    open_trace(page, url)
+    page.route("**/api/v1/trace/*?t0=*", refuse)
+    page.locator(".trace-canvas").focus()
+    for _ in range(4):
+        page.keyboard.press("w")
+    page.locator(".trace-notices").get_by_text("the disk is gone").first.wait_for()
+    assert not trace(page)["drawn"]["sharp"]
+    page.unroute("**/api/v1/trace/*?t0=*")
+    page.locator(".trace-notices").get_by_role("button", name="Try again").click()
+    until(page, "window.__board.trace.drawn.sharp")
+    page.locator(".trace-notices").wait_for(state="detached")
+
+
+def test_totals_that_fail_do_not_leave_those_of_another_area(page: Any, url: str) -> None:
+    open_trace(page, url, "?tar=0.0~1500&tside=area")
+    panel = page.locator(".trace-panel")
+    panel.get_by_text("MatMul").first.wait_for()
+    page.route("**/api/v1/trace/*/totals*", refuse)
+    page.locator(".trace-canvas").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    panel.get_by_text("the disk is gone").wait_for()
+    assert panel.get_by_text("MatMul").count() == 0
+    page.unroute("**/api/v1/trace/*/totals*")
+    panel.get_by_role("button", name="Try again").click()
+    panel.get_by_text("MatMul").first.wait_for()
+
+
+def test_a_comparison_that_fails_says_so(page: Any, url: str) -> None:
+    page.route("**/api/v1/trace/compare*", refuse)
+    open_trace(page, url, "?step=3&tcmp=7&tside=compare")
+    panel = page.locator(".trace-panel")
+    panel.get_by_text("the disk is gone").wait_for()
+    page.unroute("**/api/v1/trace/compare*")
+    panel.get_by_role("button", name="Try again").click()
+    panel.locator(".trace-compare").first.wait_for()
