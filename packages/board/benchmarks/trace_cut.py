@@ -6,6 +6,7 @@ python packages/board/benchmarks/trace_cut.py [SLICES]
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from fixtures.traces import planted_trace  # noqa: E402
+from fixtures.graphs_panel import GraphsPanel  # noqa: E402
+from fixtures.traces import planted_trace, write_log  # noqa: E402
 
 from headrace.board.trace.critical_path import critical_path  # noqa: E402
 from headrace.board.trace.cut import cut_trace  # noqa: E402
@@ -40,6 +42,13 @@ def main() -> None:
     planted = planted_trace(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
     print(f"{planted.slices:,} slices in {len(planted.metadata) / 1e6:.0f} MB, {PX} pixels")
     best("scan of the bytes", lambda: step_columns(planted.metadata))
+    with tempfile.TemporaryDirectory() as folder:
+        write_log(Path(folder), {1: planted.metadata})
+        panels = [GraphsPanel(Path(folder)) for _ in range(TRIES)]  # none has read the trace
+        best(
+            "first reply of the server",
+            lambda: panels.pop().client.get(f"/api/v1/trace/0?px={PX}"),
+        )
     trace = best("read: scan, lanes, transfers, clocks", lambda: read_step(planted.metadata))
     whole = trace.duration_ns
     for zoom in (1, 2, 10, 100, 1000):

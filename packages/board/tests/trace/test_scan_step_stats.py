@@ -126,3 +126,21 @@ def test_rows_are_the_fewest_in_which_nothing_overlaps(seed: int) -> None:
         assert (end[mine][:-1] <= start[mine][1:]).all()
     deepest = max(int(((start <= t) & (end > t)).sum()) for t in range(330))
     assert row.max() + 1 <= max(1, deepest) + 1  # what takes no time may need a row of its own
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_and_lanes_are_numbered_alike_without_the_compiled_part(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 60))
+    label = rng.integers(0, 20, n).astype(np.int32)
+    for name in (label * 2, rng.integers(0, 3, n).astype(np.int32)):
+        ours, theirs = (m.first_rows(label, name, 20) for m in (native, by_protobuf))
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        assert bool(ours[1]) is theirs[1]
+    device = rng.integers(0, 3, n).astype(np.int32)
+    thread = rng.choice([0, 1, 2**32 - 1, 2**32], n).astype(np.int64)
+    ours, theirs = (m.numbered_pairs(device, thread) for m in (native, by_protobuf))
+    for left, right in zip(ours, theirs, strict=True):
+        assert left.dtype == right.dtype
+        np.testing.assert_array_equal(left, right)
+    assert len({*zip(device.tolist(), thread.tolist())}) == len(ours[0])

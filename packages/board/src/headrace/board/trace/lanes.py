@@ -10,9 +10,9 @@ from headrace.board.trace.device_name import DeviceName, in_reading_order
 from headrace.board.trace.step_columns import StepColumns
 
 try:
-    from headrace.board.trace.scan_step_stats import rows_of
+    from headrace.board.trace.scan_step_stats import numbered_pairs, rows_of
 except ImportError:  # not compiled
-    from headrace.board.trace.scan_step_stats_python import rows_of
+    from headrace.board.trace.scan_step_stats_python import numbered_pairs, rows_of
 
 _TRANSFERS = np.int64(1) << 32  # the thread of what arrived over the network
 
@@ -50,8 +50,10 @@ def lay_lanes(
     Returns: the lanes in order of the page; the order of slices, i64[n], by lane and time; the lane
       of each slice in that order, i32[n].
     """
-    thread = np.where(arrived, _TRANSFERS, columns.thread.astype(np.int64))
-    keys, group = _groups(columns.device, thread)
+    thread = columns.thread.astype(np.int64)
+    thread[arrived] = _TRANSFERS
+    begins, group = numbered_pairs(columns.device, thread)
+    keys = list(zip(columns.device[begins].tolist(), thread[begins].tolist(), strict=True))
     places = [_place(devices[d], t, columns.thread_names.get((d, t), "")) for d, t in keys]
     by_page = sorted(range(len(places)), key=lambda i: places[i][0])
     # Of 16 bits numpy sorts by radix; a trace of more lanes is not one to be drawn.
@@ -97,14 +99,6 @@ def _by_time(part: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray
         ends = end[part]
         part = part[np.lexsort((-ends, ends > begins, begins))]
     return part
-
-
-def _groups(device: np.ndarray, thread: np.ndarray) -> tuple[list[tuple[int, int]], np.ndarray]:
-    """Returns: the distinct pairs, and the index of each slice's pair among them."""
-    pair = (device.astype(np.int64) << 33) | thread
-    known = np.unique(pair)
-    keys = [(int(p) >> 33, int(p) & ((1 << 33) - 1)) for p in known]
-    return keys, np.searchsorted(known, pair)
 
 
 def _place(device: DeviceName, thread: int, name: str) -> tuple[list, str, str, str, str]:

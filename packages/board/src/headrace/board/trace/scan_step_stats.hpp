@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <queue>
 #include <random>
 #include <string_view>
@@ -376,6 +377,34 @@ inline void renumber(Strings& all, const Strings& part, int32_t* ids, int64_t n)
   }
   if (same) return;
   for (int64_t i = 0; i < n; i++) ids[i] = to[static_cast<size_t>(ids[i])];
+}
+
+// Finds the first row of each label (-1: none). Returns: whether all rows of a label have one name.
+inline bool first_of_labels(const int32_t* label, const int32_t* name, int64_t n, int64_t* first) {
+  bool one_name = true;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t& at = first[label[i]];
+    if (at < 0) at = i;
+    one_name = one_name && name[at] == name[i];
+  }
+  return one_name;
+}
+
+// Numbers the distinct pairs of device and thread in order of appearance. keys gets where each
+// first appears.
+inline void number_pairs(const int32_t* device, const int64_t* thread, int64_t n, int32_t* group,
+                         std::vector<int64_t>& keys) {
+  std::map<std::pair<int32_t, int64_t>, int32_t> known;
+  for (int64_t i = 0; i < n; i++) {
+    if (i > 0 && device[i] == device[i - 1] && thread[i] == thread[i - 1]) {
+      group[i] = group[i - 1];
+      continue;
+    }
+    auto [at, fresh] =
+        known.try_emplace({device[i], thread[i]}, static_cast<int32_t>(keys.size()));
+    if (fresh) keys.push_back(i);
+    group[i] = at->second;
+  }
 }
 
 // Gives each of n slices, sorted by start, the lowest row that is free when it starts.

@@ -63,6 +63,9 @@ cdef extern from "headrace/board/trace/scan_step_stats.hpp" namespace "headrace_
     void scan_chunks(const Layout& layout, size_t first, size_t last, const uint8_t* origin,
                      const Rows& rows, Part& to) except +
     void renumber(Strings& all, const Strings& part, int32_t* ids, int64_t n) except +
+    bint first_of_labels(const int32_t* label, const int32_t* name, int64_t n, int64_t* first)
+    void number_pairs(const int32_t* device, const int64_t* thread, int64_t n, int32_t* group,
+                      vector[int64_t]& keys) except +
     int32_t pack_rows(const int64_t* start, const int64_t* end, int64_t n, int32_t* row) except +
 
 
@@ -247,3 +250,37 @@ def rows_of(const int64_t[::1] start, const int64_t[::1] end):
         with nogil:
             pack_rows(&start[0], &end[0], start.shape[0], &row[0])
     return made
+
+
+def first_rows(const int32_t[::1] label, const int32_t[::1] name, int64_t labels):
+    """Finds the first row of each label.
+
+    Args:
+      label: i32[n], below labels.
+      name: i32[n].
+    Returns: i64[labels], -1 where no row has the label; whether all rows of a label have one name.
+    """
+    made = np.full(labels, -1, np.int64)
+    cdef int64_t[::1] first = made
+    cdef bint one_name = True
+    if label.shape[0]:
+        with nogil:
+            one_name = first_of_labels(&label[0], &name[0], label.shape[0], &first[0])
+    return made, one_name
+
+
+def numbered_pairs(const int32_t[::1] device, const int64_t[::1] thread):
+    """Numbers the distinct pairs of device and thread, in order of appearance.
+
+    Args:
+      device: i32[n].
+      thread: i64[n].
+    Returns: the rows where each pair first appears, i64[k]; the number of each row's pair, i32[n].
+    """
+    made = np.zeros(device.shape[0], np.int32)
+    cdef int32_t[::1] group = made
+    cdef vector[int64_t] keys
+    if device.shape[0]:
+        with nogil:
+            number_pairs(&device[0], &thread[0], device.shape[0], &group[0], keys)
+    return array_i64(keys), made

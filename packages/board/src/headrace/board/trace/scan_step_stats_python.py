@@ -85,6 +85,34 @@ def step_columns(metadata: bytes | memoryview) -> StepColumns:
     )
 
 
+def first_rows(label: np.ndarray, name: np.ndarray, labels: int) -> tuple[np.ndarray, bool]:
+    """Finds the first row of each label.
+
+    Args:
+      label: i32[n], below labels.
+      name: i32[n].
+    Returns: i64[labels], -1 where no row has the label; whether all rows of a label have one name.
+    """
+    first = np.full(labels, -1, np.int64)
+    first[label[::-1]] = np.arange(len(label) - 1, -1, -1)
+    return first, bool((name[first[label]] == name).all())
+
+
+def numbered_pairs(device: np.ndarray, thread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers the distinct pairs of device and thread, in order of appearance.
+
+    Args:
+      device: i32[n].
+      thread: i64[n].
+    Returns: the rows where each pair first appears, i64[k]; the number of each row's pair, i32[n].
+    """
+    pair = (device.astype(np.int64) << 33) | thread
+    _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int32)
+    number[np.argsort(first)] = np.arange(len(first))
+    return np.sort(first), number[inverse]
+
+
 def rows_of(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Gives each slice the lowest row that is free when it starts.
 

@@ -16,9 +16,9 @@ from headrace.board.trace.transfers import Matches, match_transfers
 from headrace.board.trace.wiring import Wiring, partitions_of, wiring_of
 
 try:
-    from headrace.board.trace.scan_step_stats import step_columns
+    from headrace.board.trace.scan_step_stats import first_rows, step_columns
 except ImportError:  # not compiled
-    from headrace.board.trace.scan_step_stats_python import step_columns
+    from headrace.board.trace.scan_step_stats_python import first_rows, step_columns
 
 _MOST_SHIFT_NS = 1 << 60  # 36 years; times are below 2^62, so that no sum overflows
 _WAITING_OPS = ("QueueDequeue", "BarrierTakeMany", "Unstage", "IteratorGetNext")
@@ -121,26 +121,23 @@ def _read_labels(
     Returns: the columns with names of nodes (a stream's `node:Op` is node, a RecvTensor is its
       tensor); the labels; the index of each slice's label, i32[n].
     """
-    on_stream = np.array([d.is_stream for d in devices], bool)[columns.device]
-    name_of = np.zeros(max(1, len(columns.labels)), np.int32)
-    name_of[columns.label] = columns.name
-    if not on_stream.any() and np.array_equal(name_of[columns.label], columns.name):
+    on_stream = np.array([d.is_stream for d in devices], bool)
+    first, one_name = first_rows(columns.label, columns.name, len(columns.labels))
+    if one_name and not on_stream.any() and not (first < 0).any():
         # The usual case: a label is of one node, so labels are the pairs already.
         label = columns.label
-        distinct = np.arange(len(columns.labels))
-        first = np.zeros(len(distinct), np.int64)
-        first[label[::-1]] = np.arange(len(label) - 1, -1, -1)
     else:
         pair = (columns.name.astype(np.int64) * max(1, len(columns.labels)) + columns.label) * 2
-        pair += on_stream
-        distinct, first, label = _distinct(pair)
+        pair += on_stream[columns.device]
+        first, label = _distinct(pair)
     labels: list[TimelineLabel] = []
     names: dict[str, int] = {}
-    name_of_label = np.empty(len(distinct), np.int32)
+    name_of_label = np.empty(len(first), np.int32)
     for i, row in enumerate(first.tolist()):
         name = columns.names[columns.name[row]]
-        read = read_label(name, columns.labels[columns.label[row]], bool(on_stream[row]))
-        if on_stream[row] and ":" in name:
+        streams = bool(on_stream[columns.device[row]])
+        read = read_label(name, columns.labels[columns.label[row]], streams)
+        if streams and ":" in name:
             name = name.rpartition(":")[0]
         elif read.op == "RecvTensor" and read.tensor:
             name = read.tensor
@@ -150,13 +147,13 @@ def _read_labels(
     return renamed, labels, label
 
 
-def _distinct(pair: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As np.unique with both indices, quicker for few values in a wide range."""
+def _distinct(pair: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both indices of np.unique, quicker for few values in a wide range."""
     values = np.unique(pair)  # without indices numpy needs no sorting of all
     inverse = np.searchsorted(values, pair).astype(np.int32)
     first = np.full(len(values), len(pair), np.int64)
     first[inverse[::-1]] = np.arange(len(pair) - 1, -1, -1)
-    return values, first, inverse
+    return first, inverse
 
 
 def _ops(labels: list[TimelineLabel]) -> tuple[list[str], np.ndarray]:
