@@ -2,15 +2,19 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { apiUrl, getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
+import { Swatch } from '../controls/swatch.tsx';
+import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
+import { shortNumber, wallTime } from '../picture/axis_ticks.ts';
+import { CanvasView } from '../picture/canvas_view.tsx';
+import { download, downloadCanvas, fileName } from '../picture/download.ts';
+import { paletteNow } from '../picture/palette.ts';
+import { SvgSurface } from '../picture/surface.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
-import { shortNumber, wallTime } from './axis_ticks.ts';
-import { CanvasView } from './canvas_view.tsx';
-import { download, downloadCanvas, fileName } from './download.ts';
 import { draw } from './histogram_draw.ts';
 import { bucketsCsv, type RawHistograms, rawBucketsCsv, tableJson } from './histogram_export.ts';
 import { HistogramMirror } from './histogram_mirror.tsx';
@@ -18,9 +22,6 @@ import { type Bucket, compose, hit, type Layer, type Mode, type StepAxis } from 
 import { fetchTables, type HistogramTable } from './histogram_table.ts';
 import { exposeScene } from './histogram_test_hook.ts';
 import { histogramApart, histogramAxis, histogramLog, histogramMode } from './histogram_view.ts';
-import { paletteNow } from './palette.ts';
-import { SvgSurface } from './surface.ts';
-import { ToolBar, ToolChoice, ToolToggle } from './tool_bar.tsx';
 
 const MOST_ROWS = 200;
 const MOST_ROWS_LARGE = 500;
@@ -208,14 +209,6 @@ function Reading({ facets, bucket }: { facets: { layers: Layer[] }[]; bucket: Bu
       {wallTime(table.walls[bucket.row]!)}
     </>
   );
-}
-
-export function Swatch({ colour }: { colour: string }) {
-  const ref = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
-    if (ref.current) ref.current.style.background = colour;
-  }, [colour]);
-  return <span class="swatch" ref={ref} aria-hidden="true" />;
 }
 
 /** Every histogram of some runs, with the buckets that it was logged with. */

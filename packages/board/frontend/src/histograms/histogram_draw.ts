@@ -1,6 +1,8 @@
 /** Draws a histogram scene on a canvas or into an SVG file. */
-import { shortDuration, shortNumber, ticks, wallTime } from './axis_ticks.ts';
-import { mix } from './colour_mix.ts';
+import { shortDuration, shortNumber, ticks, wallTime } from '../picture/axis_ticks.ts';
+import { mix } from '../picture/colour_mix.ts';
+import type { Palette } from '../picture/palette.ts';
+import type { Surface } from '../picture/surface.ts';
 import {
   type Bucket,
   columnOf,
@@ -15,17 +17,6 @@ import {
   upright,
   valueAt,
 } from './histogram_scene.ts';
-import type { Surface } from './surface.ts';
-
-export interface Palette {
-  surface: string;
-  text: string;
-  faint: string;
-  grid: string;
-  line: string;
-  accent: string;
-  font: string;
-}
 
 export interface Marks {
   hovered: Bucket | null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csvCell, fileName } from './download.ts';
+import { csvCell, fileName } from '../picture/download.ts';
 import { bucketsCsv, rawBucketsCsv, tableJson } from './histogram_export.ts';
 
 const layers = [

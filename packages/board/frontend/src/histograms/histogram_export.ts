@@ -1,5 +1,5 @@
 /** A histogram card's data as CSV and JSON. */
-import { csvCell } from './download.ts';
+import { csvCell } from '../picture/download.ts';
 import type { Layer } from './histogram_scene.ts';
 import { PERCENTS } from './histogram_table.ts';
 

@@ -1,5 +1,5 @@
 /** What a histogram canvas shows, as a table for screen readers. */
-import { shortNumber } from './axis_ticks.ts';
+import { shortNumber } from '../picture/axis_ticks.ts';
 import type { Layer } from './histogram_scene.ts';
 
 const MOST = 50;

@@ -1,5 +1,5 @@
 /** A column as an axis: where its values lie between 0 and 1. */
-import { shortNumber, ticks } from '../histograms/axis_ticks.ts';
+import { shortNumber, ticks } from '../picture/axis_ticks.ts';
 import { type Filter, meets, parseFilter, rangeText, wordsText } from './filter.ts';
 import type { Cell, Column } from './model.ts';
 

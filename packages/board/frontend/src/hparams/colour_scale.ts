@@ -1,5 +1,5 @@
 /** The colours of lines and points by a metric: from cool to warm, even in lightness, apart for the colour-blind. */
-import { mix } from '../histograms/colour_mix.ts';
+import { mix } from '../picture/colour_mix.ts';
 
 const LIGHT = ['#3b4cc0', '#4f86c6', '#5aa7a0', '#c98a1b', '#c0392b'];
 const DARK = ['#8ba0ff', '#78b7e8', '#7fd0b8', '#f0b850', '#ff7f6e'];

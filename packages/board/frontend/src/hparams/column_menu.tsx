@@ -1,6 +1,6 @@
 /** Which columns are shown. */
 
-import { PopUp } from '../histograms/pop_up.tsx';
+import { PopUp } from '../controls/pop_up.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { hiddenColumns, table } from './hparams_view.ts';
 

@@ -1,7 +1,7 @@
 /** The HParams page: how metrics hang on hyperparameters, over all sessions. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { csvCell, download } from '../histograms/download.ts';
-import { ToolBar, ToolChoice, ToolToggle } from '../histograms/tool_bar.tsx';
+import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
+import { csvCell, download } from '../picture/download.ts';
 import { Menu } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';

@@ -1,6 +1,6 @@
 /** Saves the picture of the page that is shown. */
-import { download, downloadCanvas } from '../histograms/download.ts';
-import { type Surface, SvgSurface } from '../histograms/surface.ts';
+import { download, downloadCanvas } from '../picture/download.ts';
+import { type Surface, SvgSurface } from '../picture/surface.ts';
 
 interface Picture {
   width: number;

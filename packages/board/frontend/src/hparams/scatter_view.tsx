@@ -1,9 +1,9 @@
 /** A matrix of scatter plots: each hyperparameter against each metric. */
 import { useEffect, useMemo } from 'preact/hooks';
-import { CanvasView } from '../histograms/canvas_view.tsx';
-import { isLight } from '../histograms/colour_mix.ts';
-import { paletteNow } from '../histograms/palette.ts';
-import type { Surface } from '../histograms/surface.ts';
+import { CanvasView } from '../picture/canvas_view.tsx';
+import { isLight } from '../picture/colour_mix.ts';
+import { paletteNow } from '../picture/palette.ts';
+import type { Surface } from '../picture/surface.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { hoveredRun } from '../state/selection.ts';
 import { axisOf, axisTicks, placeOf } from './axis.ts';

@@ -1,7 +1,8 @@
 /** The table of sessions: sortable, with a condition per column. */
+
+import { RunName } from '../controls/run_name.tsx';
 import { TypedField } from '../controls/typed_field.tsx';
-import { shortNumber } from '../histograms/axis_ticks.ts';
-import { RunName } from '../media/run_name.tsx';
+import { shortNumber } from '../picture/axis_ticks.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { runById } from '../state/catalogue.ts';
 import { hoveredRun, inspectedRun } from '../state/selection.ts';

@@ -1,11 +1,13 @@
 /** The card of a tag of sounds: for each run a waveform and a player, for every step. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { CanvasView } from '../histograms/canvas_view.tsx';
-import { fileName } from '../histograms/download.ts';
-import { paletteNow } from '../histograms/palette.ts';
+import { RunName } from '../controls/run_name.tsx';
+import { StepBar } from '../controls/step_bar.tsx';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
+import { CanvasView } from '../picture/canvas_view.tsx';
+import { fileName } from '../picture/download.ts';
+import { paletteNow } from '../picture/palette.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor } from '../state/selection.ts';
@@ -23,8 +25,6 @@ import {
 import { chosenStep, unionOfSteps } from './card_choice.ts';
 import { fileEnding } from './media_types.ts';
 import { choiceOf, setChoice } from './media_view.ts';
-import { RunName } from './run_name.tsx';
-import { StepBar } from './step_bar.tsx';
 import { playTime, waveform } from './waveform.ts';
 
 const MOST_RUNS = 6;

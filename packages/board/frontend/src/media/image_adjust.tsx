@@ -1,5 +1,5 @@
 /** Sliders for brightness and contrast, in a small pop-up. */
-import { PopUp } from '../histograms/pop_up.tsx';
+import { PopUp } from '../controls/pop_up.tsx';
 import { lookOf, setLook, setOwnLook } from './media_view.ts';
 
 export function ImageAdjust({ tag }: { tag: string }) {

@@ -1,10 +1,12 @@
 /** The card of a tag of images: every step of every run within reach, alone, side by side or compared. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { downloadCanvas, fileName } from '../histograms/download.ts';
-import { ToolBar, ToolChoice } from '../histograms/tool_bar.tsx';
+import { RunName } from '../controls/run_name.tsx';
+import { StepBar } from '../controls/step_bar.tsx';
+import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
 import { type MenuItem, useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
+import { downloadCanvas, fileName } from '../picture/download.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor } from '../state/selection.ts';
 import { blobUrl, placeNear, useRows } from './blob_rows.ts';
@@ -16,8 +18,6 @@ import { exposeImages } from './image_test_hook.ts';
 import { fileEnding } from './media_types.ts';
 import { type Compare, choiceOf, compare, lookOf, setChoice, setLook } from './media_view.ts';
 import { PartnerBar } from './partner_bar.tsx';
-import { RunName } from './run_name.tsx';
-import { StepBar } from './step_bar.tsx';
 import { bestColumns, nextZoom, zoomChoices } from './tile_grid.ts';
 
 const MOST_RUNS = 12;

@@ -3,14 +3,14 @@ import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Run, Tag } from '../api/types.ts';
+import { StepBar } from '../controls/step_bar.tsx';
+import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
 import { TypedField } from '../controls/typed_field.tsx';
-import { downloadCanvas } from '../histograms/download.ts';
-import { ToolBar, ToolChoice } from '../histograms/tool_bar.tsx';
 import { chosenStep, nearestIndex } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
-import { StepBar } from '../media/step_bar.tsx';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
+import { downloadCanvas } from '../picture/download.ts';
 import { rgbOf } from '../projector/colour_by.ts';
 import {
   axesOf,

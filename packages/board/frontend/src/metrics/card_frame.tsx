@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Swatch } from '../controls/swatch.tsx';
 import { isMadeLayout } from '../custom/layouts.ts';
 import { runColour } from '../runs/colours.ts';
 import { copyText } from '../shell/copy_text.ts';
@@ -162,12 +163,4 @@ function RunLabel({ run }: { run: NonNullable<CardSpec['run']> }) {
       {safeText(run.name)}
     </span>
   );
-}
-
-export function Swatch({ colour }: { colour: string }) {
-  const element = useRef<HTMLElement>(null);
-  useEffect(() => {
-    if (element.current) element.current.style.background = colour;
-  }, [colour]);
-  return <i class="swatch" ref={element} />;
 }

@@ -4,6 +4,7 @@ import type { Run } from '../api/types.ts';
 import { chartPng, chartSvg } from '../charts/export_chart.ts';
 import { chartPgfplots } from '../charts/export_pgfplots.ts';
 import { type ShownChart, shownChart } from '../charts/shown_charts.ts';
+import { download } from '../picture/download.ts';
 import type { MenuItem } from '../shell/menu.tsx';
 import { runs as everyRun } from '../state/catalogue.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
@@ -13,15 +14,6 @@ import type { ScalarChart } from './use_scalar_chart.ts';
 
 const fileName = (name: string, ending: string): string =>
   `${name.replace(/[^\w.-]+/g, '_').slice(0, 80)}.${ending}`;
-
-export function saveFile(name: string, parts: BlobPart[], type: string): void {
-  const url = URL.createObjectURL(new Blob(parts, { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
 
 export interface StepSpan {
   lo: number | null;
@@ -72,13 +64,11 @@ export function downloads({ id, title, runs }: ScalarChart, parts: CurvePart[]):
   });
   return [
     ...pointDownloads(title, 'all points', tags, runs),
-    picture('SVG', (chart) => saveFile(fileName(title, 'svg'), [chartSvg(chart)], 'image/svg+xml')),
+    picture('SVG', (chart) => download(fileName(title, 'svg'), chartSvg(chart), 'image/svg+xml')),
     picture('PNG', (chart) => {
-      void chartPng(chart).then((blob) => blob && saveFile(fileName(title, 'png'), [blob], 'image/png'));
+      void chartPng(chart).then((blob) => blob && download(fileName(title, 'png'), blob));
     }),
-    picture('LaTeX (pgfplots)', (chart) =>
-      saveFile(fileName(title, 'tex'), [chartPgfplots(chart)], 'text/plain'),
-    ),
+    picture('LaTeX (pgfplots)', (chart) => download(fileName(title, 'tex'), chartPgfplots(chart))),
   ];
 }
 

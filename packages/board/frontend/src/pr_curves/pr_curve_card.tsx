@@ -1,18 +1,18 @@
 /** The card of a tag of precision-recall curves: all runs at a step, and one threshold read out for each. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { shortNumber } from '../histograms/axis_ticks.ts';
-import { CanvasView } from '../histograms/canvas_view.tsx';
-import { csvCell, download, downloadCanvas } from '../histograms/download.ts';
-import { paletteNow } from '../histograms/palette.ts';
-import { SvgSurface } from '../histograms/surface.ts';
-import { ToolBar, ToolChoice } from '../histograms/tool_bar.tsx';
+import { RunName } from '../controls/run_name.tsx';
+import { StepBar } from '../controls/step_bar.tsx';
+import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
 import { chosenStep, nearestIndex, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
-import { RunName } from '../media/run_name.tsx';
-import { StepBar } from '../media/step_bar.tsx';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
+import { shortNumber } from '../picture/axis_ticks.ts';
+import { CanvasView } from '../picture/canvas_view.tsx';
+import { csvCell, download, downloadCanvas } from '../picture/download.ts';
+import { paletteNow } from '../picture/palette.ts';
+import { SvgSurface } from '../picture/surface.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor } from '../state/selection.ts';

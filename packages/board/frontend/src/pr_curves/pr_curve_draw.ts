@@ -1,6 +1,6 @@
 /** Draws precision over recall, or true over false positive rate. */
-import type { Palette } from '../histograms/histogram_draw.ts';
-import type { Surface } from '../histograms/surface.ts';
+import type { Palette } from '../picture/palette.ts';
+import type { Surface } from '../picture/surface.ts';
 import type { Point } from './pr_curve.ts';
 
 export type CurveKind = 'pr' | 'roc';

@@ -1,7 +1,7 @@
 /** Tags that are NaN or infinite somewhere, with the first such step of each run. */
 import { computed } from '@preact/signals';
 import type { Problem, Run } from '../api/types.ts';
-import { RunName } from '../media/run_name.tsx';
+import { RunName } from '../controls/run_name.tsx';
 import { tagFilter } from '../metrics/view.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { problems, runById, tagById } from '../state/catalogue.ts';

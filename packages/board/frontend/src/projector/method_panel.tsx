@@ -1,8 +1,8 @@
 /** How the points come from many dimensions to two or three, and the numbers that each way has. */
 import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
+import { ToolChoice } from '../controls/tool_bar.tsx';
 import { TypedField } from '../controls/typed_field.tsx';
-import { ToolChoice } from '../histograms/tool_bar.tsx';
 import { count } from './number_words.ts';
 import {
   autoRate,

@@ -1,6 +1,7 @@
 /** The right side: search, the chosen point and its neighbours, and the selection. */
+
+import { ToolChoice } from '../controls/tool_bar.tsx';
 import { TypedField } from '../controls/typed_field.tsx';
-import { ToolChoice } from '../histograms/tool_bar.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { cssOf } from './colour_by.ts';
 import { colourOf, focus, matches, neighbours, picked, searchFailure } from './emphasis.ts';

@@ -1,6 +1,6 @@
 /** Embeddings: points of many dimensions in two or three, with their neighbours. */
 import { useEffect } from 'preact/hooks';
-import { downloadCanvas } from '../histograms/download.ts';
+import { downloadCanvas } from '../picture/download.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { DataPanel } from './data_panel.tsx';

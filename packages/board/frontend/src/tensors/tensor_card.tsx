@@ -2,13 +2,13 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
-import { shortNumber } from '../histograms/axis_ticks.ts';
+import { RunName } from '../controls/run_name.tsx';
+import { StepBar } from '../controls/step_bar.tsx';
 import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
 import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
-import { RunName } from '../media/run_name.tsx';
-import { StepBar } from '../media/step_bar.tsx';
 import type { CardProps } from '../metrics/cards.ts';
+import { shortNumber } from '../picture/axis_ticks.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor } from '../state/selection.ts';
 

@@ -1,13 +1,13 @@
 /** The card of a tag of texts: each run's at a step, a search through all steps, or what changed. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { ToolBar, ToolChoice, ToolToggle } from '../histograms/tool_bar.tsx';
+import { RunName } from '../controls/run_name.tsx';
+import { StepBar } from '../controls/step_bar.tsx';
+import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { type Place, placeKey, placeNear, rowNear, useRows } from '../media/blob_rows.ts';
 import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { PartnerBar } from '../media/partner_bar.tsx';
-import { RunName } from '../media/run_name.tsx';
-import { StepBar } from '../media/step_bar.tsx';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { safeText } from '../shell/safe_text.ts';

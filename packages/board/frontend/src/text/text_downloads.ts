@@ -1,8 +1,8 @@
 /** What the texts of a card can be saved as. */
 import type { Run, Tag } from '../api/types.ts';
-import { download } from '../histograms/download.ts';
 import type { Place } from '../media/blob_rows.ts';
 import type { MenuItem } from '../metrics/card_frame.tsx';
+import { download } from '../picture/download.ts';
 import { allTexts, textOf } from './text_rows.ts';
 
 /** Of the texts that are shown, and of every step of the runs. */

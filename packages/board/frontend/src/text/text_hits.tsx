@@ -1,7 +1,7 @@
 /** What a search through all steps of some runs found. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { RunName } from '../media/run_name.tsx';
+import { RunName } from '../controls/run_name.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { TextBody } from './text_body.tsx';
 import { type Search, searchTexts } from './text_rows.ts';

@@ -1,6 +1,15 @@
 /** The colours of the present theme, for pictures on canvases. Depends on the theme: read it while rendering. */
 import { colour, themeVersion } from '../style/theme.ts';
-import type { Palette } from './histogram_draw.ts';
+
+export interface Palette {
+  surface: string;
+  text: string;
+  faint: string;
+  grid: string;
+  line: string;
+  accent: string;
+  font: string;
+}
 
 export function paletteNow(): Palette {
   void themeVersion.value;

@@ -1,8 +1,9 @@
 /** The slider over all steps of a card, with a field to type one and the link to the global step cursor. */
-import { TypedField } from '../controls/typed_field.tsx';
-import { shortDuration, wallTime } from '../histograms/axis_ticks.ts';
+
+import { nearestIndex } from '../media/card_choice.ts';
+import { shortDuration, wallTime } from '../picture/axis_ticks.ts';
 import { stepCursor } from '../state/selection.ts';
-import { nearestIndex } from './card_choice.ts';
+import { TypedField } from './typed_field.tsx';
 
 const LINK =
   'M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.2-2.2a2.6 2.6 0 0 0-3.7-3.7l-.9.9M9.2 6.8a2.6 2.6 0 0 0-3.7 0L3.3 9a2.6 2.6 0 0 0 3.7 3.7l.9-.9';

@@ -2,11 +2,12 @@
 import type { Run } from '../api/types.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
+import { Swatch } from './swatch.tsx';
 
 export function RunName({ run }: { run: Run }) {
   return (
     <span class="run-name" title={safeText(run.name, 500)}>
-      <span class="swatch" style={{ background: runColour(run) }} aria-hidden="true" />
+      <Swatch colour={runColour(run)} />
       {safeText(run.name, 200)}
     </span>
   );
