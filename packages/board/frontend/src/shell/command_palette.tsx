@@ -1,6 +1,7 @@
 /** Ctrl-K: pages, tags, runs and actions by a few letters of their names. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { fitness } from './fitness.ts';
 import { safeText } from './safe_text.ts';
 
 export interface Command {
@@ -22,27 +23,6 @@ export function addCommands(source: Source): void {
 }
 
 const MOST_SHOWN = 60;
-
-/** How well a text fits what was typed: higher is better, 0 is not at all. */
-export function fitness(text: string, typed: string): number {
-  if (typed === '') return 1;
-  const lower = text.toLowerCase();
-  const whole = lower.indexOf(typed);
-  if (whole >= 0) {
-    const begins = whole === 0 || /[\W_]/.test(lower[whole - 1]!) ? 500 : 0;
-    const ends = whole + typed.length === lower.length ? 300 : 0;
-    return 1000 + begins + ends - (whole + lower.length) / 100;
-  }
-  let at = -1;
-  let gaps = 0;
-  for (const letter of typed) {
-    const next = lower.indexOf(letter, at + 1);
-    if (next < 0) return 0;
-    if (at >= 0) gaps += next - at - 1;
-    at = next;
-  }
-  return Math.max(1, 400 - gaps * 4 - lower.length / 100);
-}
 
 export function CommandPalette() {
   const [typed, setTyped] = useState('');
