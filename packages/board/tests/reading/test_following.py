@@ -15,6 +15,8 @@ from fixtures import damaged_logs, event_logs
 from fixtures.boards import LONG_S, points, problems, run_names, scalars, wait_until
 
 from headrace.board.board import Board
+from headrace.board.reading.event_file_feed import EventFileFeed
+from headrace.board.reading.scan_batch import MORE
 from headrace.board.store.scalar_series import ScalarSeries
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.record_file import frame
@@ -55,6 +57,27 @@ def test_growth_a_new_run_and_a_second_writer_are_seen(
         with EventFileWriter(tmp_path / "new") as other:
             other.write(event_logs.simple_event(0, 1.0, [("loss", 1.0)]))
         wait_until(lambda: points(board, "new") == 1)
+
+
+def test_a_new_run_is_seen_while_a_long_file_is_still_read(
+    tmp_path: Path, follow: Callable[[], Board], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = EventFileFeed.read
+    ends = threading.Event()
+
+    def endless(feed: EventFileFeed) -> bool:
+        changed = read(feed)
+        if feed.found.name.startswith("long") and not ends.is_set():
+            feed.state = MORE
+        return changed
+
+    monkeypatch.setattr(EventFileFeed, "read", endless)
+    event_logs.write_a(tmp_path / "long", 5)
+    board = follow()
+    wait_until(lambda: points(board, "long") == 5)
+    event_logs.write_a(tmp_path / "new", 3)
+    wait_until(lambda: points(board, "new") == 3)
+    ends.set()
 
 
 def test_a_run_whose_files_are_gone_goes(tmp_path: Path, follow: Callable[[], Board]) -> None:

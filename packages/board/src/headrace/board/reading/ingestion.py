@@ -82,7 +82,8 @@ class Ingestion:
     def load(self) -> None:
         """Reads all that is there now."""
         self._take_walk()
-        self._read_pending()
+        while self._read_pending() and not self._stopping.is_set():
+            pass
         for feed in self._feeds.values():
             self._watch_tail(feed, 0.0)
         self._index.touch()
@@ -115,8 +116,10 @@ class Ingestion:
                 if polls_all:
                     next_poll = now + _POLL_ALL_S
                 self._poll(polls_all)
-                self._read_pending()
+                more = self._read_pending()
                 self._watch_runs()
+                if more:
+                    continue  # but look for new runs in between
             except Exception:
                 # A bug: the board goes on with what it has.
                 _log.exception("headrace-board: reading the logdir failed; trying again")
@@ -207,22 +210,24 @@ class Ingestion:
                 continue  # the walk finds out
             feed.see_size(found.st_size, found.st_mtime)
 
-    def _read_pending(self) -> None:
-        """Reads until nothing is left, one pass a file in turn, so that all runs show early."""
+    def _read_pending(self) -> bool:
+        """Reads a pass of each file that has news, so that all runs show early.
+
+        Returns: whether more is there to be read at once.
+        """
         feeds = [feed for feed in self._feeds.values() if feed.wants_reading()]
-        while feeds and not self._stopping.is_set():
-            if self._readers > 1 and len(feeds) > 1 and sum(f.pending_bytes() for f in feeds) > 1e6:
-                with ThreadPoolExecutor(self._readers) as pool:
-                    changed = [*pool.map(self._read, feeds)]
-            else:
-                changed = [self._read(feed) for feed in feeds]
-            for feed in feeds:
-                feed.watch.not_torn()
-                if feed.replaced:
-                    self._reread(feed)
-            if any(changed):
-                self._index.touch()
-            feeds = [feed for feed in self._feeds.values() if feed.state == MORE]
+        if self._readers > 1 and len(feeds) > 1 and sum(f.pending_bytes() for f in feeds) > 1e6:
+            with ThreadPoolExecutor(self._readers) as pool:
+                changed = [*pool.map(self._read, feeds)]
+        else:
+            changed = [self._read(feed) for feed in feeds]
+        for feed in feeds:
+            feed.watch.not_torn()
+            if feed.replaced:
+                self._reread(feed)
+        if any(changed):
+            self._index.touch()
+        return any(feed.state == MORE for feed in self._feeds.values())
 
     def _read(self, feed: EventFileFeed) -> bool:
         if self._stopping.is_set():
