@@ -1,4 +1,5 @@
 /** The form for what a card has of its own: scale and range of y, outliers, smoothing. */
+import { TypedField } from '../controls/typed_field.tsx';
 import { FormLayer } from '../shell/form_layer.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { type CardStyle, setCardStyle, styleOfCard } from './card_style.ts';
@@ -15,23 +16,21 @@ export function CardSettings({ id, title, anchor, close }: Props) {
   const style = styleOfCard(id);
   /** Takes out what is undefined: the page's settings hold there. */
   const set = (change: { [K in keyof CardStyle]: CardStyle[K] | undefined }) => {
-    const next = Object.entries({ ...style, ...change }).filter(([, value]) => value !== undefined);
+    // What the layer shows may be older than the last change.
+    const next = Object.entries({ ...styleOfCard(id), ...change }).filter(([, value]) => value !== undefined);
     setCardStyle(id, Object.fromEntries(next));
   };
   const end = (name: 'lo' | 'hi', label: string) => (
-    <label>
+    <div class="setting">
       <span>{label}</span>
-      <input
+      <TypedField
         type="number"
-        step="any"
+        aria-label={label}
         placeholder="fits"
-        value={style[name] ?? ''}
-        onChange={(event) => {
-          const { value } = event.currentTarget;
-          set({ [name]: value === '' || !Number.isFinite(Number(value)) ? undefined : Number(value) });
-        }}
+        value={String(style[name] ?? '')}
+        onCommit={(text) => set({ [name]: text === '' ? undefined : Number(text) })}
       />
-    </label>
+    </div>
   );
   const isEmptyRange = style.lo !== undefined && style.hi !== undefined && style.lo >= style.hi;
   return (
@@ -64,22 +63,18 @@ export function CardSettings({ id, title, anchor, close }: Props) {
           <option value="true">left out</option>
         </select>
       </label>
-      <label>
+      <div class="setting">
         <span>smoothing</span>
-        <input
+        <TypedField
           type="number"
-          min="0"
-          max="0.9999"
-          step="0.05"
+          aria-label="smoothing"
           placeholder={`as the page (${smoothing.value})`}
-          value={style.smooth ?? ''}
-          onChange={(event) => {
-            const { value } = event.currentTarget;
-            const amount = Math.max(0, Math.min(0.9999, Number(value)));
-            set({ smooth: value === '' || Number.isNaN(amount) ? undefined : amount });
-          }}
+          value={String(style.smooth ?? '')}
+          onCommit={(text) =>
+            set({ smooth: text === '' ? undefined : Math.max(0, Math.min(0.9999, Number(text))) })
+          }
         />
-      </label>
+      </div>
       <button type="button" class="quiet" onClick={() => setCardStyle(id, {})}>
         all as the page
       </button>
