@@ -29,6 +29,7 @@ from headrace.board.replies import (
     reply_columns,
     reply_json,
 )
+from headrace.board.security import UPLOAD_PATH
 from headrace.board.trace.step_columns import BadTrace
 from headrace.board.trace.trace_shelf import TraceShelf
 from headrace.formats.errors import DataLossError
@@ -41,6 +42,7 @@ MOST_OPEN = 5000
 CARD_CHARACTERS = 1024  # of an attribute's value
 MOST_VALUE_CHARACTERS = 1 << 20  # of one that is asked for in full
 _NAME_CHARACTERS = 200
+_ROOT = "/api/v1"  # where all panels are mounted
 
 
 def blueprint(board: Board) -> Blueprint:
@@ -79,7 +81,7 @@ def blueprint(board: Board) -> Blueprint:
     def graphs() -> Response:
         return reply_json(board, {"graphs": [_document(shelf, e) for e in shelf.entries()]})
 
-    @panel.post("/graphs/upload")
+    @panel.post(UPLOAD_PATH.removeprefix(_ROOT))
     @answers_damage
     def upload() -> Response:
         name = request.args.get("name", "")[:_NAME_CHARACTERS] or "upload"
