@@ -1,6 +1,6 @@
 """Walk protobuf's wire format by hand, one message deep.
 
-What counts as malformed is the same here and in scan_events.hpp: a number beyond the message's
+What counts as malformed is the same here and in wire_walk.hpp: a number beyond the message's
 end or of more than 10 bytes, a key of more than 32 bits, field 0, groups and unknown wire types.
 """
 
