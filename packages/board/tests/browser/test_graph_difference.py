@@ -58,10 +58,13 @@ def test_two_graphs_are_compared_by_colour_also_within_stacks(reader: GraphReade
     fill = {name: reader.item(name, state)["fill"] for name in reader.names(state)}
     same = fill["labels"]
     assert len({same, fill["added"], fill["layer_[0-3]"], fill["cost"], fill["train"]}) == 5
-    state = reader.toggle("layer_[0-3]")
+    reader.page.get_by_role("region", name="Difference", exact=True).get_by_role(
+        "button", name="layer_2/Relu"
+    ).click()
+    state = reader.settled(lambda s: "layer_2/Relu" in reader.names(s))
     fill = {name: reader.item(name, state)["fill"] for name in reader.names(state)}
-    assert fill["layer_0"] == fill["layer_1"] == same
-    assert fill["layer_2"] != same
+    assert fill["layer_2/Relu"] != same
+    assert fill["layer_[0-3]"] == fill["layer_2/MatMul"] == same  # what is left of the stack
 
 
 def test_the_list_says_what_was_added_changed_moved_and_removed(reader: GraphReader) -> None:

@@ -4,6 +4,7 @@ import type { Emphasis } from './canvas/surface.ts';
 import type { GraphModel } from './model/graph_model.ts';
 import { type Direction, marksBelow, reach } from './model/reach.ts';
 import { FROM_PORT, TO_PORT } from './model/scene.ts';
+import { verticesOf } from './model/view_state.ts';
 
 export const ALL_ALIKE: Emphasis = { lit: null, bright: null };
 
@@ -19,14 +20,10 @@ export function emphasisOf(
     return { lit: null, bright: bright.size > 0 ? bright : null };
   }
   const s = indexed.scene;
-  const vertices = selected < model.total ? [selected] : model.members[selected - model.total]!;
+  const vertices = verticesOf(model, indexed.pulled, selected);
   const sums = marksBelow(model, reach(model, vertices, direction));
   const sumOf = (item: number) =>
-    item < 0
-      ? 1
-      : item < model.total
-        ? sums[item]!
-        : model.members[item - model.total]!.reduce((a, m) => a + sums[m]!, 0);
+    item < 0 ? 1 : verticesOf(model, indexed.pulled, item).reduce((a, v) => a + sums[v]!, 0);
   const lit = Uint8Array.from(s.item, (item) => (sumOf(item) > 0 ? 1 : 0));
   for (let e = 0; e < s.from.length; e++) {
     if (sumOf(s.from[e]!) > 0 && sumOf(s.to[e]!) > 0) bright.add(e);

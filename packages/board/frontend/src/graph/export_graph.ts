@@ -5,6 +5,7 @@ import type { Stage } from './canvas/stage.ts';
 import type { DrawJob, Surface } from './canvas/surface.ts';
 import { SvgSurface } from './canvas/svg_surface.ts';
 import { dotText } from './dot_text.ts';
+import { verticesOf } from './model/view_state.ts';
 import type { Session } from './session.ts';
 
 const MARGIN = 24;
@@ -94,7 +95,7 @@ export function saveDot(session: Session, stage: Stage): void {
     title: session.entry.title,
     label: (item) => session.label(item),
     style: (item) => paint.style(item),
-    members: (item) => indexed.stackCount(item, session.model.members[item - session.model.total]!.length),
+    members: (item) => verticesOf(session.model, indexed.pulled, item).length,
   });
   exportNote.value = '';
   save(new Blob([text], { type: 'text/vnd.graphviz' }), `${fileName(session)}.dot`);

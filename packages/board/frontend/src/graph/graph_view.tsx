@@ -1,5 +1,5 @@
 /** The picture with its corners: breadcrumb, legend, minimap; and the keyboard. */
-import { effect, untracked } from '@preact/signals';
+import { computed, effect, untracked } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
@@ -14,10 +14,11 @@ import { Minimap, type MinimapHandle } from './minimap.tsx';
 import { itemId, Mirror } from './mirror.tsx';
 import { LABEL_FONT_PX } from './model/box_sizes.ts';
 import { GROUP, IN_SIDE, OPENED, STACK } from './model/scene.ts';
-import { isOpen } from './model/view_state.ts';
+import { isOpen, verticesOf } from './model/view_state.ts';
 import type { Session } from './session.ts';
 import { inks, paintTheme } from './theme_of_paint.ts';
 
+const NONE: ReadonlySet<number> = new Set();
 const KINDS = ['op', 'const', 'group', 'open', 'stack'];
 
 function textMeasure(font: string): (text: string) => number {
@@ -86,6 +87,7 @@ export function GraphView({
     shown.textWidth = textMeasure(shown.inks.font);
     shown.paint = new Paint(session.model, paintTheme.peek(), 'structure');
     let first = true;
+    const pulled = computed(() => session.scene.value?.pulled ?? NONE);
     const stops = [
       effect(() => {
         void themeVersion.value;
@@ -98,6 +100,7 @@ export function GraphView({
           mode,
           mode === 'time' ? (costs?.time ?? null) : mode === 'memory' ? (costs?.memory ?? null) : null,
           session.comparison.shown.value,
+          pulled.value,
         );
         shown.invalidate();
       }),
@@ -478,7 +481,7 @@ function describe(session: Session, stage: Stage) {
       notch: style.notch,
       members:
         s!.kind[i] === STACK
-          ? indexed!.stackCount(item, session.model.members[item - session.model.total]!.length)
+          ? verticesOf(session.model, indexed!.pulled, item).length
           : s!.kind[i]! >= GROUP
             ? session.model.size[item]
             : 0,

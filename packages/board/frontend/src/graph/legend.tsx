@@ -233,7 +233,7 @@ function Dearest({ session, cost, mode }: { session: Session; cost: Spread; mode
               </span>
               <span class="g-node-link-more">
                 {words(cost.total[v]!)}
-                {shown.read > 1 && shown.runs[v]! > 1 && (
+                {words(cost.min[v]!) !== words(cost.max[v]!) && (
                   <span class="g-range">
                     {words(cost.min[v]!)} – {words(cost.max[v]!)}
                   </span>

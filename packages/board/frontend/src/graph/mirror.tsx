@@ -1,6 +1,8 @@
 /** The graph as a tree for those who do not see the canvas, and for tests: the same items, the same state. */
 import { GROUP, IN_SIDE, OPENED, STACK } from './model/scene.ts';
+import { verticesOf } from './model/view_state.ts';
 import type { Session } from './session.ts';
+import { count } from './units.ts';
 
 const MOST = 700;
 
@@ -27,7 +29,7 @@ export function Mirror({ session }: { session: Session }) {
       const side = (scene.flags[i]! & IN_SIDE) !== 0;
       const what =
         kind === STACK
-          ? `, stack of ${session.scene.value!.stackCount(item, session.model.members[item - session.model.total]!.length)}`
+          ? `, stack of ${verticesOf(session.model, session.scene.value!.pulled, item).length}`
           : kind >= GROUP
             ? `, ${session.model.size[item]} ops`
             : `, ${session.model.opName(item)}`;
@@ -50,5 +52,14 @@ export function Mirror({ session }: { session: Session }) {
         </div>
       );
     });
-  return <>{branch(-1, 1)}</>;
+  return (
+    <>
+      {branch(-1, 1)}
+      {scene.item.length > most && (
+        <div role="treeitem" tabIndex={-1} aria-level={1} aria-selected={false}>
+          and {count(scene.item.length - most)} more; close groups, or search, to come to them
+        </div>
+      )}
+    </>
+  );
 }

@@ -189,13 +189,7 @@ export class Session {
   private heard(message: SceneMessage, view: ViewState): void {
     this.layoutMs = message.milliseconds;
     this.shownView = view;
-    const scene = new IndexedScene(message);
-    for (const item of message.scene.item) {
-      if (item < this.model.total) continue;
-      const members = this.model.members[item - this.model.total]!;
-      scene.stackCounts.set(item, members.filter((m) => !view.pulled.has(m)).length);
-    }
-    this.scene.value = scene;
+    this.scene.value = new IndexedScene(message, view.pulled);
   }
 
   /** Goes back to the view that is shown, in place of the one that is being laid out. */

@@ -1,6 +1,7 @@
 /** Draws what closed items are called, in letters by the size on the screen. */
 
 import { CONST, GROUP, STACK } from '../model/scene.ts';
+import { verticesOf } from '../model/view_state.ts';
 import { count } from '../units.ts';
 import { type Brush, READABLE } from './brush.ts';
 import { drawSign, SIGNS } from './draw_sign.ts';
@@ -66,11 +67,10 @@ export function drawWords(
 function subtitle(job: DrawJob, item: number, kind: number): string {
   const { model } = job;
   if (kind === STACK) {
-    const members = model.members[item - model.total]!;
-    const shown = job.indexed.stackCount(item, members.length);
+    const members = verticesOf(model, job.indexed.pulled, item);
     let ops = 0;
     for (const m of members) ops += model.size[m]!;
-    return ops === members.length ? `×${shown}` : `×${shown} · ${count(ops)} ops`;
+    return ops === members.length ? `×${ops}` : `×${members.length} · ${count(ops)} ops`;
   }
   return `${count(model.size[item]!)} ${model.size[item] === 1 ? 'op' : 'ops'}`;
 }

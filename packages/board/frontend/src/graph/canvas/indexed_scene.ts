@@ -30,7 +30,11 @@ export class IndexedScene {
   private readonly edges: Flatbush | null;
   readonly indexOf = new Map<number, number>();
 
-  constructor(message: SceneMessage) {
+  /** Members that are shown beside what is left of their stacks. */
+  readonly pulled: ReadonlySet<number>;
+
+  constructor(message: SceneMessage, pulled: ReadonlySet<number>) {
+    this.pulled = pulled;
     this.scene = message.scene;
     this.items = message.itemIndex ? Flatbush.from(message.itemIndex) : null;
     this.edges = message.edgeIndex ? Flatbush.from(message.edgeIndex) : null;
@@ -57,12 +61,6 @@ export class IndexedScene {
     }
     return text;
   }
-
-  /** How many members a stack still stands for. */
-  stackCount(item: number, members: number): number {
-    return this.stackCounts.get(item) ?? members;
-  }
-  readonly stackCounts = new Map<number, number>();
 
   /** The innermost item at a point, -1 for none. */
   at(x: number, y: number): number {

@@ -26,6 +26,10 @@ test('what changed in one member of a stack shows on the stack', () => {
   const paint = new Paint(model, 'light', 'diff', null, { kind });
   assert.equal(paint.style(stack).fill, paint.style(model.find('layer_2')).fill);
   assert.notEqual(paint.style(stack).fill, paint.style(model.find('layer_0')).fill);
+  // Shown beside the stack, it is no part of it any more.
+  const pulled = new Set([model.find('layer_2')]);
+  const left = new Paint(model, 'light', 'diff', null, { kind }, pulled);
+  assert.equal(left.style(stack).fill, left.style(model.find('layer_0')).fill);
 });
 
 test('kinds of difference join: alike stays, one new among old is a change, others are several', () => {

@@ -2,6 +2,7 @@
 import type { Costs } from '../model/cost_sums.ts';
 import { joinedKind } from '../model/difference_kinds.ts';
 import type { Family, GraphModel } from '../model/graph_model.ts';
+import { verticesOf } from '../model/view_state.ts';
 import { oklch } from './oklch.ts';
 
 export type Theme = 'light' | 'dark' | 'contrast';
@@ -92,6 +93,8 @@ export class Paint {
   readonly mode: ColourMode;
   private readonly costs: Costs | null;
   private readonly difference: Difference | null;
+  /** Members that no stack stands for now. */
+  private readonly pulled: ReadonlySet<number>;
   private readonly styles = new Map<number, ItemStyle>();
   private readonly opens = new Map<number, string>();
   private readonly colours = new Map<string, string>();
@@ -102,7 +105,9 @@ export class Paint {
     mode: ColourMode,
     costs: Costs | null = null,
     difference: Difference | null = null,
+    pulled: ReadonlySet<number> = new Set(),
   ) {
+    this.pulled = pulled;
     this.model = model;
     this.theme = theme;
     this.mode = mode;
@@ -110,9 +115,8 @@ export class Paint {
     this.difference = difference;
   }
 
-  /** What an item stands for: a vertex, or the members of a stack. */
   private vertices(item: number): readonly number[] {
-    return item < this.model.total ? [item] : this.model.members[item - this.model.total]!;
+    return verticesOf(this.model, this.pulled, item);
   }
 
   /** The family of an item; of a stack the one that most of its members are of. */

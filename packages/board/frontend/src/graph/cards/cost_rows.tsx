@@ -47,7 +47,6 @@ export function rangeText(
   const runs = shown.runs[op]!;
   if (shown.read < 2) return '';
   const where = runs < shown.read ? `${runs} of ${shown.read} steps` : `${runs} steps`;
-  return runs < 2
-    ? `in ${where}`
-    : `median; ${words(spread.min[op]!)} to ${words(spread.max[op]!)} in ${where}`;
+  const [least, most] = [words(spread.min[op]!), words(spread.max[op]!)];
+  return least === most ? `in ${where}` : `median; ${least} to ${most} in ${where}`;
 }

@@ -119,8 +119,10 @@ export function Rows({
   return (
     <>
       <h4 class={`g-${kind}`}>
-        {title} <span class="count">{count(total)}</span>
-        {unit && <span class="count"> {unit}</span>}
+        {title}{' '}
+        <span class="count">
+          {count(total)} {unit}
+        </span>
       </h4>
       <ul class="g-node-links" aria-label={title}>
         {rows.slice(0, most).map((row) => (

@@ -4,7 +4,7 @@ import type { GraphModel } from './graph_model.ts';
 export type Direction = 'inputs' | 'outputs' | 'both';
 
 /** 1 for every op that is reached from the ops at or below `vertices`, and for those themselves. */
-export function reach(model: GraphModel, vertices: number[], direction: Direction): Uint8Array {
+export function reach(model: GraphModel, vertices: readonly number[], direction: Direction): Uint8Array {
   const found = new Uint8Array(model.ops);
   const walk = (forwards: boolean) => {
     const seen = new Uint8Array(model.ops);

@@ -40,6 +40,13 @@ export function itemOf(model: GraphModel, view: ViewState, v: number): number {
   return model.total + s;
 }
 
+/** The vertices that an item stands for: itself, or the members that are left in a stack. */
+export function verticesOf(model: GraphModel, pulled: ReadonlySet<number>, item: number): readonly number[] {
+  if (item < model.total) return [item];
+  const members = model.members[item - model.total]!;
+  return pulled.size === 0 ? members : members.filter((v) => !pulled.has(v));
+}
+
 /** Whether an item stands in the side area of its group. */
 export function isSide(model: GraphModel, view: ViewState, item: number): boolean {
   const moved = view.moved.get(item);
@@ -69,7 +76,7 @@ export function reveal(model: GraphModel, view: ViewState, item: number): ViewSt
     if (itemOf(model, view, child) >= model.total) pulled.add(child);
     child = group;
   }
-  return { ...view, open, pulled, hidden };
+  return { ...view, open, pulled: pulled.size > view.pulled.size ? pulled : view.pulled, hidden };
 }
 
 // The address: sorted numbers as differences in base 36, runs of ones as "*count".
