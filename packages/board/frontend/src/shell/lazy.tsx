@@ -5,7 +5,7 @@ import { safeText } from './safe_text.ts';
 
 /**
  * A component whose code comes later. If it does not come, as after an upgrade of the server while the page was
- * open, the place says so and offers to try again or to reload the page.
+ * open, the place says so and offers to reload the page: a browser remembers that a module failed.
  */
 export function lazy<P extends object>(
   load: () => Promise<{ default: ComponentType<P> }>,
@@ -15,15 +15,9 @@ export function lazy<P extends object>(
   let pending: Promise<void> | null = null;
 
   function fetched(): Promise<void> {
-    pending ??= load().then(
-      (module) => {
-        Loaded = module.default;
-      },
-      (error) => {
-        pending = null;
-        throw error;
-      },
-    );
+    pending ??= load().then((module) => {
+      Loaded = module.default;
+    });
     return pending;
   }
 
@@ -31,7 +25,7 @@ export function lazy<P extends object>(
     const [failure, setFailure] = useState<string | null>(null);
     const [, show] = useState(false);
     useEffect(() => {
-      if (Loaded || failure !== null) return;
+      if (Loaded) return;
       let here = true;
       fetched().then(
         () => here && show(true),
@@ -40,18 +34,15 @@ export function lazy<P extends object>(
       return () => {
         here = false;
       };
-    }, [failure]);
+    }, []);
     if (Loaded) return <Loaded {...props} />;
     if (failure === null) return null;
     return (
       <div class="notice" role="alert">
         <h2>The code of {what} did not come</h2>
-        <p>If the server was upgraded while this page was open, only a reload helps; the view stays.</p>
+        <p>The server was away, or was upgraded while this page was open. A reload helps; the view stays.</p>
         <p class="faint">{safeText(failure, 300)}</p>
         <p class="buttons">
-          <button type="button" onClick={() => setFailure(null)}>
-            Try again
-          </button>
           <button type="button" class="primary" onClick={() => location.reload()}>
             Reload the page
           </button>

@@ -21,18 +21,17 @@ export function colour(name: string): string {
   return value;
 }
 
-/** A colour of the system's palette as #rrggbb, which canvases and mixtures of colours can read. */
+/** A colour of the system's palette, or a mixture, as #rrggbb, which canvases and `rgbOf` can read. */
 function plain(value: string): string {
-  if (!/^[A-Za-z]+$/.test(value) || value === 'none') return value;
+  if (!/^([A-Za-z]+|color-mix\(.*\))$/.test(value) || value === 'none') return value;
   const probe = document.createElement('i');
   probe.style.color = value;
   document.body.append(probe);
-  const parts = getComputedStyle(probe).color.match(/[\d.]+/g) ?? [];
+  const computed = getComputedStyle(probe).color;
   probe.remove();
-  return `#${parts
-    .slice(0, 3)
-    .map((part) => Math.round(Number(part)).toString(16).padStart(2, '0'))
-    .join('')}`;
+  const scale = computed.startsWith('color(') ? 255 : 1; // color(srgb 0.2 0.2 0.2) or rgb(51, 51, 51)
+  const parts = (computed.match(/[\d.]+/g) ?? []).slice(0, 3).map((part) => Math.round(scale * Number(part)));
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
 }
 
 export function nextTheme(): void {
