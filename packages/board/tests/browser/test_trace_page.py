@@ -387,6 +387,23 @@ def test_a_double_click_on_merged_slices_shows_them_apart(page: Any, url: str) -
     )
 
 
+def test_of_two_slices_that_are_chosen_the_last_stays_selected(page: Any, url: str) -> None:
+    shown = open_trace(page, url, "?trun=small")
+    first, last = (
+        next(i for i in shown["items"] if i["name"] == name) for name in ("a/MatMul", "b/Conv2D")
+    )
+    held: list[Any] = []
+    late = f"**/api/v1/trace/*/slice?slice={first['slice']}"
+    page.route(late, lambda route: held.append(route))
+    for item in (first, last):
+        page.mouse.click(item["x"] + item["width"] / 2, item["y"] + item["height"] / 2)
+    until(page, "window.__board.trace.selected?.node === 'b/Conv2D'")
+    with page.expect_response(late):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    assert trace(page)["selected"]["node"] == "b/Conv2D"
+
+
 def test_what_is_outlined_under_the_pointer_is_the_same_slice_after_a_zoom(
     page: Any, url: str
 ) -> None:

@@ -101,7 +101,8 @@ export function drawRuler(
     on.fillText(label, x + 4, height / 2);
   }
   if (range) {
-    const text = durationText(range.t1 - range.t0);
+    const point = range.t0 === range.t1;
+    const text = point ? timeText(range.t0, spanOf(view)) : durationText(range.t1 - range.t0);
     const left = (range.t0 - view.t0) * scale;
     const middle = left + ((range.t1 - range.t0) * scale) / 2;
     label(on, text, middle, height, width, ink, ink.accent);

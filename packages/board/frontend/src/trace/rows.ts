@@ -108,11 +108,14 @@ export function layRows(
     push({ kind: 'lane', section, height, title, lanes: [lane.id], indent, pinned, key: laneKey(lane) });
   };
   sections.forEach((section, s) => {
-    for (const lane of section.lanes) {
-      const key = laneKey(lane);
-      if (!choice.pinned.has(key) || choice.hidden.has(key)) continue;
-      const place = section.title ? `${section.title} · ` : '';
-      one(s, lane, lane.row ? '' : `${place}${groupTitle(lane)} ${lane.thread}`.trim(), 0, true);
+    const place = section.title ? `${section.title} · ` : '';
+    for (const group of groupsOf(section.lanes)) {
+      for (const lane of group) {
+        const key = laneKey(lane);
+        if (!choice.pinned.has(key) || choice.hidden.has(key)) continue;
+        const thread = group.length > 1 ? ` ${lane.thread}` : '';
+        one(s, lane, lane.row ? '' : `${place}${groupTitle(lane)}${thread}`, 0, true);
+      }
     }
   });
   sections.forEach((section, s) => {

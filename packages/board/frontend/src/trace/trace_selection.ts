@@ -166,12 +166,18 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
     (nodeOf(now) === node || belongs(nodeOf(now), node));
   // It was selected elsewhere: its slices are what the page tells about.
   batch(() => {
+    // What the address says of the first window stands; later ones move to what was selected.
+    const moves = told !== '';
     if (told !== node) sidebarTab.value = 'slice';
     told = node;
     if (there) return;
     selectedSlice.value = null;
     const first = places[0];
-    if (first) void tellOf(model.id, first.slice, node);
+    if (!first) return;
+    void tellOf(model.id, first.slice, node);
+    if (!moves) return;
+    const { start, dur } = first;
+    windowOfTime.value = reveal(timeView.peek(), start, start + dur, duration.peek());
   });
 }
 
