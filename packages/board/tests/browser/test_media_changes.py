@@ -214,3 +214,23 @@ def test_a_text_that_did_not_come_is_not_called_unreadable(
     page.goto(board_server(logdir).url + "#/metrics?q=^notes$&runs=only:base")
     page.get_by_text("The server did not answer").wait_for()
     assert page.get_by_text("this record cannot be read").count() == 0
+
+
+def test_a_server_started_anew_still_gives_its_pictures(
+    logdir: Path, board_server: Any, page: Any
+) -> None:
+    first = board_server(logdir)
+    page.goto(first.url + "#/metrics?q=^input/image$&runs=only:base&step=50")
+    assert until(lambda: red(page) == 50)
+    port = first.url.rstrip("/").rsplit(":", 1)[1]
+    boot = page.evaluate("window.__board.boot")
+    first.stop()
+    board_server(logdir, "--port", port)
+    assert until(lambda: page.evaluate("window.__board.boot") != boot, 30)
+    card = page.get_by_role("group", name="Images of input/image")
+    field = card.get_by_label("Type a step")
+    for step in (120, 50):  # the second was shown before, under a name of the first process
+        field.fill(str(step))
+        field.press("Enter")
+        assert until(lambda step=step: red(page) == step), step
+    assert page.locator(".pane-failure").count() == 0

@@ -356,3 +356,28 @@ def test_the_picture_has_the_points(show: Any) -> None:
         "getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()"
     )
     assert ",".join(str(int(accent[i : i + 2], 16)) for i in (1, 3, 5)) in colours
+
+
+def test_bookmarks_of_a_config_are_views(page: Any, board_server: Any, tmp_path: Path) -> None:
+    write_pytorch_projector(tmp_path / "words", rows=60)
+    config = next(tmp_path.rglob("projector_config.pbtxt"))
+    text = config.read_text()
+    assert text.rstrip().endswith("}")
+    config.write_text(text.rstrip()[:-1] + 'bookmarks_path: "saved.json"\n}\n')
+    states = [
+        {"label": "all <b>of it</b>"},
+        {
+            "label": "two",
+            "selectedProjection": "pca",
+            "pcaComponentDimensions": [1, 2],
+            "selectedPoints": [3, 5],
+        },
+    ]
+    (config.parent / "saved.json").write_text(json.dumps(states))
+    page.goto(f"{board_server(tmp_path).url}#/projector")
+    wait(page, "p.points > 0")
+    listed = page.get_by_role("region", name="Bookmarks")
+    assert listed.get_by_role("button").all_inner_texts() == ["all <b>of it</b>", "two"]
+    listed.get_by_role("button", name="two").click()
+    wait(page, "p.dimensions === 2 && p.selected.length === 2")
+    assert state(page)["selected"] == [3, 5]

@@ -130,13 +130,13 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
             <TypedField
               type="number"
               aria-label="Sample of the batch"
-              min={0}
-              max={samples - 1}
-              value={String(Math.min(sample, samples - 1))}
+              min={1}
+              max={samples}
+              value={String(Math.min(sample, samples - 1) + 1)}
               onCommit={(said) => {
                 const wanted = Math.round(Number(said));
                 if (!Number.isFinite(wanted)) return;
-                setChoice(tag.name, { sample: Math.max(0, Math.min(samples - 1, wanted)) });
+                setChoice(tag.name, { sample: Math.max(0, Math.min(samples, wanted) - 1) });
               }}
             />
             <span class="faint">of {samples.toLocaleString('en')}</span>

@@ -1,6 +1,7 @@
 /** The left side: which tensor, by what it is coloured, and how it is projected. */
 import { safeText } from '../shell/safe_text.ts';
 import { colour, themeVersion } from '../style/theme.ts';
+import { BookmarkList } from './bookmark_list.tsx';
 import { cssOf } from './colour_by.ts';
 import { groupColour, shareColour } from './emphasis.ts';
 import { MethodPanel } from './method_panel.tsx';
@@ -73,6 +74,7 @@ export function DataPanel() {
           On a sphere
         </label>
       </section>
+      <BookmarkList />
       <MethodPanel />
       {labels.value.length > 0 && (
         <section class="pj-section">

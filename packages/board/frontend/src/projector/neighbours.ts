@@ -86,22 +86,80 @@ export function allNeighbours(
     for (let d = 0; d < dims; d++) sum += points[i * dims + d]! ** 2;
     norms[i] = sum;
   }
-  const own = new Float64Array(dims);
-  for (let i = 0; i < rows && k > 0; i++) {
-    if (i % 64 === 0) progress(i / rows);
-    const at = i * dims;
-    for (let d = 0; d < dims; d++) own[d] = points[at + d]!;
-    for (let j = i + 1; j < rows; j++) {
-      const other = j * dims;
-      let product = 0;
-      for (let d = 0; d < dims; d++) product += own[d]! * points[other + d]!;
-      const value = Math.max(0, norms[i]! + norms[j]! - 2 * product);
-      if (value < square[i * k + k - 1]!) insert(index, square, i * k, k, j, value);
-      if (value < square[j * k + k - 1]!) insert(index, square, j * k, k, i, value);
+  const offer = (i: number, j: number, product: number) => {
+    const value = Math.max(0, norms[i]! + norms[j]! - 2 * product);
+    if (value < square[i * k + k - 1]!) insert(index, square, i * k, k, j, value);
+    if (value < square[j * k + k - 1]!) insert(index, square, j * k, k, i, value);
+  };
+  const out = new Float64Array(8);
+  for (let i = 0; i < rows && k > 0; i += 2) {
+    if (i % 64 === 0) progress(pairsDone(i, rows));
+    let j = i + 2;
+    for (; j + 4 <= rows; j += 4) {
+      eightProducts(points, dims, i * dims, j * dims, out);
+      for (let at = 0; at < 4; at++) {
+        offer(i, j + at, out[at]!);
+        offer(i + 1, j + at, out[4 + at]!);
+      }
+    }
+    if (i + 1 < rows) offer(i, i + 1, product(points, dims, i, i + 1));
+    for (; j < rows; j++) {
+      offer(i, j, product(points, dims, i, j));
+      offer(i + 1, j, product(points, dims, i + 1, j));
     }
   }
   progress(1);
   return { count: k, index, square };
+}
+
+/** The share of all pairs of which the first is before row i. */
+function pairsDone(i: number, rows: number): number {
+  const left = 1 - i / rows;
+  return 1 - left * left;
+}
+
+function product(points: Float32Array, dims: number, i: number, j: number): number {
+  let sum = 0;
+  for (let d = 0; d < dims; d++) sum += points[i * dims + d]! * points[j * dims + d]!;
+  return sum;
+}
+
+/** Scalar products of two rows with four, all in one pass: each number that is read is used more than once. */
+function eightProducts(points: Float32Array, dims: number, i: number, j: number, out: Float64Array): void {
+  const second = i + dims;
+  const [j1, j2, j3] = [j + dims, j + 2 * dims, j + 3 * dims];
+  let a0 = 0;
+  let a1 = 0;
+  let a2 = 0;
+  let a3 = 0;
+  let b0 = 0;
+  let b1 = 0;
+  let b2 = 0;
+  let b3 = 0;
+  for (let d = 0; d < dims; d++) {
+    const a = points[i + d]!;
+    const b = points[second + d]!;
+    const p0 = points[j + d]!;
+    const p1 = points[j1 + d]!;
+    const p2 = points[j2 + d]!;
+    const p3 = points[j3 + d]!;
+    a0 += a * p0;
+    a1 += a * p1;
+    a2 += a * p2;
+    a3 += a * p3;
+    b0 += b * p0;
+    b1 += b * p1;
+    b2 += b * p2;
+    b3 += b * p3;
+  }
+  out[0] = a0;
+  out[1] = a1;
+  out[2] = a2;
+  out[3] = a3;
+  out[4] = b0;
+  out[5] = b1;
+  out[6] = b2;
+  out[7] = b3;
 }
 
 function insert(
