@@ -124,7 +124,11 @@ def with_functions(callers: bool = True) -> GraphDef:
 
 @pytest.mark.parametrize(
     ("prefix", "inner"),
-    [("", "mul"), ("StatefulPartitionedCall/", "StatefulPartitionedCall/call/mul")],
+    [
+        ("", "mul"),
+        ("StatefulPartitionedCall/", "StatefulPartitionedCall/call/mul"),
+        ("", "call/mul"),  # the body ran as a graph of its own, with the inner call inlined
+    ],
 )
 def test_slices_of_a_body_count_for_the_function_that_ran(
     tmp_path: Path, prefix: str, inner: str

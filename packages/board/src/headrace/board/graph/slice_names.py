@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -12,16 +13,18 @@ from headrace.board.graph.scopes import FUNCTIONS_LABEL
 
 _MOST_PARTS = 64  # of a name that are tried as the call that a body was inlined at
 _MOST_CALLS = 16  # within one another
+_MOST_BODIES = 64  # that calls of one name may mean
 
-Wanted = tuple[str, str]
+Called = Callable[[str], list[int] | None]  # the functions that a node of a name calls
 
 
 class SliceNames:
     """Finds nodes by what traces call them.
 
-    A node goes by its name; a node of a function's body by its name in there, or, where the call
-    was inlined, by the call's name and then its own. Several bodies may have nodes of one name:
-    then the op decides, then in which function more of the trace's names are.
+    A node goes by its name. One of a function's body goes by its name in there, or, where the call
+    was inlined, by the call's name and then its own; calls may be of the graph, or of a body that
+    ran as a graph. Several bodies may have nodes of one name: then the op decides, then in which
+    function more of the trace's names are.
     """
 
     def __init__(self, columns: GraphColumns):
@@ -39,6 +42,10 @@ class SliceNames:
         for number, function in enumerate(columns.functions):
             for caller in function.callers:
                 self._called.setdefault(caller, []).append(number)
+        self._calls_inside: dict[str, list[int]] = {}
+        for caller, numbers in self._called.items():
+            if columns.home[caller] >= 0:
+                self._calls_inside.setdefault(columns.names[caller], []).extend(numbers)
 
     def node_name(self, node: int) -> str:
         """Returns the name by which the graph knows a node: `functions/F/name` in a body."""
@@ -90,31 +97,40 @@ class SliceNames:
         return node
 
     def _inlined(self, name: str) -> int | None:
-        tables = [self._plain]
-        rest = name
+        """The name begins with a call of the graph, or of a body that ran as the graph."""
+        found = self._in_bodies(name, self._called_in([self._plain]))
+        return self._in_bodies(name, self._calls_inside.get) if found is None else found
+
+    def _in_bodies(self, name: str, called: Called) -> int | None:
+        """Takes calls off the name's begin until the rest is a node of what they call."""
         for _ in range(_MOST_CALLS):
-            call = self._call_at_begin(rest, tables)
-            if call is None:
-                return None
-            length, functions = call
-            rest = rest[length:]
-            tables = [self._of_function[f] for f in functions]
+            length, functions = self._call_at_begin(name, called)
+            name = name[length:]
+            bodies = islice(dict.fromkeys(functions), _MOST_BODIES)
+            tables = [self._of_function[f] for f in bodies]
             for table in tables:
-                if rest in table:
-                    return table[rest]
+                if name in table:
+                    return table[name]
+            if not tables:
+                return None
+            called = self._called_in(tables)
         return None
 
-    def _call_at_begin(
-        self, name: str, tables: list[dict[str, int]]
-    ) -> tuple[int, list[int]] | None:
+    def _called_in(self, tables: list[dict[str, int]]) -> Called:
+        def called(head: str) -> list[int]:
+            nodes = (table[head] for table in tables if head in table)
+            return [f for node in nodes for f in self._called.get(node, ())]
+
+        return called
+
+    def _call_at_begin(self, name: str, called: Called) -> tuple[int, list[int]]:
         """How long the name of a call is that stands at the begin, and what it calls."""
         end = -1
         for _ in range(_MOST_PARTS):
             end = name.find("/", end + 1)
             if end < 0:
-                return None
-            for table in tables:
-                node = table.get(name[:end])
-                if node is not None and node in self._called:
-                    return end + 1, self._called[node]
-        return None
+                break
+            functions = called(name[:end])
+            if functions:
+                return end + 1, functions
+        return 0, []
