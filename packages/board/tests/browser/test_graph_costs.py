@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,17 @@ def test_a_failure_of_the_network_is_told_as_what_it_is(
     page.route("**/costs?*", lambda route: route.abort())
     reader.open("traced", "&colour=time")
     page.get_by_label("Colours: time").get_by_text("could not be read").wait_for()
+
+
+def test_the_slices_of_an_op_are_those_of_its_own_run_and_lead_back_to_its_graph(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    reader = GraphReader(page, board_server(logs(tmp_path)).url)
+    for run in ("traced", "slow"):
+        page.goto(reader.url)
+        reader.open(run, "&node=loop%2Fbody")
+        page.get_by_role("button", name="Its slices on the Trace page").click()
+        page.wait_for_url(re.compile(rf"#/trace\?(?=.*trun={run}(&|$))(?=.*node=loop%?2?F?/?body)"))
+        page.get_by_role("button", name="Show in graph").click()
+        state = reader.settled(lambda s, run=run: s["graph"] == run)
+        assert reader.item("loop/body", state)["id"] == state["selected"]

@@ -307,3 +307,18 @@ def test_names_that_are_scripts_stay_text(page: Any, board_server: Any, tmp_path
         reader.page.wait_for_timeout(100)
     assert page.locator("img[src=x], b:has-text('Op') >> text=/^Op$/").count() == 0
     assert dialogs == []
+
+
+def test_a_long_attribute_is_cut_until_all_of_it_is_asked_for(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    graph = graphs.small()
+    graph.node[0].attr["note"].s = b"start " + b"word " * 1000 + b"the end"
+    write_graph(tmp_path / "long", graph)
+    reader = GraphReader(page, board_server(tmp_path).url)
+    reader.open("long", f"&node={graph.node[0].name}")
+    page.get_by_text("start word").wait_for()
+    assert page.get_by_text("the end").count() == 0
+    page.get_by_role("button", name="show all").click()
+    page.get_by_text("the end").wait_for()
+    assert page.get_by_role("button", name="show all").count() == 0

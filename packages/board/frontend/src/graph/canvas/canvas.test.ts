@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pngScale } from '../export_graph.ts';
+import { sampleGraph } from '../model/sample_graph.ts';
+import { ViewLayout } from '../model/view_layout.ts';
+import { CLOSED } from '../model/view_state.ts';
 import { between, bringIntoView, fit, zoomAbout } from './camera.ts';
+import { drawScene } from './draw_scene.ts';
 import { edgeWidth, traceEdge } from './edge_path.ts';
+import { buildIndex, IndexedScene } from './indexed_scene.ts';
 import { oklch } from './oklch.ts';
+import { Paint } from './paint.ts';
 import { SvgSurface } from './svg_surface.ts';
 
 test('zooming keeps the point under the cursor', () => {
@@ -69,4 +76,74 @@ test('SVG escapes what names may hold', () => {
   assert.ok(text.includes('&lt;script&gt;&amp;&quot;'));
   assert.ok(!text.includes('<script'));
   assert.ok(!text.includes('\u0000'));
+});
+
+/** The corners of the boxes that are drawn of a graph that is one stack. */
+function sheets(chain: boolean): [number, number][] {
+  const model = sampleGraph(['a_0/x: Relu', 'a_1/x: Relu <- a_0/x', 'a_2/x: Relu <- a_1/x'], {
+    series: [{ parent: '', pattern: 'a_[0-2]', members: ['a_0', 'a_1', 'a_2'] }],
+  });
+  model.header.series[0]!.chain = chain;
+  const scene = new ViewLayout(model).layout(CLOSED);
+  const message = {
+    serial: 1,
+    scene,
+    itemIndex: buildIndex(scene.box, false),
+    edgeIndex: buildIndex(scene.edgeBox, true),
+    milliseconds: 0,
+  };
+  const ink = '#000000';
+  const surface = new SvgSurface();
+  const steps = drawScene(surface, {
+    model,
+    indexed: new IndexedScene(message, new Set()),
+    paint: new Paint(model, 'light', 'structure'),
+    inks: {
+      ground: ink,
+      text: ink,
+      soft: ink,
+      faint: ink,
+      edge: ink,
+      control: ink,
+      edgeFaint: ink,
+      accent: ink,
+      strip: ink,
+      line: ink,
+      font: 'sans-serif',
+    },
+    camera: { x: 0, y: 0, k: 0.5 },
+    width: 400,
+    height: 400,
+    ratio: 1,
+    emphasis: { lit: null, bright: null },
+    label: () => 'a',
+    textWidth: (text) => 7 * text.length,
+  });
+  for (const _ of steps);
+  const boxes = surface.text(400, 400).matchAll(/d="M(\S+) (\S+?)h\S+?a(\S+) [^"]*" fill="#/g);
+  return [...boxes].map(([, x, y, r]) => [Number(x) - Number(r), Number(y)]);
+}
+
+test('the sheets of a chain lie below the first, those of parallel scopes beside it', () => {
+  for (const chain of [true, false]) {
+    const drawn = sheets(chain);
+    const front = drawn.at(-1)!;
+    assert.equal(drawn.length, 3);
+    for (const [x, y] of drawn.slice(0, 2)) {
+      const [across, down] = [x! - front[0], y! - front[1]];
+      assert.ok(chain ? down > across : across > down, `${chain} ${across} ${down}`);
+    }
+  }
+});
+
+test('a PNG is twice the size on the screen, but no more than a canvas can hold', () => {
+  assert.equal(pngScale(1000, 800), 2);
+  for (const [w, h] of [
+    [200_000, 80_000],
+    [9000, 9000],
+    [50_000, 100],
+  ] as const) {
+    const k = pngScale(w, h);
+    assert.ok(w * k <= 12_001 && h * k <= 12_001 && w * h * k * k <= 36e6 + 1);
+  }
 });

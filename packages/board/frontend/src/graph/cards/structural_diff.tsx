@@ -4,17 +4,10 @@ import { getJson } from '../../api/client.ts';
 import { safeText } from '../../shell/safe_text.ts';
 import type { DiffReply } from '../difference.ts';
 import { messageOf } from '../graph_list.ts';
-import type { GraphModel } from '../model/graph_model.ts';
+import { opWithin } from '../model/op_within.ts';
 import type { Session } from '../session.ts';
 import { count } from '../units.ts';
 import { Rows } from './difference_panel.tsx';
-
-/** The op of a name within a group; an op that is named as the group itself keeps its whole name. */
-export function opWithin(model: GraphModel, group: number, name: string): number {
-  const path = model.path(group);
-  const within = model.find(path ? `${path}/${name}` : name);
-  return within >= 0 ? within : model.find(name);
-}
 
 export function StructuralDiff({
   session,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { groupContent } from './group_content.ts';
+import { opWithin } from './op_within.ts';
 import { inputsOf, marksBelow, reach } from './reach.ts';
 import { sampleGraph } from './sample_graph.ts';
 import { FROM_PORT, OPENED, STACK, TO_PORT } from './scene.ts';
@@ -227,4 +228,15 @@ test('reach follows data and control both ways', () => {
     inputsOf(model, model.find('layer_1/mul')).map((n) => model.path(n.vertex)),
     ['layer_0/act/relu', 'layer_1/w'],
   );
+});
+
+test('an op of a compared group is found within it, however alike the names', () => {
+  const twins = sampleGraph(['net/conv/conv_1: Add', 'net/conv_1: Mul', 'net/conv/w: Const']);
+  const conv = twins.find('net/conv');
+  assert.equal(opWithin(twins, conv, 'conv_1'), twins.find('net/conv/conv_1'));
+  // The group's own name begins the op's: still one within it.
+  const nested = sampleGraph(['conv/conv/w: Const', 'conv/w: Const']);
+  assert.equal(opWithin(nested, nested.find('conv'), 'conv/w'), nested.find('conv/conv/w'));
+  // An op that is named as the group keeps its whole name.
+  assert.equal(opWithin(twins, conv, 'net/conv_1'), twins.find('net/conv_1'));
 });
