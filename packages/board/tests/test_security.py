@@ -7,6 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
+from werkzeug.test import create_environ, run_wsgi_app
 
 from headrace.board.security import Access, cookie_name, guard, host_allowed
 
@@ -60,7 +61,10 @@ def test_a_loopback_name_is_answered(host: str) -> None:
     ],
 )
 def test_a_rebound_name_is_refused(host: str) -> None:
-    assert get(client_of(), Host=host) == 421
+    # Without a client: older ones make a URL of the host, and fail where none can have it.
+    asked = {**create_environ("/api/v1/meta"), "HTTP_HOST": host}
+    _, status, _ = run_wsgi_app(client_of().application, asked)
+    assert status.startswith("421 ")
 
 
 def test_a_name_that_the_user_allows_is_answered() -> None:

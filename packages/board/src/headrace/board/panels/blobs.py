@@ -106,6 +106,7 @@ def item_response(item: Item, name: str) -> Response:
     response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
     response.set_etag(name)
     response.make_conditional(request, accept_ranges=True, complete_length=len(item.data))
+    response.accept_ranges = "bytes"  # older Werkzeugs say it only where a range was asked for
     return response
 
 
