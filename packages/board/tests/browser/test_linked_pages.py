@@ -153,7 +153,7 @@ def test_a_stack_of_the_graph_marks_the_slices_of_its_members(
             page, board_server(logdir).url, "#/trace?trun=stacked&node=net/layer_%5B1-2,4%5D"
         )
         page.wait_for_function("() => __board.trace.marked === 3")
-        assert page.evaluate("__board.trace.selected?.node") == "net/layer_1/MatMul"
+        page.wait_for_function("() => __board.trace.selected?.node === 'net/layer_1/MatMul'")
     finally:
         for file in (logdir / "stacked").iterdir():
             file.unlink()

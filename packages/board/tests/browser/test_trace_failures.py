@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.traces import two_tasks, write_log
+from fixtures.traces import metadata_of, two_tasks, write_log
 from test_trace_page import open_trace, trace, until
 
 
@@ -102,3 +102,14 @@ def test_a_comparison_that_fails_says_so(page: Any, url: str) -> None:
     page.unroute("**/api/v1/trace/compare*")
     panel.get_by_role("button", name="Try again").click()
     panel.locator(".trace-compare").first.wait_for()
+
+
+def test_a_trace_without_slices_says_so_and_nothing_else(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    write_log(tmp_path / "run", {1: metadata_of(w0_CPU_0=[]).SerializeToString()})
+    page.goto(f"{board_server(tmp_path).url}#/trace")
+    page.get_by_text("This trace has no slices").wait_for()
+    until(page, "window.__board.trace.stalls !== null")
+    page.wait_for_timeout(400)
+    assert page.locator(".trace-notices").count() == 0

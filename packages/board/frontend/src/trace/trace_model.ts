@@ -220,6 +220,7 @@ export class TraceModel {
   }
 
   private async fetchCurves(window: Window): Promise<void> {
+    if (!(window.t1 > window.t0)) return; // a step in which nothing took any time
     const had = this.memoryHad;
     if (had && had.t0 === window.t0 && had.t1 === window.t1 && had.px === window.px) return;
     this.memoryHad = window;
