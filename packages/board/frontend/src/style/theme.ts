@@ -25,6 +25,7 @@ export function colour(name: string): string {
 function plain(value: string): string {
   if (!/^([A-Za-z]+|color-mix\(.*\))$/.test(value) || value === 'none') return value;
   const probe = document.createElement('i');
+  probe.style.setProperty('forced-color-adjust', 'none');
   probe.style.color = value;
   document.body.append(probe);
   const computed = getComputedStyle(probe).color;
