@@ -130,7 +130,7 @@ def test_a_menu_opens_moves_and_closes_by_keys(shown: Any) -> None:
     menu = shown.get_by_role("menu")
     menu.wait_for()
     shown.keyboard.press("ArrowDown")
-    assert shown.evaluate("document.activeElement.textContent") == "JSON, all points"
+    assert shown.evaluate("document.activeElement.textContent") == "Table of values"
     shown.keyboard.press("Escape")
     assert until(lambda: menu.count() == 0)
     assert shown.evaluate("document.activeElement.ariaLabel") == "Menu of the card"
