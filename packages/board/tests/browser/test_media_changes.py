@@ -234,3 +234,11 @@ def test_a_server_started_anew_still_gives_its_pictures(
         field.press("Enter")
         assert until(lambda step=step: red(page) == step), step
     assert page.locator(".pane-failure").count() == 0
+
+
+def test_without_the_code_of_markdown_texts_are_plain(
+    logdir: Path, board_server: Any, page: Any
+) -> None:
+    page.route("**/assets/markdown-*.js", lambda route: route.abort())
+    page.goto(board_server(logdir).url + "#/metrics?q=^notes$&runs=only:base&step=20")
+    page.get_by_text("## Run of step 20").wait_for()

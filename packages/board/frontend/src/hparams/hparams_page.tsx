@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { csvCell, download } from '../picture/download.ts';
+import { Icon } from '../shell/icons.tsx';
 import { Menu } from '../shell/menu.tsx';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
@@ -123,6 +124,7 @@ export default function HparamsPage() {
             { text: 'Picture', hint: 'png', run: () => savePng(`hparams_${view.value}`) },
           ]}
         >
+          <Icon name="download" />
           save
         </Menu>
       </ToolBar>

@@ -47,18 +47,22 @@ export function TextBody(props: { values: string[]; shape: number[]; mode: TextM
 
 function One({ text, mode, search }: { text: string; mode: TextMode; search: string }) {
   const [View, set] = useState<MarkdownView | null>(() => markdown);
+  const [failed, setFailed] = useState(false);
   useEffect(() => {
     if (mode !== 'markdown' || markdown) return;
     let here = true;
-    void import('./markdown.tsx').then((module) => {
-      markdown = module.default;
-      if (here) set(() => module.default);
-    });
+    import('./markdown.tsx').then(
+      (module) => {
+        markdown = module.default;
+        if (here) set(() => module.default);
+      },
+      () => here && setFailed(true), // the text is there all the same
+    );
     return () => {
       here = false;
     };
   }, [mode]);
-  if (mode === 'markdown' && !search) return View ? <View text={text} /> : <p class="faint">…</p>;
+  if (mode === 'markdown' && !search && !failed) return View ? <View text={text} /> : <p class="faint">…</p>;
   const shown = mode === 'raw' ? rawText(text) : safeLines(text);
   return (
     <pre class={mode === 'raw' ? 'text-raw' : 'text-plain'}>
