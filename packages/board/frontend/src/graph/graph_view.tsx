@@ -5,16 +5,18 @@ import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { themeVersion } from '../style/theme.ts';
 import { cameraInUrl, colourMode, graphName, tracing } from './address.ts';
-import { type Camera, fit } from './canvas/camera.ts';
-import type { IndexedScene } from './canvas/indexed_scene.ts';
+import { Breadcrumb } from './breadcrumb.tsx';
+import { fit } from './canvas/camera.ts';
 import { Paint } from './canvas/paint.ts';
 import { Stage } from './canvas/stage.ts';
+import { fitAll, fitClear } from './fit_clear.ts';
+import { onKey } from './graph_keys.ts';
 import { Legend } from './legend.tsx';
 import { Minimap, type MinimapHandle } from './minimap.tsx';
 import { itemId, Mirror } from './mirror.tsx';
 import { LABEL_FONT_PX } from './model/box_sizes.ts';
 import { GROUP, IN_SIDE, OPENED, STACK } from './model/scene.ts';
-import { isOpen, verticesOf } from './model/view_state.ts';
+import { verticesOf } from './model/view_state.ts';
 import type { Session } from './session.ts';
 import { inks, paintTheme } from './theme_of_paint.ts';
 
@@ -228,233 +230,6 @@ export function GraphView({
       </div>
     </div>
   );
-}
-
-const LEGEND = { width: 216, height: 190 };
-const CORNER = { width: 190, height: 165 };
-
-/** The camera that shows all, clear of the corners that hold the legend and the minimap. */
-function fitClear(indexed: IndexedScene, stage: Stage): Camera {
-  const { width, height } = stage;
-  const all = { x: 0, y: 0, w: indexed.scene.width, h: indexed.scene.height };
-  const taken = (camera: Camera, left: number, top: number, right: number, bottom: number) =>
-    indexed
-      .itemsIn(
-        camera.x + left / camera.k,
-        camera.y + top / camera.k,
-        camera.x + right / camera.k,
-        camera.y + bottom / camera.k,
-      )
-      .some((i) => indexed.scene.kind[i] !== OPENED);
-  const whole = fit(all, width, height);
-  const left = taken(whole, 0, height - LEGEND.height, LEGEND.width, height) ? LEGEND.width - 20 : 0;
-  const right = taken(whole, width - CORNER.width, height - CORNER.height, width, height)
-    ? CORNER.width - 20
-    : 0;
-  if (left + right === 0) return whole;
-  // Lifted clear of the corners, or moved aside: whichever shows more.
-  const aside = fit(all, width - left - right, height);
-  const lifted = fit(
-    all,
-    width,
-    height - Math.max(left > 0 ? LEGEND.height : 0, right > 0 ? CORNER.height : 0),
-  );
-  if (lifted.k > aside.k) return lifted;
-  return { x: aside.x - left / aside.k, y: aside.y, k: aside.k };
-}
-
-function fitAll(session: Session, stage: Stage | null): void {
-  const indexed = session.scene.peek();
-  if (indexed && stage) stage.move(fitClear(indexed, stage), 220);
-}
-
-function Breadcrumb({ session, stage }: { session: Session; stage: { current: Stage | null } }) {
-  const { model } = session;
-  const selected = session.selected.value;
-  const vertex = selected === null ? model.root : selected < model.total ? selected : -1;
-  const above =
-    vertex >= 0
-      ? model.ancestors(vertex)
-      : [
-          ...model.ancestors(model.header.series[selected! - model.total]!.parent),
-          model.header.series[selected! - model.total]!.parent,
-        ];
-  const chain = vertex === model.root ? [model.root] : above;
-  const go = (group: number) => {
-    if (group === model.root) {
-      session.select(null);
-      fitAll(session, stage.current);
-    } else session.goTo(group);
-  };
-  return (
-    <nav class="g-breadcrumb" aria-label="Where the selection is">
-      {chain.map((group) => (
-        <span key={group}>
-          <button type="button" class="quiet" onClick={() => go(group)}>
-            {group === model.root ? safeText(session.entry.title || 'graph') : safeText(model.labels[group]!)}
-          </button>
-          <span class="g-slash">/</span>
-        </span>
-      ))}
-      {selected !== null && <span class="g-here">{safeText(session.label(selected))}</span>}
-      {session.unknown.value && (
-        <span class="g-quiet-text" role="status">
-          {' '}
-          {safeText(session.unknown.value, 120)} is not in this graph
-        </span>
-      )}
-      <LayoutState session={session} />
-    </nav>
-  );
-}
-
-/** That a layout is on its way, and how to leave it; or that it failed. */
-function LayoutState({ session }: { session: Session }) {
-  const { layout } = session;
-  if (layout.failure.value !== null) {
-    return (
-      <span class="g-layout-failed" role="alert">
-        {safeText(layout.failure.value, 200)}{' '}
-        <button type="button" onClick={() => layout.retry()}>
-          Try again
-        </button>
-      </span>
-    );
-  }
-  if (!layout.busy.value) return null;
-  return (
-    <span class="g-quiet-text g-laying-out">
-      laying out…
-      {session.scene.value && (
-        <button type="button" onClick={() => session.cancelLayout()}>
-          Cancel
-        </button>
-      )}
-    </span>
-  );
-}
-
-const STEPS: Record<string, [number, number]> = {
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-};
-
-function onKey(event: KeyboardEvent, session: Session, stage: Stage, focusSearch: () => void): boolean {
-  const scene = session.scene.peek();
-  if (!scene) return false;
-  const selected = session.selected.peek();
-  const step = STEPS[event.key];
-  if (step) {
-    if (event.shiftKey) {
-      const { x, y, k } = stage.camera;
-      stage.jump({ x: x + (step[0] * 80) / k, y: y + (step[1] * 80) / k, k });
-      return true;
-    }
-    const next = neighbourInDirection(session, stage, step);
-    if (next >= 0) {
-      session.select(scene.scene.item[next]!);
-      stage.look(scene.rect(next), false);
-    }
-    return true;
-  }
-  switch (event.key) {
-    case 'Enter':
-    case ' ':
-      if (selected !== null) session.toggle(selected, event.shiftKey);
-      return selected !== null;
-    case 'Escape': {
-      if (selected === null) return false;
-      const { model } = session;
-      if (selected < model.total && isOpen(model, session.view.peek(), selected)) session.toggle(selected);
-      else {
-        const parent =
-          selected < model.total
-            ? model.parent[selected]!
-            : model.header.series[selected - model.total]!.parent;
-        session.select(parent === model.root ? null : parent);
-      }
-      return true;
-    }
-    case 'f':
-    case 'F':
-      fitAll(session, stage);
-      return true;
-    case '/':
-      focusSearch();
-      return true;
-    case '+':
-    case '=':
-      stage.zoom(1.4);
-      return true;
-    case '-':
-      stage.zoom(1 / 1.4);
-      return true;
-  }
-  return false;
-}
-
-/** The item to walk to: along an edge if there is one in that direction, else the nearest there. */
-function neighbourInDirection(session: Session, stage: Stage, [dx, dy]: [number, number]): number {
-  const scene = session.scene.peek()!;
-  const s = scene.scene;
-  const selected = session.selected.peek();
-  const at = selected === null ? undefined : scene.indexOf.get(selected);
-  if (at === undefined) {
-    // Nothing is selected: begin with what is nearest to the middle of the view.
-    const [cx, cy] = stage.toScene(stage.width / 2, stage.height / 2);
-    return nearest(s.item.length, (i) => {
-      if (s.kind[i] === OPENED) return Infinity;
-      const r = scene.rect(i);
-      return Math.hypot(r.x + r.w / 2 - cx, r.y + r.h / 2 - cy);
-    });
-  }
-  const own = scene.rect(at);
-  // An opened group is entered from above.
-  if (s.kind[at] === OPENED && dy > 0) {
-    const first = nearest(s.item.length, (i) =>
-      s.parent[i] === at ? scene.rect(i).y * 10 + scene.rect(i).x : Infinity,
-    );
-    if (first >= 0) return first;
-  }
-  const linked = new Set<number>();
-  if (dy !== 0) {
-    for (let e = 0; e < s.from.length; e++) {
-      if (s.edgeGroup[e] !== s.parent[at]) continue;
-      const other =
-        dy > 0 ? (s.from[e] === selected ? s.to[e]! : -1) : s.to[e] === selected ? s.from[e]! : -1;
-      const i = other < 0 ? undefined : scene.indexOf.get(other);
-      if (i !== undefined) linked.add(i);
-    }
-  }
-  const cx = own.x + own.w / 2;
-  const cy = own.y + own.h / 2;
-  const cost = (i: number): number => {
-    if (i === at || (s.parent[i] !== s.parent[at] && !linked.has(i))) return Infinity;
-    const r = scene.rect(i);
-    const ox = r.x + r.w / 2 - cx;
-    const oy = r.y + r.h / 2 - cy;
-    const along = ox * dx + oy * dy;
-    if (along <= 0.5) return Infinity;
-    return along + 2.5 * Math.abs(ox * dy + oy * dx) - (linked.has(i) ? 1e6 : 0);
-  };
-  const found = nearest(s.item.length, cost);
-  if (found >= 0) return found;
-  return dy < 0 && s.parent[at]! >= 0 ? s.parent[at]! : -1;
-}
-
-function nearest(n: number, cost: (i: number) => number): number {
-  let best = -1;
-  let least = Infinity;
-  for (let i = 0; i < n; i++) {
-    const c = cost(i);
-    if (c < least) {
-      least = c;
-      best = i;
-    }
-  }
-  return best;
 }
 
 /** What tests and the curious see: window.__board.graph. */
