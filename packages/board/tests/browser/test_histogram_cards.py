@@ -139,11 +139,20 @@ def test_downloads_hold_every_bucket(logdir: Path, board_server: Any, page: Any)
     card.hover()
     card.get_by_role("button", name="Menu of the card").click()
     with page.expect_download() as started:
-        page.get_by_role("menuitem", name="Save buckets as CSV").click()
+        page.get_by_role("menuitem", name="Save what is drawn as CSV").click()
     lines = Path(started.value.path()).read_text().strip().split("\n")
     assert lines[0] == "run,step,wall_time,bucket_from,bucket_to,count"
     counts = [float(line.rsplit(",", 1)[1]) for line in lines[1:]]
     assert counts == layer["counts"]
+    card.get_by_role("button", name="Menu of the card").click()
+    with page.expect_download() as started:
+        page.get_by_role("menuitem", name="buckets as logged csv").click()
+    lines = Path(started.value.path()).read_text().strip().split("\n")[1:]
+    logged, edges = np.histogram(media_logs.weights(0), 30)
+    first = [list(map(float, line.split(",")[3:])) for line in lines if line.split(",")[1] == "0"]
+    buckets = zip(edges[:-1].tolist(), edges[1:].tolist(), logged.tolist(), strict=True)
+    assert first == [[left, right, count] for left, right, count in buckets if count]
+    assert len({line.split(",")[1] for line in lines}) == STEPS
     card.get_by_role("button", name="Menu of the card").click()
     with page.expect_download() as started:
         page.get_by_role("menuitem", name="Save picture as SVG").click()
