@@ -81,7 +81,8 @@ def test_a_logarithmic_axis_tells_of_what_it_has_no_place_for(
 ) -> None:
     open_view(page, board_server(logdir).url, "q=down|never&y=log&rq=b/1")
     settled(page)
-    assert page.locator(".badge").all_inner_texts() == ["≤ 0: 90", "≤ 0: 100"]
+    badges = page.locator(".badge")
+    assert until(lambda: badges.all_inner_texts() == ["≤ 0: 90", "≤ 0: 100"])
     message = page.locator(".tile-message")
     assert "No value is above 0" in message.inner_text()
     message.get_by_role("button").click()

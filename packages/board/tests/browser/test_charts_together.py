@@ -78,12 +78,14 @@ def test_more_tags_than_a_request_may_have_are_drawn_and_those_left_out_are_told
     shown = chart(page, "made:^w/")
     assert len(shown["curves"]) == 64
     assert len({c["tag"] for c in shown["curves"]}) == 32
-    assert "first 32 of 40 tags" in page.locator(".tile-info").first.inner_text()
+    info = page.locator(".tile-info").first
+    assert until(lambda: "first 32 of 40 tags" in info.inner_text())
     page.get_by_role("button", name="chart", exact=True).click()
     page.get_by_label("Tags by a pattern").fill("^w/")
-    assert "40 tags, of which the first 32 are drawn" in page.locator(".popover").inner_text()
+    form = page.locator(".popover")
+    assert until(lambda: "40 tags, of which the first 32 are drawn" in form.inner_text())
     page.get_by_label("Tags by a pattern").fill("(")
-    assert "no pattern" in page.locator(".popover").inner_text()
+    assert until(lambda: "no pattern" in form.inner_text())
 
 
 @pytest.mark.parametrize("key", ["q", "rq", "made", "g"])
