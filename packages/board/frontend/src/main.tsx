@@ -1,7 +1,12 @@
 import './style/tokens.css';
 import './style/frame.css';
 import './trace/trace.css';
-import './histograms/cards.css';
+import './controls/card_controls.css';
+import './media/media.css';
+import './text/text.css';
+import './pr_curves/pr_curves.css';
+import './tensors/tensors.css';
+import './custom/custom.css';
 import './hparams/hparams.css';
 import './problems/problems.css';
 import './projector/projector.css';

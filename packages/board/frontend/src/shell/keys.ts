@@ -84,6 +84,7 @@ export const keyTables: KeyTable[] = [
       ['F', 'fit'],
       ['M', 'mark'],
       ['← → ↑ ↓', 'the slices around'],
+      ['Shift arrows', 'select an area'],
       ['C', 'critical path'],
       ['[ ]', 'the step before, after'],
       ['/', 'find; Enter goes to the next'],
