@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,20 @@ def test_a_summary_that_fails_leaves_the_lanes_and_can_be_tried_again(page: Any,
 
 def test_a_window_that_cannot_be_read_is_said_and_tried_again(page: Any, url: str) -> None:
     open_trace(page, url)
-    page.route("**/api/v1/trace/*?t0=*", refuse)
+    refused: list[float] = []
+
+    def gone(route: Any) -> None:
+        refuse(route)
+        refused.append(time.monotonic())
+
+    page.route("**/api/v1/trace/*?t0=*", gone)
     page.locator(".trace-canvas").focus()
     for _ in range(4):
         page.keyboard.press("w")
     page.locator(".trace-notices").get_by_text("the disk is gone").first.wait_for()
+    # The view moves for some frames, and each asks anew: the last must have been refused, too.
+    while time.monotonic() - refused[-1] < 1:
+        page.wait_for_timeout(100)
     assert not trace(page)["drawn"]["sharp"]
     page.unroute("**/api/v1/trace/*?t0=*")
     page.locator(".trace-notices").get_by_role("button", name="Try again").click()

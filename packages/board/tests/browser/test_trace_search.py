@@ -27,10 +27,10 @@ def test_all_names_that_match_are_found_and_counted(
     page.keyboard.type("^net/n")
     found = until(page, "(f => f?.pattern === '^net/n' && f)(window.__board.trace.found)")
     assert (found["names"], found["total"], found["places"]) == (NODES, NODES + 1, NODES + 1)
-    assert page.locator(".trace-count").inner_text() == "701"
+    page.locator(".trace-count").get_by_text("701", exact=True).wait_for()
     page.keyboard.press("Shift+Enter")
     until(page, f"window.__board.trace.selected?.start === {100 * NODES + 100}")
-    assert page.locator(".trace-count").inner_text() == "701 of 701"
+    page.locator(".trace-count").get_by_text("701 of 701").wait_for()
     until(page, "location.hash.includes('tq=')")
     page.reload()
     until(page, "window.__board?.trace?.found?.total === 701")
@@ -43,7 +43,7 @@ def test_a_pattern_without_end_is_stopped_and_the_next_one_found(
     page.keyboard.press("/")
     page.keyboard.insert_text("(a+)+$")
     until(page, "window.__board.trace.found?.wrong === 'time'")
-    assert page.locator(".trace-count").inner_text() == "takes too long"
+    page.locator(".trace-count").get_by_text("takes too long").wait_for()
     page.get_by_label("Find nodes").fill("n699")
     until(page, "window.__board.trace.found?.total === 2")
     assert trace(page)["found"]["wrong"] is None
@@ -58,4 +58,4 @@ def test_what_is_not_a_pattern_is_said_to_be_none(
     page.keyboard.press("/")
     page.keyboard.type("net(")
     until(page, "window.__board.trace.found?.wrong === 'pattern'")
-    assert page.locator(".trace-count").inner_text() == "not a pattern"
+    page.locator(".trace-count").get_by_text("not a pattern").wait_for()

@@ -196,7 +196,7 @@ interface PointListProps {
 function PointList({ label, points, most = 0 }: PointListProps) {
   return (
     <>
-      <ol class="pj-points" aria-label={label}>
+      <ol class="pj-list" aria-label={label}>
         {points.slice(0, MOST_LISTED).map(({ index, distance }) => (
           <li key={index}>
             <button

@@ -1,4 +1,5 @@
 /** The tools of the Trace page: which step, how it is coloured, what is drawn over it, and search. */
+import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { apiUrl } from '../api/client.ts';
 import { Menu, type MenuItem } from '../shell/menu.tsx';
@@ -214,13 +215,16 @@ function Toggle({ of, title, children }: { of: typeof showCritical; title: strin
 
 function Find() {
   const box = useRef<HTMLInputElement>(null);
-  const asked = askToFind.value;
   useEffect(() => {
-    if (asked) {
+    let heard = askToFind.peek();
+    // At once, not at the next frame: what is typed after the key belongs into the box.
+    return effect(() => {
+      if (askToFind.value === heard) return;
+      heard = askToFind.peek();
       box.current?.focus();
       box.current?.select();
-    }
-  }, [asked]);
+    });
+  }, []);
   const now = found.value;
   const walked =
     now && now.places.length < now.total ? ` Enter goes through the first ${now.places.length} of them.` : '';
