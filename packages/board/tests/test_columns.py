@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board.columns import columns_as_json, dump_json, encode_columns
+from headrace.board.columns import columns_as_json, dump_json, encode_columns, least_dtype
 
 DTYPES = {
     "f64": "<f8",
@@ -59,6 +59,29 @@ def test_strides_and_byte_order_do_not_matter() -> None:
     _, columns = decode(encode_columns({}, sent))
     np.testing.assert_array_equal(columns["a"], sent["a"])
     np.testing.assert_array_equal(columns["b"], sent["b"])
+
+
+@given(st.lists(st.integers(-(2**53), 2**53)))
+def test_whole_numbers_stay_what_they_are_in_the_least_dtype(values: list[int]) -> None:
+    made = least_dtype(np.array(values, np.int64))
+    assert made.tolist() == values
+    encode_columns({}, {"a": made})
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([], np.uint8),
+        ([0, 255], np.uint8),
+        ([256], np.uint16),
+        ([2**16], np.uint32),
+        ([2**32 - 1], np.uint32),
+        ([2**32], np.float64),
+        ([-1], np.float64),
+    ],
+)
+def test_the_least_dtype_is_chosen(values: list[int], dtype: type) -> None:
+    assert least_dtype(np.array(values, np.int64)).dtype == dtype
 
 
 def test_a_dtype_without_a_name_is_refused() -> None:

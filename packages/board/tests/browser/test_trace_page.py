@@ -438,3 +438,32 @@ def test_shift_and_arrows_select_an_area_that_the_address_keeps(page: Any, url: 
     until(page, "window.__board?.trace?.area?.t1 === 1500 && window.__board.trace.selected")
     assert trace(page)["selected"]["node"] == "a/MatMul"
     assert trace(page)["area"]["lanes"] == [0, 1]
+
+
+@pytest.mark.parametrize("view", ["", "&tv=-200000~400000"])
+def test_every_slice_is_painted_where_it_is_found(page: Any, url: str, view: str) -> None:
+    """Wide ones with their names, and those of a pixel."""
+    shown = open_trace(page, url, f"?trun=small&tarr=0{view}")
+    assert max(i["width"] for i in shown["items"]) < 40 or not view
+    places = [[i["x"] + min(1, i["width"] / 2), i["y"] + 5] for i in shown["items"]]
+    painted = page.evaluate(
+        """(places) => {
+          const canvas = document.querySelector('.trace-canvas');
+          const box = canvas.getBoundingClientRect();
+          const on = canvas.getContext('2d');
+          const at = (x, y) => on.getImageData(x - box.left, y - box.top, 1, 1).data.join();
+          const beside = at(box.left + 2, places[0][1]);
+          return [beside, ...places.map(([x, y]) => at(Math.floor(x), Math.floor(y)))];
+        }""",
+        places,
+    )
+    assert len(painted) == 1 + len(shown["items"]) > 4
+    assert painted[0] not in painted[1:]
+
+
+def test_a_step_that_is_short_in_a_long_window_is_asked_for_once(page: Any, url: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "?t0=" in request.url else None)
+    open_trace(page, url, "?trun=small&tv=-200000~400000")
+    page.wait_for_timeout(700)  # what lies around is fetched, too
+    assert 1 <= len(asked) <= 4, asked

@@ -222,7 +222,8 @@ def test_binary_and_json_replies_say_the_same(client: Any) -> None:
     size = int.from_bytes(reply.data[:4], "little")
     header = json.loads(reply.data[4 : 4 + size])
     placed = next(c for c in header["columns"] if c["name"] == "dur")
-    dur = np.frombuffer(reply.data, "<f8", placed["length"], 4 + size + placed["offset"])
+    assert placed["dtype"] == "u16"
+    dur = np.frombuffer(reply.data, "<u2", placed["length"], 4 + size + placed["offset"])
     assert dur.tolist() == get(client, f"trace/{number}?px=50")["columns"]["dur"]
 
 

@@ -5,7 +5,8 @@ import { themeVersion } from '../style/theme.ts';
 import { hueOfText, kindOf } from './op_kinds.ts';
 import { durationText, percentText } from './ruler_ticks.ts';
 import { colouring } from './trace_address.ts';
-import { inkNow, LEVELS, toneOfHue } from './trace_colours.ts';
+import { inkNow, toneOfHue } from './trace_colours.ts';
+import { LEVELS } from './trace_items.ts';
 
 export interface Bar {
   name: string;

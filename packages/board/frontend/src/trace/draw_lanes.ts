@@ -3,17 +3,39 @@ import { safeText } from '../shell/safe_text.ts';
 import { drawArrows, drawHops, type LeftOut, NONE_LEFT_OUT } from './draw_arrows.ts';
 import { drawMemory } from './draw_memory.ts';
 import { drawArea, drawMark, drawMarkedPlaces, drawSelection } from './draw_selection.ts';
+import { type LaneMarks, marksOfLane, type WideItem } from './lane_marks.ts';
 import type { Context, DrawnSection, LanesPicture } from './lanes_picture.ts';
+import { PixelRows, pixelOf } from './pixel_rows.ts';
 import { pinnedHeight, type Row, topOf } from './rows.ts';
 import { rulerTicks } from './ruler_ticks.ts';
 import { scopeRuns } from './scope_runs.ts';
 import { spanOf } from './time_view.ts';
-import { LEVELS, type Painted } from './trace_colours.ts';
-import { edges, itemsBetween, MERGED, RECV, SYNC, type TraceItems, waitFrom } from './trace_items.ts';
+import type { Painted } from './trace_colours.ts';
+import { itemsBetween, LEVELS, type TraceItems } from './trace_items.ts';
 
 const LABEL_FROM = 34;
+/** From this height on a lane has room for borders, for waits and for the critical path. */
+const ROOM_FROM = 8;
 /** Letters as names have them, to learn how wide they are. */
 const LETTERS = 'MatMul_conv2/weights_grad_Dim';
+
+interface DrawnLane {
+  lane: number;
+  y: number;
+  height: number;
+  /** Its row of pixels, and how high that is drawn; 0: with another lane. */
+  pixels: number;
+  covers: number;
+  marks: LaneMarks;
+}
+
+interface Narrow {
+  lanes: Map<Row, DrawnLane[]>;
+  /** How many rows of pixels the lanes have. */
+  n: number;
+}
+
+const pixels = new PixelRows();
 
 /** Draws all of the picture. Returns: what of it was left out for being too much to see. */
 export function drawLanes(on: Context, picture: LanesPicture): LeftOut {
@@ -21,16 +43,17 @@ export function drawLanes(on: Context, picture: LanesPicture): LeftOut {
   on.fillStyle = ink.surface;
   on.fillRect(0, 0, width, height);
   drawGrid(on, picture);
+  const narrow = paintNarrow(picture);
   const pinned = pinnedHeight(picture.rows);
-  if (pinned > 0) clipped(on, pinned, height, width, () => drawRows(on, picture, false));
-  else drawRows(on, picture, false);
+  if (pinned > 0) clipped(on, pinned, height, width, () => drawRows(on, picture, narrow, false));
+  else drawRows(on, picture, narrow, false);
   drawEnds(on, picture);
   if (pinned > 0) {
     on.fillStyle = ink.surface;
     on.fillRect(0, 0, width, pinned);
     clipped(on, 0, pinned, width, () => {
       drawGrid(on, picture);
-      drawRows(on, picture, true);
+      drawRows(on, picture, narrow, true);
     });
     on.fillStyle = ink.strong;
     on.fillRect(0, pinned - 1, width, 1);
@@ -53,7 +76,7 @@ function clipped(on: Context, top: number, bottom: number, width: number, draw: 
   on.restore();
 }
 
-function drawRows(on: Context, picture: LanesPicture, pinned: boolean): void {
+function drawRows(on: Context, picture: LanesPicture, narrow: Narrow, pinned: boolean): void {
   const { width, height, ink, scroll } = picture;
   for (const row of picture.rows) {
     if (row.pinned !== pinned) continue;
@@ -74,12 +97,8 @@ function drawRows(on: Context, picture: LanesPicture, pinned: boolean): void {
       on.globalAlpha = 0.5;
       on.fillRect(0, y, width, row.height);
       on.globalAlpha = 1;
-    } else if (row.lanes.length) {
-      const each = row.height / row.lanes.length;
-      row.lanes.forEach((lane, k) => {
-        const air = each > 14 ? 2 : each > 4 ? 1 : 0;
-        drawLane(on, picture, section, lane, y + k * each + air, each - 2 * air);
-      });
+    } else {
+      for (const lane of narrow.lanes.get(row) ?? []) drawLane(on, picture, section, lane, narrow.n);
     }
     on.fillStyle = ink.grid;
     on.fillRect(0, y + row.height - 1, width, 1);
@@ -113,66 +132,80 @@ function drawEnds(on: Context, picture: LanesPicture): void {
   on.globalAlpha = 1;
 }
 
+/** Whether a row has the items of its lanes; those of an open group are in rows of their own. */
+const showsLanes = (row: Row) => row.lanes.length > 0 && !(row.kind === 'group' && row.open);
+
+/** Paints the narrow items of all lanes in sight, and finds what is drawn by itself. */
+function paintNarrow(picture: LanesPicture): Narrow {
+  const { ratio, critical, ink, sections, scroll } = picture;
+  const lanes = new Map<Row, DrawnLane[]>();
+  let n = 0;
+  for (const row of picture.rows) {
+    const y = topOf(row, scroll);
+    if (y + row.height < 0 || y > picture.height || !showsLanes(row)) continue;
+    const each = row.height / row.lanes.length;
+    const air = each > 14 ? 2 : each > 4 ? 1 : 0;
+    // Lanes of less than a pixel share one.
+    const together = Math.max(1, Math.floor(1 / (each * ratio)));
+    const drawn = row.lanes.map((lane, k) => ({
+      lane,
+      y: y + k * each + air,
+      height: each - 2 * air,
+      pixels: n + Math.floor(k / together),
+      covers: k % together ? 0 : each * together - 2 * air,
+      marks: { wide: [], waits: [] } as LaneMarks,
+    }));
+    n = drawn.at(-1)!.pixels + 1;
+    lanes.set(row, drawn);
+  }
+  // After the rows of items one for each of what is on the critical path.
+  pixels.begin(Math.round(picture.width * ratio), critical ? 2 * n : n);
+  const pixel = pixelOf(ink.text);
+  for (const [row, drawn] of lanes) {
+    const section = sections[row.section];
+    for (const one of section ? drawn : []) {
+      const roomy = one.height > ROOM_FROM;
+      const onPath = critical && roomy ? { row: n + one.pixels, pixel } : null;
+      one.marks = marksOfLane(picture, section!, one.lane, pixels, one.pixels, onPath, roomy);
+    }
+  }
+  pixels.end();
+  return { lanes, n };
+}
+
 function drawLane(
   on: Context,
   picture: LanesPicture,
-  section: DrawnSection,
-  lane: number,
-  y: number,
-  height: number,
+  { items, painted }: DrawnSection,
+  { y, height, pixels: at, covers, marks }: DrawnLane,
+  n: number,
 ): void {
-  const { items, painted } = section;
   if (!items || !painted) return;
-  const { view, width, ratio, ink, critical, found } = picture;
-  const scale = width / spanOf(view);
-  const { start, dur, kind, busy, wait, critical: onPath, name } = items.columns;
-  const [from, to] = itemsBetween(items, lane, view.t0, view.t1);
-  const snap = (x: number) => Math.round(x * ratio) / ratio;
-  const pixel = 1 / ratio;
-  const waits = height > 8;
-  let fill = '';
-  let done = -1;
-  const labels: number[] = [];
-  for (let i = from; i < to; i++) {
-    let [left, right] = edges(start[i]!, dur[i]!, view.t0, scale, pixel);
-    left = Math.max(-1, snap(left));
-    right = Math.min(width + 1, snap(right));
-    if (right <= done) continue;
-    if (left < done) left = done;
-    if (right - left < pixel) right = left + pixel;
-    const tone = painted.tones[painted.tone[i]!]!;
-    const merged = kind[i] === MERGED;
-    const waiting = kind[i] === RECV || kind[i] === SYNC;
-    const level = merged ? Math.round(busy[i]! * LEVELS) : waiting ? 2 : LEVELS;
-    const dim = (critical && onPath[i]! < 0.25) || (found !== null && !found.has(items.names[name[i]!]!));
-    const wanted = (dim ? tone.dimmed : tone.fills)[level]!;
-    if (wait[i]! > 0 && waits && !merged) {
-      const before = i > from ? start[i - 1]! + dur[i - 1]! : -Number.MAX_VALUE;
-      const begin = Math.max(-1, (waitFrom(start[i]!, wait[i]!, before) - view.t0) * scale);
-      if (left - begin > 2) {
-        on.fillStyle = tone.dimmed[LEVELS]!;
-        fill = '';
-        on.fillRect(begin, y + height * 0.36, left - begin, height * 0.28);
-      }
-    }
-    if (wanted !== fill) {
-      fill = wanted;
-      on.fillStyle = fill;
-    }
-    const gap = right - left > 3 && !merged ? pixel : 0;
-    on.fillRect(left, y, right - left - gap, height);
-    if (waiting && right - left > 6 && height > 8) {
-      on.strokeStyle = dim ? tone.dimmed[LEVELS]! : tone.border;
+  const { width, ratio, ink, critical } = picture;
+  const toneOf = (item: number) => painted.tones[painted.tone[item]!]!;
+  for (let k = 0; k < marks.waits.length; k += 3) {
+    const [item, left, right] = [marks.waits[k]!, marks.waits[k + 1]!, marks.waits[k + 2]!];
+    on.fillStyle = toneOf(item).dimmed[LEVELS]!;
+    on.fillRect(left, y + height * 0.36, right - left, height * 0.28);
+  }
+  if (covers) pixels.draw(on, at, 0, y, width, covers);
+  if (critical && height > ROOM_FROM) pixels.draw(on, n + at, 0, y + height - 2, width, 2);
+  const labels: WideItem[] = [];
+  for (const one of marks.wide) {
+    const tone = toneOf(one.item);
+    const inside = one.right - one.left - 1 / ratio;
+    on.fillStyle = (one.dim ? tone.dimmed : tone.fills)[one.level]!;
+    on.fillRect(one.left, y, inside, height);
+    if (one.waiting && inside > 5 && height > ROOM_FROM) {
+      on.strokeStyle = one.dim ? tone.dimmed[LEVELS]! : tone.border;
       on.lineWidth = 1;
-      on.strokeRect(left + 0.5, y + 0.5, right - left - gap - 1, height - 1);
+      on.strokeRect(one.left + 0.5, y + 0.5, inside - 1, height - 1);
     }
-    if (critical && !dim && height > 8) {
+    if (critical && !one.dim && height > ROOM_FROM) {
       on.fillStyle = ink.text;
-      fill = '';
-      on.fillRect(left, y + height - 2, right - left - gap, 2);
+      on.fillRect(one.left, y + height - 2, inside, 2);
     }
-    if (!merged && right - left > LABEL_FROM && height > 12) labels.push(i, left, right, dim ? 1 : 0);
-    done = right;
+    if (one.right - one.left > LABEL_FROM && height > 12) labels.push(one);
   }
   drawLabels(on, picture, items, painted, labels, y, height);
 }
@@ -210,7 +243,7 @@ function drawLabels(
   { ink, width }: LanesPicture,
   items: TraceItems,
   painted: Painted,
-  labels: number[],
+  labels: WideItem[],
   y: number,
   height: number,
 ): void {
@@ -220,13 +253,12 @@ function drawLabels(
   on.textAlign = 'left';
   const letter = on.measureText(LETTERS).width / LETTERS.length;
   let fill = '';
-  for (let k = 0; k < labels.length; k += 4) {
-    const [i, left, right, dim] = [labels[k]!, labels[k + 1]!, labels[k + 2]!, labels[k + 3]!];
+  for (const { item, left, right, dim } of labels) {
     const begin = Math.max(left, 0) + 4;
     const room = Math.floor((Math.min(right, width) - begin - 2) / letter);
-    const shown = shortened(safeText(items.names[items.columns.name[i]!]!, 300), room);
+    const shown = shortened(safeText(items.names[items.columns.name[item]!]!, 300), room);
     if (!shown) continue;
-    const wanted = dim ? ink.faint : painted.tones[painted.tone[i]!]!.text;
+    const wanted = dim ? ink.faint : painted.tones[painted.tone[item]!]!.text;
     if (wanted !== fill) {
       fill = wanted;
       on.fillStyle = fill;

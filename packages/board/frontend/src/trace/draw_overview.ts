@@ -1,11 +1,14 @@
 /** Draws the step as a whole, small, with the window that the lanes show; and the time ruler. */
+import { PixelRows } from './pixel_rows.ts';
 import { durationText, rulerTicks, timeText } from './ruler_ticks.ts';
 import { spanOf, type TimeView } from './time_view.ts';
 import type { Summary } from './trace_api.ts';
-import { type Ink, LEVELS, type Painted } from './trace_colours.ts';
-import { MERGED, type TraceItems } from './trace_items.ts';
+import type { Ink, Painted } from './trace_colours.ts';
+import { LEVELS, MERGED, type TraceItems } from './trace_items.ts';
 
 type Context = CanvasRenderingContext2D;
+
+const pixels = new PixelRows();
 
 export function drawOverview(
   on: Context,
@@ -16,6 +19,7 @@ export function drawOverview(
   summary: Summary | null,
   full: TimeView,
   ink: Ink,
+  ratio: number,
 ): void {
   on.fillStyle = ink.sunken;
   on.fillRect(0, 0, width, height);
@@ -24,21 +28,17 @@ export function drawOverview(
   const each = Math.max(1, (height - 8) / Math.max(1, lanes));
   const scale = width / spanOf(full);
   const { lane, start, dur, busy, kind } = items.columns;
-  let fill = '';
+  const perPixel = ratio * scale;
+  pixels.begin(Math.round(width * ratio), lanes);
   for (let i = 0; i < lane.length; i++) {
-    const tone = painted.tones[painted.tone[i]!]!;
-    const wanted = tone.fills[kind[i] === MERGED ? Math.round(busy[i]! * LEVELS) : LEVELS]!;
-    if (wanted !== fill) {
-      fill = wanted;
-      on.fillStyle = fill;
-    }
-    const x = (start[i]! - full.t0) * scale;
-    on.fillRect(
-      x,
-      4 + lane[i]! * each,
-      Math.max(0.75, dur[i]! * scale),
-      Math.max(1, each - (each > 3 ? 1 : 0)),
-    );
+    const level = kind[i] === MERGED ? Math.round(busy[i]! * LEVELS) : LEVELS;
+    const left = Math.round((start[i]! - full.t0) * perPixel);
+    const right = Math.round((start[i]! + dur[i]! - full.t0) * perPixel);
+    pixels.paint(lane[i]!, left, Math.max(left + 1, right), painted.tones[painted.tone[i]!]!.pixels[level]!);
+  }
+  pixels.end();
+  for (let l = 0; l < lanes; l++) {
+    pixels.draw(on, l, 0, 4 + l * each, width, Math.max(1, each - (each > 3 ? 1 : 0)));
   }
   on.fillStyle = ink.error;
   for (const stall of summary?.stalls.slice(0, 40) ?? []) {

@@ -168,7 +168,8 @@ export class LanesCanvas {
       const canvas = this.kept?.canvas ?? document.createElement('canvas');
       const colours = items && whole ? paintedOf(whole, items, ink) : null;
       const once = sized(canvas, width, OVERVIEW_HEIGHT);
-      drawOverview(once, width, OVERVIEW_HEIGHT, items, colours, summary, full, ink);
+      const ratio = devicePixelRatio || 1;
+      drawOverview(once, width, OVERVIEW_HEIGHT, items, colours, summary, full, ink, ratio);
       this.kept = { key, canvas };
     }
     on.drawImage(this.kept.canvas, 0, 0, width, OVERVIEW_HEIGHT);

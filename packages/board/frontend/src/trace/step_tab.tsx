@@ -8,7 +8,8 @@ import { bytesText, durationText, percentText } from './ruler_ticks.ts';
 import { fitRange } from './time_view.ts';
 import { colouring, showCritical, windowOfTime } from './trace_address.ts';
 import type { Stall, TraceHeader } from './trace_api.ts';
-import { inkNow, LEVELS, legendOf } from './trace_colours.ts';
+import { inkNow, legendOf } from './trace_colours.ts';
+import { LEVELS } from './trace_items.ts';
 import { goToSlice, selectNode } from './trace_selection.ts';
 import { duration, lanesWidth, mainTrace } from './trace_state.ts';
 

@@ -3,13 +3,11 @@ import { oklch } from '../graph/canvas/oklch.ts';
 import { isLight, mix } from '../picture/colour_mix.ts';
 import { colour } from '../style/theme.ts';
 import { hueOfText, kindOf, OP_KINDS, scopeOf } from './op_kinds.ts';
+import { pixelOf } from './pixel_rows.ts';
 import type { LaneInfo } from './rows.ts';
 import type { Colouring } from './trace_address.ts';
 import { familyOfNode } from './trace_families.ts';
-import type { TraceItems } from './trace_items.ts';
-
-/** How full a merged item is, in steps; the last is a slice of its own. */
-export const LEVELS = 8;
+import { LEVELS, type TraceItems } from './trace_items.ts';
 
 export interface Tone {
   title: string;
@@ -17,6 +15,9 @@ export interface Tone {
   fills: string[];
   /** The same, when something else matters more. */
   dimmed: string[];
+  /** Both as pixels. */
+  pixels: Uint32Array;
+  dimmedPixels: Uint32Array;
   border: string;
   text: string;
 }
@@ -66,7 +67,15 @@ export function toneOfHue(title: string, hue: number | null, ink: Ink, step = 0)
     mix(ink.surface, full, 0.18 + (0.82 * i) / LEVELS),
   );
   const dimmed = fills.map((fill) => mix(ink.surface, fill, 0.34));
-  return { title, fills, dimmed, border, text: ink.dark ? '#ffffff' : ink.text };
+  return {
+    title,
+    fills,
+    dimmed,
+    pixels: Uint32Array.from(fills, pixelOf),
+    dimmedPixels: Uint32Array.from(dimmed, pixelOf),
+    border,
+    text: ink.dark ? '#ffffff' : ink.text,
+  };
 }
 
 export interface Painted {

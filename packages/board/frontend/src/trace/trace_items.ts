@@ -5,6 +5,9 @@ export const RECV = 2;
 export const MERGED = 5;
 export const SYNC = 6;
 
+/** How full a merged item is, in steps; the last is a slice of its own. */
+export const LEVELS = 8;
+
 export interface ItemColumns {
   lane: ArrayLike<number>;
   start: ArrayLike<number>;
@@ -124,20 +127,25 @@ export interface Window {
   px: number;
 }
 
+const LEAST_PX = 16;
 const MOST_PX = 8192;
 
-/** What to ask for, on a grid: the window, and `around` windows of what is beside it at each side. */
+/** What of the step to ask for: the window, and `around` windows of what is beside it at each side. */
 export function windowToAsk(t0: number, t1: number, width: number, duration: number, around: number): Window {
   const span = t1 - t0;
-  const low = Math.max(Math.min(0, t0), t0 - span * around);
-  const high = Math.min(Math.max(duration, t1), t1 + span * around);
-  const px = Math.min(MOST_PX, Math.max(16, Math.ceil((width * (high - low)) / span)));
-  return low <= 0 && high >= duration ? { t0: 0, t1: duration, px } : { t0: low, t1: high, px };
+  const low = Math.max(0, t0 - span * around);
+  const high = Math.min(duration, t1 + span * around);
+  const px = Math.min(MOST_PX, Math.max(LEAST_PX, Math.ceil((width * (high - low)) / span)));
+  return { t0: low, t1: high, px };
 }
 
 /** Whether what was asked for still does: it covers the window, about as sharply. */
 export function stillGood(had: Window, t0: number, t1: number, width: number, duration: number): boolean {
+  if (t1 <= 0 || t0 >= duration) return true; // nothing of the step is seen
   const covers = had.t0 <= Math.max(t0, 0) + 1e-6 && had.t1 >= Math.min(t1, duration) - 1e-6;
   const sharpness = (t1 - t0) / width / ((had.t1 - had.t0) / had.px);
-  return covers && sharpness > 0.66 && sharpness < 1.5;
+  // Nobody can ask for less, or for more: then that is what there is.
+  const coarse = sharpness <= 0.66 && had.px < MOST_PX;
+  const fine = sharpness >= 1.5 && had.px > LEAST_PX;
+  return covers && !coarse && !fine;
 }

@@ -51,6 +51,20 @@ def encode_columns(header: Mapping[str, Any], columns: Mapping[str, np.ndarray])
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 
 
+def least_dtype(column: np.ndarray) -> np.ndarray:
+    """Returns whole numbers of 0 and more in the least dtype of the format that holds them.
+
+    Args:
+      column: of integers; above 2^32 they become f64, which holds them up to 2^53.
+    """
+    least, most = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+    if least >= 0:
+        for dtype in (np.uint8, np.uint16, np.uint32):
+            if most <= np.iinfo(dtype).max:
+                return column.astype(dtype)
+    return column.astype(np.float64)
+
+
 def columns_as_json(header: Mapping[str, Any], columns: Mapping[str, np.ndarray]) -> str:
     """Returns the same reply as JSON, for people and for scripts."""
     lists = {name: column.tolist() for name, column in columns.items()}

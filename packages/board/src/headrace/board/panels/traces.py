@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response, request
 
+from headrace.board.columns import least_dtype
 from headrace.board.replies import (
     BadRequest,
     NotFound,
@@ -113,16 +114,16 @@ def blueprint(board: Board) -> Blueprint:
             "drawn": len(cut),
         }
         columns = {
-            "lane": cut.lane,
-            "start": cut.start.astype(np.float64),
-            "dur": (cut.end - cut.start).astype(np.float64),
-            "name": names.astype(np.uint32),
-            "op": cut.op.astype(np.int32),
+            "lane": least_dtype(cut.lane),
+            "start": least_dtype(cut.start),
+            "dur": least_dtype(cut.end - cut.start),
+            "name": least_dtype(names),
+            "op": least_dtype(cut.op),
             "kind": cut.kind,
             "busy": np.minimum(busy, 1).astype(np.float32),
-            "count": cut.count.astype(np.uint32),
-            "slice": cut.slice.astype(np.int32),
-            "wait": cut.wait_ns.astype(np.float64),
+            "count": least_dtype(cut.count),
+            "slice": least_dtype(cut.slice),
+            "wait": least_dtype(cut.wait_ns),
             "critical": np.minimum(critical, 1).astype(np.float32),
         }
         return reply_columns(board, header, columns)

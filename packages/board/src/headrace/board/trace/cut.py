@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ try:
 except ImportError:  # not compiled
     cut_lanes = None
 
+_MOST_NS = 1 << 62
 _MOST_CELLS = 1 << 22  # of the table that finds the op that takes most of a block
 
 
@@ -144,13 +146,18 @@ def _spans(
 ) -> list[tuple[int, int, int]]:
     """Returns: for each lane, its id and the slices [low, high) that reach into the window."""
     chosen = trace.lanes if lanes is None else [trace.lanes[i] for i in sorted(set(lanes))]
+    # Whole numbers: for a float NumPy would make floats of all that it searches.
+    after, since, until = (
+        np.int64(min(max(t, -_MOST_NS), _MOST_NS))
+        for t in (math.floor(t0), math.ceil(t0), math.floor(t1))
+    )
     spans = []
     for lane in chosen:
         span = slice(lane.first, lane.last)
-        low = int(np.searchsorted(trace.end[span], t0, side="right"))
+        low = int(np.searchsorted(trace.end[span], after, side="right"))
         # What takes no time at all is in the window if it begins there.
-        low = min(low, int(np.searchsorted(trace.start[span], t0, side="left")))
-        high = int(np.searchsorted(trace.start[span], t1, side="right"))
+        low = min(low, int(np.searchsorted(trace.start[span], since, side="left")))
+        high = int(np.searchsorted(trace.start[span], until, side="right"))
         if high > low:
             spans.append((lane.id, lane.first + low, lane.first + high))
     return spans

@@ -36,20 +36,17 @@ def lay_lanes(
     columns: StepColumns,
     devices: list[DeviceName],
     arrived: np.ndarray,
-    start: np.ndarray,
-    end: np.ndarray,
 ) -> tuple[list[Lane], np.ndarray, np.ndarray]:
     """Assigns slices to lanes.
 
     Args:
-      columns: of the trace.
+      columns: of the trace; slices of a lane are of one task, so that its own clock will do.
       devices: one for each of columns.devices.
       arrived: bool[n], the slices that are transfers between tasks: their own lanes.
-      start: i64[n], on the common clock.
-      end: i64[n], on the common clock.
     Returns: the lanes in order of the page; the order of slices, i64[n], by lane and time; the lane
       of each slice in that order, i32[n].
     """
+    start, end = columns.start, columns.end
     thread = columns.thread.astype(np.int64)
     thread[arrived] = _TRANSFERS
     begins, group = numbered_pairs(columns.device, thread)

@@ -44,27 +44,34 @@ def read_step(metadata: bytes | memoryview, wiring: Wiring | None = None) -> Ste
     matches = match_transfers(columns, labels, label, devices, wiring)
     tasks = sorted({d.task for d in devices}, key=in_reading_order)
     number = {name: i for i, name in enumerate(tasks)}
-    task = np.array([number[d.task] for d in devices], np.int64)[columns.device]
+    task = np.array([number[d.task] for d in devices], np.int64)
     apart = clock_shifts(
-        len(tasks), task[matches.source], task[matches.target], matches.cause, matches.effect
+        len(tasks),
+        task[columns.device[matches.source]],
+        task[columns.device[matches.target]],
+        matches.cause,
+        matches.effect,
     )
     if any(abs(shift) > _MOST_SHIFT_NS for shift in apart):
         raise BadTrace("the clocks of its tasks are decades apart, so that its times mean nothing")
-    shifts = np.array(apart, np.int64)
-    shift = shifts[task] if len(task) else np.empty(0, np.int64)
-    start, end = columns.start + shift, columns.end + shift
-    origin = int(start.min()) if len(start) else 0
+    skew = {name: int(shift) for name, shift in zip(tasks, apart, strict=True)}
     arrived = np.array([t.op == "RecvTensor" for t in labels], bool)[label]
-    lanes, order, lane = lay_lanes(columns, devices, arrived, start, end)
+    lanes, order, lane = lay_lanes(columns, devices, arrived)
+    start, end, scheduled = (c[order] for c in (columns.start, columns.end, columns.scheduled))
+    # In place, lane by lane: of a million slices each copy takes as long as all the sums.
+    origin = min((int(start[one.first]) + skew[one.task] for one in lanes), default=0)
+    for one in lanes:
+        for times in (start, end, scheduled):
+            times[one.first : one.last] += skew[one.task] - origin
     ops, op_of_label = _ops(labels)
     kinds = np.array([_kind(t, ops) for t in labels], np.uint8)
     of_slice = label[order]
     return StepTrace(
         lanes=lanes,
         lane=lane,
-        start=start[order] - origin,
-        end=end[order] - origin,
-        scheduled=(columns.scheduled + shift)[order] - origin,
+        start=start,
+        end=end,
+        scheduled=scheduled,
         name=columns.name[order],
         op=op_of_label[of_slice],
         kind=_kinds_of_streams(kinds[of_slice], columns, devices, order),
@@ -75,9 +82,9 @@ def read_step(metadata: bytes | memoryview, wiring: Wiring | None = None) -> Ste
         ops=ops,
         labels=labels,
         origin_ns=origin,
-        duration_ns=int(end.max()) - origin if len(end) else 0,
+        duration_ns=int(end.max()) if len(end) else 0,
         transfers=_transfers(matches, order, columns),
-        skew_ns={name or "this process": int(s) for name, s in zip(tasks, shifts, strict=True)},
+        skew_ns={name or "this process": shift for name, shift in skew.items()},
         untimed=untimed,
         columns=_rest(columns),
     )
@@ -183,14 +190,22 @@ def _kinds_of_streams(
 
 def _transfers(matches: Matches, order: np.ndarray, columns: StepColumns) -> Transfers:
     """Returns: the matches as slices in the order of the trace."""
-    at = np.empty(len(order), np.int64)
-    at[order] = np.arange(len(order))
     moved = columns.output_bytes[matches.target]
     made = columns.output_bytes[matches.source]
     return Transfers(
-        source=at[matches.source],
-        target=at[matches.target],
+        source=_places(order, matches.source),
+        target=_places(order, matches.target),
         bytes=np.where(matches.direct & (moved > 0), moved, made),
         tensor=matches.tensor,
         direct=matches.direct,
     )
+
+
+def _places(order: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Returns: i64, where each of some rows stands in an order of all."""
+    wanted = np.zeros(len(order), bool)
+    wanted[rows] = True
+    at = np.flatnonzero(wanted[order])
+    found = order[at]
+    by_row = np.argsort(found)
+    return at[by_row[np.searchsorted(found, rows, sorter=by_row)]]
