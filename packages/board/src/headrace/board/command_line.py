@@ -12,7 +12,7 @@ from typing import Any
 from headrace.board.security import Access, is_loopback
 from headrace.board.serving import BoardServer, address, is_unspecified, listening_socket
 
-_THREADS = 24  # an open page holds one (its events); requests take the others
+_THREADS = 24  # a browser that shows the board holds one (its events); requests take the others
 _DEFAULT_PORT = 6006
 _PORTS_TRIED = 20
 

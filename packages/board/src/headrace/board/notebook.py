@@ -54,7 +54,7 @@ def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None 
     """Returns a display of a logdir; a notebook shows it as an output cell.
 
     The board runs in threads of the kernel and ends with it, or with the display's `stop`. A second
-    call for the same folder shows the same board.
+    call for the same folder and `url` shows the same board.
 
     Args:
       logdir: folder of event logs.

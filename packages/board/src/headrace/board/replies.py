@@ -47,7 +47,7 @@ def reply_columns(
     columns: Mapping[str, np.ndarray],
     compress: bool = False,
 ) -> Response:
-    """Returns a reply of columns, or the same as JSON if the caller accepts only that.
+    """Returns a reply of columns, or the same as JSON if the caller prefers that.
 
     Args:
       compress: for columns that repeat themselves, as a graph's do. Measured floats do not shrink

@@ -42,7 +42,8 @@ class BoardServer:
     Args:
       app: what `create_app` returned; stopped with the server.
       listener: a listening socket, which is closed with the server.
-      threads: how many requests are answered at once; an open page holds one.
+      threads: how many requests are answered at once; a browser that shows
+        the board holds one.
     """
 
     def __init__(self, app: Any, listener: socket.socket, threads: int) -> None:
