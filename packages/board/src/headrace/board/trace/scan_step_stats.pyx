@@ -74,6 +74,11 @@ BYTES_OF_THREAD = 4 << 20
 MOST_THREADS = 8
 
 
+cdef void* data_of(made) except NULL:
+    cdef uint8_t[::1] as_bytes = made.view(np.uint8)
+    return &as_bytes[0]
+
+
 cdef object array_i64(vector[int64_t]& of):
     made = np.empty(of.size(), np.int64)
     cdef int64_t[::1] to = made
@@ -148,9 +153,6 @@ cdef class _Scan:
                 )
 
     cdef make_columns(self):
-        cdef int32_t[::1] i32
-        cdef uint32_t[::1] u32
-        cdef int64_t[::1] i64
         cdef int64_t n = max(1, self.layout.rows)  # an empty array has no first element to point at
         made = self.columns = {
             key: np.empty(n, np.int32) for key in ("device", "name", "label", "length")
@@ -158,26 +160,16 @@ cdef class _Scan:
         made["thread"] = np.empty(n, np.uint32)
         for key in ("scheduled", "start", "end", "output_bytes", "offset"):
             made[key] = np.empty(n, np.int64)
-        i32 = made["device"]
-        self.rows.device = &i32[0]
-        i32 = made["name"]
-        self.rows.name = &i32[0]
-        i32 = made["label"]
-        self.rows.label = &i32[0]
-        i32 = made["length"]
-        self.rows.length = &i32[0]
-        u32 = made["thread"]
-        self.rows.thread = &u32[0]
-        i64 = made["scheduled"]
-        self.rows.scheduled = &i64[0]
-        i64 = made["start"]
-        self.rows.start = &i64[0]
-        i64 = made["end"]
-        self.rows.end = &i64[0]
-        i64 = made["output_bytes"]
-        self.rows.output_bytes = &i64[0]
-        i64 = made["offset"]
-        self.rows.offset = &i64[0]
+        self.rows.device = <int32_t*>data_of(made["device"])
+        self.rows.name = <int32_t*>data_of(made["name"])
+        self.rows.label = <int32_t*>data_of(made["label"])
+        self.rows.length = <int32_t*>data_of(made["length"])
+        self.rows.thread = <uint32_t*>data_of(made["thread"])
+        self.rows.scheduled = <int64_t*>data_of(made["scheduled"])
+        self.rows.start = <int64_t*>data_of(made["start"])
+        self.rows.end = <int64_t*>data_of(made["end"])
+        self.rows.output_bytes = <int64_t*>data_of(made["output_bytes"])
+        self.rows.offset = <int64_t*>data_of(made["offset"])
 
     def found(self):
         """Returns: StepColumns, once all parts have been read."""
