@@ -1,6 +1,7 @@
 /** The card of a layout of custom scalars: its charts by category, changed and kept in the page. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { visibleRuns } from '../runs/visible_runs.ts';
@@ -40,7 +41,7 @@ function Charts({ tag, runs, width }: CardProps) {
         setFailure(null);
         setWritten(joined(all.filter((one) => runs.some((run) => run.id === one.run))));
       },
-      (error) => !stop.signal.aborted && setFailure(error instanceof Error ? error.message : String(error)),
+      (error) => !stop.signal.aborted && setFailure(messageOf(error)),
     );
     return () => stop.abort();
   }, [version, ids]);

@@ -1,9 +1,10 @@
 /** What ops cost in the traced steps that the reader chose: one of the things a graph is coloured by. */
 import { computed, effect, signal } from '@preact/signals';
 import { getColumns, getJson } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { series, tagById } from '../state/catalogue.ts';
 import { colourMode } from './address.ts';
-import { type GraphEntry, messageOf } from './graph_list.ts';
+import type { GraphEntry } from './graph_list.ts';
 import { type Costs, summed } from './model/cost_sums.ts';
 import type { GraphModel } from './model/graph_model.ts';
 

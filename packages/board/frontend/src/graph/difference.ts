@@ -1,9 +1,10 @@
 /** How the shown graph differs from another: by vertex for the colours, by name for the list. */
 import { effect, signal } from '@preact/signals';
 import { getColumns, getJson } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { otherName } from './address.ts';
 import type { Difference } from './canvas/paint.ts';
-import { type GraphEntry, graphNamed, graphs, messageOf } from './graph_list.ts';
+import { type GraphEntry, graphNamed, graphs } from './graph_list.ts';
 import { type Counts, kindsOf, type Sums } from './model/difference_kinds.ts';
 import type { GraphModel } from './model/graph_model.ts';
 

@@ -1,5 +1,6 @@
 /** Downloads of what is shown: SVG and PNG from the same strokes as the screen, DOT from the same boxes. */
 import { signal } from '@preact/signals';
+import { download } from '../picture/download.ts';
 import { drawScene } from './canvas/draw_scene.ts';
 import type { Stage } from './canvas/stage.ts';
 import type { DrawJob, Surface } from './canvas/surface.ts';
@@ -53,7 +54,7 @@ export async function saveSvg(session: Session, stage: Stage): Promise<void> {
   await drawWhole(surface, job);
   exportNote.value = '';
   const text = surface.text(job.width, job.height);
-  save(new Blob([text], { type: 'image/svg+xml' }), `${fileName(session)}.svg`);
+  download(`${nameOf(session)}.svg`, text, 'image/svg+xml');
 }
 
 /** The scale at which a picture is saved: twice the size on the screen, or what a canvas can hold. */
@@ -81,7 +82,7 @@ export async function savePng(session: Session, stage: Stage): Promise<void> {
     k < 1
       ? `The PNG is at ${Number((100 * k).toPrecision(2))} % of full size. SVG keeps every word readable.`
       : '';
-  save(blob, `${fileName(session)}.png`);
+  download(`${nameOf(session)}.png`, blob);
 }
 
 export function saveDot(session: Session, stage: Stage): void {
@@ -98,17 +99,7 @@ export function saveDot(session: Session, stage: Stage): void {
     members: (item) => verticesOf(session.model, indexed.pulled, item).length,
   });
   exportNote.value = '';
-  save(new Blob([text], { type: 'text/vnd.graphviz' }), `${fileName(session)}.dot`);
+  download(`${nameOf(session)}.dot`, text, 'text/vnd.graphviz');
 }
 
-function fileName(session: Session): string {
-  return session.entry.title.replace(/[^\w.-]+/g, '_').slice(0, 80) || 'graph';
-}
-
-function save(blob: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
+const nameOf = (session: Session) => session.entry.title || 'graph';

@@ -1,6 +1,7 @@
 /** Which graphs there are, and which of them the address names. */
 import { batch, computed, signal } from '@preact/signals';
 import { getJson, sendBytes } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { selectedNode } from '../state/selection.ts';
 import { address, goTo } from '../state/url_state.ts';
 import { cameraInUrl, graphName, tracing, viewText } from './address.ts';
@@ -45,10 +46,6 @@ export async function loadGraphs(): Promise<void> {
   } catch (error) {
     if (mine === turn) listFailure.value = messageOf(error);
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Shows another graph, from its beginning; the browser's Back button leads to the one before. */

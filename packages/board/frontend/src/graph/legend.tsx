@@ -1,5 +1,4 @@
 /** What the colours mean, beside the picture; for costs also the dearest ops. */
-
 import { useState } from 'preact/hooks';
 import { safeText } from '../shell/safe_text.ts';
 import { colourMode } from './address.ts';
@@ -96,7 +95,7 @@ function StructureLegend({ session }: { session: Session }) {
       />
       {near && (
         <div class="g-legend-row">
-          <Swatch fill="transparent" border="currentColor" shape="notch" />
+          <Swatch fill="var(--line-strong)" border="currentColor" shape="notch" />
           <span class="g-legend-name">nearly the same</span>
         </div>
       )}

@@ -1,4 +1,5 @@
 /** Matches a pattern against all names; the page ends this worker when a pattern takes too long. */
+import { messageOf } from '../api/failure.ts';
 
 export type SearchRequest =
   | { kind: 'names'; labels: string[]; parent: Int32Array; own: Uint8Array; root: number }
@@ -47,7 +48,7 @@ self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {
       if (reply.found.length < data.most) reply.found.push(v);
     }
   } catch (error) {
-    reply.error = error instanceof Error ? error.message : String(error);
+    reply.error = messageOf(error);
   }
   postMessage(reply);
 });

@@ -2,6 +2,7 @@
 import { batch, effect, type Signal, signal, untracked } from '@preact/signals';
 import { getColumns } from '../api/client.ts';
 import type { Column } from '../api/columns.ts';
+import { messageOf } from '../api/failure.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { startWorker } from '../shell/workers.ts';
 import { selectedNode } from '../state/selection.ts';
@@ -11,7 +12,7 @@ import type { Emphasis } from './canvas/surface.ts';
 import { StepCosts } from './costs.ts';
 import { Comparison } from './difference.ts';
 import { ALL_ALIKE, emphasisOf } from './emphasis.ts';
-import { current, type GraphEntry, messageOf } from './graph_list.ts';
+import { current, type GraphEntry } from './graph_list.ts';
 import { LayoutClient } from './layout_client.ts';
 import { type GraphHeader, GraphModel } from './model/graph_model.ts';
 import { CLOSED, decodeView, encodeView, itemOf, reveal, type ViewState } from './model/view_state.ts';

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { apiUrl, getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
+import { useAnswer } from '../api/use_answer.ts';
 import { Swatch } from '../controls/swatch.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { useCardFrame } from '../metrics/card_frame.tsx';
@@ -202,9 +203,8 @@ function Reading({ facets, bucket }: { facets: { layers: Layer[] }[]; bucket: Bu
   return (
     <>
       <Swatch colour={layer.colour} />
-      <span class="reading-run">{layer.name}</span> step <b>{table.steps[bucket.row]}</b> · [
-      {shortNumber(table.edges[bucket.bin]!)}, {shortNumber(table.edges[bucket.bin + 1]!)}):{' '}
-      <b class="bucket-count">{shown}</b> of {shortNumber(sum)}
+      {layer.name} step <b>{table.steps[bucket.row]}</b> · [{shortNumber(table.edges[bucket.bin]!)},{' '}
+      {shortNumber(table.edges[bucket.bin + 1]!)}): <b class="bucket-count">{shown}</b> of {shortNumber(sum)}
       {share} · median {shortNumber(table.percentiles[bucket.row * 9 + 4]!)} ·{' '}
       {wallTime(table.walls[bucket.row]!)}
     </>
@@ -236,24 +236,11 @@ function moved(facets: { layers: Layer[] }[], from: Bucket | null, row: number, 
 
 /** The tables of some runs, fetched again when a run has grown. */
 function useTables(tag: number, runs: number[], most: number) {
-  const [tables, set] = useState<Map<number, HistogramTable>>(new Map());
-  const [failure, setFailure] = useState<string | null>(null);
-  const version = seriesVersion(tag, runs);
   const [lo, hi] = [stepFrom.value, stepTo.value];
-  // `version` names the runs and what they hold
-  useEffect(() => {
-    const stop = new AbortController();
-    if (runs.length === 0) return;
-    void fetchTables(runs, tag, { max: most, bins: BINS, lo, hi }, stop.signal).then(
-      (found) => {
-        set(found);
-        setFailure(null);
-      },
-      (error) => {
-        if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-      },
-    );
-    return () => stop.abort();
-  }, [tag, version, lo, hi, most]);
+  const { answer: tables, failure } = useAnswer(
+    runs.length ? (signal) => fetchTables(runs, tag, { max: most, bins: BINS, lo, hi }, signal) : null,
+    new Map<number, HistogramTable>(),
+    [tag, seriesVersion(tag, runs), lo, hi, most],
+  );
   return { tables, failure };
 }

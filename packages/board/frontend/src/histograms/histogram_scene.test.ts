@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nearestStep } from '../state/nearest_step.ts';
 import {
   columnOf,
   compose,
@@ -10,7 +11,7 @@ import {
   stepAt,
   type View,
 } from './histogram_scene.ts';
-import { type HistogramTable, nearestRow } from './histogram_table.ts';
+import type { HistogramTable } from './histogram_table.ts';
 
 function table(steps: number[], edges: number[], counts: number[][]): HistogramTable {
   return {
@@ -112,8 +113,8 @@ test('nothing to draw is a scene without layers', () => {
 
 test('the nearest row to a step, the later one of two alike near', () => {
   assert.deepEqual(
-    [-5, 4, 5, 99].map((s) => nearestRow([0, 10], s)),
+    [-5, 4, 5, 99].map((s) => nearestStep([0, 10], s)),
     [0, 0, 1, 1],
   );
-  assert.equal(nearestRow([], 3), -1);
+  assert.equal(nearestStep([], 3), -1);
 });

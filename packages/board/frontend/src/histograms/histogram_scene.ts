@@ -1,6 +1,7 @@
 /** Where the parts of a histogram card lie: rows, bins and axes in pixels. Pure geometry, no drawing. */
-import { type HistogramTable, nearestRow, onEdges } from './histogram_table.ts';
-import { sharedEdges } from './rebin.ts';
+import { nearestStep } from '../state/nearest_step.ts';
+import { type HistogramTable, onEdges } from './histogram_table.ts';
+import { binOf, sharedEdges } from './rebin.ts';
 
 export type Mode = 'offset' | 'overlay' | 'heat' | 'distribution';
 export type StepAxis = 'step' | 'relative' | 'wall';
@@ -169,9 +170,7 @@ export function hit(scene: Scene, x: number, y: number): Bucket | null {
 
 /** Bins may differ in width: the bin whose borders hold the value. */
 function binUnder(scene: Scene, table: HistogramTable, across: number): number {
-  const value = scene.lo + across * (scene.hi - scene.lo);
-  for (let bin = 0; bin < table.bins - 1; bin++) if (value < table.edges[bin + 1]!) return bin;
-  return table.bins - 1;
+  return binOf(table.edges, scene.lo + across * (scene.hi - scene.lo));
 }
 
 type Place = { layer: number; row: number };
@@ -212,5 +211,5 @@ export function overlayY(scene: Scene, box: Box, count: number): number {
 
 /** The nearest row of each layer to a step: what the step cursor marks. */
 export function rowsAt(facet: Facet, step: number): number[] {
-  return facet.layers.map(({ table }) => nearestRow(table.steps, step));
+  return facet.layers.map(({ table }) => nearestStep(table.steps, step));
 }

@@ -3,7 +3,7 @@ import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
 import { rebin } from './rebin.ts';
 
-/** The percentiles that a distribution is drawn with: the borders of whole standard deviations. */
+/** The percentiles that a distribution is drawn with: the borders of half standard deviations. */
 export const PERCENTS = [0, 6.68, 15.87, 30.85, 50, 69.15, 84.13, 93.32, 100];
 
 export interface HistogramTable {
@@ -79,18 +79,4 @@ export function onEdges(table: HistogramTable, edges: Float64Array): HistogramTa
     counts.set(rebin(table.edges, own, edges), row * bins);
   }
   return { ...table, bins, edges, counts };
-}
-
-/** The row whose step is nearest to a step; of two alike near the later one. -1: there is none. */
-export function nearestRow(steps: ArrayLike<number>, step: number): number {
-  let best = -1;
-  let distance = Infinity;
-  for (let i = 0; i < steps.length; i++) {
-    const away = Math.abs(steps[i]! - step);
-    if (away <= distance) {
-      distance = away;
-      best = i;
-    }
-  }
-  return best;
 }

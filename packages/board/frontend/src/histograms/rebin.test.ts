@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { binOf, percentile, rebin, sharedEdges } from './rebin.ts';
+import { binOf, rebin, sharedEdges } from './rebin.ts';
 
 /** The same by brute force: every bin in 10,000 slices, each put where its middle lies. */
 function slow(edges: number[], counts: number[], wanted: number[]): number[] {
@@ -72,12 +72,4 @@ test('a value is found in its bin', () => {
     [-5, 0, 0.99, 1, 2, 99].map((value) => binOf([0, 1, 2], value)),
     [0, 0, 0, 1, 1, 1],
   );
-});
-
-test('percentiles lie within the mass', () => {
-  assert.equal(percentile([0, 1, 2], [1, 1], 50), 1);
-  assert.equal(percentile([0, 1, 2, 3], [0, 4, 0], 25), 1.25);
-  assert.equal(percentile([0, 1, 2, 3], [0, 4, 0], 0), 1);
-  assert.equal(percentile([0, 1, 2, 3], [0, 4, 0], 100), 2);
-  assert.ok(Number.isNaN(percentile([0, 1], [0], 50)));
 });

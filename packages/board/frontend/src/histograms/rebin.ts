@@ -62,23 +62,3 @@ export function sharedEdges(sets: Numbers[], bins: number): Float64Array {
   for (let i = 0; i <= bins; i++) out[i] = i === bins ? hi : lo + ((hi - lo) * i) / bins;
   return out;
 }
-
-/**
- * The value below which `percent` of the mass lies, by linear interpolation in its bin; NaN of no mass.
- */
-export function percentile(edges: Numbers, counts: Numbers, percent: number): number {
-  let total = 0;
-  for (let i = 0; i < counts.length; i++) total += counts[i]!;
-  if (!(total > 0)) return Number.NaN;
-  const target = (total * percent) / 100;
-  let below = 0;
-  for (let i = 0; i < counts.length; i++) {
-    const count = counts[i]!;
-    if (count > 0 && below + count >= target) {
-      const share = Math.max(0, (target - below) / count);
-      return edges[i]! + (edges[i + 1]! - edges[i]!) * share;
-    }
-    below += count;
-  }
-  return edges[counts.length]!;
-}

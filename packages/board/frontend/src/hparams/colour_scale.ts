@@ -1,4 +1,4 @@
-/** The colours of lines and points by a metric: from cool to warm, even in lightness, apart for the colour-blind. */
+/** The colours of lines and points by a metric: from cool to warm, apart for the colour-blind. */
 import { mix } from '../picture/colour_mix.ts';
 
 const LIGHT = ['#3b4cc0', '#4f86c6', '#5aa7a0', '#c98a1b', '#c0392b'];

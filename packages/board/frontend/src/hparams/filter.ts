@@ -28,7 +28,8 @@ export function parseFilter(text: string): Filter | null {
       return { kind: 'range', lo: -Infinity, hi: value, openLo: false, openHi: sign === '<' };
     return { kind: 'range', lo: value, hi: Infinity, openLo: sign === '>', openHi: false };
   }
-  return { kind: 'words', words: said.split('|').map((word) => word.trim().toLowerCase()) };
+  const words = said.match(/\s*"[^"]*"|[^|]+/g) ?? [''];
+  return { kind: 'words', words: words.map((word) => word.trim().toLowerCase()) };
 }
 
 /** Whether a cell meets a condition. An empty cell meets none. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HparamsReply } from '../state/hparams.ts';
 import { axisOf, axisTicks, brushPlace, brushText, placeOf, rowsThatMeet, valueAtPlace } from './axis.ts';
-import { meets, parseFilter, rangeText } from './filter.ts';
+import { meets, parseFilter, rangeText, wordsText } from './filter.ts';
 import { type Cell, type Column, hasRepeats, sorted, tableOf } from './model.ts';
 import { groupStrength, importances, ranks, spearman } from './rank_correlation.ts';
 
@@ -198,4 +198,12 @@ test('repeats of a session are one row with the means of their metrics', () => {
   );
   assert.equal(tableOf(reply, (id) => `run${id}`, 'last').names.length, 5);
   assert.ok(hasRepeats(reply) && !hasRepeats({ ...reply, sessions: reply.sessions.slice(0, 2) }));
+});
+
+test('words that were chosen let through just these, whatever stands in them', () => {
+  const words = ['a|b', 'c', 'd..e', '<3'];
+  const filter = parseFilter(wordsText(words))!;
+  for (const word of words) assert.ok(meets(filter, word), word);
+  for (const other of ['a', 'b', 'cc', 'a|b|c', '']) assert.ok(!meets(filter, other), other);
+  assert.ok(meets(parseFilter('x | "a|b"')!, 'a|b'));
 });

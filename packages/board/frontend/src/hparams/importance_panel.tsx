@@ -28,7 +28,7 @@ export function ImportancePanel() {
         {found.map(({ param, title, kind, strength, sign, pairs }) => (
           <li key={param} title={`${pairs} sessions`}>
             <span class="importance-name">{safeText(title, 80)}</span>
-            <span class="importance-value">
+            <span>
               {sign < 0 ? '−' : ''}
               {strength.toFixed(2)}
             </span>

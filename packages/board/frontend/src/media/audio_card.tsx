@@ -1,5 +1,6 @@
 /** The card of a tag of sounds: for each run a waveform and a player, for every step. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import type { Run } from '../api/types.ts';
 import { RunName } from '../controls/run_name.tsx';
 import { StepBar } from '../controls/step_bar.tsx';
@@ -10,6 +11,7 @@ import { fileName } from '../picture/download.ts';
 import { paletteNow } from '../picture/palette.ts';
 import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
+import { nearestStep } from '../state/nearest_step.ts';
 import { stepCursor } from '../state/selection.ts';
 import {
   type BlobItem,
@@ -19,7 +21,6 @@ import {
   type Place,
   placeKey,
   placeNear,
-  rowNear,
   useRows,
 } from './blob_rows.ts';
 import { chosenStep, unionOfSteps } from './card_choice.ts';
@@ -102,7 +103,7 @@ export default function AudioCard({ tag, runs, width }: CardProps) {
           steps={steps}
           step={step}
           own={choice.step !== undefined}
-          wall={first ? (first.walls[rowNear(first, step)] ?? null) : null}
+          wall={first ? (first.walls[nearestStep(first.steps, step)] ?? null) : null}
           firstWall={first?.walls[0] ?? null}
           onStep={(next) => setChoice(tag.name, { step: next })}
           onFollow={() => setChoice(tag.name, { step: undefined })}
@@ -138,7 +139,7 @@ function Sounds({ run, place, name, width, titled }: SoundsProps) {
         set(found);
         setFailure(null);
       },
-      (error) => here && setFailure(error instanceof Error ? error.message : String(error)),
+      (error) => here && setFailure(messageOf(error)),
     );
     return () => {
       here = false;
@@ -207,7 +208,7 @@ function Sound({
         setBuffer(decoded.buffer);
         if (decoded.item.id !== item.id) onRenewed(decoded.item);
       },
-      (error) => here && setFailure(error instanceof Error ? error.message : String(error)),
+      (error) => here && setFailure(messageOf(error)),
     );
     return () => {
       here = false;

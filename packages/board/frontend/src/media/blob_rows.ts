@@ -1,7 +1,9 @@
 /** The events of an image or audio series, and the items in each; read once and kept. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { apiUrl, getColumns, getJson } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
+import { ofEachRun, useAnswer } from '../api/use_answer.ts';
+import { nearestStep } from '../state/nearest_step.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { serverBoot } from '../state/server.ts';
@@ -88,22 +90,11 @@ export interface FoundRows {
 
 /** The rows of some runs, read again when a run has grown. */
 export function useRows(tag: number, runs: number[]): FoundRows {
-  const [all, set] = useState<Map<number, BlobRows>>(new Map());
-  const [failure, setFailure] = useState<string | null>(null);
-  const version = seriesVersion(tag, runs);
-  useEffect(() => {
-    const stop = new AbortController();
-    void Promise.all(runs.map(async (run) => [run, await rowsOf(run, tag, stop.signal)] as const)).then(
-      (pairs) => {
-        set(new Map(pairs));
-        setFailure(null);
-      },
-      (error) => {
-        if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-      },
-    );
-    return () => stop.abort();
-  }, [tag, version]);
+  const { answer: all, failure } = useAnswer(
+    (signal) => ofEachRun(runs, (run) => rowsOf(run, tag, signal)),
+    new Map<number, BlobRows>(),
+    [tag, seriesVersion(tag, runs)],
+  );
   const range = { from: stepFrom.value, to: stepTo.value };
   return useMemo(() => {
     const rows = new Map([...all].map(([run, found]) => [run, within(found, range)]));
@@ -138,23 +129,9 @@ function within(found: BlobRows, range: { from: number | null; to: number | null
   };
 }
 
-/** The place in `rows` whose step is nearest to one; after a restart steps may be out of order. */
-export function rowNear(rows: BlobRows, step: number): number {
-  let best = -1;
-  let distance = Infinity;
-  for (let row = 0; row < rows.steps.length; row++) {
-    const away = Math.abs(rows.steps[row]! - step);
-    if (away <= distance) {
-      distance = away;
-      best = row;
-    }
-  }
-  return best;
-}
-
 /** The event of a run that is nearest to a step; null: it has none. */
 export function placeNear(run: number, tag: number, rows: BlobRows | undefined, step: number): Place | null {
-  const at = rows ? rowNear(rows, step) : -1;
+  const at = rows ? nearestStep(rows.steps, step) : -1;
   if (!rows || at < 0) return null;
   return { run, tag, row: rows.rows[at]!, step: rows.steps[at]!, wall: rows.walls[at]! };
 }

@@ -1,5 +1,6 @@
 /** One image, or the comparison of two, at any zoom. What was shown stays until the next one is decoded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import { type Adjustment, applyLevels, type Difference, isNeutral, levels, subtract } from './adjust.ts';
 import type { BlobItem } from './blob_rows.ts';
 import { keyOf, type Picture, pictureOf, type Wanted } from './image_store.ts';
@@ -57,7 +58,7 @@ export function ImagePane(props: PaneProps) {
       },
       (error) => {
         if (!here) return;
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         setFailure(message);
         set(null);
         props.onState({

@@ -21,7 +21,7 @@ interface PartnerBarProps {
 export function PartnerBar(props: PartnerBarProps) {
   const { runs, run, steps, step, mode } = props;
   return (
-    <div class="step-bar partner">
+    <div class="step-bar">
       <span>against</span>
       {runs.length > 1 && (
         <select

@@ -2,6 +2,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
+import { messageOf } from '../api/failure.ts';
+import { useAnswer } from '../api/use_answer.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { serverBoot } from '../state/server.ts';
@@ -43,21 +45,11 @@ interface FoundRows {
 }
 
 export function useMeshRows(run: number, tag: number): FoundRows {
-  const [all, set] = useState<MeshRows>(none);
-  const [failure, setFailure] = useState<string | null>(null);
-  const version = seriesVersion(tag, [run]);
-  useEffect(() => {
-    const stop = new AbortController();
-    getColumns('meshes', { run, tag }, stop.signal).then(
-      ({ columns }) => {
-        const { row, step, wall } = columns;
-        set({ rows: [...numbers(row!)], steps: [...numbers(step!)], walls: [...numbers(wall!)] });
-        setFailure(null);
-      },
-      (error) => !stop.signal.aborted && setFailure(String(error.message ?? error)),
-    );
-    return () => stop.abort();
-  }, [run, tag, version]);
+  const { answer: all, failure } = useAnswer((signal) => rowsOf(run, tag, signal), none, [
+    run,
+    tag,
+    seriesVersion(tag, [run]),
+  ]);
   const range = { from: stepFrom.value, to: stepTo.value };
   return useMemo(() => {
     const places = placesInRange(all.steps, range);
@@ -70,6 +62,11 @@ export function useMeshRows(run: number, tag: number): FoundRows {
       : all;
     return { rows, failure, nothing: nothingInRange(all.rows.length, rows.rows.length, range) };
   }, [all, failure, range.from, range.to]);
+}
+
+async function rowsOf(run: number, tag: number, signal: AbortSignal): Promise<MeshRows> {
+  const { row, step, wall } = (await getColumns('meshes', { run, tag }, signal)).columns;
+  return { rows: [...numbers(row!)], steps: [...numbers(step!)], walls: [...numbers(wall!)] };
 }
 
 /** The geometry of a row; the one before it stays until the next has come. */
@@ -99,7 +96,7 @@ export function useMesh(run: number, tag: number, row: number | null, wall: numb
         set(loaded);
         setFailure(null);
       },
-      (error) => !stop.signal.aborted && setFailure(String(error.message ?? error)),
+      (error) => !stop.signal.aborted && setFailure(messageOf(error)),
     );
     return () => stop.abort();
   }, [run, tag, row, wall, sample, boot]);

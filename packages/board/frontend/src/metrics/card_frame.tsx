@@ -1,5 +1,4 @@
 /** The frame of every card: title bar with the tag, pin, enlarge, menu; the body is the card's own. */
-
 import type { ComponentChildren } from 'preact';
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -128,7 +127,7 @@ export function CardFrame({
         <span class={`tile-tools${isPinned || isLarge ? ' kept' : ''}`}>
           <button
             type="button"
-            class={`icon tile-tool${isPinned ? ' on' : ''}`}
+            class={`icon${isPinned ? ' on' : ''}`}
             aria-label={isPinned ? 'Unpin' : 'Pin to the top'}
             aria-pressed={isPinned}
             title={isPinned ? 'Unpin' : 'Pin to the top'}
@@ -138,7 +137,7 @@ export function CardFrame({
           </button>
           <button
             type="button"
-            class={`icon tile-tool${isLarge ? ' on' : ''}`}
+            class={`icon${isLarge ? ' on' : ''}`}
             aria-label={isLarge ? 'Normal size' : 'Full width'}
             aria-pressed={isLarge}
             title={isLarge ? 'Normal size' : 'Full width'}
@@ -146,7 +145,7 @@ export function CardFrame({
           >
             <Icon name={isLarge ? 'shrink' : 'grow'} />
           </button>
-          <Menu label="Menu of the card" items={own} class="tile-tool" />
+          <Menu label="Menu of the card" items={own} />
         </span>
       </header>
       <div class="tile-body" ref={body}>

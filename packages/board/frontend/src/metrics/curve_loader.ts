@@ -1,6 +1,7 @@
 /** Fetches the curves of the cards in sight: one request a frame, none that nobody waits for. */
 import { ApiError, postColumns } from '../api/client.ts';
 import { type Column, type Columns, numbers } from '../api/columns.ts';
+import { messageOf } from '../api/failure.ts';
 
 /** A query of POST /scalars (docs/board_api.md). */
 export interface CurveQuery {
@@ -136,7 +137,7 @@ async function fly(taken: Map<object, Wish>): Promise<void> {
     }
   } catch (error) {
     if (!flight.controller.signal.aborted) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       const waiting = [...flight.wishes];
       // One bad query must not take the others' curves: each is asked for alone.
       if (places.length > 1 && error instanceof ApiError && error.status < 500) {

@@ -3,6 +3,7 @@
  * text's length (RE2), so that none can hold up the page. Looking around and references back are not known.
  */
 import { RE2JS } from 're2js';
+import { messageOf } from '../api/failure.ts';
 
 export interface Pattern {
   /** Why it is no pattern; one with an error matches nothing. */
@@ -71,6 +72,6 @@ function compiled(source: string, { ignoreCase, fromStart }: PatternOptions): Pa
 
 /** "error parsing regexp: missing closing ): `(`" without what everyone knows. */
 function reason(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return text.replace(/^error parsing regexp: /, '');
 }

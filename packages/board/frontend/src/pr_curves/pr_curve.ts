@@ -20,7 +20,6 @@ export interface Point {
   /** NaN where it is not defined. */
   f1: number;
   falsePositiveRate: number;
-  accuracy: number;
 }
 
 /** Thresholds lie evenly in [0, 1], the last one at 1. */
@@ -45,7 +44,6 @@ export function pointAt(table: PrTable, index: number): Point {
     recall,
     f1: (2 * precision * recall) / (precision + recall),
     falsePositiveRate: fp / (fp + tn),
-    accuracy: (tp + tn) / (tp + fp + tn + fn),
   };
 }
 

@@ -101,7 +101,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   const name = safeText(tag.name, 120);
   const first = curves[0]?.table;
   return (
-    <div class="pr-card" ref={root}>
+    <div ref={root}>
       <ToolBar label={`View of ${name}`}>
         <ToolChoice label="Curve" value={kind} options={KINDS} onChange={(v) => (curveKind.value = v)} />
         <label class="step-field">

@@ -1,7 +1,8 @@
 /** The tables of precision-recall curves of some runs, read again when a run has grown. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
+import { ofEachRun, useAnswer } from '../api/use_answer.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { inRange, nothingInRange } from '../state/step_range.ts';
@@ -26,22 +27,11 @@ export interface FoundTables {
 }
 
 export function useTables(tag: number, runs: number[]): FoundTables {
-  const [all, set] = useState<Map<number, RunTables>>(new Map());
-  const [failure, setFailure] = useState<string | null>(null);
-  const version = seriesVersion(tag, runs);
-  useEffect(() => {
-    const stop = new AbortController();
-    void Promise.all(runs.map(async (run) => [run, await fetchTables(run, tag, stop.signal)] as const)).then(
-      (pairs) => {
-        set(new Map(pairs));
-        setFailure(null);
-      },
-      (error) => {
-        if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-      },
-    );
-    return () => stop.abort();
-  }, [tag, version]);
+  const { answer: all, failure } = useAnswer(
+    (signal) => ofEachRun(runs, (run) => fetchTables(run, tag, signal)),
+    new Map<number, RunTables>(),
+    [tag, seriesVersion(tag, runs)],
+  );
   const range = { from: stepFrom.value, to: stepTo.value };
   return useMemo(() => {
     const tables = new Map(

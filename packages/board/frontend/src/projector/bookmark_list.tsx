@@ -1,6 +1,7 @@
 /** The views that were saved with an embedding; a press shows one. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { type BookmarkedView, bookmarkedViews } from './bookmarks.ts';
 import { chosen } from './projector_data.ts';
@@ -31,7 +32,7 @@ export function BookmarkList() {
     getJson<{ bookmarks: unknown }>('embedding/bookmarks', { id: info.id }, stop.signal).then(
       (reply) => set(bookmarkedViews(reply.bookmarks)),
       (error) => {
-        if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
+        if (!stop.signal.aborted) setFailure(messageOf(error));
       },
     );
     return () => stop.abort();

@@ -148,7 +148,7 @@ function Legend() {
   if (by.kind === 'scale') {
     const stops = Array.from({ length: 11 }, (_, i) => cssOf(shareColour(i / 10))).join(', ');
     return (
-      <div class="pj-scale">
+      <div>
         <div
           class="pj-bar"
           ref={(element) => {

@@ -1,5 +1,6 @@
 /** Components, t-SNE and UMAP beside the page, so that it goes on turning the points meanwhile. */
 import { UMAP } from 'umap-js';
+import { messageOf } from '../api/failure.ts';
 import { affinitiesOf } from './affinities.ts';
 import { allNeighbours, type NeighbourTable } from './neighbours.ts';
 import { principalComponents } from './pca.ts';
@@ -41,7 +42,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       schedule();
     }
   } catch (error) {
-    say({ kind: 'failed', text: error instanceof Error ? error.message : String(error) });
+    say({ kind: 'failed', text: messageOf(error) });
   }
 };
 

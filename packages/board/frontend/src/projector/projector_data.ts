@@ -1,6 +1,7 @@
 /** The chosen embedding: its points, labels and tiles, fetched when it is chosen. */
 import { computed, effect, signal } from '@preact/signals';
 import { ApiError, apiUrl, getColumns, getJson } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { serverBoot } from '../state/server.ts';
 import { type Colouring, colouringOf, type LabelColumn } from './colour_by.ts';
 import { colourBy, labelBy, shownEmbedding } from './projector_state.ts';
@@ -125,7 +126,7 @@ async function loadList(): Promise<void> {
     if (text !== listed || embeddings.peek() === null) embeddings.value = reply.embeddings;
     listed = text;
   } catch (error) {
-    if (embeddings.peek() === null) failure.value = said(error);
+    if (embeddings.peek() === null) failure.value = messageOf(error);
   }
 }
 
@@ -173,7 +174,7 @@ async function loadTable(info: EmbeddingInfo, signal: AbortSignal): Promise<void
     table.value = null;
     labels.value = [];
     sprite.value = null;
-    failure.value = said(error);
+    failure.value = messageOf(error);
   } finally {
     if (!signal.aborted) loading.value = false;
   }
@@ -188,7 +189,7 @@ async function loadLabels(id: number, most: number, signal: AbortSignal) {
     }>('embedding/metadata', { id, most }, signal);
     return { columns: reply.columns.map((c, i) => ({ ...c, values: reply.values[i]! })), notes: reply.notes };
   } catch (error) {
-    return { columns: [], notes: [`No labels: ${said(error)}.`] };
+    return { columns: [], notes: [`No labels: ${messageOf(error)}.`] };
   }
 }
 
@@ -199,8 +200,6 @@ async function loadSprite(id: number, signal: AbortSignal) {
       throw new ApiError(response.status, ((await response.json()) as { error: string }).error);
     return { image: await createImageBitmap(await response.blob()), notes: [] };
   } catch (error) {
-    return { image: null, notes: [`No tiles: ${said(error)}.`] };
+    return { image: null, notes: [`No tiles: ${messageOf(error)}.`] };
   }
 }
-
-const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));

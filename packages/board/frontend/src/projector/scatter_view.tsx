@@ -409,10 +409,11 @@ function describe(shown: Drawn | null): string {
   return safeText(`${n} points in ${shown.flat ? 'two' : 'three'} dimensions${near}`);
 }
 
-/** The words to the right and at the top. */
+/** The words at the ends of the axes that there are; one alone lies across, with a component upwards. */
 function customNames(): string[] {
-  const [, right = '', bottom = '', top = ''] = customWords.value;
-  return [safeText(right, 30), bottom && top ? safeText(top, 30) : 'PC 1'];
+  const [left = '', right = '', bottom = '', top = ''] = customWords.value;
+  const named = [left && right, bottom && top].filter(Boolean).map((word) => safeText(word, 30));
+  return named.length === 1 ? [...named, 'PC 1'] : named;
 }
 
 function overlayColours(): OverlayColours {

@@ -21,7 +21,7 @@ export function hashOf(text: string): number {
 
 /**
  * A slot for each name: a hash table that does not depend on the order in which names came.
- * Twenty names at most share a dash, so that small sets are solid lines of different colours.
+ * Of up to eighty names twenty at most share a dash, so that small sets are solid lines of different colours.
  */
 export function assignSlots(names: Iterable<string>): Map<string, Slot> {
   const ordered = [...names].map((name) => ({ name, hash: hashOf(name) }));

@@ -1,5 +1,6 @@
 /** Keeps what breaks in one part of the page from taking the rest with it, and says what it was. */
 import { Component, type ComponentChildren } from 'preact';
+import { messageOf } from '../api/failure.ts';
 import { safeText } from './safe_text.ts';
 
 interface Props {
@@ -12,7 +13,7 @@ export class Guard extends Component<Props, { error: string | null }> {
   override state = { error: null };
 
   static override getDerivedStateFromError(error: unknown) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: messageOf(error) };
   }
 
   override componentDidCatch(error: unknown) {

@@ -10,6 +10,7 @@ import { archive, archivedRuns, seriesByRun, showOnly, visibleRuns } from '../ru
 import { problems, runById, seriesByTag, tagById } from '../state/catalogue.ts';
 import { hparamsByRun } from '../state/hparams.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
+import { copyText } from './copy_text.ts';
 import { Icon } from './icons.tsx';
 import { safeText } from './safe_text.ts';
 
@@ -96,7 +97,7 @@ function RunDetails({ run }: { run: Run }) {
         <button type="button" onClick={() => archive([run.name], !isArchived)}>
           {isArchived ? 'Bring back' : 'Archive'}
         </button>
-        <button type="button" onClick={() => void navigator.clipboard?.writeText(run.name)}>
+        <button type="button" onClick={() => void copyText(run.name)}>
           Copy the name
         </button>
       </p>

@@ -1,6 +1,7 @@
 /** Components whose code is fetched when they are first shown. */
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import { safeText } from './safe_text.ts';
 
 /**
@@ -29,7 +30,7 @@ export function lazy<P extends object>(
       let here = true;
       fetched().then(
         () => here && show(true),
-        (error) => here && setFailure(error instanceof Error ? error.message : String(error)),
+        (error) => here && setFailure(messageOf(error)),
       );
       return () => {
         here = false;

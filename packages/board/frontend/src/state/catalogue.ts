@@ -1,6 +1,7 @@
 /** What the server has: runs, tags and series, renewed whenever it says that something changed. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { latest } from '../api/live.ts';
 import type { Meta, Problem, Run, Series, Tag } from '../api/types.ts';
 import { bootOf, newRuns, newSeries, type RunsReply, type TagsReply } from './catalogue_news.ts';
@@ -79,7 +80,7 @@ export async function renew(): Promise<void> {
       loaded.value = true;
     });
   } catch (error) {
-    failure.value = error instanceof Error ? error.message : String(error);
+    failure.value = messageOf(error);
     setTimeout(() => void renew(), RETRY_MS);
   } finally {
     busy = false;

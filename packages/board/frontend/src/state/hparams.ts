@@ -1,6 +1,7 @@
 /** Hyperparameters and their sessions, followed while the logs grow. */
 import { computed, effect, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
+import { messageOf } from '../api/failure.ts';
 import { loaded, runs, series, tags } from './catalogue.ts';
 import { serverBoot } from './server.ts';
 import { withRunsBelow } from './session_runs.ts';
@@ -88,7 +89,7 @@ async function ask(): Promise<void> {
     if (!mine.signal.aborted) put(reply);
   } catch (error) {
     if (mine.signal.aborted) return;
-    hparamsFailure.value = error instanceof Error ? error.message : String(error);
+    hparamsFailure.value = messageOf(error);
     schedule(RETRY_MS);
   }
 }

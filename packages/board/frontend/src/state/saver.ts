@@ -1,4 +1,5 @@
 /** Saves one document to the server: one request at a time, joined with what others saved meanwhile. */
+import { messageOf } from '../api/failure.ts';
 import { joinChanges, same } from './three_way.ts';
 
 export interface Remote<T> {
@@ -104,7 +105,7 @@ export function createSaver<T>({
         () => told({ state: 'saved' }),
         (error) => {
           const status = statusOf(error);
-          const why = error instanceof Error ? error.message : String(error);
+          const why = messageOf(error);
           // A busy or broken server, or none: later. What it does not want it will not want later.
           const isLate = status === 0 || status >= 500 || status === 408 || status === 429;
           if (isLate) later(save, ++failures);

@@ -1,7 +1,8 @@
 /** The card of values that the board has no picture for: shape, element type and the first elements. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
+import { useAnswer } from '../api/use_answer.ts';
 import { RunName } from '../controls/run_name.tsx';
 import { StepBar } from '../controls/step_bar.tsx';
 import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
@@ -72,20 +73,12 @@ export default function TensorCard({ tag, runs }: CardProps) {
 }
 
 function Tensor({ run, place, titled }: { run: Run; place: Place; titled: boolean }) {
-  const [reply, set] = useState<TensorReply | null>(null);
-  const [failure, setFailure] = useState<string | null>(null);
-  useEffect(() => {
-    const stop = new AbortController();
-    const { tag, row } = place;
-    getJson<TensorReply>('tensors', { run: run.id, tag, row }, stop.signal).then(
-      (found) => {
-        set(found);
-        setFailure(null);
-      },
-      (error) => !stop.signal.aborted && setFailure(error instanceof Error ? error.message : String(error)),
-    );
-    return () => stop.abort();
-  }, [placeKey(place)]);
+  const { tag, row } = place;
+  const { answer: reply, failure } = useAnswer<TensorReply | null>(
+    (signal) => getJson<TensorReply>('tensors', { run: run.id, tag, row }, signal),
+    null,
+    [placeKey(place)],
+  );
   const problem = failure ?? reply?.error;
   const values = reply?.values ?? [];
   return (

@@ -35,7 +35,7 @@ export function TextBody(props: { values: string[]; shape: number[]; mode: TextM
   }
   if (values.length === 1) return <One {...props} text={values[0]!} />;
   return (
-    <ol class="text-list" start={0}>
+    <ol start={0}>
       {values.map((value, i) => (
         <li key={String(i)}>
           <One {...props} text={value} />

@@ -1,16 +1,18 @@
 /** The card of a tag of texts: each run's at a step, a search through all steps, or what changed. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import type { Run } from '../api/types.ts';
 import { RunName } from '../controls/run_name.tsx';
 import { StepBar } from '../controls/step_bar.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
-import { type Place, placeKey, placeNear, rowNear, useRows } from '../media/blob_rows.ts';
+import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
 import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { PartnerBar } from '../media/partner_bar.tsx';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { safeText } from '../shell/safe_text.ts';
+import { nearestStep } from '../state/nearest_step.ts';
 import { stepCursor } from '../state/selection.ts';
 import { TextBody } from './text_body.tsx';
 import { TextDiff } from './text_diff.tsx';
@@ -53,7 +55,7 @@ export default function TextCard({ tag, runs, height }: CardProps) {
   );
   const toStep = (next: number) => setChoice(tag.name, { step: next });
   return (
-    <div class="text-card">
+    <div>
       <ToolBar label={`View of ${name}`}>
         <ToolChoice
           label="Mode"
@@ -131,7 +133,7 @@ export default function TextCard({ tag, runs, height }: CardProps) {
           steps={steps}
           step={step}
           own={choice.step !== undefined}
-          wall={first ? (first.walls[rowNear(first, step)] ?? null) : null}
+          wall={first ? (first.walls[nearestStep(first.steps, step)] ?? null) : null}
           firstWall={first?.walls[0] ?? null}
           onStep={toStep}
           onFollow={() => setChoice(tag.name, { step: undefined })}
@@ -190,8 +192,7 @@ function useText(place: Place | null): FoundText {
     let here = true;
     textOf(place).then(
       (text) => here && set({ text, failure: null }),
-      (error) =>
-        here && set({ text: undefined, failure: error instanceof Error ? error.message : String(error) }),
+      (error) => here && set({ text: undefined, failure: messageOf(error) }),
     );
     return () => {
       here = false;

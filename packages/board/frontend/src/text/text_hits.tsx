@@ -1,5 +1,6 @@
 /** What a search through all steps of some runs found. */
 import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import type { Run } from '../api/types.ts';
 import { RunName } from '../controls/run_name.tsx';
 import { safeText } from '../shell/safe_text.ts';
@@ -28,7 +29,7 @@ export function TextHits({ search, tag, runs, onStep }: HitsProps) {
       Promise.all(
         runs.map(async (run) => ({ run, ...(await searchTexts(run.id, tag, search, stop.signal)) })),
       ).then(set, (error) => {
-        if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
+        if (!stop.signal.aborted) setFailure(messageOf(error));
       });
     }, SEARCH_AFTER_MS);
     return () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cutAtHits, hitsSaid, holds } from './text_search.ts';
+import { cutAtHits, hitsSaid } from './text_search.ts';
 
 test('hits are cut out, whatever characters are searched for', () => {
   assert.deepEqual(cutAtHits('a.b A.B', 'a.b'), [
@@ -11,10 +11,6 @@ test('hits are cut out, whatever characters are searched for', () => {
   assert.deepEqual(cutAtHits('axb', 'a.b'), [{ text: 'axb', hit: false }]);
   assert.deepEqual(cutAtHits('', ''), []);
   assert.equal(cutAtHits('(a+)+$', '(a+)+$')[0]!.hit, true);
-});
-
-test('a search is without case', () => {
-  assert.ok(holds('Learning Rate', 'rate') && holds('x', '') && !holds('x', 'y'));
 });
 
 test('a search that did not get to the end does not say that there is nothing', () => {

@@ -20,10 +20,6 @@ export function cutAtHits(text: string, search: string): Found[] {
   return parts;
 }
 
-export function holds(text: string, search: string): boolean {
-  return !search || text.toLocaleLowerCase().includes(search.toLocaleLowerCase());
-}
-
 /** What a search says of itself: how many steps have it, how many of them are listed, and what was not looked into. */
 export function hitsSaid(
   found: { total: number; rows: unknown[]; searched: number; complete: boolean }[],

@@ -1,5 +1,6 @@
 /** Totals of the selected area, by op, device and node. */
 import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import { Bars } from './bars.tsx';
 import { TabFailure } from './opening.tsx';
 import { durationText, timeText } from './ruler_ticks.ts';
@@ -22,7 +23,7 @@ export function AreaTab() {
       fetchTotals(area.trace, area.t0, area.t1, area.lanes)
         .then((totals) => here && setAnswer({ key, totals, failure: '' }))
         .catch((error: unknown) => {
-          const failure = error instanceof Error ? error.message : String(error);
+          const failure = messageOf(error);
           if (here) setAnswer({ key, totals: null, failure });
         });
     }, WAIT_MS);

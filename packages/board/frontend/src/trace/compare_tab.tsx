@@ -1,5 +1,6 @@
 /** Steps side by side: what each op took in each, and the nodes that differ most. */
 import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { TabFailure } from './opening.tsx';
 import { durationText } from './ruler_ticks.ts';
@@ -25,7 +26,7 @@ export function CompareTab() {
     fetchComparison(ids)
       .then((compared) => here && setAnswer({ key, compared, failure: '' }))
       .catch((error: unknown) => {
-        const failure = error instanceof Error ? error.message : String(error);
+        const failure = messageOf(error);
         if (here) setAnswer({ key, compared: null, failure });
       });
     return () => {

@@ -1,5 +1,6 @@
 /** The same node in other steps, and again in this one. */
 import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { TabFailure } from './opening.tsx';
 import { durationText } from './ruler_ticks.ts';
@@ -23,7 +24,7 @@ export function Elsewhere({ trace, slice, node }: { trace: number; slice: number
     fetchEverywhere(trace, node)
       .then((found) => here && setAnswer({ key, found, failure: '' }))
       .catch((error: unknown) => {
-        const failure = error instanceof Error ? error.message : String(error);
+        const failure = messageOf(error);
         if (here) setAnswer({ key, found: null, failure });
       });
     return () => {

@@ -71,7 +71,7 @@ function Title({ row }: { row: Row }) {
       </span>
       {row.kind === 'lane' && row.title && (
         <>
-          <span class="faint trace-share">{percentText(share)}</span>
+          <span class="faint">{percentText(share)}</span>
           <span class="trace-lane-tools">
             <button
               type="button"

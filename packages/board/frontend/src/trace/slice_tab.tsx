@@ -1,5 +1,6 @@
 /** All that the trace says of the selected slice. */
 import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../api/failure.ts';
 import { showGraphOfRun } from '../graph/graph_list.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { selectedNode } from '../state/selection.ts';
@@ -27,7 +28,7 @@ export function SliceTab() {
     (known ?? fetchSlice(at.trace, at.slice))
       .then((details) => here && setAnswer({ key, details, failure: '' }))
       .catch((error: unknown) => {
-        const failure = error instanceof Error ? error.message : String(error);
+        const failure = messageOf(error);
         if (here) setAnswer({ key, details: null, failure });
       });
     return () => {
@@ -244,9 +245,7 @@ function InGraph({ node }: { node: string }) {
         type="button"
         onClick={() => {
           if (run === null) return;
-          showGraphOfRun(run, node).catch((error: unknown) =>
-            setFailure(error instanceof Error ? error.message : String(error)),
-          );
+          showGraphOfRun(run, node).catch((error: unknown) => setFailure(messageOf(error)));
         }}
       >
         Show in graph

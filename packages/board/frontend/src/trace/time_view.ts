@@ -59,10 +59,6 @@ export function clamped(view: TimeView, duration: number): TimeView {
   return { t0: view.t0, t1: view.t0 + span };
 }
 
-export function xOf(view: TimeView, width: number, time: number): number {
-  return ((time - view.t0) / spanOf(view)) * width;
-}
-
 export function timeAt(view: TimeView, width: number, x: number): number {
   return view.t0 + (x / width) * spanOf(view);
 }

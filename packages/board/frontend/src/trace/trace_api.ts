@@ -214,17 +214,8 @@ export async function fetchTotals(
   return (await getJson<{ totals: Totals }>(`trace/${trace}/totals`, about)).totals;
 }
 
-export async function fetchMemory(
-  trace: number,
-  window: Window,
-  signal?: AbortSignal,
-): Promise<MemoryCurve[]> {
-  const { t0, t1, px } = window;
-  const reply = await getColumns<{ allocators: Allocator[] }>(
-    `trace/${trace}/memory`,
-    { t0, t1, px },
-    signal,
-  );
+export async function fetchMemory(trace: number, { t0, t1, px }: Window): Promise<MemoryCurve[]> {
+  const reply = await getColumns<{ allocators: Allocator[] }>(`trace/${trace}/memory`, { t0, t1, px });
   return reply.header.allocators.map((allocator, i) => ({
     ...allocator,
     time: numbers(reply.columns[`time_${i}`]!),

@@ -1,5 +1,6 @@
 /** One step trace in the page: what was fetched of it, and what is fetched next. */
 import { signal } from '@preact/signals';
+import { messageOf } from '../api/failure.ts';
 import {
   fetchCut,
   fetchMemory,
@@ -100,7 +101,7 @@ export class TraceModel {
       this.touch();
       this.ask();
     } catch (error) {
-      this.failure.value = said(error);
+      this.failure.value = messageOf(error);
     } finally {
       this.opening = false;
     }
@@ -186,7 +187,7 @@ export class TraceModel {
     } catch (error) {
       if (!flight.stop.signal.aborted) {
         this.failed = wanted;
-        if (!ahead) this.windowFailure.value = said(error);
+        if (!ahead) this.windowFailure.value = messageOf(error);
       }
     } finally {
       this.underWay.delete(flight);
@@ -233,7 +234,7 @@ export class TraceModel {
     } catch (error) {
       if (this.memoryHad !== window) return;
       this.memoryHad = null;
-      this.windowFailure.value = said(error);
+      this.windowFailure.value = messageOf(error);
     }
   }
 }
@@ -246,8 +247,4 @@ function same(a: Wanted, b: Wanted): boolean {
     a.lanes.length === b.lanes.length &&
     a.lanes.every((lane, i) => lane === b.lanes[i])
   );
-}
-
-function said(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 /** Matches patterns against the names of a trace; the page ends this worker when one takes too long. */
+import { messageOf } from '../api/failure.ts';
 
 let names: string[] = [];
 
@@ -15,8 +16,6 @@ self.addEventListener('message', ({ data }: MessageEvent<{ names?: string[]; pat
     for (let i = 0; i < names.length; i++) if (pattern.test(names[i]!)) found[n++] = i;
     postMessage({ found: found.slice(0, n) });
   } catch (error) {
-    postMessage({ error: error instanceof Error ? error.message : String(error) });
+    postMessage({ error: messageOf(error) });
   }
 });
-
-export {};

@@ -1,5 +1,6 @@
 /** Finds nodes of a trace by a pattern, and goes from one to the next. */
 import { effect, signal } from '@preact/signals';
+import { messageOf } from '../api/failure.ts';
 import { startWorker } from '../shell/workers.ts';
 import { NameSearch } from './name_search.ts';
 import { pattern } from './trace_address.ts';
@@ -85,7 +86,7 @@ export async function find(text: string): Promise<void> {
     if (mine === serial) found.value = { ...none, names: matching, places, total };
   } catch (error) {
     if (mine !== serial) return;
-    const said = error instanceof Error ? error.message : String(error);
+    const said = messageOf(error);
     found.value = { ...none, wrong: 'server', said };
   }
 }

@@ -1,5 +1,6 @@
 /** What is selected on the Trace page: slices, areas, and the node that other pages share. */
 import { batch, effect } from '@preact/signals';
+import { messageOf } from '../api/failure.ts';
 import { selectedNode } from '../state/selection.ts';
 import { belongs, nameSpans } from './node_names.ts';
 import { parseArea, parseSlice, textOfArea, textOfSlice } from './selection_address.ts';
@@ -150,7 +151,7 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
       places = answers.flatMap((answer) => answer.places).sort((a, b) => a.start - b.start);
       total = answers.reduce((n, answer) => n + answer.total, 0);
     } catch (error) {
-      failure = error instanceof Error ? error.message : String(error);
+      failure = messageOf(error);
     }
     if (!still()) return;
   }

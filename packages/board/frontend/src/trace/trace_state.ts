@@ -1,5 +1,6 @@
 /** What the Trace page shows: which steps, which window, what is selected. */
 import { batch, computed, effect, signal } from '@preact/signals';
+import { messageOf } from '../api/failure.ts';
 import { runById, series, tagById } from '../state/catalogue.ts';
 import { stepCursor } from '../state/selection.ts';
 import { groupsOf, heightOf, laneKey, layRows, type Row, type Section } from './rows.ts';
@@ -248,7 +249,7 @@ export async function readTraces(): Promise<void> {
     traces.value = rows;
     tracesFailure.value = null;
   } catch (error) {
-    if (turn === asked) tracesFailure.value = error instanceof Error ? error.message : String(error);
+    if (turn === asked) tracesFailure.value = messageOf(error);
   }
 }
 

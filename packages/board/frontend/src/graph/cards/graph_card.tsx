@@ -42,7 +42,7 @@ export function GraphCard({ session }: { session: Session }) {
         fromEnd
         rows={histogram(session, [model.root], model.device, model.header.strings.devices)}
       />
-      <section class="g-keys">
+      <section>
         <h3>Keys</h3>
         <p class="g-quiet-text">
           Arrows walk, <kbd>Enter</kbd> opens and closes, <kbd>Esc</kbd> goes out, <kbd>F</kbd> fits,{' '}

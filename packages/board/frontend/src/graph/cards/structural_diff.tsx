@@ -1,9 +1,9 @@
 /** How a group differs from another group of its family. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
+import { messageOf } from '../../api/failure.ts';
 import { safeText } from '../../shell/safe_text.ts';
 import type { DiffReply } from '../difference.ts';
-import { messageOf } from '../graph_list.ts';
 import { opWithin } from '../model/op_within.ts';
 import type { Session } from '../session.ts';
 import { count } from '../units.ts';
