@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -129,3 +132,28 @@ def test_random_expressions_give_what_numpy_gives(dtype: str, data: st.DataObjec
                 for one, (_, expected) in zip(got, fetches, strict=True):
                     tolerance = 2e-4 if dtype == "float32" else 1e-10
                     np.testing.assert_allclose(one, expected, rtol=tolerance, atol=tolerance)
+
+
+_INITIALIZER = """
+import headrace.graph as hr
+with hr.Session() as session:
+    for width in range(1, 9):
+        with hr.variable_scope(f"v{width}", use_resource=True):
+            for number in range(width):
+                hr.get_variable(f"w{number}", initializer=hr.random_uniform([96, 96]) * 2.0 - 1.0)
+        session.run(hr.global_variables_initializer())
+print("initialized")
+"""
+
+
+def test_steps_without_outputs_own_no_argument() -> None:
+    """An initializer of large resource variables ends in steps that have no output."""
+    done = subprocess.run(
+        [sys.executable, "-c", _INITIALIZER],
+        # Memory that nothing wrote holds a pattern: an index read from it lies far outside.
+        env={**os.environ, "MALLOC_PERTURB_": "165"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, "initialized\n"), done.stderr

@@ -68,7 +68,9 @@ cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment
         return 0
     for i in range(<int>draft.steps.size() - 1, -1, -1):
         step = &draft.steps[i]
-        if step.elided or taken[i] or maker[draft.arguments[step.first_output]] != i:
+        # A step without outputs (AssignVariableOp, NoOp) owns no argument at first_output.
+        if step.elided or taken[i] or step.n_outputs != 1 or \
+                maker[draft.arguments[step.first_output]] != i:
             continue
         find_group(draft, i, maker, readers, taken, group)
         if group.size() > 1 and replace_by_one(draft, group):
