@@ -67,7 +67,7 @@ def _statements(
 
 def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> Statement:
     kinds = ["unary", "binary", "reduce", "slice", "transpose", "flatten", "concat", "matmul"]
-    kinds += ["read", "assign", "assign_add"]
+    kinds += ["read", "assign", "assign_add", "after"]
     if depth:
         kinds += ["cond", "while"] * 2
     kind = draw(st.sampled_from(kinds))
@@ -92,6 +92,9 @@ def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> St
     if kind == "transpose":
         order = tuple(draw(st.permutations(range(len(shape)))))
         return Statement("transpose", (at, order), tuple(shape[i] for i in order))
+    if kind == "after":     # waits for values that nothing may read otherwise
+        waits = st.lists(st.integers(0, len(values) - 1), max_size=3)
+        return Statement("after", (at, tuple(draw(waits))), shape)
     if kind == "flatten":
         return Statement("flatten", (at,), (int(np.prod(shape)),))
     if kind == "concat" and shape:
@@ -161,6 +164,8 @@ def _one(kind: str, arguments: tuple[Any, ...], values: list[Any], backend: Any)
         return backend.reduce(name, values[at], axes, keep)
     if kind == "matmul":
         return backend.matmul(values[arguments[0]], values[arguments[1]], arguments[2])
+    if kind == "after":
+        return backend.after(values[arguments[0]], [values[i] for i in arguments[1]])
     if kind == "read":
         return backend.read(arguments[0])
     if kind in ("assign", "assign_add"):

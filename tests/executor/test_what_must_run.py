@@ -89,3 +89,41 @@ def test_nodes_that_nobody_needs_do_not_run() -> None:
     hr.Assert(hr.constant(False), ["nor this"])
     with hr.Session() as session:
         assert session.run(x + 1.0, {x: [np.nan, 1.0]})[1] == 2.0
+
+
+def test_training_does_not_compute_the_gradient_of_what_is_fed() -> None:
+    x = hr.placeholder(hr.float32, [2, 6, 6, 3])
+    kernel = hr.Variable(hr.fill([3, 3, 3, 4], 0.1))
+    loss = hr.reduce_mean(hr.square(hr.nn.relu(hr.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME"))))
+    train = hr.train.GradientDescentOptimizer(0.1).minimize(loss)
+    metadata = hr.RunMetadata()
+    with hr.Session() as session:
+        session.run(kernel.initializer)
+        before = session.run(loss, {x: np.ones([2, 6, 6, 3])})
+        options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+        session.run(train, {x: np.ones([2, 6, 6, 3])}, options, metadata)
+        assert session.run(loss, {x: np.ones([2, 6, 6, 3])}) < before
+    ran = {node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats}
+    assert any("Conv2DBackpropFilter" in name for name in ran), ran
+    assert not any("Conv2DBackpropInput" in name for name in ran), ran
+
+
+def test_a_group_of_values_computes_them() -> None:
+    x = hr.placeholder(hr.int32, [])
+    divided = hr.floordiv(hr.constant(4), x)
+    with hr.Session() as session:
+        for group in (hr.group(divided), hr.group(hr.group(divided), hr.no_op())):
+            session.run(group, {x: 2})
+            with pytest.raises(InvalidArgumentError, match="division by zero"):
+                session.run(group, {x: 0})
+
+
+def test_a_write_waits_for_a_read_above_a_value_that_nothing_reads() -> None:
+    v = hr.get_variable("v", initializer=1.0, use_resource=True)
+    read = v.read_value()
+    with hr.control_dependencies([read * 2.0]):
+        write = v.assign(5.0)
+    with hr.Session() as session:
+        for _ in range(5):
+            session.run(v.initializer)
+            assert session.run([read, write.op])[0] == 1.0

@@ -103,7 +103,7 @@ def install() -> None:
         "Const", "NoOp", "Identity", "Add", "AddV2", "Mul", "Sub", "Neg", "VariableV2", "Assign",
         "AssignAdd", "VarHandleOp", "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp",
         "RandomUniform", "Shape", "Cast", "Less", "LoopCond", "PlaceholderWithDefault",
-        "FIFOQueueV2",
+        "FIFOQueueV2", "EnsureShape",
     ]  # fmt: skip
     add(
         [row(op) for op in plain]

@@ -194,3 +194,92 @@ def test_a_program_lives_on_while_its_graph_grows():
         graph.extend(serialized(f"more{i} = Neg(product)"))
     assert program.describe() == before
     assert "more49" in names(build(graph, ["x"], ["more49"]))
+
+
+# ---- pure nodes that only control edges reach ---------------------------------------------------
+
+
+def waits_for(program, name) -> list[str]:
+    node = program["nodes"][where(program, name)]
+    return sorted(program["nodes"][i]["name"] for i in node["controls"])
+
+
+def test_a_pure_node_that_only_control_edges_reach_is_left_out():
+    program = build("a = Const()\nb = Neg(a)\nc = Mul(b, b)\nd = Neg(a, ^c)", [], ["d"])
+    assert sorted(names(program)) == ["a", "d"]
+    assert waits_for(program, "d") == []
+
+
+@pytest.mark.parametrize(
+    "effect",
+    ["v = VariableV2()\ne = Assign(v, a)", "e = RandomUniform(s; T=int32, dtype=float)"],
+)
+def test_what_a_pure_node_would_have_waited_for_still_comes_first(effect):
+    text = f"""
+        s = Const(; dtype=int32)
+        a = Const()
+        {effect}
+        first = Neg(a, ^e)
+        second = Mul(first, a)
+        last = Neg(a, ^second)
+    """
+    program = build(text, [], ["last"])
+    assert "first" not in names(program) and "second" not in names(program)
+    assert waits_for(program, "last") == ["e"]
+
+
+def test_a_pure_node_that_somebody_reads_keeps_its_control_edges():
+    text = "a = Const()\nb = Neg(a)\nc = Neg(b)\nd = Mul(a, a, ^c)\ne = Add(d, b)"
+    program = build(text, [], ["e"])
+    assert waits_for(program, "d") == ["b"]
+    program = build(text, [], ["d", "c"])
+    assert waits_for(program, "d") == ["c"]
+
+
+def test_a_target_runs_though_nothing_reads_it():
+    text = "a = Const()\nb = Neg(a)\nc = Neg(b)\nd = Mul(a, a, ^c)"
+    assert sorted(names(build(text, [], ["d"], ["c"]))) == ["a", "b", "c", "d"]
+
+
+def test_a_group_that_is_a_target_asks_for_its_members():
+    text = """
+        a = Const()
+        b = Neg(a)
+        inner = NoOp(^b)
+        outer = NoOp(^inner)
+        after = Mul(a, a, ^outer)
+    """
+    assert sorted(names(build(text, [], [], ["outer"]))) == ["a", "b", "inner", "outer"]
+    assert "b" not in names(build(text, [], ["after"]))
+
+
+def test_a_placeholder_behind_a_pure_node_must_still_be_fed():
+    text = "x = Placeholder(; dtype=float)\na = Const()\nb = Neg(x)\nc = Neg(a, ^b)"
+    with pytest.raises(InvalidArgumentError, match="must feed a value for placeholder tensor 'x'"):
+        build(text, [], ["c"])
+    assert sorted(names(build(text, ["x"], ["c"]))) == ["a", "c"]
+
+
+def test_a_check_of_a_shape_runs_though_nothing_reads_it():
+    text = "a = Const()\nb = EnsureShape(a)\nc = Neg(b)\nd = Neg(a, ^c)"
+    assert waits_for(build(text, [], ["d"]), "d") == ["b"]
+
+
+def test_what_carries_a_branch_stays_and_what_follows_it_goes():
+    text = """
+        p = Const(; dtype=bool)
+        a = Const()
+        s = Switch(a, p)
+        pivot = Identity(s:1)
+        on = Neg(pivot)
+        inside = Neg(a, ^on)
+        m = Merge(s, inside; N=2)
+    """
+    program = build(text, [], ["m"])
+    assert "on" not in names(program)
+    assert waits_for(program, "inside") == ["pivot"]
+
+
+def test_partial_runs_leave_nothing_out():
+    text = "x = Placeholder(; dtype=float)\na = Const()\nb = Neg(x)\nc = Neg(a, ^b)"
+    assert "b" in names(build(text, ["x"], ["c"], partial_run=True))

@@ -39,6 +39,7 @@ struct OpEntry : OpInfo {
   bool placeholder = false;  // must be fed
   bool writes = false;       // changes a variable that it is handed
   bool has_ref = false;      // takes or gives references
+  bool pure = false;         // running it changes nothing, waits for nothing, checks nothing
 };
 
 struct AttrEntry {

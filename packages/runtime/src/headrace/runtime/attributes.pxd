@@ -91,6 +91,7 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
         cbool placeholder
         cbool writes
         cbool has_ref
+        cbool pure
 
     cdef struct AttrEntry:
         string_view key

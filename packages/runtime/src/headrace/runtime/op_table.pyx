@@ -42,6 +42,9 @@ _RESOURCE_WRITERS = (
     "ResourceAccumulator", "DestroyResourceOp",
 )
 
+# Ops without state that programs run for the error they may raise.
+_CHECKS = frozenset({"EnsureShape"})
+
 
 cdef OpEntry* op_entry(string_view name) except NULL:
     cdef string key = string(name)
@@ -87,6 +90,9 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     entry.kind = _CONTROL_FLOW.get(name, NodeKind.KERNEL)
     entry.placeholder = name in ("Placeholder", "PlaceholderV2")
     entry.writes = (ref_input and name not in _REF_READERS) or name.startswith(_RESOURCE_WRITERS)
+    entry.pure = not (
+        entry.kind != NodeKind.KERNEL or entry.stateful or entry.has_ref or entry.writes
+        or entry.placeholder or entry.outputs.empty() or name in _CHECKS)
     return 0
 
 

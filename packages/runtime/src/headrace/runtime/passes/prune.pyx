@@ -1,5 +1,10 @@
 # distutils: language = c++
-"""Takes the nodes that fetches and targets need out of a graph, the fed tensors cut off."""
+"""Takes the nodes that fetches and targets need out of a graph, the fed tensors cut off.
+
+A pure node that only control edges reach would compute a value without a reader. It is left out,
+and those that waited for it wait for what it would have waited for. So an Assert or a read of a
+variable above it still comes first; TensorFlow's dependency optimizer does the same.
+"""
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp.string cimport string
@@ -35,52 +40,30 @@ cdef inline int32_t _fed(vector[int32_t]& fed_nodes, vector[Edge]& feeds, Edge e
     return -1
 
 
+# What `number` holds for a node until those that run are numbered.
+cdef enum:
+    _UNSEEN = -1
+    _RUNS = -2
+    _ORDERS = -3    # left out: control edges pass through it
+
+
 cdef int _prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
                 vector[int]& targets, Draft draft) except -1 nogil:
-    cdef vector[int32_t] fed_nodes, number, stack, found
+    cdef vector[int32_t] fed_nodes, number, found, seen
     cdef GraphNode* source
     cdef DraftNode node
     cdef Edge edge
     cdef int32_t at, feed, i
     cdef size_t f, n_edges = 0, n_controls = 0
     fed_nodes.assign(graph.nodes.size(), 0)
-    number.assign(graph.nodes.size(), -1)  # -2: seen
+    number.assign(graph.nodes.size(), _UNSEEN)
     for edge in feeds:
         fed_nodes[edge.node] = 1
     draft.feeds.assign(feeds.size(), -1)
-
-    for edge in fetches:
-        feed = _fed(fed_nodes, feeds, edge)
-        if feed >= 0:
-            draft.feeds[feed] = -2
-        elif number[edge.node] == -1:
-            number[edge.node] = -2
-            stack.push_back(edge.node)
-    for at in targets:
-        if number[at] == -1:
-            number[at] = -2
-            stack.push_back(at)
-    while not stack.empty():
-        at = stack.back()
-        stack.pop_back()
-        source = graph.nodes[at]
-        if op_entry_of(source).placeholder:
-            with gil:
-                raise _unfed(source)
-        found.push_back(at)
-        n_edges += source.inputs.size()
-        n_controls += source.controls.size()
-        for edge in source.inputs:
-            feed = _fed(fed_nodes, feeds, edge)
-            if feed >= 0:
-                draft.feeds[feed] = -2
-            elif number[edge.node] == -1:
-                number[edge.node] = -2
-                stack.push_back(edge.node)
-        for i in source.controls:
-            if number[i] == -1 and not _fed_placeholder(graph, fed_nodes, i):
-                number[i] = -2
-                stack.push_back(i)
+    _find_needed(graph, feeds, fed_nodes, fetches, targets, draft, number, found)
+    for at in found:
+        n_edges += graph.nodes[at].inputs.size()
+        n_controls += graph.nodes[at].controls.size()
 
     draft.nodes.reserve(found.size() + feeds.size() + 16)
     draft.edges.reserve(n_edges + 16)
@@ -105,6 +88,7 @@ cdef int _prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
         node.rank = at
         node.n_outputs = <int32_t>source.output_dtypes.size()
         draft.nodes.push_back(node)
+    seen.assign(graph.nodes.size(), 0)
     for i in range(<int32_t>found.size()):
         source = graph.nodes[found[i]]
         at = number[found[i]]
@@ -112,17 +96,158 @@ cdef int _prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
         draft.nodes[at].n_inputs = <int32_t>source.inputs.size()
         for edge in source.inputs:
             draft.edges.push_back(_moved(edge, fed_nodes, feeds, number, draft))
-        draft.nodes[at].first_control = <int32_t>draft.controls.size()
-        for feed in source.controls:
-            if number[feed] >= 0:
-                draft.controls.push_back(number[feed])
-        draft.nodes[at].n_controls = (
-            <int32_t>draft.controls.size() - draft.nodes[at].first_control)
+        _add_controls(graph, feeds, fed_nodes, source, number, draft, at, seen)
     for edge in fetches:
         draft.fetches.push_back(_moved(edge, fed_nodes, feeds, number, draft))
     for at in targets:
         draft.targets.push_back(number[at])
     return 0
+
+
+cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
+                      vector[Edge]& fetches, vector[int]& targets, Draft draft,
+                      vector[int32_t]& number, vector[int32_t]& found) except -1 nogil:
+    """Marks in `number` the nodes that run, and those that only pass an order on."""
+    cdef vector[int32_t] runs, orders, groups
+    cdef GraphNode* source
+    cdef Edge edge
+    cdef int32_t at, feed, i
+    for edge in fetches:
+        feed = _fed(fed_nodes, feeds, edge)
+        if feed >= 0:
+            draft.feeds[feed] = -2
+        else:
+            _need(edge.node, number, runs)
+    for at in targets:
+        if _need(at, number, runs):
+            groups.push_back(at)
+    while not groups.empty():   # a group that is a target asks for its members
+        at = groups.back()
+        groups.pop_back()
+        source = graph.nodes[at]
+        if source.op == b"NoOp":
+            for i in source.controls:
+                if not _fed_placeholder(graph, fed_nodes, i) and _need(i, number, runs):
+                    groups.push_back(i)
+    while not runs.empty() or not orders.empty():
+        if runs.empty():
+            at = orders.back()
+            orders.pop_back()
+            if number[at] == _RUNS:     # somebody reads it after all
+                continue
+            source = graph.nodes[at]
+            for edge in source.inputs:
+                if _fed(fed_nodes, feeds, edge) < 0:
+                    _wait_for(graph, feeds, fed_nodes, edge.node, number, runs, orders)
+            for i in source.controls:
+                if not _fed_placeholder(graph, fed_nodes, i):
+                    _wait_for(graph, feeds, fed_nodes, i, number, runs, orders)
+            continue
+        at = runs.back()
+        runs.pop_back()
+        source = graph.nodes[at]
+        if op_entry_of(source).placeholder:
+            with gil:
+                raise _unfed(source)
+        found.push_back(at)
+        for edge in source.inputs:
+            feed = _fed(fed_nodes, feeds, edge)
+            if feed >= 0:
+                draft.feeds[feed] = -2
+            else:
+                _need(edge.node, number, runs)
+        for i in source.controls:
+            if _fed_placeholder(graph, fed_nodes, i):
+                continue
+            if draft.partial_run:   # a value to come may be what is waited for
+                _need(i, number, runs)
+            else:
+                _wait_for(graph, feeds, fed_nodes, i, number, runs, orders)
+    return 0
+
+
+cdef inline bint _need(int32_t node, vector[int32_t]& number,
+                       vector[int32_t]& runs) except -1 nogil:
+    """Marks a node that runs; true: it was not marked so before."""
+    if number[node] == _RUNS:
+        return False
+    number[node] = _RUNS
+    runs.push_back(node)
+    return True
+
+
+cdef inline int _wait_for(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
+                          int32_t node, vector[int32_t]& number, vector[int32_t]& runs,
+                          vector[int32_t]& orders) except -1 nogil:
+    if number[node] != _UNSEEN:
+        return 0
+    if _may_be_left_out(graph, feeds, fed_nodes, graph.nodes[node]):
+        number[node] = _ORDERS
+        orders.push_back(node)
+    else:
+        _need(node, number, runs)
+    return 0
+
+
+cdef bint _may_be_left_out(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
+                           GraphNode* source) noexcept nogil:
+    """Pure, and not what carries a branch's deadness or a loop's frame to others.
+
+    Waiting for a Switch is not waiting for one of its outputs: what stands directly behind a
+    control flow op therefore stays, and whatever is further on goes.
+    """
+    cdef Edge edge
+    cdef int32_t i
+    if not op_entry_of(source).pure:
+        return False
+    for edge in source.inputs:
+        if (op_entry_of(graph.nodes[edge.node]).kind != NodeKind.KERNEL
+                and _fed(fed_nodes, feeds, edge) < 0):
+            return False
+    for i in source.controls:
+        if op_entry_of(graph.nodes[i]).kind != NodeKind.KERNEL:
+            return False
+    return True
+
+
+cdef int _add_controls(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
+                       GraphNode* source, vector[int32_t]& number, Draft draft, int32_t to,
+                       vector[int32_t]& seen) except -1 nogil:
+    """Gives node `to` of the draft its control inputs, through what was left out."""
+    cdef vector[int32_t] ahead
+    cdef size_t next = 0
+    cdef int32_t at, i
+    cdef Edge edge
+    draft.nodes[to].first_control = <int32_t>draft.controls.size()
+    if source.controls.empty():
+        draft.nodes[to].n_controls = 0
+        return 0
+    ahead.assign(source.controls.begin(), source.controls.end())
+    while next < ahead.size():
+        at = ahead[next]
+        next += 1
+        if seen[at] == to + 1:
+            continue
+        seen[at] = to + 1
+        if number[at] >= 0:
+            if next <= source.controls.size() or not _reads(source, at):
+                draft.controls.push_back(number[at])
+        elif number[at] == _ORDERS:
+            for edge in graph.nodes[at].inputs:
+                if _fed(fed_nodes, feeds, edge) < 0:
+                    ahead.push_back(edge.node)
+            for i in graph.nodes[at].controls:
+                ahead.push_back(i)
+    draft.nodes[to].n_controls = <int32_t>draft.controls.size() - draft.nodes[to].first_control
+    return 0
+
+
+cdef inline bint _reads(GraphNode* source, int32_t node) noexcept nogil:
+    cdef Edge edge
+    for edge in source.inputs:
+        if edge.node == node:
+            return True
+    return False
 
 
 cdef inline Edge _moved(Edge edge, vector[int32_t]& fed_nodes, vector[Edge]& feeds,
