@@ -1,10 +1,14 @@
-"""Measure Headrace against TensorFlow (and JAX) on the same programs, and print ratios.
+"""Measure Headrace against TensorFlow, PyTorch and JAX on the same programs, and print ratios.
 
     python3 tools/bench.py                             # all rows
     python3 tools/bench.py --rows null,fed --rounds 5
+    python3 tools/bench.py --rows models               # the rows with real arithmetic
+    python3 tools/bench.py --rows lstm --before ../old/.venv/bin/python
 
-Each side runs in a process of its own; they take turns within every round. Numbers are the minimum
-and the median over the rounds, ratios are of the minimums (what else runs here only adds).
+Each side runs in its own process on the same cores; they take turns within every round. Numbers are
+the minimum and the median over the rounds, ratios are of the minimums (what else runs here only
+adds). A row with several peers is compared with the fastest of them. The peers live in .peers
+(HEADRACE_PEERS names another folder), made when first needed.
 """
 
 from __future__ import annotations
@@ -17,10 +21,15 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent / "benchmarks"
-NEEDS = {"tensorflow": "tensorflow-cpu==2.21.*", "jax": "jax[cpu]"}
+NEEDS = {
+    "tensorflow": ["tensorflow-cpu==2.21.*"],
+    "torch": ["--index-url=https://download.pytorch.org/whl/cpu", "torch==2.13.*", "numpy"],
+    "jax": ["jax[cpu]"],
+}
 IMPORTS = {
     "headrace": "import headrace.graph, headrace.runtime, headrace.kernels.cpu",
     "tensorflow": "import tensorflow",
@@ -29,12 +38,12 @@ IMPORTS = {
 
 @dataclass(frozen=True)
 class Row:
-    """A program and how many times faster than `peer` the side `ours` shall be."""
+    """A program and how many times faster than the best of `peers` the side `ours` shall be."""
 
     program: str
     goal: float
     ours: str = "headrace"
-    peer: str = "tensorflow"
+    peers: tuple[str, ...] = ("tensorflow",)
     unit: str = "us"
     most_rounds: int = 1000
 
@@ -45,14 +54,18 @@ ROWS = {
     "chain": Row("chain", 10, unit="ns"),
     "wide": Row("wide", 10, unit="ns"),
     "adam": Row("adam", 6),
-    "adam-jax": Row("adam", 1.4, peer="jax"),
+    "adam-jax": Row("adam", 1.4, peers=("jax",)),
     "loop": Row("loop", 20, unit="ns"),
     "loop-dynamic": Row("loop", 4, ours="headrace-dynamic", unit="ns"),
     "small": Row("small", 8),
     "dequeue": Row("dequeue", 5, ours="headrace-dynamic"),
     "build": Row("build", 20, unit="s", most_rounds=2),
 }
-UNITS = {"ns": 1e9, "us": 1e6, "s": 1.0}
+MODELS = ("elementwise_chain", "matmul", "mlp", "mnist", "cifar", "lstm", "alexnet")
+MODEL_PEERS = ("tensorflow", "tensorflow-function", "torch", "jax")
+ROWS |= {name: Row(name, 1, peers=MODEL_PEERS, unit="ms") for name in MODELS}
+CHECK_TOLERANCE = 0.02  # relative, of a loss after some steps; PyTorch's LSTM has two biases
+UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 SPECIAL = ("threads", "import", "size")  # measured in their own way
 IMPORT_PROMISE_S = 0.25
 THREADS_PROMISE = 1.8
@@ -67,13 +80,20 @@ class Sides:
     """The worker processes, started when first asked."""
 
     ours: Path
+    before: Path | None = None
+    n_cores: int = 2
     _workers: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
 
     def python(self, side: str) -> Path:
-        return self.ours if side.startswith("headrace") else peer_python(side)
+        if side == "headrace-before":
+            return self.before
+        return self.ours if side.startswith("headrace") else peer_python(side.split("-")[0])
 
     def ask(self, side: str, program: str) -> float:
         """Returns: seconds a part of the program takes on that side, now."""
+        return self.answer(side, program)["seconds"]
+
+    def answer(self, side: str, program: str) -> dict[str, Any]:
         worker = self._workers.get(side)
         if worker is None or worker.poll() is not None:
             worker = self._workers[side] = subprocess.Popen(
@@ -82,7 +102,7 @@ class Sides:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                env=environment(),
+                env=environment() | {"HEADRACE_BENCH_CORES": str(self.n_cores)},
             )
         try:
             print(program, file=worker.stdin, flush=True)
@@ -94,7 +114,7 @@ class Sides:
         answer = json.loads(line)
         if "error" in answer:
             raise Failure(f"{side}: {answer['error']}")
-        return answer["seconds"]
+        return answer
 
     def close(self) -> None:
         for worker in self._workers.values():
@@ -108,11 +128,13 @@ def main() -> int:
     parser.add_argument("--rows", default=",".join(every), help="which, by comma")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--python", type=Path, help="of an environment that has Headrace")
+    parser.add_argument("--before", type=Path, help="Python of an older Headrace, to compare with")
+    parser.add_argument("--cores", type=int, default=2, help="that each side may use")
     options = parser.parse_args()
-    names = options.rows.split(",")
+    names = options.rows.replace("models", ",".join(MODELS)).split(",")
     if unknown := [n for n in names if n not in every]:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(every)}")
-    sides = Sides(options.python or own_python())
+    sides = Sides(options.python or own_python(), options.before, options.cores)
     print(f"{'row':13}{'ours min':>11}{'median':>11}{'peer min':>12}{'median':>11}"
           f"{'ratio':>8}{'goal':>7}")
     missed = 0
@@ -132,11 +154,29 @@ def main() -> int:
 
 def compare(name: str, sides: Sides, rounds: int) -> bool:
     row = ROWS[name]
-    times: dict[str, list[float]] = {row.ours: [], row.peer: []}
+    measured = [row.ours, *row.peers] + (["headrace-before"] if sides.before else [])
+    times: dict[str, list[float]] = {side: [] for side in measured}
+    checks: dict[str, float] = {}
     for _ in range(min(rounds, row.most_rounds)):
         for side, found in times.items():
-            found.append(sides.ask(side, row.program))
-    return show(name, times[row.ours], times[row.peer], row.unit, row.goal, f"{row.goal:g}x")
+            answer = sides.answer(side, row.program)
+            found.append(answer["seconds"])
+            if answer.get("check") is not None:
+                checks[side] = answer["check"]
+    compare_checks(row, checks)
+    peer = min(row.peers, key=lambda side: min(times[side]))
+    reached = show(name, times[row.ours], times[peer], row.unit, row.goal, f"{row.goal:g}x")
+    if len(measured) > 2:
+        others = (f"{side} {min(times[side]) * UNITS[row.unit]:.4g}" for side in measured[1:])
+        print(f"{'':13}{row.unit}: {', '.join(others)}", flush=True)
+    return reached
+
+
+def compare_checks(row: Row, checks: dict[str, float]) -> None:
+    ours = checks.get(row.ours)
+    for side, value in checks.items():
+        if abs(value - ours) > CHECK_TOLERANCE * abs(ours):
+            raise Failure(f"{side} computes something else: {value:.6g}, ours {ours:.6g}")
 
 
 def show(
@@ -148,7 +188,7 @@ def show(
     )
     good = ratio >= goal
     print(
-        f"{name:13}{a:>11}{b:>11}{c:>12}{d:>11}{ratio:>7.1f}x{wanted:>7}"
+        f"{name:13}{a:>11}{b:>11}{c:>12}{d:>11}{ratio:>7.{1 if ratio > 10 else 2}f}x{wanted:>7}"
         f"{'' if good else '  missed'}",
         flush=True,
     )
@@ -224,12 +264,12 @@ def own_python() -> Path:
 
 def peer_python(name: str) -> Path:
     """Returns: the Python of .peers/<name>, made on the first call."""
-    home = ROOT / ".peers" / name
+    home = Path(os.environ.get("HEADRACE_PEERS", ROOT / ".peers")) / name
     python = home / "bin" / "python"
     if not python.exists():
-        print(f"bench: making {home.relative_to(ROOT)}", file=sys.stderr, flush=True)
+        print(f"bench: making {home}", file=sys.stderr, flush=True)
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", NEEDS[name]], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *NEEDS[name]], check=True)
     return python
 
 

@@ -24,6 +24,7 @@ class Program:
     prepare: Callable[[int], Any] | None = None
     parts: int = 1
     once: bool = False  # too long for a batch
+    check: float | None = None  # a result that every side has to agree on
 
 
 def null(tf: Any, session: Any) -> Program:
@@ -180,6 +181,7 @@ class Batch:
 
     def __init__(self, program: Program, seconds: float = 0.08) -> None:
         self._program = program
+        self.check = program.check
         self._n = 1
         if program.once:
             return

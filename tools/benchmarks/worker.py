@@ -1,6 +1,6 @@
 """One side of the benchmark: reads names of rows from stdin, answers each with a line of JSON.
 
-    python worker.py headrace|headrace-dynamic|tensorflow|jax
+    python worker.py headrace|headrace-dynamic|tensorflow|tensorflow-function|torch|jax
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import models
 import programs
 
 
@@ -36,35 +37,54 @@ def tensorflow() -> tuple[Any, Callable[[], Any]]:
     return tf, tf.Session
 
 
-def jax_program(row: str) -> programs.Program:
-    import jax_adam
+def with_session(row: str, tf: Any, session: Callable[[], Any]) -> programs.Program:
+    with tf.Graph().as_default():
+        if row in models.ROWS:
+            import models_graph
 
-    if row != "adam":
-        raise ValueError(f"no JAX program for {row}")
-    return jax_adam.program()
+            return models_graph.in_session(row, tf, session)
+        return getattr(programs, row)(tf, session)
+
+
+def builder(side: str) -> Callable[[str], programs.Program]:
+    """Returns: what makes the program of a row on that side."""
+    if side == "torch":
+        import models_torch
+
+        return models_torch.program
+    if side == "jax":
+        import jax_adam
+        import models_jax
+
+        return lambda row: models_jax.program(row) if row in models.ROWS else jax_adam.program()
+    if side == "tensorflow-function":
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+        import models_graph
+        import tensorflow as tf2
+
+        return lambda row: models_graph.in_function(row, tf2)
+    if side == "tensorflow":
+        tf, session = tensorflow()
+    else:
+        tf, session = headrace("dynamic" if side == "headrace-dynamic" else None)
+    return lambda row: with_session(row, tf, session)
 
 
 def main() -> None:
     side = sys.argv[1]
+    if n_cores := int(os.environ.get("HEADRACE_BENCH_CORES", 0)):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:n_cores])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints is no answer
-    if side == "tensorflow":
-        tf, session = tensorflow()
-    elif side != "jax":
-        tf, session = headrace("dynamic" if side == "headrace-dynamic" else None)
+    build = builder(side)
     built: dict[str, programs.Batch] = {}
     for line in sys.stdin:
         row = line.strip()
         try:
             if row not in built:
                 built.clear()
-                if side == "jax":
-                    program = jax_program(row)
-                else:
-                    with tf.Graph().as_default():
-                        program = getattr(programs, row)(tf, session)
-                built[row] = programs.Batch(program)
-            answer = {"seconds": built[row].measure()}
+                built[row] = programs.Batch(build(row))
+            answer = {"seconds": built[row].measure(), "check": built[row].check}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
         print(json.dumps(answer), file=answers, flush=True)
