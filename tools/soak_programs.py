@@ -254,10 +254,11 @@ SOAKS: dict[str, Callable[[int], Iterator[None]]] = {
 
 
 def measured(name: str, count: int, told: Callable[[int], None]) -> list[Sample]:
-    """Runs a soak in this process. Returns: samples after a warm-up of a tenth, at half, at the end.
+    """Runs a soak in this process.
 
     Args:
       told: called with the number of steps done, ten times a second at most.
+    Returns: samples after a warm-up of a tenth of the steps, half-way and at the end.
     """
     began = last = time.monotonic()
     # The last one is taken while the soak still holds what it has opened.

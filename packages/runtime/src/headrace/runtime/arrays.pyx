@@ -28,6 +28,8 @@ cdef extern from "numpy/arrayobject.h":
 # NumPy's type number by DataType; those of ml_dtypes are asked for when first met.
 cdef int type_numbers[32]
 cdef list descriptors = [None] * 32
+for _number in range(32):
+    type_numbers[_number] = -1
 
 for _number, _dtype in {
     1: np.float32, 2: np.float64, 3: np.int32, 4: np.uint8, 5: np.int16, 6: np.int8, 7: np.object_,
@@ -105,12 +107,25 @@ cdef object fetched(hr_tensor* t):
 
 
 cdef object strings_to(cnp.ndarray array, hr_tensor* t):
-    cdef int64_t i
-    cdef hr_string* s
-    cdef hr_tensor text
     if allocate_tensor(t) != HR_OK:
-        raise MemoryError()
-    s = <hr_string*>t.data
+        raise _no_memory(t)
+    try:
+        fill_strings(array, <hr_string*>t.data)
+    except BaseException:
+        buffer_release(t.owner)
+        t.owner = NULL
+        raise
+    return None
+
+
+cdef object _no_memory(hr_tensor* t):
+    dims = [t.dims[i] for i in range(t.rank)]
+    return errors.ResourceExhaustedError(None, None, f"no memory for a tensor of shape {dims}")
+
+
+cdef int fill_strings(cnp.ndarray array, hr_string* s) except -1:
+    cdef int64_t i
+    cdef hr_tensor text
     for i, item in enumerate(array.ravel()):
         if isinstance(item, str):
             item = (<str>item).encode()
@@ -123,12 +138,12 @@ cdef object strings_to(cnp.ndarray array, hr_tensor* t):
         text.rank = 1
         text.dims[0] = PyBytes_GET_SIZE(item)
         if allocate_tensor(&text) != HR_OK:
-            raise MemoryError()
+            raise _no_memory(&text)
         memcpy(text.data, PyBytes_AS_STRING(item), PyBytes_GET_SIZE(item))
         s[i].data = <const char*>text.data
         s[i].size = PyBytes_GET_SIZE(item)
         s[i].owner = text.owner
-    return None
+    return 0
 
 
 cdef object tensor_from_array(object value, hr_dtype dtype, hr_tensor* t, bint counted):
@@ -141,6 +156,8 @@ cdef object tensor_from_array(object value, hr_dtype dtype, hr_tensor* t, bint c
     if not isinstance(value, np.ndarray):
         value = np.asarray(value, dtype=None if dtype == HR_STRING else descriptor(dtype))
     array = value
+    if not 0 <= dtype < 32 or type_numbers[dtype] < 0:
+        descriptor(dtype)  # asks for its number; raises where it has none
     if dtype != HR_STRING and (cnp.PyArray_TYPE(array) != type_numbers[dtype] or
                                not cnp.PyArray_ISCARRAY_RO(array)):
         wanted = descriptor(dtype)
@@ -161,6 +178,6 @@ cdef object tensor_from_array(object value, hr_dtype dtype, hr_tensor* t, bint c
     if counted:
         borrowed = t[0]
         if copy_tensor(&borrowed, t) != HR_OK:
-            raise MemoryError()
+            raise _no_memory(t)
         return None
     return array

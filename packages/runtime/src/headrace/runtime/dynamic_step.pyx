@@ -166,9 +166,9 @@ cdef class DynamicPartialStep:
                     None, None, f"'{name}' was not named as a fetch when the partial run was set "
                     f"up (named: {known or 'none'})")
         for name, value in feeds.items():
-            self.fed.add(name)
             # Kept until the step is over, while the caller may go on writing to his.
             self.execution.feed(self.feeds[name], np.array(value))
+            self.fed.add(name)
         if wanted.size() == len(fetches):
             self.execution.advance(wanted, 0.0)
         else:  # an operation has run once all has that the feeds allow

@@ -18,7 +18,8 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.runtime.arrays cimport array_from_tensor, tensor_from_array
+from headrace.runtime.arrays cimport array_from_tensor
+from headrace.runtime.fed_values cimport fed_tensor
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
 from headrace.runtime.context cimport run_begin, run_cancel, run_fail_text
 from headrace.runtime.delivery cimport (
@@ -116,8 +117,8 @@ cdef class Execution:
         if unit < 0:
             return 0
         cdef int32_t value_number = self.plan.program.feeds[number]
-        self.kept.append(tensor_from_array(
-            value, self.plan.program.values[value_number].dtype, &t, False))
+        self.kept.append(fed_tensor(
+            self.plan.program, number, value, self.plan.program.values[value_number].dtype, &t))
         with nogil:
             state.lock.lock()
             deliver_value(state, self.plan, self.plan.units[unit].first_port,

@@ -5,7 +5,7 @@ nodes `controls[first_control : +n_controls]` and makes values `first_output : +
 Nodes stand in topological order; only an edge from NextIteration to Merge points back.
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph_node cimport GraphNode
@@ -37,6 +37,9 @@ cdef class Program:
     cdef vector[int32_t] controls    # node numbers
     cdef vector[ProgramValue] values
     cdef vector[int32_t] feeds       # value number per feed of the signature, in its order; -1: not needed
+    # Per feed of the signature, what its placeholder declares: rank -1: any, size -1: any.
+    cdef vector[int32_t] feed_ranks
+    cdef vector[vector[int64_t]] feed_dims
     cdef vector[int32_t] fetches     # value number per fetch of the signature, in its order
     cdef vector[int32_t] targets     # node numbers that must run
     cdef readonly list devices       # full device names

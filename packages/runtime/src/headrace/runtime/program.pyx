@@ -7,6 +7,7 @@ from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport AttrScalar, find_scalar, kString
+from headrace.runtime.fed_values cimport note_feed_shapes
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, hr_dtype
 from headrace.runtime.node_kind cimport NodeKind
@@ -24,6 +25,8 @@ from headrace.runtime.session_graph cimport SessionGraph, find_tensor
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
 from headrace.runtime.passes.place import parse_device
 
+# Files of earlier producers wrote the shape [] for an unknown one.
+_SCALARS_KNOWN_FROM = 24
 _KIND_NAMES = ("KERNEL", "FEED", "READ_SLOT", "SWITCH", "MERGE", "ENTER", "EXIT",
                "NEXT_ITERATION", "SEND", "RECV")
 
@@ -130,6 +133,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     program.owner = graph
     program.feed_names = list(feeds)
     program.fetch_names = list(fetches)
+    note_feed_shapes(program, graph.producer >= _SCALARS_KNOWN_FROM)
     return program
 
 

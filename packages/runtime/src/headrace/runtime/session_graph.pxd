@@ -25,6 +25,7 @@ cdef class SessionGraph:
     cdef readonly dict library           # FunctionDef messages by name
     cdef readonly object lock            # held by extend and while a program is built
     cdef readonly int version            # counts extensions
+    cdef readonly int producer           # the oldest of the GraphDefs' producers; 0: one named none
     cdef vector[RetiredState] retired    # states that a reset replaced
 
     cpdef extend(self, bytes graph_def)

@@ -111,6 +111,8 @@ cdef class SessionGraph:
                         self.functions.erase(taken)
                 raise
             self.graph_defs.append(graph_def)
+            self.producer = (parsed.producer if self.version == 0
+                             else min(self.producer, parsed.producer))
             self.version += 1
 
     def forget_kernels(self):

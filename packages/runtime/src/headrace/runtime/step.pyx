@@ -15,8 +15,9 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.runtime.arrays cimport array_from_tensor, fetched, tensor_from_array
+from headrace.runtime.arrays cimport array_from_tensor, fetched
 from headrace.runtime.buffer cimport buffer_release
+from headrace.runtime.fed_values cimport fed_tensor
 from headrace.runtime.context cimport Run, SessionState, run_begin, run_cancel, run_fail_text
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
@@ -194,13 +195,15 @@ cdef class TapeStep:
         if self.n_entering > 16:
             many.resize(self.n_entering)
             entering = many.data()
-        if self.n_entering:
-            keep = []
-            for i in range(self.n_entering):
-                keep.append(tensor_from_array(values[self.feed_of[i]],
-                                              self.feed_dtypes[self.feed_of[i]], &entering[i],
-                                              False))
+        for i in range(self.n_entering):
+            entering[i].owner = NULL
         try:
+            if self.n_entering:
+                keep = []
+                for i in range(self.n_entering):
+                    keep.append(fed_tensor(self.program, self.feed_of[i],
+                                           values[self.feed_of[i]],
+                                           self.feed_dtypes[self.feed_of[i]], &entering[i]))
             return self.run_specialised(entering, values, timeout, trace, &run)
         finally:
             for i in range(self.n_entering):
@@ -211,7 +214,7 @@ cdef class TapeStep:
         """A fetch of a fed tensor: the caller's own copy of what was fed."""
         cdef hr_tensor t
         cdef int feed = -1 - which
-        keep = tensor_from_array(values[feed], self.feed_dtypes[feed], &t, False)
+        keep = fed_tensor(self.program, feed, values[feed], self.feed_dtypes[feed], &t)
         try:
             found = array_from_tensor(&t)
             return found if t.rank else found[()]
