@@ -13,6 +13,7 @@ from libcpp.string cimport string
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
 from headrace.runtime.context cimport SessionState, run_fail_text
 from headrace.runtime.delivery cimport fail, finish, finish_failed, note
+from headrace.runtime.error_boundary cimport call_compute_async, call_prepare
 from headrace.runtime.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor_state cimport ExecutionState, Iteration
 from headrace.runtime.graph_node cimport GraphNode
@@ -108,7 +109,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     request.outputs = <hr_tensor* const*>call.output_pointers
     request.threads = 1
     if code == HR_OK:
-        code = unit.kernel.prepare(unit.node.state, &request)
+        code = call_prepare(unit.kernel, unit.node.state, &request)
         if code != HR_OK:
             run_fail_text(&state.run, code, unit.node.error.c_str())
         call.plan = request.plan
@@ -125,10 +126,10 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code != HR_OK:
         kernel_done(call, code)
         return
-    unit.kernel.compute_async(&state.run.ctx, unit.node.state, call.plan,
-                              <const hr_tensor* const*>call.input_pointers,
-                              <hr_tensor* const*>call.output_pointers, call.workspace.data,
-                              kernel_done, call)
+    call_compute_async(unit.kernel, &state.run.ctx, unit.node.state, call.plan,
+                       <const hr_tensor* const*>call.input_pointers,
+                       <hr_tensor* const*>call.output_pointers, call.workspace.data,
+                       kernel_done, call)
 
 
 cdef hr_code make_state(ExecutionState* state, Unit* unit) noexcept nogil:

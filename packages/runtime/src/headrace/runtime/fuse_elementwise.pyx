@@ -17,6 +17,7 @@ from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
     attributes_of, bytes_attr, finish_face, kInt, kString, kType, make_attributes, number_attr,
 )
+from headrace.runtime.error_boundary cimport call_prepare
 from headrace.runtime.graph_node cimport GraphNode, OpInfo
 from headrace.runtime.kernel_abi cimport (
     HR_OK, hr_code, hr_dtype, hr_elements, hr_kernel, hr_request, hr_tensor,
@@ -216,7 +217,7 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     request.outputs = &output
     request.threads = draft.threads
     with nogil:
-        code = kernel.prepare(node.state, &request)
+        code = call_prepare(kernel, node.state, &request)
     if request.plan != NULL and request.destroy_plan != NULL:
         made_plan.plan = request.plan
         made_plan.destroy = request.destroy_plan

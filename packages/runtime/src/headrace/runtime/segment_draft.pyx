@@ -9,6 +9,7 @@ from libcpp.vector cimport vector
 from headrace.formats import errors
 from headrace.runtime.buffer cimport buffer_release
 from headrace.runtime.context cimport SessionState
+from headrace.runtime.error_boundary cimport call_create
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, hr_code, hr_kernel, hr_tensor
 from headrace.runtime.node_text cimport node_label
@@ -48,7 +49,7 @@ cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* se
         node.kernel = kernel
         if kernel.create != NULL:
             with nogil:
-                code = kernel.create(&node.face, &state)
+                code = call_create(kernel, &node.face, &state)
             if code != HR_OK:
                 raise node_error(node, code)
         node.state = state

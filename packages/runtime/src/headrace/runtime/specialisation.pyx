@@ -14,6 +14,7 @@ from libcpp.vector cimport vector
 from headrace.formats import errors
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release, copy_tensor, set_bytes
 from headrace.runtime.context cimport Run, SessionState, Slot, run_begin, slot_of
+from headrace.runtime.error_boundary cimport call_compute, call_prepare
 from headrace.runtime.fuse_elementwise cimport fuse_elementwise
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
@@ -23,6 +24,7 @@ from headrace.runtime.kernel_abi cimport (
 from headrace.runtime.kernel_table cimport (
     NOTHING, OWN_MEMORY, SESSION_CONSTANT, library_of,
 )
+from headrace.runtime.node_text cimport node_label
 from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.segment_draft cimport (
@@ -228,7 +230,7 @@ cdef int prepare_node(SegmentDraft draft, Step* step, uint64_t private_bits) exc
     request.private_layout = private_bits
     cdef hr_code code
     with nogil:
-        code = kernel.prepare(node.state, &request)
+        code = call_prepare(kernel, node.state, &request)
     if request.plan != NULL and request.destroy_plan != NULL:
         made_plan.plan = request.plan
         made_plan.destroy = request.destroy_plan
@@ -306,6 +308,11 @@ cdef int guard_shape(SegmentDraft draft, GraphNode* node, const hr_tensor* ref,
     return 0
 
 
+cdef object no_memory(GraphNode* node):
+    return errors.ResourceExhaustedError(
+        None, None, f"{node_label(node)}: no memory for its result")
+
+
 cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
               vector[hr_tensor*]& outputs) except -1:
     """Computes a node whose inputs are all known, now and once."""
@@ -323,11 +330,11 @@ cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
         if not step.kernel.flags & (OWN_MEMORY | SESSION_CONSTANT):
             for i in range(outputs.size()):
                 if allocate_tensor(outputs[i]) != HR_OK:
-                    raise MemoryError()
+                    raise no_memory(step.node)
         if step.workspace > 0 and allocate_tensor(&workspace) != HR_OK:
-            raise MemoryError()
+            raise no_memory(step.node)
         with nogil:
-            code = step.compute(&run.ctx, step.node.state, step.plan,
+            code = call_compute(step.compute, &run.ctx, step.node.state, step.plan,
                                 <const hr_tensor* const*>inputs.data(),
                                 <hr_tensor* const*>outputs.data(), workspace.data)
         if code != HR_OK:

@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
 from headrace.runtime.context cimport Run, run_fail_text
+from headrace.runtime.error_boundary cimport call_compute
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_compute, hr_ctx, hr_tensor,
 )
@@ -69,9 +70,9 @@ cdef class Tape:
         if code != HR_OK:
             return code
         while entry != end:
-            code = entry.compute(&run.ctx, entry.state, entry.plan,
-                                 <const hr_tensor* const*>entry.inputs,
-                                 <hr_tensor* const*>entry.outputs, entry.workspace)
+            code = call_compute(entry.compute, &run.ctx, entry.state, entry.plan,
+                                <const hr_tensor* const*>entry.inputs,
+                                <hr_tensor* const*>entry.outputs, entry.workspace)
             if code != HR_OK:
                 run.failed = self.entries[entry - frame.entries].node
                 return code
@@ -92,9 +93,9 @@ cdef class Tape:
         for i in range(self.entries.size()):
             entry = &frame.entries[i]
             clock_ns[2 * i] = now_ns()
-            code = entry.compute(&run.ctx, entry.state, entry.plan,
-                                 <const hr_tensor* const*>entry.inputs,
-                                 <hr_tensor* const*>entry.outputs, entry.workspace)
+            code = call_compute(entry.compute, &run.ctx, entry.state, entry.plan,
+                                <const hr_tensor* const*>entry.inputs,
+                                <hr_tensor* const*>entry.outputs, entry.workspace)
             clock_ns[2 * i + 1] = now_ns()
             if code != HR_OK:
                 run.failed = self.entries[i].node

@@ -2,6 +2,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "slots.hpp"
 
 namespace hr {
 namespace {
@@ -10,19 +11,16 @@ template <class T>
 hr_code compute_count(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                       hr_tensor* const* out, void*) {
   const int64_t limit = *static_cast<const int64_t*>(plan);
-  hr_tensor value;
-  if (hr_code code = ctx->api->begin_write(ctx, 1, in, &value)) return code;
-  hr_code code = HR_OK;
-  if (hr_elements(&value) != 1 || value.dtype != out[0]->dtype) {
-    code = hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the variable must be a scalar of the result's "
-                       "type, its shape is %s", (const char*)ShapeText(&value));
-  } else if (*write<T>(&value) >= limit) {
-    code = hr_ctx_fail(ctx, HR_OUT_OF_RANGE, "Reached limit of %lld", (long long)limit);
-  } else {
-    *write<T>(out[0]) = (*write<T>(&value))++;
-  }
-  ctx->api->commit(ctx, 1, in);
-  return code;
+  WriteSlots<1> variable(ctx, in, out[0]->dtype);
+  if (variable.code) return variable.code;
+  const hr_tensor& value = variable.values[0];
+  if (hr_elements(&value) != 1)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the variable must be a scalar, its shape is %s",
+                       (const char*)ShapeText(&value));
+  if (*write<T>(&value) >= limit)
+    return hr_ctx_fail(ctx, HR_OUT_OF_RANGE, "Reached limit of %lld", (long long)limit);
+  *write<T>(out[0]) = (*write<T>(&value))++;
+  return HR_OK;
 }
 
 hr_code prepare_count(void*, hr_request* r) {

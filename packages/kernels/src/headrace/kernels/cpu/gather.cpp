@@ -9,6 +9,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "slots.hpp"
 
 namespace hr {
 namespace {
@@ -128,23 +129,13 @@ hr_code prepare_gather_nd(void*, hr_request* r) {
 
 // ---- from variables: their shape is known when they are read -----------------------------------
 
-struct Pinned {
-  hr_ctx* ctx;
-  hr_tensor value{};
-  hr_code code;
-  Pinned(hr_ctx* c, const hr_tensor* ref) : ctx(c), code(c->api->slot_read(c, ref, &value)) {}
-  ~Pinned() {
-    if (code == HR_OK && value.owner) ctx->api->release(value.owner);
-  }
-};
-
 hr_code compute_resource_gather(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                                 hr_tensor* const* out, void*) {
-  Pinned variable(ctx, in[0]);
+  ReadSlot variable(ctx, in[0], out[0]->dtype);
   if (variable.code) return variable.code;
   const hr_tensor *params = &variable.value, *indices = in[1];
   const int64_t batch = reinterpret_cast<intptr_t>(plan);
-  if (params->rank <= batch || indices->rank < batch ||
+  if (batch < 0 || params->rank <= batch || indices->rank < batch ||
       !std::equal(params->dims, params->dims + batch, indices->dims))
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the variable is %s, indices are %s",
                        (const char*)ShapeText(params), (const char*)ShapeText(indices));
@@ -169,7 +160,7 @@ hr_code prepare_resource_gather(void*, hr_request* r) {
 
 hr_code compute_resource_gather_nd(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                                    hr_tensor* const* out, void*) {
-  Pinned variable(ctx, in[0]);
+  ReadSlot variable(ctx, in[0], out[0]->dtype);
   if (variable.code) return variable.code;
   const hr_tensor *params = &variable.value, *indices = in[1];
   const int64_t depth = indices->rank ? indices->dims[indices->rank - 1] : 0;

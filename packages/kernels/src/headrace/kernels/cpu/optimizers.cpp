@@ -6,6 +6,7 @@
 #include "parallel.hpp"
 #include "rows.hpp"
 #include "shapes.hpp"
+#include "slots.hpp"
 
 namespace hr {
 namespace {
@@ -57,9 +58,6 @@ hr_code check_shapes(hr_ctx* ctx, const Plan& p, const hr_tensor* values, int n,
                      const hr_tensor* const* inputs) {
   const hr_tensor &var = values[0], *grad = inputs[p.gradient];
   for (int i = 0; i < n; ++i) {
-    if (values[i].dtype != grad->dtype)
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "variable %d has dtype %d, the gradient %d", i,
-                         values[i].dtype, grad->dtype);
     if (!same_shape(&values[i], &var))
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "variable is %s, its slot %d is %s",
                          ShapeText(&var).text, i, ShapeText(&values[i]).text);
@@ -156,35 +154,28 @@ hr_code compute(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs, 
                 void*) {
   constexpr int n = Rule::slots + 1;
   const Plan& p = *static_cast<Plan*>(plan);
-  hr_tensor values[n];
-  hr_code code = ctx->api->begin_write(ctx, n, inputs, values);
-  if (code != HR_OK) return code;
-  code = check_shapes(ctx, p, values, n, inputs);
-  if (code == HR_OK) {
-    Compute<T> h[kMostScalars];
-    int32_t from = n;
-    for (int i = 0; i < Rule::scalars; ++i, ++from) {
-      if (from == p.gradient) from += p.by_rows ? 2 : 1;
-      h[i] = scalar_of<Compute<T>>(inputs[from]);
-    }
-    code = Dispatch<Rule>::template run<T>(ctx, p, values, inputs, h);
+  WriteSlots<n> variables(ctx, inputs, inputs[p.gradient]->dtype);
+  if (variables.code) return variables.code;
+  if (hr_code code = check_shapes(ctx, p, variables.values, n, inputs)) return code;
+  Compute<T> h[kMostScalars];
+  int32_t from = n;
+  for (int i = 0; i < Rule::scalars; ++i, ++from) {
+    if (from == p.gradient) from += p.by_rows ? 2 : 1;
+    h[i] = scalar_of<Compute<T>>(inputs[from]);
   }
-  ctx->api->commit(ctx, n, inputs);
-  return code;
+  return Dispatch<Rule>::template run<T>(ctx, p, variables.values, inputs, h);
 }
 
 template <class T>
 hr_code compute_descent(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                         hr_tensor* const*, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
-  hr_tensor value;
-  hr_code code = ctx->api->begin_write(ctx, 1, inputs, &value);
-  if (code != HR_OK) return code;
-  code = check_shapes(ctx, p, &value, 1, inputs);
-  if (code == HR_OK)
-    descend(write<T>(&value), read<T>(inputs[2]), *read<T>(inputs[1]), hr_elements(&value));
-  ctx->api->commit(ctx, 1, inputs);
-  return code;
+  WriteSlots<1> variable(ctx, inputs, inputs[p.gradient]->dtype);
+  if (variable.code) return variable.code;
+  hr_tensor& value = variable.values[0];
+  if (hr_code code = check_shapes(ctx, p, &value, 1, inputs)) return code;
+  descend(write<T>(&value), read<T>(inputs[2]), *read<T>(inputs[1]), hr_elements(&value));
+  return HR_OK;
 }
 
 template <class Rule>
@@ -207,7 +198,7 @@ hr_code choose(hr_request* r, int32_t gradient, bool by_rows) {
         return compute_descent<typename decltype(type)::type>;
       });
   }
-  if (!r->compute) return hr_request_fail(r, HR_UNIMPLEMENTED, "no optimizer of dtype %d", dtype);
+  if (!r->compute) return hr_request_fail(r, HR_UNIMPLEMENTED, "no optimizer of dtype %s", dtype_name(dtype));
   keep_plan(r, new Plan{gradient, by_rows});
   return HR_OK;
 }

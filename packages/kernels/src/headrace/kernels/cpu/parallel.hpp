@@ -3,7 +3,9 @@
 #define HEADRACE_CPU_PARALLEL_HPP
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <exception>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -22,18 +24,45 @@ inline int64_t grain_of(int64_t bytes_per_iteration) {
   return std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, bytes_per_iteration));
 }
 
+// An exception must not leave a parallel region: the first is kept and thrown after it.
+class ThrownInTeam {
+ public:
+  void keep() noexcept {
+    if (!taken_.exchange(true)) first_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::atomic<bool> taken_{false};
+  std::exception_ptr first_;
+};
+
+// Where piece `i` of `pieces` begins; the product with total itself might overflow.
+inline int64_t piece_start(int64_t total, int64_t i, int64_t pieces) {
+  return total / pieces * i + total % pieces * i / pieces;
+}
+
 // body(begin, end) over [0, total): one piece per thread, none smaller than grain.
 template <class Body>
 inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& body) {
 #ifdef _OPENMP
   const int64_t pieces = std::min<int64_t>(ctx->threads, total / std::max<int64_t>(1, grain));
   if (pieces > 1) {
+    ThrownInTeam thrown;
 #pragma omp parallel num_threads(int(pieces))
     {
       const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
-      const int64_t begin = total * me / threads, end = total * (me + 1) / threads;
-      if (begin < end) body(begin, end);
+      const int64_t begin = piece_start(total, me, threads);
+      const int64_t end = piece_start(total, me + 1, threads);
+      try {
+        if (begin < end) body(begin, end);
+      } catch (...) {
+        thrown.keep();
+      }
     }
+    thrown.rethrow();
     return;
   }
 #endif

@@ -11,6 +11,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "slots.hpp"
 #include "simd.hpp"
 
 namespace hr {
@@ -133,18 +134,14 @@ hr_code check_fit(hr_ctx* ctx, const hr_tensor* variable, const hr_tensor* indic
 
 hr_code compute_rows(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                      hr_tensor* const*, void*) {
-  hr_tensor value;
-  if (hr_code code = ctx->api->begin_write(ctx, 1, in, &value)) return code;
-  hr_code code = check_fit(ctx, &value, in[1], in[2]);
-  if (!code) {
-    const int64_t bad = first_outside(in[1], value.dims[0]);
-    if (bad >= 0) code = index_error(ctx, in[1], bad, value.dims[0]);
-  }
-  if (!code)
-    code = scatter(ctx, *static_cast<const ScatterPlan*>(plan), &value,
-                   product(value.dims, 1, value.rank), to_int64(in[1]), in[2]);
-  ctx->api->commit(ctx, 1, in);
-  return code;
+  WriteSlots<1> variable(ctx, in, in[2]->dtype);
+  if (variable.code) return variable.code;
+  const hr_tensor& value = variable.values[0];
+  if (hr_code code = check_fit(ctx, &value, in[1], in[2])) return code;
+  const int64_t bad = first_outside(in[1], value.dims[0]);
+  if (bad >= 0) return index_error(ctx, in[1], bad, value.dims[0]);
+  return scatter(ctx, *static_cast<const ScatterPlan*>(plan), &value,
+                 product(value.dims, 1, value.rank), to_int64(in[1]), in[2]);
 }
 
 template <Way way> hr_code prepare_rows(void*, hr_request* r) {
@@ -180,12 +177,9 @@ hr_code scatter_nd(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target,
 
 hr_code compute_slices(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                        hr_tensor* const*, void*) {
-  hr_tensor value;
-  if (hr_code code = ctx->api->begin_write(ctx, 1, in, &value)) return code;
-  const hr_code code =
-      scatter_nd(ctx, *static_cast<const ScatterPlan*>(plan), &value, in[1], in[2]);
-  ctx->api->commit(ctx, 1, in);
-  return code;
+  WriteSlots<1> variable(ctx, in, in[2]->dtype);
+  if (variable.code) return variable.code;
+  return scatter_nd(ctx, *static_cast<const ScatterPlan*>(plan), &variable.values[0], in[1], in[2]);
 }
 
 template <Way way> hr_code prepare_slices(void*, hr_request* r) {
