@@ -1,7 +1,6 @@
 # cython: language_level=3
 """Steps of programs that need the dynamic executor, in one call (`DynamicStep`) or in several."""
 
-import threading
 import time
 import weakref
 
@@ -46,8 +45,6 @@ cdef class DynamicStep:
     """services.Step on the dynamic executor."""
     cdef SessionOwner owner
     cdef readonly ExecutorPlan plan
-    cdef object lock
-    cdef int active               # runs under way
     cdef object executions
     cdef str ended                # why no run may go on; None: they may
     cdef object __weakref__
@@ -56,7 +53,6 @@ cdef class DynamicStep:
                  bint native_loops):
         self.owner = owner
         self.plan = executor_plan(owner, program, segments, native_loops)
-        self.lock = threading.Lock()
         self.executions = weakref.WeakSet()
 
     def __call__(self, values):
@@ -93,7 +89,6 @@ cdef class DynamicStep:
 
     cdef list execute(self, values, double timeout, list trace):
         cdef Execution execution
-        cdef SegmentRunner runner
         cdef vector[int32_t] everything
         cdef size_t i
         self.owner.check()
@@ -101,25 +96,16 @@ cdef class DynamicStep:
             raise errors.InvalidArgumentError(
                 None, None,
                 f"the step takes {self.plan.program.feeds.size()} values, got {len(values)}")
-        with self.lock:
-            if self.active == 0:
-                for runner in self.plan.runners:
-                    runner.forget_retired()
-            self.active += 1
-        try:
-            execution = Execution(self.owner, self.plan, trace is not None)
-            self.executions.add(execution)
-            if self.ended is not None:  # since the check: `cancel` did not see this one
-                execution.cancel(self.ended)
-            for i in range(self.plan.program.feeds.size()):
-                execution.feed(<int>i, values[i])
-            execution.advance(everything, time.monotonic() + timeout if timeout else 0.0)
-            if trace is not None:
-                trace.append(execution.metadata())
-            return [execution.fetch(<int>i) for i in range(self.plan.program.fetches.size())]
-        finally:
-            with self.lock:
-                self.active -= 1
+        execution = Execution(self.owner, self.plan, trace is not None)
+        self.executions.add(execution)
+        if self.ended is not None:  # since the check: `cancel` did not see this one
+            execution.cancel(self.ended)
+        for i in range(self.plan.program.feeds.size()):
+            execution.feed(<int>i, values[i])
+        execution.advance(everything, time.monotonic() + timeout if timeout else 0.0)
+        if trace is not None:
+            trace.append(execution.metadata())
+        return [execution.fetch(<int>i) for i in range(self.plan.program.fetches.size())]
 
 
 cdef class DynamicPartialStep:

@@ -6,10 +6,14 @@ the lane (lane.hpp) where it has the step to itself; else it shares the cores wi
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from headrace.runtime.buffer cimport buffer_retain
+from headrace.runtime.buffer cimport buffer_release, buffer_retain
 from headrace.runtime.context cimport Run, run_fail_text
+from headrace.runtime.executable cimport (
+    Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
+)
 from headrace.runtime.executor_plan cimport HEAVY, LIGHT, LONG, ExecutorPlan, Unit
 from headrace.runtime.executor_state cimport ExecutionState
 from headrace.runtime.kernel_abi cimport (
@@ -17,10 +21,7 @@ from headrace.runtime.kernel_abi cimport (
 )
 from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.segment_runner cimport SegmentRunner
-from headrace.runtime.segment_draft cimport Leaving
-from headrace.runtime.specialisation cimport Specialisation
-from headrace.runtime.tape cimport Frame, Tape
-from headrace.runtime.trace cimport thread_number, trace_tape
+from headrace.runtime.trace cimport thread_number, trace_entries
 
 
 cdef extern from "lane.hpp" namespace "headrace" nogil:
@@ -40,65 +41,69 @@ cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
                          hr_tensor* inputs, hr_tensor* outputs, bint alone,
                          void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
     cdef int number = plan.units[unit].number
-    cdef void* chosen = (<SegmentRunner>plan.runner_pointers[number]).ready_pointer
+    cdef shared_ptr[Executable] chosen
     cdef double expected_ns
     cdef hr_code code
-    if chosen == NULL or not (<Specialisation>chosen).fits(inputs):
+    chosen = (<SegmentRunner>plan.runner_pointers[number]).lookup(inputs, 1)
+    if chosen.get() == NULL:
         chosen = specialised(state, number, inputs, 1)
-        if chosen == NULL:
+        if chosen.get() == NULL:
             return HR_INTERNAL
-        expected_ns = expected(<Specialisation>chosen)
+        expected_ns = expected(chosen.get())
         plan.weights[unit] = LIGHT
         if expected_ns > LONG_NS:
             plan.weights[unit] = LONG
         elif expected_ns > HEAVY_NS:
             plan.weights[unit] = HEAVY
-    if alone and plan.weights[unit] and state.team > 1 and \
-            expected(<Specialisation>chosen) > LANE_NS:
+    if alone and plan.weights[unit] and state.team > 1 and expected(chosen.get()) > LANE_NS:
         if run_wide(state, number, inputs, outputs, poll, poll_argument, &code):
             return code
-    return run_on(state, &state.run, inputs, outputs, <Specialisation>chosen,
-                  <Tape><void*>(<Specialisation>chosen).tape)
+    return run_on(state, &state.run, inputs, outputs, chosen)
 
 
-cdef inline double expected(Specialisation made) noexcept nogil:
+cdef inline double expected(const Executable* made) noexcept nogil:
     return made.flops * 0.03 + made.bytes_moved * 0.1
 
 
 cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tensor* outputs,
-                    Specialisation made, Tape tape) noexcept nogil:
-    cdef Frame* frame = tape.take_frame()
-    cdef Leaving* leaving
-    cdef hr_tensor* root
+                    shared_ptr[Executable]& chosen) noexcept nogil:
+    cdef Lease lease
+    cdef Executable* made
+    cdef RunBuffers* buffers
+    cdef SegmentOutput* output
     cdef size_t i
     cdef hr_code code
-    if frame == NULL:
+    if not lease.begin(chosen, buffer_release):
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for an arena")
-    for i in range(made.entering_tensor.size()):
-        frame.tensors[made.entering_tensor[i]] = inputs[i]
+    made = lease.made()
+    buffers = lease.buffers()
+    for i in range(made.input_tensor.size()):
+        buffers.tensors[made.input_tensor[i]] = inputs[i]
     if state.traced:
-        code = run_traced(state, run, made, tape, frame)
+        code = run_with_clock(state, run, made, buffers)
     else:
-        code = tape.run(frame, run)
+        code = run_entries(made, buffers, run)
     if code == HR_OK:
-        for i in range(made.leaving.size()):
-            leaving = &made.leaving[i]
-            root = &frame.tensors[leaving.root]
-            outputs[i] = frame.tensors[leaving.tensor]
-            outputs[i].owner = root.owner
-            buffer_retain(root.owner)
-    tape.release_values(frame)
-    tape.give_frame(frame)
+        for i in range(made.outputs.size()):
+            output = &made.outputs[i]
+            outputs[i] = buffers.tensors[output.tensor]
+            outputs[i].owner = buffers.tensors[output.root].owner
+            buffer_retain(outputs[i].owner)
+    if code != HR_OK or state.traced:
+        # The step still names its nodes, some of which it owns.
+        state.lock.lock()
+        state.named.push_back(chosen)
+        state.lock.unlock()
     return code
 
 
-cdef hr_code run_traced(ExecutionState* state, Run* run, Specialisation made, Tape tape,
-                        Frame* frame) noexcept nogil:
+cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* made,
+                            RunBuffers* buffers) noexcept nogil:
     cdef vector[int64_t] clock
-    clock.resize(2 * tape.entries.size() + 1)
-    cdef hr_code code = tape.run_traced(frame, run, clock.data())
+    clock.resize(2 * made.entries.size() + 1)
+    cdef hr_code code = run_traced(made, buffers, run, clock.data())
     state.lock.lock()
-    trace_tape(state.records, tape, frame, clock.data(), made.device, thread_number())
+    trace_entries(state.records, made, buffers, clock.data(), thread_number())
     state.lock.unlock()
     return code
 
@@ -107,7 +112,7 @@ cdef hr_code run_traced(ExecutionState* state, Run* run, Specialisation made, Ta
 
 cdef struct WideWork:
     ExecutionState* state
-    void* made
+    shared_ptr[Executable]* made
     hr_tensor* inputs
     hr_tensor* outputs
     hr_code code
@@ -118,11 +123,12 @@ cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tens
                    hr_code* code) noexcept nogil:
     """Runs the segment with the step's team; False: others have the lane, nothing ran."""
     cdef WideWork work
+    cdef shared_ptr[Executable] made = specialised(state, number, inputs, state.team)
     work.state = state
     work.inputs = inputs
     work.outputs = outputs
-    work.made = specialised(state, number, inputs, state.team)
-    if work.made == NULL:
+    work.made = &made
+    if made.get() == NULL:
         code[0] = HR_INTERNAL
         return True
     if not lane_try_run(work_wide, &work, state.team, poll, poll_argument):
@@ -136,22 +142,26 @@ cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tens
 
 cdef void work_wide(void* argument) noexcept nogil:
     cdef WideWork* work = <WideWork*>argument
-    work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs,
-                       <Specialisation>work.made, <Tape><void*>(<Specialisation>work.made).tape)
+    work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.made[0])
 
 
 # ---- what needs Python -------------------------------------------------------------------------------
 
-cdef void* specialised(ExecutionState* state, int number, hr_tensor* inputs,
-                       int threads) noexcept nogil:
-    """The specialisation for these shapes; null: it failed, and the step knows why."""
+cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, hr_tensor* inputs,
+                                        int threads) noexcept nogil:
+    """The executable for these shapes; null: it failed, and the step knows why."""
+    cdef shared_ptr[Executable] found
+    found = (<SegmentRunner>(<ExecutorPlan>state.plan).runner_pointers[number]).lookup(
+        inputs, threads)
+    if found.get() != NULL:
+        return found
     with gil:
         try:
-            return (<SegmentRunner>(<ExecutorPlan>state.plan).runners[number]).find_pointer(
+            found = (<SegmentRunner>(<ExecutorPlan>state.plan).runners[number]).find(
                 inputs, threads)
         except BaseException as error:
             (<list>state.errors).append(error)
-            return NULL
+    return found
 
 
 cdef hr_code run_loop(ExecutionState* state, Unit* unit, hr_tensor* inputs,

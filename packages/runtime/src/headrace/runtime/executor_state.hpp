@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "executable.hpp"
 #include "rendezvous.hpp"
 #include "run.hpp"
 #include "trace.hpp"
@@ -78,6 +79,7 @@ struct ExecutionState {
   LocalRendezvous rendezvous;
   bool traced = false;
   std::vector<TraceRecord> records;
+  std::vector<std::shared_ptr<Executable>> named;  // whose nodes an error or the trace names
 };
 
 // Waits for a change, 20 ms at most; the lock is held before and after.

@@ -2,9 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from headrace.runtime.context cimport Run
+from headrace.runtime.executable cimport Executable
 from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_tensor
 from headrace.runtime.trace cimport TraceRecord
 
@@ -85,6 +87,7 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         LocalRendezvous rendezvous
         cbool traced
         vector[TraceRecord] records
+        vector[shared_ptr[Executable]] named
 
     void wait_for_change(ExecutionState* state)
     Iteration* allocate_iteration(int32_t n_units, int32_t n_slots)

@@ -28,18 +28,17 @@ def explain_dynamic_step(step: Any) -> str:
 
 
 def explain_specialisations(runner: Any) -> list[str]:
-    """A paragraph for each specialisation of one segment."""
+    """A paragraph for each executable of one segment."""
     lines = []
-    for made in runner.made:
-        tape = made.describe()
+    for made in runner.describe():
         lines.append(
-            f"specialisation for {tape['entering'] or 'no inputs'}, {made.threads} thread(s): "
-            f"{tape['entries']} kernels, {made.folded} folded, {made.fused} fused; "
-            f"arena {tape['arena_bytes']} bytes for "
-            f"{made.intermediate_bytes} bytes of intermediates; "
-            f"{made.flops:.3g} flops, {made.bytes_moved:.3g} bytes moved"
+            f"specialisation for {made['inputs'] or 'no inputs'}, {made['threads']} thread(s): "
+            f"{made['entries']} kernels, {made['folded']} folded, {made['fused']} fused; "
+            f"arena {made['arena_bytes']} bytes for "
+            f"{made['intermediate_bytes']} bytes of intermediates; "
+            f"{made['flops']:.3g} flops, {made['bytes_moved']:.3g} bytes moved"
         )
-        for kernel, count in sorted(tape["kernels"].items()):
+        for kernel, count in sorted(made["kernels"].items()):
             lines.append(f"  {count:5d}  {kernel}")
     if not lines:
         lines.append("no specialisation yet: it has not run")

@@ -9,6 +9,7 @@ Shapes are known here, so nothing small is fused, and nothing is computed more o
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memset
+from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
@@ -26,8 +27,8 @@ from headrace.runtime.kernel_table cimport find_kernel, is_python_kernel
 from headrace.runtime.node_text cimport text_of
 from headrace.runtime.op_table cimport op_entry
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.segment_draft cimport KernelPlan, SegmentDraft, Step, ensure_state
-from headrace.runtime.tape cimport ARENA
+from headrace.runtime.segment_draft cimport SegmentDraft, Step, ensure_state
+from headrace.runtime.executable cimport ARENA, PreparedNode
 
 from headrace.formats import errors
 
@@ -133,7 +134,7 @@ cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group) except -1:
     cdef Step* root = &draft.steps[group[0]]
     cdef Step* step
     cdef vector[int32_t] inputs
-    cdef GraphNode* node
+    cdef shared_ptr[GraphNode] node
     cdef const hr_kernel* kernel
     cdef size_t i
     cdef int j
@@ -156,19 +157,34 @@ cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group) except -1:
         names[draft.arguments[step.first_output]] = target
         program.append(b" ".join([<bytes>step.node.op, target, *operands]))
         origins.append(f"{text_of(step.node.name)} = {text_of(step.node.op)}")
-    node = fused_node(root.node, inputs.size(), draft.tensors[inputs[0]].dtype, program, origins)
-    draft.nodes.push_back(node)
-    kernel = find_kernel(node, b"CPU", False)
+    node = shared_fused_node(draft, root.node, inputs.size(), draft.tensors[inputs[0]].dtype,
+                             program, origins)
+    kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL:
         return False
-    if not prepare_fused(draft, root, node, kernel, inputs):
+    if not prepare_fused(draft, root, node.get(), kernel, inputs):
         return False
+    draft.out.nodes.push_back(node)
     for i in range(1, group.size()):
         draft.steps[group[i]].elided = True
-        draft.bytes_moved -= 2 * draft.tensors[
+        draft.out.bytes_moved -= 2 * draft.tensors[
             draft.arguments[draft.steps[group[i]].first_output]].bytes
-    draft.fused += <int>group.size() - 1
+    draft.out.fused += <int>group.size() - 1
     return True
+
+
+cdef shared_ptr[GraphNode] shared_fused_node(SegmentDraft draft, GraphNode* like, size_t n_inputs,
+                                             hr_dtype dtype, list program, list origins) except *:
+    """The node that stands for a group: the one made before for the same group, if there is one."""
+    cdef shared_ptr[GraphNode] node
+    cdef string key = "\n".join([str(dtype), str(n_inputs), *origins]).encode() + b"\n".join(program)
+    if draft.cache != NULL:
+        node = draft.cache.find_fused(key)
+    if node.get() == NULL:
+        node.reset(fused_node(like, n_inputs, dtype, program, origins))
+        if draft.cache != NULL:
+            draft.cache.keep_fused(key, node)
+    return node
 
 
 cdef GraphNode* fused_node(GraphNode* like, size_t n_inputs, hr_dtype dtype,
@@ -201,7 +217,7 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     cdef hr_tensor out = draft.tensors[draft.arguments[root.first_output]]
     cdef hr_tensor* output = &out
     cdef vector[const hr_tensor*] sources
-    cdef KernelPlan made_plan
+    cdef shared_ptr[PreparedNode] made = make_shared[PreparedNode]()
     cdef hr_code code
     cdef size_t i
     try:
@@ -218,12 +234,11 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     request.threads = draft.threads
     with nogil:
         code = call_prepare(kernel, node.state, &request)
-    if request.plan != NULL and request.destroy_plan != NULL:
-        made_plan.plan = request.plan
-        made_plan.destroy = request.destroy_plan
-        draft.plans.push_back(made_plan)
+    made.get().plan = request.plan
+    made.get().destroy = request.destroy_plan
     if code != HR_OK or request.shape_depends_on_data:
         return False
+    draft.out.prepared.push_back(<shared_ptr[const PreparedNode]>made)
     root.node = node
     root.kernel = kernel
     root.compute = kernel.compute

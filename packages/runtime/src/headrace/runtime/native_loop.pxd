@@ -1,4 +1,4 @@
-"""A while loop whose condition and body run as one tape each."""
+"""A while loop whose condition and body run as one kernel schedule each."""
 
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector

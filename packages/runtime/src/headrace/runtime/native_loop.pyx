@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A while loop whose condition and body run as one tape each.
+"""A while loop whose condition and body run as one kernel schedule each.
 
 A frame qualifies if it holds nothing but its control-flow nodes and plain segments: no nested
 loop, no branch, nothing asynchronous, nothing whose shape hangs on data. Everything that does not
@@ -10,6 +10,7 @@ what stays the same costs nothing per iteration.
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy, memset
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
@@ -24,9 +25,9 @@ from headrace.runtime.node_kind cimport ENTER, EXIT, KERNEL, MERGE, NEXT_ITERATI
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.segment_runner cimport SegmentRunner
-from headrace.runtime.segment_draft cimport Leaving
-from headrace.runtime.specialisation cimport Specialisation
-from headrace.runtime.tape cimport ARENA, Frame, Tape
+from headrace.runtime.executable cimport (
+    Executable, Lease, RunBuffers, SegmentOutput, run_entries,
+)
 from headrace.runtime.trace cimport monotonic_ns
 
 
@@ -241,10 +242,11 @@ cdef bint wire_inputs(NativeLoop loop, Program program, int number, vector[Sourc
 
 # ---- running ------------------------------------------------------------------------------------------
 
-# One half of the loop, ready to run: its specialisation's tape in a frame that it keeps.
+# One half of the loop, ready to run: its executable in buffers that it keeps.
 cdef struct Half:
-    void* made
-    Frame* frame
+    Lease* lease
+    Executable* made        # null: none yet
+    RunBuffers* buffers
     hr_tensor* entering     # gathered per iteration
 
 
@@ -270,6 +272,8 @@ cdef class NativeLoop:
         cdef vector[hr_tensor] condition_entering
         cdef vector[hr_tensor] body_entering
         cdef vector[uint8_t] own      # whether the variable's buffer is the loop's to overwrite
+        cdef Lease condition_lease
+        cdef Lease body_lease
         cdef Half condition
         cdef Half body
         cdef size_t i
@@ -283,6 +287,8 @@ cdef class NativeLoop:
             buffer_retain(variables[i].owner)
         condition_entering.resize(self.condition_inputs.size() + 1)
         body_entering.resize(self.body_inputs.size() + 1)
+        condition.lease = &condition_lease
+        body.lease = &body_lease
         condition.entering = condition_entering.data()
         body.entering = body_entering.data()
         try:
@@ -302,8 +308,6 @@ cdef class NativeLoop:
                     outputs[i] = variables[self.exit_variable[i]]
                     buffer_retain(outputs[i].owner)
         finally:
-            give_back(&condition)
-            give_back(&body)
             for i in range(variables.size()):
                 buffer_release(variables[i].owner)
         return 0
@@ -322,22 +326,15 @@ cdef enum IterationState:
 
 
 cdef int respecialise(SegmentRunner runner, Half* half) except -1:
-    cdef Specialisation made
-    give_back(half)
+    cdef shared_ptr[Executable] made
+    half.lease.end()
+    half.made = NULL
     made = runner.find(half.entering, 1)
-    half.made = <void*>made
-    half.frame = made.tape.take_frame()
-    if half.frame == NULL:
+    if not half.lease.begin(made, buffer_release):
         raise MemoryError()
-    # The runner may give it up while this loop still runs it.
-    runner.retired.append(made)
+    half.made = half.lease.made()
+    half.buffers = half.lease.buffers()
     return 0
-
-
-cdef void give_back(Half* half) noexcept:
-    if half.frame != NULL:
-        (<Specialisation>half.made).tape.give_frame(half.frame)
-        half.frame = NULL
 
 
 cdef inline void gather(vector[Source]& sources, hr_tensor* inputs, vector[hr_tensor]& variables,
@@ -349,14 +346,14 @@ cdef inline void gather(vector[Source]& sources, hr_tensor* inputs, vector[hr_te
         elif sources[i].kind == FROM_ENTERING:
             entering[i] = inputs[sources[i].number]
         else:
-            entering[i] = condition.frame.tensors[
-                (<Specialisation>condition.made).leaving[sources[i].number].tensor]
+            entering[i] = condition.buffers.tensors[
+                condition.made.outputs[sources[i].number].tensor]
 
 
-cdef inline void place(Specialisation made, Half* half) noexcept nogil:
+cdef inline void place(Half* half) noexcept nogil:
     cdef size_t i
-    for i in range(made.entering_tensor.size()):
-        half.frame.tensors[made.entering_tensor[i]] = half.entering[i]
+    for i in range(half.made.input_tensor.size()):
+        half.buffers.tensors[half.made.input_tensor[i]] = half.entering[i]
 
 
 cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]& variables,
@@ -365,7 +362,7 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
     cdef int64_t rounds = 0
     cdef int64_t now_ns
     cdef int64_t look_up_ns = monotonic_ns() + LOOK_UP_NS
-    cdef Leaving* leaving
+    cdef SegmentOutput* leaving
     cdef bint go_on
     while True:
         rounds += 1
@@ -377,40 +374,37 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
             if now_ns > look_up_ns:
                 return LOOK_UP
         gather(loop.condition_inputs, inputs, variables, condition, condition.entering)
-        if condition.made == NULL or not (<Specialisation>condition.made).fits(condition.entering):
+        if condition.made == NULL or not condition.made.fits(condition.entering):
             return NEEDS_CONDITION
-        place(<Specialisation>condition.made, condition)
-        if run_half(run, condition, <Tape><void*>(<Specialisation>condition.made).tape) != HR_OK:
+        place(condition)
+        if run_half(run, condition) != HR_OK:
             return FAILED
-        leaving = &(<Specialisation>condition.made).leaving[loop.predicate]
-        go_on = (<uint8_t*>condition.frame.tensors[leaving.tensor].data)[0] != 0
+        leaving = &condition.made.outputs[loop.predicate]
+        go_on = (<uint8_t*>condition.buffers.tensors[leaving.tensor].data)[0] != 0
         if not go_on:
-            release_half(condition, <Tape><void*>(<Specialisation>condition.made).tape)
+            release_half(condition)
             return FINISHED
         gather(loop.body_inputs, inputs, variables, condition, body.entering)
-        if body.made == NULL or not (<Specialisation>body.made).fits(body.entering):
-            release_half(condition, <Tape><void*>(<Specialisation>condition.made).tape)
+        if body.made == NULL or not body.made.fits(body.entering):
+            release_half(condition)
             return NEEDS_BODY
-        place(<Specialisation>body.made, body)
-        if run_half(run, body, <Tape><void*>(<Specialisation>body.made).tape) != HR_OK:
-            release_half(condition, <Tape><void*>(<Specialisation>condition.made).tape)
+        place(body)
+        if run_half(run, body) != HR_OK:
+            release_half(condition)
             return FAILED
         if take_over(loop, run, inputs, variables, own, condition, body) != HR_OK:
             return FAILED
-        release_half(condition, <Tape><void*>(<Specialisation>condition.made).tape)
-        release_half(body, <Tape><void*>(<Specialisation>body.made).tape)
+        release_half(condition)
+        release_half(body)
 
 
-cdef inline hr_code run_half(Run* run, Half* half, Tape tape) noexcept nogil:
-    cdef hr_code code = tape.run(half.frame, run)
-    if code != HR_OK:
-        tape.release_values(half.frame)
-    return code
+cdef inline hr_code run_half(Run* run, Half* half) noexcept nogil:
+    return run_entries(half.made, half.buffers, run)
 
 
-cdef inline void release_half(Half* half, Tape tape) noexcept nogil:
-    if tape.counted.size() or tape.by_kernel.size():
-        tape.release_values(half.frame)
+cdef inline void release_half(Half* half) noexcept nogil:
+    if half.made.counted.size() or half.made.by_kernel.size():
+        half.lease.release_values()
 
 
 cdef hr_code take_over(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]& variables,
@@ -427,9 +421,9 @@ cdef hr_code take_over(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_t
     for k in range(n):
         source = &loop.following[k]
         if source.kind == FROM_BODY:
-            result_of(<Specialisation>body.made, body.frame, source.number, &following[k])
+            result_of(body, source.number, &following[k])
         elif source.kind == FROM_CONDITION:
-            result_of(<Specialisation>condition.made, condition.frame, source.number, &following[k])
+            result_of(condition, source.number, &following[k])
         elif source.kind == FROM_VARIABLE:
             following[k] = variables[source.number]
         else:
@@ -474,9 +468,8 @@ cdef inline bint points_into(void* data, vector[hr_tensor]& variables, vector[ui
     return False
 
 
-cdef inline void result_of(Specialisation made, Frame* frame, int32_t number,
-                           hr_tensor* out) noexcept nogil:
-    """A leaving value; its owner is that of the memory it lies in, null in the arena."""
-    cdef Leaving* leaving = &made.leaving[number]
-    out[0] = frame.tensors[leaving.tensor]
-    out.owner = frame.tensors[leaving.root].owner
+cdef inline void result_of(Half* half, int32_t number, hr_tensor* out) noexcept nogil:
+    """An output; its owner is that of the memory it lies in, null in the arena."""
+    cdef SegmentOutput* output = &half.made.outputs[number]
+    out[0] = half.buffers.tensors[output.tensor]
+    out.owner = half.buffers.tensors[output.root].owner

@@ -1,29 +1,28 @@
-"""A segment on its way to a tape: what the walks of specialisation.pyx share."""
+"""A segment on its way to an executable: what the walks of specialisation.pyx share."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.context cimport SessionState, Slot
+from headrace.runtime.context cimport SessionState
+from headrace.runtime.executable cimport Executable, PreparedNode
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_compute, hr_kernel, hr_tensor
+from headrace.runtime.kernel_abi cimport hr_code, hr_compute, hr_kernel, hr_tensor
 from headrace.runtime.program cimport Program
-from headrace.runtime.tape cimport Tape
 
 
-cdef struct Leaving:
-    int32_t tensor
-    int32_t root        # whose memory it is
-    uint8_t handed_over # alone on memory that a run makes: may be taken, not copied
+cdef extern from "prepared_nodes.hpp" namespace "headrace" nogil:
+    cdef cppclass PreparedNodes:
+        PreparedNodes() except +
+        shared_ptr[const PreparedNode] find(int32_t node, const string& key) except +
+        void keep(int32_t node, const string& key,
+                  const shared_ptr[PreparedNode]& made) except +
+        shared_ptr[GraphNode] find_fused(const string& text) except +
+        void keep_fused(const string& text, const shared_ptr[GraphNode]& node) except +
 
-
-cdef struct KernelPlan:
-    void* plan
-    void (*destroy)(void*) noexcept nogil
-
-
-cdef struct ShapeGuard:
-    Slot* slot
-    hr_tensor shape
+    bint prepare_key(const vector[const hr_tensor*]& inputs, const vector[uint8_t]& lasting,
+                     int32_t threads, unsigned long long private_layout, string* key) except +
 
 
 # One node of the segment.
@@ -34,7 +33,7 @@ cdef struct Step:
     void* plan
     int64_t workspace
     int32_t first_input, n_inputs, first_output, n_outputs   # into SegmentDraft.arguments
-    bint elided          # its outputs are known, or nobody reads them, or another computes them
+    bint elided          # its outputs are known, unread, or computed by another step
     bint by_kernel       # allocates its outputs
     bint view
     bint writes
@@ -43,6 +42,7 @@ cdef struct Step:
 cdef class SegmentDraft:
     cdef Program program
     cdef SessionState* session
+    cdef PreparedNodes* cache           # of the segment's runner
     cdef int threads
     cdef vector[hr_tensor] tensors      # reserved: pointers into it stay
     cdef vector[int32_t] root           # whose memory a tensor is; itself, unless a view
@@ -50,23 +50,12 @@ cdef class SegmentDraft:
     cdef vector[int32_t] last
     cdef vector[uint8_t] storage
     cdef vector[uint8_t] escapes
+    cdef vector[uint8_t] lasting        # a value that lies where it lies as long as its node lives
     cdef vector[int32_t] local_of       # program value -> tensor
     cdef vector[int32_t] arguments
     cdef vector[Step] steps
-    # What the specialisation takes over.
-    cdef Tape tape
-    cdef vector[hr_tensor] entering
-    cdef vector[int32_t] entering_tensor
-    cdef vector[Leaving] leaving
-    cdef vector[hr_buffer*] constants
-    cdef vector[KernelPlan] plans
-    cdef vector[ShapeGuard] guards
-    cdef vector[GraphNode*] nodes       # that a walk has added
-    cdef double flops
-    cdef double bytes_moved
-    cdef int64_t intermediate_bytes
-    cdef int folded
-    cdef int fused
+    cdef shared_ptr[Executable] made
+    cdef Executable* out                # the same
 
     cdef int add_tensor(self, hr_tensor* t, int storage) except -1
 

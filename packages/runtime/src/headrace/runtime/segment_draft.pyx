@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A segment on its way to a tape: what the walks of specialisation.pyx share."""
+"""A segment on its way to an executable: what the walks of specialisation.pyx share."""
 
 import threading
 
@@ -7,7 +7,6 @@ from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.runtime.buffer cimport buffer_release
 from headrace.runtime.context cimport SessionState
 from headrace.runtime.error_boundary cimport call_create
 from headrace.runtime.graph_node cimport GraphNode
@@ -18,15 +17,6 @@ _creating = threading.RLock()
 
 
 cdef class SegmentDraft:
-    def __dealloc__(self):
-        cdef size_t i
-        for i in range(self.plans.size()):
-            self.plans[i].destroy(self.plans[i].plan)
-        for i in range(self.constants.size()):
-            buffer_release(self.constants[i])
-        for i in range(self.nodes.size()):
-            del self.nodes[i]
-
     cdef int add_tensor(self, hr_tensor* t, int storage) except -1:
         self.tensors.push_back(t[0])
         self.root.push_back(<int32_t>self.tensors.size() - 1)
@@ -34,6 +24,7 @@ cdef class SegmentDraft:
         self.last.push_back(-1)
         self.storage.push_back(storage)
         self.escapes.push_back(0)
+        self.lasting.push_back(0)
         return <int>self.tensors.size() - 1
 
 

@@ -1,12 +1,15 @@
-"""One segment of a program with its specialisations."""
+"""One segment of a program with its executables."""
 
-from libc.stdint cimport int64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.vector cimport vector
 
+from headrace.runtime.buffer cimport SpinLock
 from headrace.runtime.context cimport SessionState
+from headrace.runtime.executable cimport Executable
 from headrace.runtime.kernel_abi cimport hr_tensor
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program
-from headrace.runtime.specialisation cimport Specialisation
+from headrace.runtime.segment_draft cimport PreparedNodes
 
 
 cdef class SegmentRunner:
@@ -15,15 +18,12 @@ cdef class SegmentRunner:
     cdef readonly int number
     cdef SessionState* session
     cdef bint copy_small
-    cdef int team                     # threads that heavy work may use
-    cdef Specialisation latest        # the one that the last run took: likely the next one's too
-    cdef Specialisation latest_wide   # the same for several threads
-    cdef readonly list made           # most recently used first, at most LIMIT
-    cdef object lock
-    # The specialisation for these shapes; the caller keeps its reference while it runs it.
-    cdef Specialisation find(self, const hr_tensor* entering, int threads)
-    # For callers without the GIL: a specialisation, which lives until `forget_retired`.
-    cdef void* ready_pointer          # the latest for one thread
-    cdef list retired
-    cdef void* find_pointer(self, const hr_tensor* entering, int threads) except NULL
-    cdef void forget_retired(self)
+    cdef int team                                # threads that heavy work may use
+    cdef vector[shared_ptr[Executable]] made     # most recently used first, at most LIMIT
+    cdef SpinLock made_lock
+    cdef PreparedNodes* cache                    # guarded by `specialising`
+    cdef object specialising
+    # The executable for these shapes; null: there is none yet.
+    cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering, int threads) noexcept nogil
+    # The same, made if need be.
+    cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *

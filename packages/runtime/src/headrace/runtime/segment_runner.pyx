@@ -1,58 +1,73 @@
 # cython: language_level=3
-"""One segment of a program with its specialisations, the least recently used given up first.
+"""One segment of a program with its executables, the least recently used dropped first.
 
-EXECUTION.md proposes to run a program unspecialised after some sixteen shapes. Preparing kernels
-node by node at each run costs what specialising does, so a bounded list of specialisations does
-the same with one mechanism.
+A bounded list does what running a program unspecialised would: preparing kernels node by node costs
+what specialising does, and what the nodes' kernels prepared is kept beyond the list (bounded, too).
 """
 
 import threading
 
-from headrace.runtime.context cimport SessionState
-from headrace.runtime.kernel_abi cimport hr_tensor
-from headrace.runtime.passes.segments cimport Segments
-from headrace.runtime.program cimport Program
-from headrace.runtime.specialisation cimport Specialisation, specialise
+from libcpp.memory cimport shared_ptr
+from libcpp.vector cimport vector
 
-LIMIT = 16
+from headrace.runtime.executable cimport Executable
+from headrace.runtime.kernel_abi cimport hr_tensor
+from headrace.runtime.segment_draft cimport PreparedNodes
+from headrace.runtime.specialisation cimport describe, specialise
+
+cdef enum:
+    LIMIT = 16
 
 
 cdef class SegmentRunner:
     def __cinit__(self):
-        self.made = []
-        self.retired = []
-        self.lock = threading.Lock()
+        self.cache = new PreparedNodes()
+        self.specialising = threading.Lock()
 
-    cdef Specialisation find(self, const hr_tensor* entering, int threads):
-        cdef Specialisation found = self.latest if threads == 1 else self.latest_wide
-        if found is not None and found.fits(entering):
-            return found
-        with self.lock:
-            for found in self.made:
-                if found.threads == threads and found.fits(entering):
-                    self.made.remove(found)
-                    self.made.insert(0, found)
-                    break
-            else:
-                found = specialise(self.program, self.segments, self.number, entering, threads,
-                                   self.session, self.copy_small)
-                self.made.insert(0, found)
-                self.retired.extend(self.made[LIMIT:])
-                del self.made[LIMIT:]
-            if threads == 1:
-                self.latest = found
-            else:
-                self.latest_wide = found
+    def __dealloc__(self):
+        del self.cache
+
+    cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering,
+                                       int threads) noexcept nogil:
+        cdef shared_ptr[Executable] found
+        cdef Executable* made
+        cdef size_t i
+        self.made_lock.lock()
+        for i in range(self.made.size()):
+            made = self.made[i].get()
+            if made.threads == threads and made.fits(entering) and made.variables_fit():
+                found = self.made[i]
+                while i > 0:
+                    self.made[i].swap(self.made[i - 1])
+                    i -= 1
+                break
+        self.made_lock.unlock()
         return found
 
-    cdef void* find_pointer(self, const hr_tensor* entering, int threads) except NULL:
-        cdef Specialisation found = self.find(entering, threads)
-        if threads == 1:
-            self.ready_pointer = <void*>found
-        return <void*>found
+    cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *:
+        cdef shared_ptr[Executable] found = self.lookup(entering, threads)
+        cdef shared_ptr[Executable] dropped
+        if found.get() != NULL:
+            return found
+        with self.specialising:
+            found = self.lookup(entering, threads)
+            if found.get() == NULL:
+                found = specialise(self.program, self.segments, self.number, entering, threads,
+                                   self.session, self.copy_small, self.cache)
+                self.made_lock.lock()
+                self.made.insert(self.made.begin(), found)
+                if self.made.size() > LIMIT:
+                    # Freed after the lock, and after the runs that hold it.
+                    dropped.swap(self.made.back())
+                    self.made.pop_back()
+                self.made_lock.unlock()
+        return found
 
-    cdef void forget_retired(self):
-        """Called while no run of the program is under way."""
-        if self.retired:
-            self.ready_pointer = NULL
-            self.retired = []
+    def describe(self) -> list:
+        """Figures of each executable, for `explain`: most recently used first."""
+        cdef vector[shared_ptr[Executable]] now
+        cdef size_t i
+        self.made_lock.lock()
+        now = self.made
+        self.made_lock.unlock()
+        return [describe(now[i].get()) for i in range(now.size())]

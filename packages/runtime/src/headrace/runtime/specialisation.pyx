@@ -3,18 +3,23 @@
 
 Walks over the segment's nodes, in this order: `prepare` asks every kernel for its plan and output
 shapes and folds what is known (shape arithmetic disappears here); fuse_elementwise.pyx makes one
-pass over memory of several; storage_plan.pyx decides who owns each value's memory; tape_writer.pyx
-writes the tape.
+pass over memory of several; storage_plan.pyx decides who owns each value's memory;
+schedule_writer.pyx writes the kernel schedule.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
+from libcpp.memory cimport make_shared, shared_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release, copy_tensor, set_bytes
 from headrace.runtime.context cimport Run, SessionState, Slot, run_begin, slot_of
 from headrace.runtime.error_boundary cimport call_compute, call_prepare
+from headrace.runtime.executable cimport (
+    ARENA, INPUT, STATIC, Executable, PreparedNode, new_executable,
+)
 from headrace.runtime.fuse_elementwise cimport fuse_elementwise
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
@@ -27,12 +32,11 @@ from headrace.runtime.kernel_table cimport (
 from headrace.runtime.node_text cimport node_label
 from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
+from headrace.runtime.schedule_writer cimport write_schedule
 from headrace.runtime.segment_draft cimport (
-    KernelPlan, SegmentDraft, ShapeGuard, Step, ensure_state, is_stateful, node_error,
+    PreparedNodes, SegmentDraft, Step, ensure_state, is_stateful, node_error, prepare_key,
 )
 from headrace.runtime.storage_plan cimport drop_unused, plan_storage
-from headrace.runtime.tape cimport ARENA, ENTERING, STATIC, Tape
-from headrace.runtime.tape_writer cimport write_tape
 
 
 cdef extern from "thread_count.hpp" namespace "headrace" nogil:
@@ -42,43 +46,31 @@ cdef extern from "thread_count.hpp" namespace "headrace" nogil:
 cdef int64_t FOLD_LIMIT = 16 << 20  # bytes of a constant that is worth keeping
 
 
-cdef Specialisation specialise(Program program, Segments segments, int number,
-                               const hr_tensor* entering, int threads, SessionState* session,
-                               bint copy_small):
+cdef shared_ptr[Executable] specialise(Program program, Segments segments, int number,
+                                       const hr_tensor* entering, int threads,
+                                       SessionState* session, bint copy_small,
+                                       PreparedNodes* cache) except *:
     cdef SegmentDraft draft = SegmentDraft()
     cdef Segment segment = segments.segments[number]
     cdef TeamOf* team = new TeamOf(threads)
     draft.program = program
-    draft.tape = Tape()
+    draft.made = new_executable()
+    draft.out = draft.made.get()
     draft.threads = threads
     draft.session = session
+    draft.cache = cache
     try:
         enter(draft, segments, segment, entering)
         prepare(draft, segments, segment)
         drop_unused(draft, segments, segment)
         fuse_elementwise(draft, segments, segment)
         plan_storage(draft, segments, segment, copy_small)
-        write_tape(draft)
+        write_schedule(draft)
     finally:
         del team
-    cdef Specialisation made = Specialisation()
-    made.program = program
-    made.tape = draft.tape
-    made.threads = threads
-    made.device = program.nodes[segments.nodes[segment.first_node]].device
-    made.flops = draft.flops
-    made.bytes_moved = draft.bytes_moved
-    made.intermediate_bytes = draft.intermediate_bytes
-    made.folded = draft.folded
-    made.fused = draft.fused
-    made.entering.swap(draft.entering)
-    made.entering_tensor.swap(draft.entering_tensor)
-    made.leaving.swap(draft.leaving)
-    made.constants.swap(draft.constants)
-    made.plans.swap(draft.plans)
-    made.guards.swap(draft.guards)
-    made.nodes.swap(draft.nodes)
-    return made
+    draft.out.threads = threads
+    draft.out.device = program.nodes[segments.nodes[segment.first_node]].device
+    return draft.made
 
 
 # ---- what enters ----------------------------------------------------------------------------------
@@ -100,16 +92,17 @@ cdef int enter(SegmentDraft draft, Segments segments, Segment segment,
         if segments.shape_like[segment.first_entering + i]:
             if copy_tensor(&entering[i], &key) != HR_OK:
                 raise MemoryError()
-            draft.constants.push_back(key.owner)
+            draft.out.keep(key.owner, buffer_release)
+            key.owner = NULL
             t.data = key.data
         else:
             key.data = NULL
             if t.dtype < HR_REF and t.dtype != HR_RESOURCE:
                 t.data = NULL
         t.owner = NULL
-        n = draft.add_tensor(&t, ENTERING)
-        draft.entering.push_back(key)
-        draft.entering_tensor.push_back(n)
+        n = draft.add_tensor(&t, INPUT)
+        draft.out.inputs.push_back(key)
+        draft.out.input_tensor.push_back(n)
         draft.local_of[segments.entering[segment.first_entering + i]] = n
     return 0
 
@@ -142,7 +135,7 @@ cdef int prepare(SegmentDraft draft, Segments segments, Segment segment) except 
             t.dtype = draft.program.values[node.first_output + j].dtype
             draft.arguments.push_back(draft.add_tensor(&t, ARENA))
             draft.local_of[node.first_output + j] = draft.arguments.back()
-        prepare_node(draft, &step, private_bits[i])
+        prepare_node(draft, &step, number, private_bits[i])
         draft.steps.push_back(step)
     return 0
 
@@ -194,17 +187,17 @@ cdef extern from "<cstring>" namespace "std" nogil:
     int memcmp_text "std::strcmp"(const char* a, const char* b)
 
 
-cdef int prepare_node(SegmentDraft draft, Step* step, uint64_t private_bits) except -1:
+cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
+                      uint64_t private_bits) except -1:
     cdef GraphNode* node = step.node
     cdef const hr_kernel* kernel = step.kernel
-    cdef hr_request request
+    cdef shared_ptr[const PreparedNode] answer
     cdef vector[const hr_tensor*] inputs
     cdef vector[hr_tensor*] outputs
     cdef hr_tensor* out
     cdef hr_tensor* source
     cdef int i
     cdef bint known = True
-    cdef KernelPlan made_plan
     ensure_state(node, kernel, draft.session)
     for i in range(step.n_inputs):
         source = &draft.tensors[draft.arguments[step.first_input + i]]
@@ -221,50 +214,10 @@ cdef int prepare_node(SegmentDraft draft, Step* step, uint64_t private_bits) exc
         known = True     # Shape and its like: complete shapes are all they need
     for i in range(step.n_outputs):
         outputs.push_back(&draft.tensors[draft.arguments[step.first_output + i]])
-    memset(&request, 0, sizeof(hr_request))
-    request.size = sizeof(hr_request)
-    request.node = &node.face
-    request.inputs = inputs.data()
-    request.outputs = outputs.data()
-    request.threads = draft.threads
-    request.private_layout = private_bits
-    cdef hr_code code
-    with nogil:
-        code = call_prepare(kernel, node.state, &request)
-    if request.plan != NULL and request.destroy_plan != NULL:
-        made_plan.plan = request.plan
-        made_plan.destroy = request.destroy_plan
-        draft.plans.push_back(made_plan)
-    if code != HR_OK:
-        raise node_error(node, code)
-    step.compute = request.compute if request.compute != NULL else kernel.compute
-    step.plan = request.plan
-    step.workspace = <int64_t>request.workspace
-    step.by_kernel = request.shape_depends_on_data != 0
-    step.view = kernel.flags & HR_KERNEL_VIEW and not step.by_kernel
-    draft.flops += request.flops
-    draft.bytes_moved += request.bytes_moved
-    if request.bytes_moved == 0 and not step.view:
-        for i in range(step.n_inputs):
-            draft.bytes_moved += inputs[i].bytes
-    for i in range(step.n_outputs):
-        out = outputs[i]
-        if out.dtype >= HR_REF and not kernel.flags & SESSION_CONSTANT:
-            # An op that updates a reference passes it on.
-            if out.rank == -2:
-                out.rank = inputs[0].rank
-                memcpy(out.dims, inputs[0].dims, sizeof(out.dims))
-            out.data = inputs[0].data
-        if out.rank == -2:
-            out.rank = 0
-        if step.by_kernel:
-            continue
-        if out.rank >= 0 and out.layout == 0 and set_bytes(out) < 0:
-            raise errors.ResourceExhaustedError(
-                None, None, f"{(<bytes>node.op).decode()} '{(<bytes>node.name).decode()}': "
-                f"output {i} would have {shape_text(out)} elements, more than memory can hold")
+    answer = prepared(draft, step, number, private_bits, inputs, outputs)
+    take_answer(draft, step, answer, inputs, outputs)
     if kernel.flags & OWN_MEMORY and inputs.size() == 1 and inputs[0].data != NULL:
-        guard_shape(draft, node, inputs[0], outputs[0])
+        expect_shape(draft, inputs[0], outputs[0])
     if step.view and known and inputs[0].dtype < HR_REF:
         outputs[0].data = inputs[0].data
         step.elided = True
@@ -278,6 +231,109 @@ cdef int prepare_node(SegmentDraft draft, Step* step, uint64_t private_bits) exc
             known and not step.by_kernel and step.n_outputs > 0 and not is_stateful(node)
             and not step.writes and small_enough(outputs)):
         fold(draft, step, inputs, outputs)
+        if kernel.flags & SESSION_CONSTANT:
+            for i in range(step.n_outputs):
+                draft.lasting[draft.arguments[step.first_output + i]] = 1
+    return 0
+
+
+cdef shared_ptr[const PreparedNode] prepared(
+        SegmentDraft draft, Step* step, int32_t number, uint64_t private_bits,
+        vector[const hr_tensor*]& inputs, vector[hr_tensor*]& outputs) except *:
+    """What the kernel prepared for these inputs: now, or when it last met them."""
+    cdef shared_ptr[PreparedNode] made
+    cdef shared_ptr[const PreparedNode] found
+    cdef PreparedNode* to
+    cdef hr_request request
+    cdef string key
+    cdef hr_code code
+    cdef size_t i
+    cdef bint may_keep = may_keep_plan(draft, step, private_bits, inputs, &key)
+    if may_keep:
+        found = draft.cache.find(number, key)
+        if found.get() != NULL:
+            return found
+    made = make_shared[PreparedNode]()
+    to = made.get()
+    memset(&request, 0, sizeof(hr_request))
+    request.size = sizeof(hr_request)
+    request.node = &step.node.face
+    request.inputs = inputs.data()
+    request.outputs = outputs.data()
+    request.threads = draft.threads
+    request.private_layout = private_bits
+    with nogil:
+        code = call_prepare(step.kernel, step.node.state, &request)
+    to.plan = request.plan
+    to.destroy = request.destroy_plan
+    if code != HR_OK:
+        raise node_error(step.node, code)
+    to.compute = request.compute if request.compute != NULL else step.kernel.compute
+    to.workspace = <int64_t>request.workspace
+    to.flops = request.flops
+    to.bytes_moved = request.bytes_moved
+    to.shape_depends_on_data = request.shape_depends_on_data != 0
+    for i in range(outputs.size()):
+        to.outputs.push_back(outputs[i][0])
+    if may_keep:
+        draft.cache.keep(number, key, made)
+    return <shared_ptr[const PreparedNode]>made
+
+
+cdef bint may_keep_plan(SegmentDraft draft, Step* step, uint64_t private_bits,
+                        vector[const hr_tensor*]& inputs, string* key) except -1:
+    """Whether `prepare` may look at nothing but what the key holds."""
+    cdef vector[uint8_t] lasting
+    cdef size_t i
+    if draft.cache == NULL or step.kernel.flags & (OWN_MEMORY | SESSION_CONSTANT | NOTHING):
+        return False
+    for i in range(inputs.size()):
+        if inputs[i].dtype >= HR_REF or inputs[i].dtype == HR_RESOURCE:
+            return False
+        lasting.push_back(draft.lasting[draft.arguments[step.first_input + <int>i]])
+    return prepare_key(inputs, lasting, draft.threads, private_bits, key)
+
+
+cdef int take_answer(SegmentDraft draft, Step* step, shared_ptr[const PreparedNode]& answer,
+                     vector[const hr_tensor*]& inputs, vector[hr_tensor*]& outputs) except -1:
+    """Enters a kernel's answer into the step and its output tensors."""
+    cdef const PreparedNode* made = answer.get()
+    cdef const hr_tensor* shape
+    cdef hr_tensor* out
+    cdef int i
+    draft.out.prepared.push_back(answer)
+    step.compute = made.compute
+    step.plan = made.plan
+    step.workspace = made.workspace
+    step.by_kernel = made.shape_depends_on_data
+    step.view = step.kernel.flags & HR_KERNEL_VIEW and not step.by_kernel
+    draft.out.flops += made.flops
+    draft.out.bytes_moved += made.bytes_moved
+    if made.bytes_moved == 0 and not step.view:
+        for i in range(step.n_inputs):
+            draft.out.bytes_moved += inputs[i].bytes
+    for i in range(step.n_outputs):
+        out = outputs[i]
+        shape = &made.outputs[i]
+        out.rank = shape.rank
+        memcpy(out.dims, shape.dims, sizeof(out.dims))
+        out.layout = shape.layout
+        out.bytes = shape.bytes
+        if out.dtype >= HR_REF and not step.kernel.flags & SESSION_CONSTANT:
+            # An op that updates a reference passes it on.
+            if out.rank == -2:
+                out.rank = inputs[0].rank
+                memcpy(out.dims, inputs[0].dims, sizeof(out.dims))
+            out.data = inputs[0].data
+        if out.rank == -2:
+            out.rank = 0
+        if step.by_kernel:
+            continue
+        if out.rank >= 0 and out.layout == 0 and set_bytes(out) < 0:
+            raise errors.ResourceExhaustedError(
+                None, None, f"{(<bytes>step.node.op).decode()} "
+                f"'{(<bytes>step.node.name).decode()}': output {i} would have {shape_text(out)} "
+                "elements, more than memory can hold")
     return 0
 
 
@@ -294,17 +350,14 @@ cdef bint small_enough(vector[hr_tensor*]& outputs) noexcept nogil:
     return total <= FOLD_LIMIT
 
 
-cdef int guard_shape(SegmentDraft draft, GraphNode* node, const hr_tensor* ref,
-                     hr_tensor* value) except -1:
+cdef int expect_shape(SegmentDraft draft, const hr_tensor* ref, hr_tensor* value) except -1:
     """A read whose shape no attribute declares holds only while the variable keeps that shape."""
-    cdef ShapeGuard guard
+    cdef Slot* slot
     if ref.dtype >= HR_REF and ref.rank >= 0:
         return 0
-    guard.slot = slot_of(ref)
-    if guard.slot == NULL:
-        return 0
-    guard.shape = value[0]
-    draft.guards.push_back(guard)
+    slot = slot_of(ref)
+    if slot != NULL:
+        draft.out.expect_shape(slot, value[0])
     return 0
 
 
@@ -344,57 +397,35 @@ cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
         buffer_release(workspace.owner)
         for i in range(outputs.size()):
             if outputs[i].owner != NULL:
-                draft.constants.push_back(outputs[i].owner)
+                draft.out.keep(outputs[i].owner, buffer_release)
                 outputs[i].owner = NULL
             draft.storage[draft.arguments[step.first_output + i]] = STATIC
         del run
     step.elided = True
-    draft.folded += 1
+    draft.out.folded += 1
     return 0
 
 
-cdef class Specialisation:
-    def __dealloc__(self):
-        cdef size_t i
-        for i in range(self.plans.size()):
-            self.plans[i].destroy(self.plans[i].plan)
-        for i in range(self.constants.size()):
-            buffer_release(self.constants[i])
-        for i in range(self.nodes.size()):
-            del self.nodes[i]
-
-    cdef bint fits(self, const hr_tensor* entering) noexcept nogil:
-        cdef size_t i
-        cdef const hr_tensor* mine
-        for i in range(self.entering.size()):
-            mine = &self.entering[i]
-            if mine.rank != entering[i].rank or \
-                    memcmp(mine.dims, entering[i].dims, mine.rank * sizeof(int64_t)) != 0:
-                return False
-            if mine.data != NULL and memcmp(mine.data, entering[i].data, mine.bytes) != 0:
-                return False
-        for i in range(self.guards.size()):
-            if self.guards[i].slot.value.rank != self.guards[i].shape.rank or \
-                    memcmp(self.guards[i].slot.value.dims, self.guards[i].shape.dims,
-                           self.guards[i].shape.rank * sizeof(int64_t)) != 0:
-                return False
-        return True
-
-    def describe(self) -> dict:
-        """Figures for `explain`: entering shapes, entries, arena, kernels by op and library."""
-        cdef size_t i
-        cdef GraphNode* node
-        kernels = {}
-        for i in range(self.tape.entries.size()):
-            node = self.tape.entries[i].node
-            library = library_of(node.kernel) if node.kernel != NULL else NULL
-            name = (f"{(<bytes>node.op).decode()} "
-                    f"({library.decode() if library != NULL else 'runtime'})")
-            kernels[name] = kernels.get(name, 0) + 1
-        return {
-            "entering": ", ".join([shape_text(&self.entering[i])
-                                   for i in range(self.entering.size())]),
-            "entries": self.tape.entries.size(),
-            "arena_bytes": self.tape.arena_bytes,
-            "kernels": kernels,
-        }
+cdef dict describe(Executable* made):
+    """Figures for `explain`: input shapes, entries, arena, kernels by op and library."""
+    cdef size_t i
+    cdef GraphNode* node
+    kernels = {}
+    for i in range(made.entries.size()):
+        node = made.entries[i].node
+        library = library_of(node.kernel) if node.kernel != NULL else NULL
+        name = (f"{(<bytes>node.op).decode()} "
+                f"({library.decode() if library != NULL else 'runtime'})")
+        kernels[name] = kernels.get(name, 0) + 1
+    return {
+        "inputs": ", ".join([shape_text(&made.inputs[i]) for i in range(made.inputs.size())]),
+        "entries": made.entries.size(),
+        "arena_bytes": made.arena_bytes,
+        "intermediate_bytes": made.intermediate_bytes,
+        "flops": made.flops,
+        "bytes_moved": made.bytes_moved,
+        "folded": made.folded,
+        "fused": made.fused,
+        "threads": made.threads,
+        "kernels": kernels,
+    }

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A program that is one segment: fed, run on its tape, fetched.
+"""A program that is one segment: fed, run by its kernel schedule, fetched.
 
 Small programs run on the calling thread, since waking another costs more than they do; work
 worth several cores goes to the lane (lane.hpp), prepared for that many threads.
@@ -12,6 +12,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
@@ -28,10 +29,10 @@ from headrace.runtime.partition_graphs cimport partition_metadata
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program
 from headrace.runtime.segment_runner cimport SegmentRunner
-from headrace.runtime.segment_draft cimport Leaving
-from headrace.runtime.specialisation cimport Specialisation
-from headrace.runtime.tape cimport Frame, Tape
-from headrace.runtime.trace cimport TraceRecord, metadata_of, thread_number, trace_tape
+from headrace.runtime.executable cimport (
+    Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
+)
+from headrace.runtime.trace cimport TraceRecord, metadata_of, thread_number, trace_entries
 
 
 cdef extern from "lane.hpp" namespace "headrace" nogil:
@@ -88,8 +89,8 @@ cdef object run_error(Run* run):
 
 
 cdef struct TapeWork:
-    void* tape
-    Frame* frame
+    Executable* made
+    RunBuffers* buffers
     Run* run
     int64_t* clock_ns
     int32_t thread    # where it ran, if traced
@@ -102,9 +103,9 @@ cdef void work_on_tape(void* argument) noexcept nogil:
     cdef TapeWork* work = <TapeWork*>argument
     if work.clock_ns != NULL:
         work.thread = thread_number()
-        (<Tape>work.tape).run_traced(work.frame, work.run, work.clock_ns)
+        run_traced(work.made, work.buffers, work.run, work.clock_ns)
     else:
-        (<Tape>work.tape).run(work.frame, work.run)
+        run_entries(work.made, work.buffers, work.run)
 
 
 cdef void poll_signals(void* argument) noexcept nogil:
@@ -135,6 +136,8 @@ cdef class TapeStep:
     cdef vector[hr_dtype] feed_dtypes
     cdef vector[int32_t] leaving_of       # per fetch: its leaving value; -1 - feed: a fed value
     cdef int n_entering
+    cdef bint heavy                       # the last run was worth several threads
+    cdef shared_ptr[Executable] latest    # the one that the last run took: likely the next one's
 
     def __init__(self, SessionOwner owner, Program program, Segments segments):
         cdef int i
@@ -223,30 +226,43 @@ cdef class TapeStep:
 
     cdef list run_specialised(self, hr_tensor* entering, values, double timeout, list trace,
                               Run* run):
-        cdef Specialisation chosen = self.runner.find(entering, 1)
-        cdef Specialisation wide
+        cdef int team = self.owner.team
+        # A heavy step is prepared for the whole team first: most of its runs get it.
+        cdef int threads = team if self.heavy else 1
+        cdef shared_ptr[Executable] chosen
+        cdef Lease lease
         cdef TapeWork work
         cdef vector[TraceRecord] records
         cdef bint ran = False
-        cdef double expected_ns = chosen.flops * 0.03 + chosen.bytes_moved * 0.1
+        cdef double expected_ns
+        # `latest` is touched under the GIL alone: no lock, and one count for the run.
+        if self.latest.get() != NULL and self.latest.get().threads == threads and \
+                self.latest.get().fits(entering) and self.latest.get().variables_fit():
+            chosen = self.latest
+        else:
+            chosen = self.runner.find(entering, threads)
+            self.latest = chosen
+        expected_ns = expected(chosen.get())
         memset(&work, 0, sizeof(TapeWork))
         work.run = run
         work.owner = <void*>self.owner
         if timeout > 0:
             work.deadline = time.monotonic() + timeout
             expected_ns = LONG_NS
-        if self.owner.team > 1 and expected_ns > LANE_NS:
-            wide = self.runner.find(entering, self.owner.team)
-            begin(self, wide, entering, &work, trace)
-            run_begin(run, self.owner.state, self.owner.team)
+        self.heavy = team > 1 and expected_ns > LANE_NS
+        if self.heavy:
+            if chosen.get().threads != team:
+                chosen = self.runner.find(entering, team)
+            begin(self, lease, chosen, entering, &work, trace)
+            run_begin(run, self.owner.state, team)
             with nogil:
-                ran = lane_try_run(work_on_tape, &work, self.owner.team, poll_signals, &work)
-            if ran:
-                chosen = wide
-            else:
-                end(wide, &work)
+                ran = lane_try_run(work_on_tape, &work, team, poll_signals, &work)
+            if not ran:
+                end(lease, &work)
         if not ran:
-            begin(self, chosen, entering, &work, trace)
+            if chosen.get().threads != 1:
+                chosen = self.runner.find(entering, 1)
+            begin(self, lease, chosen, entering, &work, trace)
             run_begin(run, self.owner.state, 1)
             with nogil:
                 gil_left()
@@ -265,28 +281,28 @@ cdef class TapeStep:
                 PyErr_CheckSignals()  # a Python kernel may have met one
                 raise run_error(run)
             if trace is not None:
-                trace_tape(records, chosen.tape, work.frame, work.clock_ns, chosen.device, work.thread)
+                trace_entries(records, work.made, work.buffers, work.clock_ns, work.thread)
                 trace.append(metadata_of(records, self.program))
-            return self.collect(chosen, work.frame, values)
+            return self.collect(work.made, work.buffers, values)
         finally:
-            end(chosen, &work)
+            end(lease, &work)
 
-    cdef list collect(self, Specialisation made, Frame* frame, values):
+    cdef list collect(self, Executable* made, RunBuffers* buffers, values):
         cdef list results = []
         cdef int32_t which
-        cdef Leaving* leaving
+        cdef SegmentOutput* leaving
         cdef hr_tensor view
         for which in self.leaving_of:
             if which < 0:
                 results.append(self.fed(values, which))
                 continue
-            leaving = &made.leaving[which]
-            view = frame.tensors[leaving.tensor]
+            leaving = &made.outputs[which]
+            view = buffers.tensors[leaving.tensor]
             view.owner = NULL
             if leaving.handed_over:
-                view.owner = frame.tensors[leaving.root].owner
+                view.owner = buffers.tensors[leaving.root].owner
                 results.append(fetched(&view))
-                frame.tensors[leaving.root].owner = view.owner
+                buffers.tensors[leaving.root].owner = view.owner
             elif view.rank == 0:
                 results.append(fetched(&view))
             else:
@@ -294,37 +310,37 @@ cdef class TapeStep:
         return results
 
 
-cdef int begin(TapeStep step, Specialisation made, hr_tensor* entering, TapeWork* work,
-               list trace) except -1:
+cdef inline double expected(const Executable* made) noexcept nogil:
+    return made.flops * 0.03 + made.bytes_moved * 0.1
+
+
+cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable]& chosen, hr_tensor* entering,
+               TapeWork* work, list trace) except -1:
     cdef int i
     cdef hr_tensor* t
-    cdef Tape tape = made.tape
-    work.tape = <void*>tape
-    work.frame = tape.take_frame()
-    if work.frame == NULL:
+    if not lease.begin(chosen, buffer_release):
         raise errors.ResourceExhaustedError(
-            None, None, f"no memory for an arena of {tape.arena_bytes} bytes")
+            None, None, f"no memory for an arena of {chosen.get().arena_bytes} bytes")
+    work.made = lease.made()
+    work.buffers = lease.buffers()
     for i in range(step.n_entering):
-        t = &work.frame.tensors[made.entering_tensor[i]]
+        t = &work.buffers.tensors[work.made.input_tensor[i]]
         t.data = entering[i].data
         # Strings come on counted memory, which kernels may hold on to.
         t.owner = entering[i].owner
     if trace is not None:
-        step_clock(tape, work)
+        step_clock(work)
     return 0
 
 
-cdef int step_clock(Tape tape, TapeWork* work) except -1:
-    work.clock_ns = <int64_t*>malloc(sizeof(int64_t) * (2 * tape.entries.size() + 1))
+cdef int step_clock(TapeWork* work) except -1:
+    work.clock_ns = <int64_t*>malloc(sizeof(int64_t) * (2 * work.made.entries.size() + 1))
     if work.clock_ns == NULL:
         raise MemoryError()
     return 0
 
 
-cdef void end(Specialisation made, TapeWork* work) noexcept:
+cdef void end(Lease& lease, TapeWork* work) noexcept:
     free(work.clock_ns)
     work.clock_ns = NULL
-    if work.frame != NULL:
-        made.tape.release_values(work.frame)
-        made.tape.give_frame(work.frame)
-        work.frame = NULL
+    lease.end()

@@ -14,8 +14,8 @@ from headrace.runtime.kernel_abi cimport HR_REF, hr_tensor
 from headrace.runtime.kernel_table cimport OWN_MEMORY
 from headrace.runtime.memory_plan cimport Lifetime, plan_memory
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.segment_draft cimport Leaving, SegmentDraft, Step, is_stateful
-from headrace.runtime.tape cimport ARENA, BY_KERNEL, COUNTED, STATIC
+from headrace.runtime.executable cimport ARENA, BY_KERNEL, COUNTED, STATIC, SegmentOutput
+from headrace.runtime.segment_draft cimport SegmentDraft, Step, is_stateful
 
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -57,9 +57,9 @@ cdef int plan_storage(SegmentDraft draft, Segments segments, Segment segment,
         if step.workspace > 0:
             add_lifetime(lifetimes, step.workspace, i, i)
             step.workspace = <int64_t>lifetimes.size()   # 1 + its number, until planned
-    draft.tape.arena_bytes = plan_memory(lifetimes)
+    draft.out.arena_bytes = plan_memory(lifetimes)
     for n in range(lifetimes.size()):
-        draft.intermediate_bytes += lifetimes[n].bytes
+        draft.out.intermediate_bytes += lifetimes[n].bytes
     for i in range(<int>draft.tensors.size()):
         root = draft.root[i]
         if draft.storage[root] == ARENA and storage_of[root] >= 0:
@@ -71,7 +71,7 @@ cdef int plan_storage(SegmentDraft draft, Segments segments, Segment segment,
             step.workspace = -1
         else:
             step.workspace = lifetimes[step.workspace - 1].offset
-    return plan_leaving(draft, segments, segment)
+    return plan_outputs(draft, segments, segment)
 
 
 cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) noexcept:
@@ -119,11 +119,11 @@ cdef int place_output(SegmentDraft draft, Step* step, int at, int port, int tens
         return 0
     if step.by_kernel or step.kernel.flags & OWN_MEMORY:
         draft.storage[tensor] = BY_KERNEL
-        draft.tape.by_kernel.push_back(tensor)
+        draft.out.by_kernel.push_back(tensor)
         return 0
     if not is_plain(t.dtype) or draft.escapes[tensor] and not (copy_small and t.bytes <= SMALL):
         draft.storage[tensor] = COUNTED
-        draft.tape.counted.push_back(tensor)
+        draft.out.counted.push_back(tensor)
         return 0
     draft.storage[tensor] = ARENA
     if draft.escapes[tensor]:
@@ -178,18 +178,19 @@ cdef bint same_dims(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
     return a.rank == b.rank and memcmp(a.dims, b.dims, a.rank * sizeof(int64_t)) == 0
 
 
-cdef int plan_leaving(SegmentDraft draft, Segments segments, Segment segment) except -1:
+cdef int plan_outputs(SegmentDraft draft, Segments segments, Segment segment) except -1:
     cdef int i
     cdef size_t a, b
-    cdef Leaving leaving
+    cdef SegmentOutput leaving
+    cdef vector[SegmentOutput]* outputs = &draft.out.outputs
     for i in range(segment.n_leaving):
         leaving.tensor = draft.local_of[segments.leaving[segment.first_leaving + i]]
         leaving.root = draft.root[leaving.tensor]
         leaving.handed_over = draft.storage[leaving.root] in (COUNTED, BY_KERNEL)
-        draft.leaving.push_back(leaving)
-    for a in range(draft.leaving.size()):
+        outputs.push_back(leaving)
+    for a in range(outputs.size()):
         for b in range(a):
-            if draft.leaving[a].root == draft.leaving[b].root:
-                draft.leaving[a].handed_over = 0
-                draft.leaving[b].handed_over = 0
+            if outputs.at(a).root == outputs.at(b).root:
+                outputs.at(a).handed_over = 0
+                outputs.at(b).handed_over = 0
     return 0

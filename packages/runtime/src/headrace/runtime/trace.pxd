@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.kernel_abi cimport hr_tensor
 from headrace.runtime.program cimport Program
-from headrace.runtime.tape cimport Frame, Tape
+from headrace.runtime.executable cimport Executable, RunBuffers
 
 
 cdef extern from "trace.hpp" namespace "headrace" nogil:
@@ -26,9 +26,9 @@ cdef extern from "trace.hpp" namespace "headrace" nogil:
     int32_t thread_number()
 
 
-# Notes all entries of a tape that ran in this frame; clock_ns: Tape.run_traced's.
-cdef void trace_tape(vector[TraceRecord]& records, Tape tape, Frame* frame, int64_t* clock_ns,
-                     int32_t device, int32_t thread) noexcept nogil
+# Notes all entries that ran in these buffers; clock_ns: run_traced's.
+cdef void trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+                        int64_t* clock_ns, int32_t thread) noexcept nogil
 cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n) noexcept nogil
 # The records as a RunMetadata message.
 cdef bytes metadata_of(vector[TraceRecord]& records, Program program)

@@ -15,7 +15,7 @@ from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, hr_tensor
 from headrace.runtime.node_text cimport text, text_of
 from headrace.runtime.program cimport Program
-from headrace.runtime.tape cimport EntryPlan, Frame, Tape, release_entry
+from headrace.runtime.executable cimport EntryPlan, Executable, RunBuffers, release_entry
 
 
 cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n) noexcept nogil:
@@ -27,27 +27,27 @@ cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n
         record.outputs.push_back(made)
 
 
-cdef void trace_tape(vector[TraceRecord]& records, Tape tape, Frame* frame, int64_t* clock_ns,
-                     int32_t device, int32_t thread) noexcept nogil:
+cdef void trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+                        int64_t* clock_ns, int32_t thread) noexcept nogil:
     cdef TraceRecord record
     cdef TracedOutput output
     cdef EntryPlan* plan
     cdef size_t i
     cdef int32_t j
-    for i in range(tape.entries.size()):
-        plan = &tape.entries[i]
+    for i in range(made.entries.size()):
+        plan = &made.entries[i]
         if plan.node == NULL or clock_ns[2 * i + 1] == 0 or \
                 <void*>plan.compute == <void*>release_entry:
             continue
         record.node = plan.node
-        record.device = device
+        record.device = made.device
         record.thread = thread
         record.start_ns = clock_ns[2 * i]
         record.end_ns = clock_ns[2 * i + 1]
         record.outputs.clear()
         for j in range(plan.n_outputs):
             output.slot = j
-            output.shape = frame.tensors[tape.arguments[plan.first_output + j]]
+            output.shape = buffers.tensors[made.arguments[plan.first_output + j]]
             record.outputs.push_back(output)
         records.push_back(record)
 

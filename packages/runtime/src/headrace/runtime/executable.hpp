@@ -1,0 +1,389 @@
+// A segment made ready for one set of shapes: a kernel schedule, its memory, and what it holds.
+//
+// Executables are shared: a run holds one through a Lease, the runner's cache holds it as long as it
+// is of use, and the last of them frees it. Nothing here needs the GIL.
+#pragma once
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "buffer.hpp"
+#include "graph_node.hpp"
+#include "headrace/kernel.h"
+#include "run.hpp"
+
+namespace headrace {
+
+enum Storage : uint8_t {
+  STATIC = 0,     // constants and references: the pointer never changes
+  ARENA = 1,      // an offset of the run's arena
+  INPUT = 2,      // the caller's, set before each run
+  COUNTED = 3,    // a counted buffer of its own, made before each run: it may outlive the run
+  BY_KERNEL = 4,  // the kernel sets data and owner
+};
+
+// A kernel call with everything absolute.
+struct Entry {
+  hr_compute compute;
+  void* state;
+  void* plan;
+  hr_tensor** inputs;
+  hr_tensor** outputs;
+  void* workspace;
+};
+
+struct EntryPlan {
+  hr_compute compute;
+  void* state;
+  void* plan;
+  int32_t first_input, n_inputs;  // into Executable::arguments
+  int32_t first_output, n_outputs;
+  int64_t workspace;              // offset in the arena; -1: none
+  GraphNode* node;                // to name in errors and traces
+};
+
+// What a kernel's `prepare` answered for one node: made once, shared by executables and caches.
+struct PreparedNode {
+  void* plan = nullptr;
+  void (*destroy)(void*) = nullptr;
+  hr_compute compute = nullptr;
+  int64_t workspace = 0;
+  double flops = 0, bytes_moved = 0;
+  bool shape_depends_on_data = false;
+  std::vector<hr_tensor> outputs;  // dtype, rank, dims, layout, bytes
+
+  PreparedNode() = default;
+  PreparedNode(const PreparedNode&) = delete;
+  PreparedNode& operator=(const PreparedNode&) = delete;
+  ~PreparedNode() {
+    if (plan && destroy) destroy(plan);
+  }
+};
+
+// A reference to a counted buffer.
+class BufferRef {
+ public:
+  BufferRef(hr_buffer* owned, void (*release)(hr_buffer*)) : buffer_(owned), release_(release) {}
+  BufferRef(BufferRef&& other) noexcept
+      : buffer_(std::exchange(other.buffer_, nullptr)), release_(other.release_) {}
+  BufferRef& operator=(BufferRef&& other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    std::swap(release_, other.release_);
+    return *this;
+  }
+  ~BufferRef() {
+    if (buffer_) release_(buffer_);
+  }
+
+ private:
+  hr_buffer* buffer_;
+  void (*release_)(hr_buffer*);
+};
+
+// A value that leaves the segment.
+struct SegmentOutput {
+  int32_t tensor;
+  int32_t root;         // whose memory it is
+  uint8_t handed_over;  // alone on memory that a run makes: may be taken, not copied
+};
+
+// A shape that a variable had when an executable was made, and that no attribute declares.
+class VariableShape {
+ public:
+  VariableShape(Slot* slot, const hr_tensor& shape) : slot_(slot), shape_(shape) {
+    object_retain(&slot_->object);
+  }
+  VariableShape(VariableShape&& other) noexcept
+      : slot_(std::exchange(other.slot_, nullptr)), shape_(other.shape_) {}
+  VariableShape& operator=(VariableShape&& other) noexcept {
+    std::swap(slot_, other.slot_);
+    std::swap(shape_, other.shape_);
+    return *this;
+  }
+  ~VariableShape() {
+    if (slot_) object_release(&slot_->object);
+  }
+  // Whether the variable has that shape now.
+  bool holds() const {
+    std::lock_guard<std::mutex> hold(slot_->lock);
+    return slot_->value.rank == shape_.rank &&
+           std::memcmp(slot_->value.dims, shape_.dims,
+                       size_t(shape_.rank > 0 ? shape_.rank : 0) * sizeof(int64_t)) == 0;
+  }
+
+ private:
+  Slot* slot_;
+  hr_tensor shape_;
+};
+
+class Executable;
+
+// One run's memory: tensors, entries and arena in one block, everything absolute.
+struct RunBuffers {
+  Executable* owner;
+  hr_tensor* tensors;
+  Entry* entries;
+  int64_t bytes;
+  // While idle:
+  RunBuffers* next_of_owner;
+  RunBuffers *before, *after;  // in IdleBuffers, in order of time
+};
+
+// The large buffers that executables keep between runs. Beyond the limit, what was idle longest is
+// freed. Buffers below SMALL stay with their executable: they cost less than the list does.
+class IdleBuffers {
+ public:
+  static constexpr int64_t SMALL = 32 << 10;
+
+  explicit IdleBuffers(int64_t limit) : limit_(limit) {}
+  RunBuffers* take(Executable* owner);
+  void give(RunBuffers* buffers);
+  void forget(Executable* owner);
+  int64_t bytes() {
+    std::lock_guard<std::mutex> hold(lock_);
+    return bytes_;
+  }
+  int64_t limit() {
+    std::lock_guard<std::mutex> hold(lock_);
+    return limit_;
+  }
+  void set_limit(int64_t limit) {
+    std::lock_guard<std::mutex> hold(lock_);
+    limit_ = limit;
+    trim();
+  }
+  // Around a fork: the child must not find the lock taken.
+  void lock() { lock_.lock(); }
+  void unlock() { lock_.unlock(); }
+
+ private:
+  std::mutex lock_;
+  RunBuffers *oldest_ = nullptr, *newest_ = nullptr;
+  int64_t bytes_ = 0;
+  int64_t limit_;
+
+  void unlink(RunBuffers* buffers);
+  void drop(RunBuffers* buffers);
+  void trim() {
+    while (bytes_ > limit_ && oldest_) drop(oldest_);
+  }
+};
+
+class Executable {
+ public:
+  // ---- the kernel schedule
+  std::vector<hr_tensor> tensors;  // as they stand before a run; ARENA: data is the offset
+  std::vector<uint8_t> storage;
+  std::vector<EntryPlan> entries;
+  std::vector<int32_t> arguments;  // tensor numbers
+  std::vector<int32_t> counted;    // tensors to allocate before, and to release after a run
+  std::vector<int32_t> by_kernel;  // tensors to release after a run
+  int64_t arena_bytes = 0;
+  int32_t first_effect = 0;        // entries before it change nothing that outlives the run
+
+  // ---- what it was made for
+  std::vector<hr_tensor> inputs;     // shapes; with data where the value is part of the key
+  std::vector<int32_t> input_tensor; // its number in `tensors`
+  std::vector<SegmentOutput> outputs;
+  std::vector<VariableShape> variable_shapes;
+  int threads = 1;
+  int device = 0;                    // of the program
+
+  // ---- what it holds
+  std::vector<BufferRef> constants;
+  std::vector<std::shared_ptr<const PreparedNode>> prepared;
+  std::vector<std::shared_ptr<GraphNode>> nodes;  // made by passes over the segment
+
+  // ---- figures
+  double flops = 0, bytes_moved = 0;
+  int64_t intermediate_bytes = 0;  // what all arena values would take side by side
+  int folded = 0;
+  int fused = 0;                   // nodes that other nodes compute on the way
+
+  explicit Executable(IdleBuffers* idle) : idle_(idle) {}
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+  ~Executable() {
+    idle_->forget(this);
+    while (idle_of_mine_) {
+      RunBuffers* next = idle_of_mine_->next_of_owner;
+      std::free(idle_of_mine_);
+      idle_of_mine_ = next;
+    }
+  }
+
+  // Takes over a reference.
+  void keep(hr_buffer* owned, void (*release)(hr_buffer*)) { constants.emplace_back(owned, release); }
+
+  bool fits(const hr_tensor* given) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const hr_tensor& mine = inputs[i];
+      if (mine.rank != given[i].rank ||
+          std::memcmp(mine.dims, given[i].dims, size_t(mine.rank) * sizeof(int64_t)) != 0)
+        return false;
+      if (mine.data && std::memcmp(mine.data, given[i].data, size_t(mine.bytes)) != 0)
+        return false;
+    }
+    return true;
+  }
+
+  void expect_shape(Slot* slot, const hr_tensor& shape) { variable_shapes.emplace_back(slot, shape); }
+  // Whether all variables that it reads still have the shapes that it was made for.
+  bool variables_fit() const {
+    for (const VariableShape& shape : variable_shapes)
+      if (!shape.holds()) return false;
+    return true;
+  }
+
+  // Null: no memory.
+  RunBuffers* take_buffers() {
+    RunBuffers* found;
+    if (arena_bytes >= IdleBuffers::SMALL) {
+      found = idle_->take(this);
+    } else {
+      lock_.lock();
+      found = idle_of_mine_;
+      if (found) idle_of_mine_ = found->next_of_owner;
+      lock_.unlock();
+    }
+    return found ? found : new_buffers();
+  }
+  void give_buffers(RunBuffers* buffers) {
+    if (arena_bytes >= IdleBuffers::SMALL) return idle_->give(buffers);
+    lock_.lock();
+    buffers->next_of_owner = idle_of_mine_;
+    idle_of_mine_ = buffers;
+    lock_.unlock();
+  }
+
+ private:
+  friend class IdleBuffers;
+  IdleBuffers* idle_;
+  SpinLock lock_;                       // of idle_of_mine_ where that is small
+  RunBuffers* idle_of_mine_ = nullptr;  // guarded by idle_ where it is large
+
+  static int64_t up_to_line(size_t bytes) { return (int64_t(bytes) + 63) & ~int64_t(63); }
+
+  RunBuffers* new_buffers() {
+    const int64_t header = up_to_line(sizeof(RunBuffers));
+    const int64_t for_tensors = up_to_line(sizeof(hr_tensor) * tensors.size());
+    const int64_t for_entries = up_to_line(sizeof(Entry) * entries.size());
+    const int64_t for_arguments = up_to_line(sizeof(hr_tensor*) * arguments.size());
+    const int64_t total = header + for_tensors + for_entries + for_arguments + arena_bytes + 64;
+    void* block = nullptr;
+    if (posix_memalign(&block, 64, size_t(total))) return nullptr;
+    char* memory = static_cast<char*>(block);
+    auto* made = static_cast<RunBuffers*>(block);
+    made->owner = this;
+    made->bytes = total;
+    made->tensors = reinterpret_cast<hr_tensor*>(memory + header);
+    made->entries = reinterpret_cast<Entry*>(memory + header + for_tensors);
+    auto** pointers = reinterpret_cast<hr_tensor**>(memory + header + for_tensors + for_entries);
+    char* arena = memory + header + for_tensors + for_entries + for_arguments;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      made->tensors[i] = tensors[i];
+      if (storage[i] == ARENA) made->tensors[i].data = arena + size_t(tensors[i].data);
+    }
+    for (size_t i = 0; i < arguments.size(); ++i) pointers[i] = &made->tensors[arguments[i]];
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const EntryPlan& plan = entries[i];
+      made->entries[i] = {plan.compute, plan.state, plan.plan, pointers + plan.first_input,
+                          pointers + plan.first_output,
+                          plan.workspace >= 0 ? arena + plan.workspace : nullptr};
+    }
+    return made;
+  }
+};
+
+inline void IdleBuffers::unlink(RunBuffers* buffers) {
+  (buffers->before ? buffers->before->after : oldest_) = buffers->after;
+  (buffers->after ? buffers->after->before : newest_) = buffers->before;
+  bytes_ -= buffers->bytes;
+}
+
+inline RunBuffers* IdleBuffers::take(Executable* owner) {
+  std::lock_guard<std::mutex> hold(lock_);
+  RunBuffers* found = owner->idle_of_mine_;
+  if (found) {
+    owner->idle_of_mine_ = found->next_of_owner;
+    unlink(found);
+  }
+  return found;
+}
+
+inline void IdleBuffers::give(RunBuffers* buffers) {
+  std::lock_guard<std::mutex> hold(lock_);
+  buffers->next_of_owner = buffers->owner->idle_of_mine_;
+  buffers->owner->idle_of_mine_ = buffers;
+  buffers->before = newest_;
+  buffers->after = nullptr;
+  (newest_ ? newest_->after : oldest_) = buffers;
+  newest_ = buffers;
+  bytes_ += buffers->bytes;
+  trim();
+}
+
+inline void IdleBuffers::forget(Executable* owner) {
+  std::lock_guard<std::mutex> hold(lock_);
+  if (owner->arena_bytes < SMALL) return;
+  while (owner->idle_of_mine_) drop(owner->idle_of_mine_);
+}
+
+inline void IdleBuffers::drop(RunBuffers* buffers) {
+  RunBuffers** place = &buffers->owner->idle_of_mine_;
+  while (*place != buffers) place = &(*place)->next_of_owner;
+  *place = buffers->next_of_owner;
+  unlink(buffers);
+  std::free(buffers);
+}
+
+// An executable in use by one run, with that run's buffers. What kernels left in counted tensors is
+// released with it.
+class Lease {
+ public:
+  Lease() = default;
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() { end(); }
+
+  // False: no memory for the buffers.
+  bool begin(std::shared_ptr<Executable> executable, void (*release)(hr_buffer*)) {
+    end();
+    release_ = release;
+    made_ = std::move(executable);
+    buffers_ = made_->take_buffers();
+    return buffers_ != nullptr;
+  }
+  void end() {
+    if (buffers_) {
+      release_values();
+      made_->give_buffers(buffers_);
+      buffers_ = nullptr;
+    }
+    made_.reset();
+  }
+  // Between two runs in the same buffers.
+  void release_values() {
+    for (int32_t i : made_->counted) release_value(i);
+    for (int32_t i : made_->by_kernel) release_value(i);
+  }
+  Executable* made() const { return made_.get(); }
+  RunBuffers* buffers() const { return buffers_; }
+
+ private:
+  std::shared_ptr<Executable> made_;
+  RunBuffers* buffers_ = nullptr;
+  void (*release_)(hr_buffer*) = nullptr;
+
+  void release_value(int32_t i) {
+    hr_tensor& t = buffers_->tensors[i];
+    if (t.owner) release_(t.owner);
+    t.owner = nullptr;
+  }
+};
+
+}  // namespace headrace
