@@ -32,9 +32,15 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
     void session_clear(SessionState* session, const vector[string]& containers)
     int64_t next_step "headrace::next_step"(SessionState* session)
 
+
+cdef extern from "slot.hpp" namespace "headrace" nogil:
     cdef cppclass Mutex "std::mutex":
         void lock()
         void unlock()
+
+    cdef cppclass AtomicCount "std::atomic<int64_t>":
+        int64_t load()
+        void store(int64_t value)
 
     cdef cppclass Slot:
         Slot() except +
@@ -43,16 +49,29 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
         hr_tensor value
         cbool initialised
         int64_t version
+        AtomicCount shape_version    # grows with every change of shape or of `initialised`
         hr_dtype dtype
+        int32_t declared_rank        # -1: not fully declared
+        int64_t declared_dims[8]
         string name
+
+    # The slot behind a reference or a resource scalar; null if it is neither.
+    Slot* slot_of(const hr_tensor* ref)
+    # The object of that kind behind a reference or a resource scalar; null if there is none.
+    hr_object* object_of(const hr_tensor* handle, const char* kind)
+    bint same_shape(const hr_tensor* a, const hr_tensor* b)
+
+# A kernel's answer where a value does not have the shape that the plan was made for. Private to
+# the runtime: the run is planned anew, or ends in ABORTED where it had effects already.
+cdef enum:
+    HR_REPLAN = -1
 
 
 # Readies a run for kernels; `threads` of the team may be used.
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
 
-# The slot behind a reference or a resource scalar; null if it is neither.
-cdef Slot* slot_of(const hr_tensor* ref) noexcept nogil
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil
 # A pinned value: the caller releases value.owner. FAILED_PRECONDITION: uninitialised.
 cdef hr_code slot_pin(Slot* slot, hr_tensor* value) noexcept nogil
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil
+cdef void slot_clear(Slot* slot) noexcept nogil

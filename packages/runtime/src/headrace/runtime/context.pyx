@@ -7,7 +7,7 @@ changes under a reader and none is seen after its memory was reused.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 from libcpp.string cimport string
 
 from headrace.runtime.buffer cimport (
@@ -15,9 +15,8 @@ from headrace.runtime.buffer cimport (
     copy_tensor, object_release, object_retain,
 )
 from headrace.runtime.kernel_abi cimport (
-    HR_FAILED_PRECONDITION, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_REF, HR_RESOURCE,
-    HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_ctx, hr_ctx_api, hr_dtype, hr_object,
-    hr_resource, hr_string, hr_tensor,
+    HR_FAILED_PRECONDITION, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED,
+    hr_buffer, hr_code, hr_ctx, hr_ctx_api, hr_dtype, hr_object, hr_string, hr_tensor,
 )
 
 
@@ -26,6 +25,7 @@ cdef extern from *:
     #include <cstring>
     #include <new>
     #include "run.hpp"
+    #include "slot.hpp"
     static headrace::Slot* new_slot() {
       auto* slot = new (std::nothrow) headrace::Slot();
       if (slot) {
@@ -73,9 +73,6 @@ cdef extern from "slot_destroy.hpp" nogil:
     void destroy_slot_object(hr_object* object)
 
 
-cdef const char* VARIABLE = "Variable"
-
-
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil:
     cdef Slot* slot = new_slot()
     if slot != NULL:
@@ -83,17 +80,6 @@ cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil:
         slot.dtype = dtype
         slot.name.assign(name)
     return slot
-
-
-cdef Slot* slot_of(const hr_tensor* ref) noexcept nogil:
-    cdef hr_object* found
-    if ref.dtype >= HR_REF:
-        return <Slot*>ref.data
-    if ref.dtype == HR_RESOURCE and ref.data != NULL:
-        found = (<hr_resource*>ref.data).object
-        if found != NULL and (found.kind == VARIABLE or memcmp(found.kind, VARIABLE, 9) == 0):
-            return <Slot*>found
-    return NULL
 
 
 cdef hr_code slot_pin(Slot* slot, hr_tensor* value) noexcept nogil:
@@ -107,8 +93,21 @@ cdef hr_code slot_pin(Slot* slot, hr_tensor* value) noexcept nogil:
     return HR_OK
 
 
-cdef inline bint same_shape(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
-    return a.rank == b.rank and memcmp(a.dims, b.dims, a.rank * sizeof(int64_t)) == 0
+cdef inline void set_value(Slot* slot, const hr_tensor* value) noexcept nogil:
+    if not slot.initialised or not same_shape(&slot.value, value):
+        slot.shape_version.store(slot.shape_version.load() + 1)
+    slot.value = value[0]
+    slot.initialised = True
+
+
+cdef void slot_clear(Slot* slot) noexcept nogil:
+    slot.lock.lock()
+    cdef hr_buffer* old = slot.value.owner
+    slot.value.owner = NULL
+    slot.initialised = False
+    slot.shape_version.store(slot.shape_version.load() + 1)
+    slot.lock.unlock()
+    buffer_release(old)
 
 
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
@@ -117,7 +116,7 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
     cdef hr_buffer* old
     slot.lock.lock()
     if value.owner != NULL and value.owner == slot.value.owner and slot.initialised:
-        slot.value = value[0]
+        set_value(slot, value)
         slot.lock.unlock()
         return HR_OK
     if value.owner == NULL and slot.initialised and same_shape(value, &slot.value) and \
@@ -135,8 +134,7 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
             slot.lock.unlock()
             return code
     old = slot.value.owner
-    slot.value = made
-    slot.initialised = True
+    set_value(slot, &made)
     slot.version += 1
     slot.lock.unlock()
     buffer_release(old)

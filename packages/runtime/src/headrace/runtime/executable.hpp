@@ -15,6 +15,7 @@
 #include "graph_node.hpp"
 #include "headrace/kernel.h"
 #include "run.hpp"
+#include "slot_shapes.hpp"
 
 namespace headrace {
 
@@ -91,35 +92,6 @@ struct SegmentOutput {
   uint8_t handed_over;  // alone on memory that a run makes: may be taken, not copied
 };
 
-// A shape that a variable had when an executable was made, and that no attribute declares.
-class VariableShape {
- public:
-  VariableShape(Slot* slot, const hr_tensor& shape) : slot_(slot), shape_(shape) {
-    object_retain(&slot_->object);
-  }
-  VariableShape(VariableShape&& other) noexcept
-      : slot_(std::exchange(other.slot_, nullptr)), shape_(other.shape_) {}
-  VariableShape& operator=(VariableShape&& other) noexcept {
-    std::swap(slot_, other.slot_);
-    std::swap(shape_, other.shape_);
-    return *this;
-  }
-  ~VariableShape() {
-    if (slot_) object_release(&slot_->object);
-  }
-  // Whether the variable has that shape now.
-  bool holds() const {
-    std::lock_guard<std::mutex> hold(slot_->lock);
-    return slot_->value.rank == shape_.rank &&
-           std::memcmp(slot_->value.dims, shape_.dims,
-                       size_t(shape_.rank > 0 ? shape_.rank : 0) * sizeof(int64_t)) == 0;
-  }
-
- private:
-  Slot* slot_;
-  hr_tensor shape_;
-};
-
 class Executable;
 
 // One run's memory: tensors, entries and arena in one block, everything absolute.
@@ -189,7 +161,7 @@ class Executable {
   std::vector<hr_tensor> inputs;     // shapes; with data where the value is part of the key
   std::vector<int32_t> input_tensor; // its number in `tensors`
   std::vector<SegmentOutput> outputs;
-  std::vector<VariableShape> variable_shapes;
+  std::vector<ShapeGuard> guards;    // shapes that variables had
   int threads = 1;
   int device = 0;                    // of the program
 
@@ -222,20 +194,17 @@ class Executable {
   bool fits(const hr_tensor* given) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const hr_tensor& mine = inputs[i];
-      if (mine.rank != given[i].rank ||
-          std::memcmp(mine.dims, given[i].dims, size_t(mine.rank) * sizeof(int64_t)) != 0)
-        return false;
+      if (!same_shape(&mine, &given[i])) return false;
       if (mine.data && std::memcmp(mine.data, given[i].data, size_t(mine.bytes)) != 0)
         return false;
     }
     return true;
   }
 
-  void expect_shape(Slot* slot, const hr_tensor& shape) { variable_shapes.emplace_back(slot, shape); }
-  // Whether all variables that it reads still have the shapes that it was made for.
-  bool variables_fit() const {
-    for (const VariableShape& shape : variable_shapes)
-      if (!shape.holds()) return false;
+  // Whether the variables that it looks at still have the shapes that it was made for.
+  bool variables_fit(const hr_tensor* given) const {
+    for (const ShapeGuard& guard : guards)
+      if (!guard.holds(given)) return false;
     return true;
   }
 

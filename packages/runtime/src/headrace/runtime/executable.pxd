@@ -5,9 +5,19 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from headrace.runtime.context cimport Run, Slot
+from headrace.runtime.context cimport Run
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_compute, hr_tensor
+
+
+cdef extern from "slot_shapes.hpp" namespace "headrace" nogil:
+    cdef cppclass ShapeGuard:
+        pass
+
+    cdef cppclass SlotShapes:
+        vector[ShapeGuard] guards
+        cbool shape_of(const hr_tensor* handle, int32_t entering, hr_tensor* out)
+        void assign(const hr_tensor* handle, const hr_tensor* value)
 
 
 cdef extern from "executable.hpp" namespace "headrace" nogil:
@@ -86,8 +96,8 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         int fused
         void keep(hr_buffer* owned, void (*release)(hr_buffer*) noexcept nogil) except +
         cbool fits(const hr_tensor* given)
-        void expect_shape(Slot* slot, const hr_tensor& shape) except +
-        cbool variables_fit()
+        vector[ShapeGuard] guards
+        cbool variables_fit(const hr_tensor* given)
 
     cdef cppclass Lease:
         Lease()
@@ -101,7 +111,8 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
 
 # An executable whose large buffers count against the process's limit for idle ones.
 cdef shared_ptr[Executable] new_executable() except *
-# Runs all entries; the lease gives back what they made, also after an error.
+# Runs all entries; the lease gives back what they made, also after an error. HR_REPLAN: a variable
+# has another shape than planned, and nothing has had an effect.
 cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexcept nogil
 # As run_entries; clock_ns gets start and end of each entry.
 cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,

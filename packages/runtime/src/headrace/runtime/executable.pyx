@@ -9,10 +9,10 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.memory cimport make_shared, shared_ptr
 
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
-from headrace.runtime.context cimport Run, run_fail_text
+from headrace.runtime.context cimport HR_REPLAN, Run, run_fail_text
 from headrace.runtime.error_boundary cimport call_compute
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_CANCELLED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 
 
@@ -84,8 +84,7 @@ cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexce
                             <const hr_tensor* const*>entry.inputs,
                             <hr_tensor* const*>entry.outputs, entry.workspace)
         if code != HR_OK:
-            run.failed = made.entries[entry - buffers.entries].node
-            return code
+            return stopped(made, run, entry - buffers.entries, code)
         if run.cancelled:
             return run_fail_text(run, HR_CANCELLED, "the step was cancelled")
         entry += 1
@@ -109,11 +108,20 @@ cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
                             <hr_tensor* const*>entry.outputs, entry.workspace)
         clock_ns[2 * i + 1] = now_ns()
         if code != HR_OK:
-            run.failed = made.entries[i].node
-            return code
+            return stopped(made, run, i, code)
         if run.cancelled:
             return run_fail_text(run, HR_CANCELLED, "the step was cancelled")
     return HR_OK
+
+
+cdef hr_code stopped(Executable* made, Run* run, size_t entry, hr_code code) noexcept nogil:
+    """What a run returns that ended in that entry: HR_REPLAN while nothing has had an effect."""
+    if code == HR_REPLAN and <int64_t>entry <= made.first_effect:
+        return code
+    run.failed = made.entries[entry].node
+    if code == HR_REPLAN:
+        return run_fail_text(run, HR_ABORTED, "the variable's shape changed during the run")
+    return code
 
 
 cdef inline hr_code allocate_counted(Executable* made, RunBuffers* buffers,

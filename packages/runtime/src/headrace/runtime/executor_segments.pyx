@@ -10,14 +10,14 @@ from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport buffer_release, buffer_retain
-from headrace.runtime.context cimport Run, run_fail_text
+from headrace.runtime.context cimport HR_REPLAN, Run, run_fail_text
 from headrace.runtime.executable cimport (
     Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
 )
 from headrace.runtime.executor_plan cimport HEAVY, LIGHT, LONG, ExecutorPlan, Unit
 from headrace.runtime.executor_state cimport ExecutionState
 from headrace.runtime.kernel_abi cimport (
-    HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.segment_runner cimport SegmentRunner
@@ -35,11 +35,27 @@ cdef double HEAVY_NS = 20e3
 cdef double LANE_NS = 250e3
 # Longer work keeps the thread that looks at signals and the clock waiting too long.
 cdef double LONG_NS = 2e6
+# Plans that one segment may try while other threads change the shapes of its variables.
+cdef int MOST_PLANS = 16
 
 
 cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
                          hr_tensor* inputs, hr_tensor* outputs, bint alone,
                          void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+    cdef hr_code code = HR_REPLAN
+    cdef int attempt
+    for attempt in range(MOST_PLANS):
+        code = try_segment(state, plan, unit, inputs, outputs, alone, poll, poll_argument)
+        if code != HR_REPLAN:
+            return code
+    return run_fail_text(&state.run, HR_ABORTED,
+                         "variables that the step reads changed their shapes at each attempt")
+
+
+cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
+                         hr_tensor* inputs, hr_tensor* outputs, bint alone,
+                         void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+    """HR_REPLAN: a variable has another shape than planned, and nothing was done."""
     cdef int number = plan.units[unit].number
     cdef shared_ptr[Executable] chosen
     cdef double expected_ns
@@ -134,7 +150,7 @@ cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tens
     if not lane_try_run(work_wide, &work, state.team, poll, poll_argument):
         return False
     code[0] = work.code
-    if work.code != HR_OK:
+    if work.code != HR_OK and work.code != HR_REPLAN:
         run_fail_text(&state.run, state.wide.code, state.wide.message)
         state.run.failed = state.wide.failed
     return True

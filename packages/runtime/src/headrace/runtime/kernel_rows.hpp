@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dtype_names.hpp"
 #include "graph_node.hpp"
 
 namespace headrace {
@@ -16,20 +17,6 @@ struct KernelRow {
   bool python = false;
   std::vector<std::pair<std::string, std::vector<hr_dtype>>> constraint;
 };
-
-inline hr_dtype dtype_of_name(const std::string& name) {
-  static const std::unordered_map<std::string, hr_dtype> names = {
-      {"float", HR_FLOAT}, {"double", HR_DOUBLE}, {"int32", HR_INT32}, {"uint8", HR_UINT8},
-      {"int16", HR_INT16}, {"int8", HR_INT8}, {"string", HR_STRING}, {"complex64", HR_COMPLEX64},
-      {"int64", HR_INT64}, {"bool", HR_BOOL}, {"qint8", HR_QINT8}, {"quint8", HR_QUINT8},
-      {"qint32", HR_QINT32}, {"bfloat16", HR_BFLOAT16}, {"qint16", HR_QINT16},
-      {"quint16", HR_QUINT16}, {"uint16", HR_UINT16}, {"complex128", HR_COMPLEX128},
-      {"half", HR_HALF}, {"resource", HR_RESOURCE}, {"variant", HR_VARIANT},
-      {"uint32", HR_UINT32}, {"uint64", HR_UINT64}, {"float8_e5m2", HR_FLOAT8_E5M2},
-      {"float8_e4m3fn", HR_FLOAT8_E4M3FN}};
-  auto found = names.find(name);
-  return found == names.end() ? HR_INVALID : found->second;
-}
 
 class KernelRows {
  public:

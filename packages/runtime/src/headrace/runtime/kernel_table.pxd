@@ -8,6 +8,8 @@ cdef enum:
     OWN_MEMORY = 1 << 29        # compute sets its outputs' data and owner itself, counted
     SESSION_CONSTANT = 1 << 30  # the same value for the session's whole life: variables, handles
     NOTHING = 1 << 28           # has no work: NoOp
+    READS_SLOT = 1 << 27        # output 0 is the value of the variable that input 0 points at
+    ASSIGNS_SLOT = 1 << 26      # the variable gets input 1's value, with its shape
 
 # The row for a node on a device type ("CPU"), or null. allow_reference: rows made from Python
 # libraries may be answered too. Thread-safe, nogil after load_kernels.

@@ -17,9 +17,9 @@ from headrace.formats import errors
 from headrace.runtime.buffer cimport (
     buffer_references, buffer_release, buffer_retain, copy_tensor, is_plain,
 )
-from headrace.runtime.context cimport Run, SessionState, run_fail_text
+from headrace.runtime.context cimport HR_REPLAN, Run, SessionState, run_fail_text
 from headrace.runtime.kernel_abi cimport (
-    HR_DEADLINE_EXCEEDED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_DEADLINE_EXCEEDED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 from headrace.runtime.node_kind cimport ENTER, EXIT, KERNEL, MERGE, NEXT_ITERATION, READ_SLOT, SWITCH
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -248,6 +248,7 @@ cdef struct Half:
     Executable* made        # null: none yet
     RunBuffers* buffers
     hr_tensor* entering     # gathered per iteration
+    int replans             # in this iteration
 
 
 cdef class NativeLoop:
@@ -315,6 +316,8 @@ cdef class NativeLoop:
 
 # How long a loop goes on before it looks at signals.
 cdef int64_t LOOK_UP_NS = 20_000_000
+# Plans that one iteration may try while other threads change the shapes of its variables.
+cdef int MOST_PLANS = 16
 
 
 cdef enum IterationState:
@@ -364,6 +367,7 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
     cdef int64_t look_up_ns = monotonic_ns() + LOOK_UP_NS
     cdef SegmentOutput* leaving
     cdef bint go_on
+    cdef hr_code code
     while True:
         rounds += 1
         if not rounds & 15:
@@ -377,8 +381,9 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
         if condition.made == NULL or not condition.made.fits(condition.entering):
             return NEEDS_CONDITION
         place(condition)
-        if run_half(run, condition) != HR_OK:
-            return FAILED
+        code = run_half(run, condition)
+        if code != HR_OK:
+            return replan(run, condition, NEEDS_CONDITION) if code == HR_REPLAN else FAILED
         leaving = &condition.made.outputs[loop.predicate]
         go_on = (<uint8_t*>condition.buffers.tensors[leaving.tensor].data)[0] != 0
         if not go_on:
@@ -389,13 +394,26 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
             release_half(condition)
             return NEEDS_BODY
         place(body)
-        if run_half(run, body) != HR_OK:
+        code = run_half(run, body)
+        if code != HR_OK:
             release_half(condition)
-            return FAILED
+            return replan(run, body, NEEDS_BODY) if code == HR_REPLAN else FAILED
         if take_over(loop, run, inputs, variables, own, condition, body) != HR_OK:
             return FAILED
         release_half(condition)
         release_half(body)
+        condition.replans = 0
+        body.replans = 0
+
+
+cdef inline int replan(Run* run, Half* half, int state) noexcept nogil:
+    """state, if the half may be planned once more for variables that changed their shapes."""
+    half.replans += 1
+    if half.replans < MOST_PLANS:
+        return state
+    run_fail_text(run, HR_ABORTED,
+                  "variables that the loop reads changed their shapes at each attempt")
+    return FAILED
 
 
 cdef inline hr_code run_half(Run* run, Half* half) noexcept nogil:

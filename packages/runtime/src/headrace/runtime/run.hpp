@@ -166,15 +166,4 @@ inline void session_clear(SessionState* session, const std::vector<std::string>&
   for (hr_object* o : dropped) object_release(o);
 }
 
-// A variable of either kind.
-struct Slot {
-  hr_object object;  // first; kind "Variable"
-  std::mutex lock;
-  hr_tensor value;   // owner counted by the slot
-  bool initialised = false;
-  int64_t version = 0;
-  hr_dtype dtype = HR_INVALID;
-  std::string name;
-};
-
 }  // namespace headrace

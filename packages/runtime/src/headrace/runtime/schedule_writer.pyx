@@ -9,7 +9,7 @@ from headrace.runtime.executable cimport (
 )
 from headrace.runtime.kernel_abi cimport hr_compute
 from headrace.runtime.kernel_table cimport OWN_MEMORY
-from headrace.runtime.segment_draft cimport SegmentDraft, Step, is_stateful
+from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
 
 cdef int write_schedule(SegmentDraft draft) except -1:
@@ -63,7 +63,8 @@ cdef int write_schedule(SegmentDraft draft) except -1:
 
 cdef bint has_effect(Step* step) noexcept:
     """Whether a step may change what outlives the run; reading a variable does not."""
-    return step.writes or is_stateful(step.node) and not step.kernel.flags & OWN_MEMORY
+    return step.writes or step.node.info != NULL and step.node.info.stateful and \
+        not step.kernel.flags & OWN_MEMORY
 
 
 cdef bint is_placed(SegmentDraft draft, Step* step, Executable* made) noexcept:

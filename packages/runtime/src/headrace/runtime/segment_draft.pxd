@@ -6,7 +6,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.context cimport SessionState
-from headrace.runtime.executable cimport Executable, PreparedNode
+from headrace.runtime.executable cimport Executable, PreparedNode, SlotShapes
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_code, hr_compute, hr_kernel, hr_tensor
 from headrace.runtime.program cimport Program
@@ -56,6 +56,8 @@ cdef class SegmentDraft:
     cdef vector[Step] steps
     cdef shared_ptr[Executable] made
     cdef Executable* out                # the same
+    cdef SlotShapes slots               # what shapes variables have at this point of the walk
+    cdef int32_t ends_at                # the step in which each run ends, with an error; -1: none
 
     cdef int add_tensor(self, hr_tensor* t, int storage) except -1
 

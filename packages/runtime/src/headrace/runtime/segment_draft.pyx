@@ -17,6 +17,9 @@ _creating = threading.RLock()
 
 
 cdef class SegmentDraft:
+    def __cinit__(self):
+        self.ends_at = -1
+
     cdef int add_tensor(self, hr_tensor* t, int storage) except -1:
         self.tensors.push_back(t[0])
         self.root.push_back(<int32_t>self.tensors.size() - 1)

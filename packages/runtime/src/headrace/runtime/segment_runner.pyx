@@ -35,7 +35,8 @@ cdef class SegmentRunner:
         self.made_lock.lock()
         for i in range(self.made.size()):
             made = self.made[i].get()
-            if made.threads == threads and made.fits(entering) and made.variables_fit():
+            if made.threads == threads and made.fits(entering) and \
+                    made.variables_fit(entering):
                 found = self.made[i]
                 while i > 0:
                     self.made[i].swap(self.made[i - 1])

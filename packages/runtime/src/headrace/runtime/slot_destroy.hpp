@@ -1,6 +1,6 @@
 // The end of a variable's slot, which gives its buffer back.
 #pragma once
-#include "run.hpp"
+#include "slot.hpp"
 
 namespace {
 void (*release_buffer)(hr_buffer*) = nullptr;

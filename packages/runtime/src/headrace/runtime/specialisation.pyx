@@ -15,7 +15,7 @@ from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release, copy_tensor, set_bytes
-from headrace.runtime.context cimport Run, SessionState, Slot, run_begin, slot_of
+from headrace.runtime.context cimport Run, SessionState, run_begin
 from headrace.runtime.error_boundary cimport call_compute, call_prepare
 from headrace.runtime.executable cimport (
     ARENA, INPUT, STATIC, Executable, PreparedNode, new_executable,
@@ -27,7 +27,7 @@ from headrace.runtime.kernel_abi cimport (
     hr_request, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport (
-    NOTHING, OWN_MEMORY, SESSION_CONSTANT, library_of,
+    ASSIGNS_SLOT, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT, library_of,
 )
 from headrace.runtime.node_text cimport node_label
 from headrace.runtime.program cimport Program, ProgramNode
@@ -68,6 +68,7 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
         write_schedule(draft)
     finally:
         del team
+    draft.out.guards.swap(draft.slots.guards)
     draft.out.threads = threads
     draft.out.device = program.nodes[segments.nodes[segment.first_node]].device
     return draft.made
@@ -135,7 +136,10 @@ cdef int prepare(SegmentDraft draft, Segments segments, Segment segment) except 
             t.dtype = draft.program.values[node.first_output + j].dtype
             draft.arguments.push_back(draft.add_tensor(&t, ARENA))
             draft.local_of[node.first_output + j] = draft.arguments.back()
-        prepare_node(draft, &step, number, private_bits[i])
+        if draft.ends_at >= 0:
+            step.elided = True   # a read of unknown shape ends each run before this node
+        else:
+            prepare_node(draft, &step, number, private_bits[i])
         draft.steps.push_back(step)
     return 0
 
@@ -214,15 +218,17 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
         known = True     # Shape and its like: complete shapes are all they need
     for i in range(step.n_outputs):
         outputs.push_back(&draft.tensors[draft.arguments[step.first_output + i]])
+    plan_handles(draft, step)
     answer = prepared(draft, step, number, private_bits, inputs, outputs)
     take_answer(draft, step, answer, inputs, outputs)
-    if kernel.flags & OWN_MEMORY and inputs.size() == 1 and inputs[0].data != NULL:
-        expect_shape(draft, inputs[0], outputs[0])
+    plan_slot(draft, step)
     if step.view and known and inputs[0].dtype < HR_REF:
         outputs[0].data = inputs[0].data
         step.elided = True
         draft.storage[draft.arguments[step.first_output]] = STATIC
     elif step.view:
+        if inputs[0].dtype == HR_RESOURCE or inputs[0].dtype >= HR_REF:
+            outputs[0].data = inputs[0].data   # for `prepare` to look at, as the input's
         draft.root[draft.arguments[step.first_output]] = \
             draft.root[draft.arguments[step.first_input]]
     elif kernel.flags & NOTHING:
@@ -319,7 +325,7 @@ cdef int take_answer(SegmentDraft draft, Step* step, shared_ptr[const PreparedNo
         memcpy(out.dims, shape.dims, sizeof(out.dims))
         out.layout = shape.layout
         out.bytes = shape.bytes
-        if out.dtype >= HR_REF and not step.kernel.flags & SESSION_CONSTANT:
+        if out.dtype >= HR_REF and not step.kernel.flags & SESSION_CONSTANT and inputs.size():
             # An op that updates a reference passes it on.
             if out.rank == -2:
                 out.rank = inputs[0].rank
@@ -337,6 +343,44 @@ cdef int take_answer(SegmentDraft draft, Step* step, shared_ptr[const PreparedNo
     return 0
 
 
+cdef int32_t input_number(SegmentDraft draft, int32_t tensor) noexcept nogil:
+    """Which of the segment's inputs brings the tensor, seen through views; -1: none."""
+    cdef size_t k
+    for k in range(draft.out.input_tensor.size()):
+        if draft.out.input_tensor[k] == draft.root[tensor]:
+            return <int32_t>k
+    return -1
+
+
+cdef void plan_handles(SegmentDraft draft, Step* step) noexcept nogil:
+    """References get the shapes that their variables have at this point of the plan."""
+    cdef int i
+    cdef int32_t tensor
+    for i in range(step.n_inputs):
+        tensor = draft.arguments[step.first_input + i]
+        if draft.tensors[tensor].dtype >= HR_REF and not step.kernel.flags & ASSIGNS_SLOT:
+            draft.slots.shape_of(&draft.tensors[tensor], input_number(draft, tensor),
+                                 &draft.tensors[tensor])
+
+
+cdef void plan_slot(SegmentDraft draft, Step* step) noexcept nogil:
+    """Follows what shapes variables have: what a read gives, and what an assignment changes."""
+    cdef int32_t handle, other
+    if not step.kernel.flags & (READS_SLOT | ASSIGNS_SLOT):
+        return
+    handle = draft.arguments[step.first_input]
+    if step.kernel.flags & ASSIGNS_SLOT:
+        other = draft.arguments[step.first_input + 1]
+        draft.slots.assign(&draft.tensors[handle], &draft.tensors[other])
+        return
+    other = draft.arguments[step.first_output]
+    if draft.slots.shape_of(&draft.tensors[handle], input_number(draft, handle),
+                            &draft.tensors[other]) and set_bytes(&draft.tensors[other]) == 0:
+        return
+    draft.ends_at = <int32_t>draft.steps.size()
+    step.plan = <void*>step.node   # not null: read_slot ends the run
+
+
 cdef str shape_text(const hr_tensor* t):
     cdef int i
     return "[" + ", ".join([str(t.dims[i]) for i in range(t.rank)]) + "]"
@@ -348,17 +392,6 @@ cdef bint small_enough(vector[hr_tensor*]& outputs) noexcept nogil:
     for i in range(outputs.size()):
         total += outputs[i].bytes
     return total <= FOLD_LIMIT
-
-
-cdef int expect_shape(SegmentDraft draft, const hr_tensor* ref, hr_tensor* value) except -1:
-    """A read whose shape no attribute declares holds only while the variable keeps that shape."""
-    cdef Slot* slot
-    if ref.dtype >= HR_REF and ref.rank >= 0:
-        return 0
-    slot = slot_of(ref)
-    if slot != NULL:
-        draft.out.expect_shape(slot, value[0])
-    return 0
 
 
 cdef object no_memory(GraphNode* node):

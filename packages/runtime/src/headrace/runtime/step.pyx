@@ -19,7 +19,9 @@ from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor, fetched
 from headrace.runtime.buffer cimport buffer_release
 from headrace.runtime.fed_values cimport fed_tensor
-from headrace.runtime.context cimport Run, SessionState, run_begin, run_cancel, run_fail_text
+from headrace.runtime.context cimport (
+    HR_REPLAN, Run, SessionState, run_begin, run_cancel, run_fail_text,
+)
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype, hr_tensor,
@@ -55,6 +57,8 @@ cdef extern from "gil_turn.hpp" namespace "headrace" nogil:
 cdef double LANE_NS = 250e3
 # Work from here on is watched also where the lane is taken: for Ctrl-C, close and timeout.
 cdef double LONG_NS = 20e6
+# Plans that one run may try while other threads change the shapes of its variables.
+cdef int MOST_PLANS = 16
 
 
 cdef class SessionOwner:
@@ -92,6 +96,7 @@ cdef struct TapeWork:
     Executable* made
     RunBuffers* buffers
     Run* run
+    hr_code code
     int64_t* clock_ns
     int32_t thread    # where it ran, if traced
     void* interrupt   # the exception of a signal's handler, counted; null: none came
@@ -103,9 +108,9 @@ cdef void work_on_tape(void* argument) noexcept nogil:
     cdef TapeWork* work = <TapeWork*>argument
     if work.clock_ns != NULL:
         work.thread = thread_number()
-        run_traced(work.made, work.buffers, work.run, work.clock_ns)
+        work.code = run_traced(work.made, work.buffers, work.run, work.clock_ns)
     else:
-        run_entries(work.made, work.buffers, work.run)
+        work.code = run_entries(work.made, work.buffers, work.run)
 
 
 cdef void poll_signals(void* argument) noexcept nogil:
@@ -183,6 +188,7 @@ cdef class TapeStep:
         return explain_tape_step(self)
 
     cdef list execute(self, values, double timeout, list trace):
+        cdef int attempt
         cdef hr_tensor few[16]
         cdef vector[hr_tensor] many
         cdef hr_tensor* entering = few
@@ -207,7 +213,12 @@ cdef class TapeStep:
                     keep.append(fed_tensor(self.program, self.feed_of[i],
                                            values[self.feed_of[i]],
                                            self.feed_dtypes[self.feed_of[i]], &entering[i]))
-            return self.run_specialised(entering, values, timeout, trace, &run)
+            for attempt in range(MOST_PLANS):
+                results = self.run_specialised(entering, values, timeout, trace, &run)
+                if results is not None:
+                    return results
+            raise errors.AbortedError(
+                None, None, "variables that the step reads changed their shapes at each attempt")
         finally:
             for i in range(self.n_entering):
                 if entering[i].owner != NULL:
@@ -226,6 +237,7 @@ cdef class TapeStep:
 
     cdef list run_specialised(self, hr_tensor* entering, values, double timeout, list trace,
                               Run* run):
+        """The fetches; None: a variable has another shape than planned, and nothing was done."""
         cdef int team = self.owner.team
         # A heavy step is prepared for the whole team first: most of its runs get it.
         cdef int threads = team if self.heavy else 1
@@ -237,7 +249,7 @@ cdef class TapeStep:
         cdef double expected_ns
         # `latest` is touched under the GIL alone: no lock, and one count for the run.
         if self.latest.get() != NULL and self.latest.get().threads == threads and \
-                self.latest.get().fits(entering) and self.latest.get().variables_fit():
+                self.latest.get().fits(entering) and self.latest.get().variables_fit(entering):
             chosen = self.latest
         else:
             chosen = self.runner.find(entering, threads)
@@ -277,6 +289,8 @@ cdef class TapeStep:
                 interrupt = <object>work.interrupt
                 Py_DECREF(interrupt)
                 raise interrupt
+            if work.code == HR_REPLAN and run.code == HR_OK:
+                return None
             if run.code != HR_OK:
                 PyErr_CheckSignals()  # a Python kernel may have met one
                 raise run_error(run)

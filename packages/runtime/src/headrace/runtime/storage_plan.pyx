@@ -88,7 +88,7 @@ cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) no
         if step.elided:
             continue
         number = segments.nodes[segment.first_node + i]
-        needed = step.writes or not step.kernel.flags & OWN_MEMORY and (
+        needed = step.writes or i == draft.ends_at or not step.kernel.flags & OWN_MEMORY and (
             is_stateful(step.node) or draft.program.nodes[number].awaited and not step.view)
         for j in range(step.n_outputs):
             needed = needed or used[draft.arguments[step.first_output + j]]

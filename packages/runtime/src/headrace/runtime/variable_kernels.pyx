@@ -6,14 +6,15 @@ input that wants a value; a resource variable's by ReadVariableOp. Both pin the 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memcpy, memset
 from libcpp.string cimport string
 
 from headrace.runtime.buffer cimport (
     allocate_tensor, buffer_new, buffer_release, object_release, object_retain, set_bytes,
 )
 from headrace.runtime.context cimport (
-    Run, SessionState, Slot, run_fail_text, session_lookup, slot_new, slot_of, slot_pin, slot_set,
+    HR_REPLAN, Run, SessionState, Slot, run_fail_text, same_shape, session_lookup, slot_clear,
+    slot_new, slot_of, slot_pin, slot_set,
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
@@ -22,7 +23,7 @@ from headrace.runtime.kernel_abi cimport (
     hr_dtype, hr_kernel, hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport (
-    NOTHING, OWN_MEMORY, SESSION_CONSTANT, add_own_kernels,
+    ASSIGNS_SLOT, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT, add_own_kernels,
 )
 
 
@@ -34,6 +35,10 @@ cdef extern from "headrace/kernel.h" nogil:
         hr_code (*attr_string)(const hr_node*, const char*, const char**, size_t*)
         hr_code (*attr_shape)(const hr_node*, const char*, int32_t*, const int64_t**)
         hr_code (*attr_tensor)(const hr_node*, const char*, const hr_tensor**)
+
+
+cdef extern from "dtype_names.hpp" namespace "headrace" nogil:
+    const char* dtype_name(hr_dtype dtype)
 
 
 cdef extern from "slot_arithmetic.hpp" namespace "headrace" nogil:
@@ -55,38 +60,15 @@ cdef string text_attribute(hr_node* node, const char* key) noexcept nogil:
 cdef struct NewSlot:
     hr_dtype dtype
     const char* name
+    hr_tensor* declared
 
 cdef hr_object* make_slot(void* argument) noexcept nogil:
     cdef NewSlot* wanted = <NewSlot*>argument
-    return <hr_object*>slot_new(wanted.dtype, wanted.name)
-
-
-cdef hr_code create_variable(hr_node* node, void** state) noexcept nogil:
-    """The slot of a VariableV2 or VarHandleOp: shared by container and (shared_)name."""
-    cdef GraphNode* source = <GraphNode*>node
-    cdef string container = text_attribute(node, "container")
-    cdef string shared_name = text_attribute(node, "shared_name")
-    cdef NewSlot wanted
-    cdef hr_object* found = NULL
-    if shared_name.empty():
-        shared_name = source.name
-    wanted.dtype = hr_attr_type(node, "dtype")
-    wanted.name = shared_name.c_str()
-    cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
-                                       shared_name.c_str(), "Variable", make_slot, &wanted, &found,
-                                       &source.error)
-    if code != HR_OK:
-        return code
-    if (<Slot*>found).dtype != wanted.dtype:
-        object_release(found)
-        source.error.assign(b"the container holds a variable of that name with another dtype")
-        return HR_INVALID_ARGUMENT
-    state[0] = found
-    return HR_OK
-
-
-cdef void destroy_variable(void* state) noexcept nogil:
-    object_release(<hr_object*>state)
+    cdef Slot* slot = slot_new(wanted.dtype, wanted.name)
+    if slot != NULL and wanted.declared.rank >= 0:
+        slot.declared_rank = wanted.declared.rank
+        memcpy(slot.declared_dims, wanted.declared.dims, wanted.declared.rank * sizeof(int64_t))
+    return <hr_object*>slot
 
 
 cdef hr_code declared_shape(hr_node* node, hr_tensor* out) noexcept nogil:
@@ -102,6 +84,37 @@ cdef hr_code declared_shape(hr_node* node, hr_tensor* out) noexcept nogil:
             out.dims[i] = dims[i]
         out.rank = rank
     return HR_OK
+
+
+cdef hr_code create_variable(hr_node* node, void** state) noexcept nogil:
+    """The slot of a VariableV2 or VarHandleOp: shared by container and (shared_)name."""
+    cdef GraphNode* source = <GraphNode*>node
+    cdef string container = text_attribute(node, "container")
+    cdef string shared_name = text_attribute(node, "shared_name")
+    cdef NewSlot wanted
+    cdef hr_tensor declared
+    cdef hr_object* found = NULL
+    if shared_name.empty():
+        shared_name = source.name
+    wanted.dtype = hr_attr_type(node, "dtype")
+    wanted.name = shared_name.c_str()
+    wanted.declared = &declared
+    declared_shape(node, &declared)
+    cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
+                                       shared_name.c_str(), "Variable", make_slot, &wanted, &found,
+                                       &source.error)
+    if code != HR_OK:
+        return code
+    if (<Slot*>found).dtype != wanted.dtype:
+        object_release(found)
+        source.error.assign(b"the container holds a variable of that name with another dtype")
+        return HR_INVALID_ARGUMENT
+    state[0] = found
+    return HR_OK
+
+
+cdef void destroy_variable(void* state) noexcept nogil:
+    object_release(<hr_object*>state)
 
 
 cdef hr_code prepare_reference(void* state, hr_request* request) noexcept nogil:
@@ -131,46 +144,47 @@ cdef hr_code give_handle(hr_ctx* ctx, void* state, void* plan, const hr_tensor* 
 
 # ---- reading ----------------------------------------------------------------------------------------
 
+cdef hr_code fail_uninitialised(hr_ctx* ctx, Slot* slot) noexcept nogil:
+    cdef string text
+    text.assign(b"Attempting to use uninitialized value ")
+    text.append(slot.name)
+    return run_fail_text(<Run*>ctx, HR_FAILED_PRECONDITION, text.c_str())
+
+
+cdef hr_code fail_no_variable(hr_ctx* ctx) noexcept nogil:
+    return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a variable")
+
+
 cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void* workspace) noexcept nogil:
-    """Pins the value."""
+    """Pins the value if it is as planned; the output comes with the planned shape and dtype.
+
+    plan: not null where the shape was unknown, so that nothing is planned behind this read.
+    """
     cdef Slot* slot = slot_of(inputs[0])
+    cdef hr_tensor value
     cdef string text
     if slot == NULL:
-        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
-                             "the handle does not point at a variable")
-    if slot_pin(slot, outputs[0]) != HR_OK:
-        text.assign(b"Attempting to use uninitialized value ")
-        text.append(slot.name)
-        return run_fail_text(<Run*>ctx, HR_FAILED_PRECONDITION, text.c_str())
+        return fail_no_variable(ctx)
+    if slot_pin(slot, &value) != HR_OK:
+        return fail_uninitialised(ctx, slot)
+    if value.dtype != outputs[0].dtype:
+        buffer_release(value.owner)
+        text.assign(b"Trying to read variable with wrong dtype. Expected ")
+        text.append(dtype_name(outputs[0].dtype))
+        text.append(b" got ")
+        text.append(dtype_name(value.dtype))
+        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
+    if plan != NULL or not same_shape(&value, outputs[0]):
+        buffer_release(value.owner)
+        return HR_REPLAN
+    outputs[0][0] = value
     return HR_OK
 
 
 cdef hr_code prepare_read(void* state, hr_request* request) noexcept nogil:
-    """The declared shape where there is one, else the one that the variable has now."""
-    cdef hr_tensor* out = request.outputs[0]
-    cdef Slot* slot = slot_of(request.inputs[0]) if request.inputs[0].data != NULL else NULL
-    cdef string text
-    cdef int i
-    if request.inputs[0].dtype >= HR_REF and request.inputs[0].rank >= 0:
-        out.rank = request.inputs[0].rank
-        for i in range(out.rank):
-            out.dims[i] = request.inputs[0].dims[i]
-        return HR_OK
-    if slot != NULL:
-        slot.lock.lock()
-        if slot.initialised:
-            out.rank = slot.value.rank
-            for i in range(out.rank):
-                out.dims[i] = slot.value.dims[i]
-            slot.lock.unlock()
-            return HR_OK
-        slot.lock.unlock()
-        text.assign(b"Attempting to use uninitialized value ")
-        text.append(slot.name)
-        (<GraphNode*>request.node).error = text
-        return HR_FAILED_PRECONDITION
-    request.shape_depends_on_data = 1
+    """The planner sets the shape, for it knows what the variable holds by then."""
+    request.outputs[0].rank = 0
     return HR_OK
 
 
@@ -220,18 +234,15 @@ cdef hr_code variable_shape(hr_ctx* ctx, void* state, void* plan, const hr_tenso
 # ---- assigning --------------------------------------------------------------------------------------
 
 cdef hr_code prepare_assign(void* state, hr_request* request) noexcept nogil:
+    """An output is the variable itself; what shapes are allowed is asked when the op runs."""
     cdef int i
     cdef hr_tensor* out
-    cdef const hr_tensor* ref = request.inputs[0]
     cdef const hr_tensor* value = request.inputs[1]
     if request.node.n_outputs > 0:
         out = request.outputs[0]
         out.rank = value.rank
         for i in range(value.rank):
             out.dims[i] = value.dims[i]
-    if ref.dtype >= HR_REF and ref.rank >= 0 and hr_attr_bool(request.node, "validate_shape", 1):
-        if ref.rank != value.rank or memcmp(ref.dims, value.dims, ref.rank * 8) != 0:
-            return fail_shapes(request.node, ref, value)
     return HR_OK
 
 
@@ -249,45 +260,80 @@ cdef extern from "<string>" namespace "std" nogil:
     string to_text "std::to_string"(int64_t n)
 
 
-cdef hr_code fail_shapes(hr_node* node, const hr_tensor* ref,
-                         const hr_tensor* value) noexcept nogil:
+cdef hr_code fail_dtypes(hr_ctx* ctx, Slot* slot, hr_dtype given) noexcept nogil:
     cdef string text
-    text.assign(b"the variable's shape is ")
-    append_shape(&text, ref)
-    text.append(b", the value's is ")
-    append_shape(&text, value)
-    (<GraphNode*>node).error = text
-    return HR_INVALID_ARGUMENT
+    text.assign(b"Trying to assign to variable '")
+    text.append(slot.name)
+    text.append(b"' with wrong dtype. Expected ")
+    text.append(dtype_name(slot.dtype))
+    text.append(b" got ")
+    text.append(dtype_name(given))
+    return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
 
 
-cdef hr_code assign(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
-                    hr_tensor* const* outputs, void* workspace) noexcept nogil:
+cdef hr_code fail_shapes(hr_ctx* ctx, const char* op, const hr_tensor* held,
+                         const hr_tensor* given) noexcept nogil:
+    cdef string text
+    text.assign(op)
+    text.append(b" requires shapes of both tensors to match. lhs shape= ")
+    append_shape(&text, held)
+    text.append(b" rhs shape= ")
+    append_shape(&text, given)
+    return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
+
+
+cdef hr_code assign_any(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, void* workspace) noexcept nogil:
     cdef Slot* slot = slot_of(inputs[0])
-    cdef string text
     if slot == NULL:
-        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
-                             "the handle does not point at a variable")
+        return fail_no_variable(ctx)
     if slot.dtype != inputs[1].dtype:
-        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
-                             "the variable has another dtype than the value assigned to it")
+        return fail_dtypes(ctx, slot, inputs[1].dtype)
     if slot_set(slot, inputs[1]) != HR_OK:
         return run_fail_text(<Run*>ctx, HR_RESOURCE_EXHAUSTED, "no memory for the variable")
     return HR_OK
 
 
+cdef hr_code assign_same_shape(hr_ctx* ctx, void* state, void* plan,
+                               const hr_tensor* const* inputs, hr_tensor* const* outputs,
+                               void* workspace) noexcept nogil:
+    """As assign_any, if the variable has that shape: the declared one while it has no value."""
+    cdef Slot* slot = slot_of(inputs[0])
+    cdef hr_tensor held
+    if slot == NULL:
+        return fail_no_variable(ctx)
+    slot.lock.lock()
+    if slot.initialised:
+        held = slot.value
+    else:
+        held.rank = slot.declared_rank
+        if held.rank > 0:
+            memcpy(held.dims, slot.declared_dims, held.rank * sizeof(int64_t))
+    slot.lock.unlock()
+    if held.rank >= 0 and not same_shape(&held, inputs[1]):
+        return fail_shapes(ctx, "Assign", &held, inputs[1])
+    return assign_any(ctx, state, plan, inputs, outputs, workspace)
+
+
+cdef hr_code prepare_assign_reference(void* state, hr_request* request) noexcept nogil:
+    if hr_attr_bool(request.node, "validate_shape", 1):
+        request.compute = assign_same_shape
+    return prepare_assign(state, request)
+
+
 cdef hr_code change(hr_ctx* ctx, const hr_tensor* ref, const hr_tensor* delta,
                     int sign) noexcept nogil:
     cdef hr_tensor value
-    cdef string text
+    cdef Slot* slot = slot_of(ref)
+    if slot == NULL:
+        return fail_no_variable(ctx)
+    if slot.dtype != delta.dtype:
+        return fail_dtypes(ctx, slot, delta.dtype)
     cdef hr_code code = begin(ctx, 1, &ref, &value)
     if code != HR_OK:
         return code
-    if value.rank != delta.rank or memcmp(value.dims, delta.dims, value.rank * 8) != 0:
-        text.assign(b"the variable's shape is ")
-        append_shape(&text, &value)
-        text.append(b", the value's is ")
-        append_shape(&text, delta)
-        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
+    if not same_shape(&value, delta):
+        code = fail_shapes(ctx, "AssignAdd" if sign > 0 else "AssignSub", &value, delta)
     elif not slot_add(&value, delta, sign):
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "no arithmetic for that dtype")
     commit(ctx, 1, &ref)
@@ -323,11 +369,7 @@ cdef hr_code destroy_resource(hr_ctx* ctx, void* state, void* plan,
                               void* workspace) noexcept nogil:
     cdef Slot* slot = slot_of(inputs[0])
     if slot != NULL:
-        slot.lock.lock()
-        slot.initialised = False
-        buffer_release(slot.value.owner)
-        slot.value.owner = NULL
-        slot.lock.unlock()
+        slot_clear(slot)
     return HR_OK
 
 
@@ -405,13 +447,14 @@ cdef void add(const char* op, hr_code (*prepare)(void*, hr_request*) noexcept no
 add("VariableV2", prepare_reference, give_reference, SESSION_CONSTANT)
 add("Variable", prepare_reference, give_reference, SESSION_CONSTANT)
 add("VarHandleOp", prepare_handle, give_handle, SESSION_CONSTANT | OWN_MEMORY)
-add("_ReadSlot", prepare_read, read_slot, OWN_MEMORY)
-add("ReadVariableOp", prepare_read, read_slot, OWN_MEMORY)
+add("_ReadSlot", prepare_read, read_slot, OWN_MEMORY | READS_SLOT)
+add("ReadVariableOp", prepare_read, read_slot, OWN_MEMORY | READS_SLOT)
 add("IsVariableInitialized", prepare_scalar, is_initialized, HR_KERNEL_UNINITIALIZED)
 add("VarIsInitializedOp", prepare_scalar, is_initialized, HR_KERNEL_UNINITIALIZED)
 add("VariableShape", prepare_variable_shape, variable_shape, 0)
-add("Assign", prepare_assign, assign, HR_KERNEL_UNINITIALIZED)
-add("AssignVariableOp", prepare_assign, assign, HR_KERNEL_UNINITIALIZED)
+add("Assign", prepare_assign_reference, assign_any, HR_KERNEL_UNINITIALIZED | ASSIGNS_SLOT)
+add("AssignVariableOp", prepare_assign_reference, assign_any,
+    HR_KERNEL_UNINITIALIZED | ASSIGNS_SLOT)
 add("AssignAdd", prepare_assign, assign_add, 0)
 add("AssignAddVariableOp", prepare_assign, assign_add, 0)
 add("AssignSub", prepare_assign, assign_sub, 0)

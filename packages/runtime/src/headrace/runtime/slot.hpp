@@ -1,0 +1,73 @@
+// Variables: what a reference or a resource scalar points at.
+#pragma once
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "buffer.hpp"
+#include "headrace/kernel.h"
+
+namespace headrace {
+
+// A counted reference to an object.
+class ObjectRef {
+ public:
+  ObjectRef() = default;
+  explicit ObjectRef(hr_object* o) : object_(o) {
+    if (o) object_retain(o);
+  }
+  ObjectRef(const ObjectRef& other) : ObjectRef(other.object_) {}
+  ObjectRef(ObjectRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  ObjectRef& operator=(ObjectRef other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~ObjectRef() { object_release(object_); }
+  hr_object* get() const { return object_; }
+
+ private:
+  hr_object* object_ = nullptr;
+};
+
+inline bool is_kind(const hr_object* object, const char* kind) {
+  return object && (object->kind == kind || std::strcmp(object->kind, kind) == 0);
+}
+
+// The object that a reference or a resource scalar points at; null: of another kind, or none.
+inline hr_object* object_of(const hr_tensor* handle, const char* kind) {
+  if (!handle->data) return nullptr;
+  hr_object* object = nullptr;
+  if (handle->dtype >= HR_REF)
+    object = static_cast<hr_object*>(handle->data);
+  else if (handle->dtype == HR_RESOURCE && handle->bytes >= (int64_t)sizeof(hr_resource))
+    object = static_cast<hr_resource*>(handle->data)->object;
+  return is_kind(object, kind) ? object : nullptr;
+}
+
+inline bool same_shape(const hr_tensor* a, const hr_tensor* b) {
+  return a->rank == b->rank &&
+         (a->rank <= 0 || std::memcmp(a->dims, b->dims, a->rank * sizeof(int64_t)) == 0);
+}
+
+// A variable of either kind.
+struct Slot {
+  hr_object object;  // first; kind "Variable"
+  std::mutex lock;
+  hr_tensor value;   // owner counted by the slot
+  bool initialised = false;
+  int64_t version = 0;
+  // Grows whenever shape or `initialised` changes; written under the lock.
+  std::atomic<int64_t> shape_version{0};
+  hr_dtype dtype = HR_INVALID;
+  int32_t declared_rank = -1;  // -1: not fully declared
+  int64_t declared_dims[HR_MAX_RANK];
+  std::string name;
+};
+
+inline Slot* slot_of(const hr_tensor* handle) {
+  return reinterpret_cast<Slot*>(object_of(handle, "Variable"));
+}
+
+}  // namespace headrace
