@@ -9,8 +9,10 @@ from kernel_harness import run_kernel
 
 from headrace.formats.errors import InvalidArgumentError
 
-# Small ones run in our own loops, the larger in oneDNN or the blocked loops; odd sizes break both.
-SIZES = [(4, 4, 4), (1, 7, 3), (8, 32, 32), (17, 65, 33), (65, 130, 70), (3, 1, 5), (1, 1, 1)]
+# Small ones, then blocked ones: of one task, of several tasks of both directions, with B packed or
+# read in place, of several blocks of k. Odd sizes end inside tiles.
+SIZES = [(4, 4, 4), (1, 7, 3), (8, 32, 32), (17, 65, 33), (3, 1, 5), (1, 1, 1)]
+SIZES += [(65, 130, 70), (230, 301, 530), (15, 1100, 700), (150, 40, 290), (600, 33, 600)]
 EMPTY = [(0, 3, 4), (3, 0, 4), (3, 4, 0)]
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 INTEGERS = [np.int32, np.int64, np.uint8, np.int16]
@@ -90,8 +92,17 @@ def activation(name, x):
     }[name]()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_share_a_batch_of_large_products(dtype, threads):
+    rng = np.random.default_rng(5)
+    a, b = matrix(rng, (9, 70, 90), dtype), matrix(rng, (9, 65, 90), dtype)
+    got = run_kernel("BatchMatMulV2", a, b, adj_y=True, threads=threads)
+    near(got, np.einsum("bik,bjk->bij", a, b), np.dtype(dtype), 90)
+
+
 @pytest.mark.parametrize("name", ["Relu", "Relu6", "Elu", "Tanh", "Sigmoid"])
-@pytest.mark.parametrize("sizes", [(4, 5, 6), (70, 90, 80), (3, 4, 0)])
+@pytest.mark.parametrize("sizes", [(4, 5, 6), (70, 90, 80), (80, 1300, 40), (3, 4, 0)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_fused_products_add_bias_and_activate(sizes, name, dtype):
     m, n, k = sizes

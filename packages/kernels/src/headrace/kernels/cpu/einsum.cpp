@@ -61,6 +61,7 @@ struct Plan {
   Operand operands[2];
   int64_t batch = 1, rows = 1, inner = 1, columns = 1;
   Walk out;  // strides of the output by the labels of [batch, rows, columns]
+  gemm::Cut cut;
 };
 
 bool has(const Labels& labels, int label) {
@@ -205,7 +206,7 @@ void pack(const Operand& o, const T* x, T* to) {
 }
 
 template <class T>
-void multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* packed) {
+hr_code multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* packed) {
   for (int64_t i = 0; i < p.batch;
        ++i, a += p.rows * p.inner, b += p.inner * p.columns, c += p.rows * p.columns) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -213,8 +214,8 @@ void multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* packe
                                  b,      p.columns, false,   c, p.columns};
       if (gemm::is_small(p.rows, p.columns, p.inner))
         gemm::small(one);
-      else
-        gemm::blocked(ctx, one, packed);
+      else if (hr_code code = gemm::blocked(ctx, one, p.cut, packed, nullptr); code != HR_OK)
+        return code;
     } else {
       for (int64_t j = 0; j < p.rows; ++j) {
         std::fill_n(c + j * p.columns, p.columns, T(0));
@@ -226,6 +227,7 @@ void multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* packe
       }
     }
   }
+  return HR_OK;
 }
 
 template <class T>
@@ -243,8 +245,8 @@ hr_code compute_einsum(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
     const int64_t n = p.batch * p.rows * p.columns;
     if (p.inner == 0)
       std::fill_n(c, n, T(0));
-    else if (n)
-      multiply(ctx, p, a, b, c, c + n);
+    else if (hr_code code = n ? multiply(ctx, p, a, b, c, c + n) : HR_OK; code != HR_OK)
+      return code;
     result = c;
   }
   std::fill_n(y, hr_elements(outputs[0]), T(0));
@@ -259,9 +261,15 @@ hr_code prepare_einsum(void*, hr_request* r) {
   code = read_plan(r, plan.get());
   if (code != HR_OK) return code;
   const Plan& p = *plan;
-  const int64_t elements = p.batch * (p.rows * p.inner + p.inner * p.columns + p.rows * p.columns) +
-                           gemm::packed_elements(p.columns, p.inner);
+  const int64_t elements = p.batch * (p.rows * p.inner + p.inner * p.columns + p.rows * p.columns);
   r->workspace = size_t(elements * hr_dtype_size(r->inputs[0]->dtype));
+  if (p.inner && p.rows * p.columns) {
+    const bool wide = r->inputs[0]->dtype == HR_DOUBLE;
+    const auto cut = wide ? gemm::cut_of<double> : gemm::cut_of<float>;
+    plan->cut = cut(p.rows, p.columns, p.inner, false, r->threads);
+    const auto workspace = wide ? gemm::workspace_of<double> : gemm::workspace_of<float>;
+    r->workspace += workspace(plan->cut);
+  }
   r->flops = 2.0 * double(p.batch) * double(p.rows) * double(p.inner) * double(p.columns);
   r->compute = with_type(
       r->inputs[0]->dtype, Join<WideFloats, Join<Integers, Complexes>>{},

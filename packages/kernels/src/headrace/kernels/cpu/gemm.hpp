@@ -1,5 +1,5 @@
-// Matrix products without a library: register-blocked loops for what is too small for
-// oneDNN's fixed cost, and blocked ones for what it does not compute (double).
+// Matrix products: register-blocked loops on the calling thread for small ones, blocked and on the
+// team for the others.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,33 @@ inline bool is_small(int64_t m, int64_t n, int64_t k) {
   return m * n * k <= 128 * 1024 && n * k <= max_packed;
 }
 
-// Any size, on the team. packed: `packed_elements(n, k)` elements.
-int64_t packed_elements(int64_t n, int64_t k);
-void blocked(hr_ctx* ctx, const Problem<float>& p, float* packed);
-void blocked(hr_ctx* ctx, const Problem<double>& p, double* packed);
+// How a product is cut into tasks for a team, and whether B is packed; chosen at prepare.
+struct Cut {
+  int64_t tile_rows, k_block;  // of a tile; of a block of B
+  int64_t rows, columns;       // of a task
+  bool packs_b;
+  int threads;
+};
+template <class T>
+Cut cut_of(int64_t m, int64_t n, int64_t k, bool transpose_b, int threads);
+// Bytes of memory that `blocked` needs beside its operands.
+template <class T>
+size_t workspace_of(const Cut& cut);
+
+// What is done to a finished part of the result, rows [i0, i1) and columns [j0, j1), while it is in
+// the cache.
+struct Finish {
+  void (*part)(const void* argument, void* c, int64_t ldc, int64_t i0, int64_t i1, int64_t j0,
+               int64_t j1);
+  const void* argument;
+};
+
+// Any size with k > 0; finish may be null. On the team, or on the calling thread alone, with a
+// workspace for cut.threads threads, or for one.
+template <class T>
+hr_code blocked(hr_ctx* ctx, const Problem<T>& p, const Cut& cut, T* workspace,
+                const Finish* finish);
+template <class T>
+void blocked_alone(const Problem<T>& p, const Cut& cut, T* workspace, const Finish* finish);
 
 }  // namespace hr::gemm

@@ -1,4 +1,4 @@
-// Matrix products: own loops where they are small or the dtype is not oneDNN's, oneDNN else.
+// Matrix products of floats by gemm.hpp, of integers and complex numbers by plain loops.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -12,9 +12,6 @@
 #include "rows.hpp"
 #include "shapes.hpp"
 #include "via_float.hpp"
-#if HR_WITH_ONEDNN
-#include "onednn.hpp"
-#endif
 
 namespace hr {
 namespace {
@@ -25,9 +22,8 @@ struct Product {
   bool conjugate_a, conjugate_b;
   std::vector<int64_t> a_at, b_at;  // element offset of each product of the batch
   Epilogue epilogue;
-#if HR_WITH_ONEDNN
-  std::unique_ptr<onednn::Program> program;
-#endif
+  gemm::Cut cut;
+  bool by_batch;  // the team's threads take whole products
 };
 
 template <class T>
@@ -73,14 +69,41 @@ hr_code compute_small(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
   return HR_OK;
 }
 
+// The epilogue of a part of the result, as gemm::Finish calls it.
+template <class T>
+struct PartEpilogue {
+  const Epilogue& epilogue;
+  const T* bias;
+
+  static void run(const void* self, void* c, int64_t ldc, int64_t i0, int64_t i1, int64_t j0,
+                  int64_t j1) {
+    const PartEpilogue& it = *static_cast<const PartEpilogue*>(self);
+    for (int64_t i = i0; i < i1; ++i)
+      apply_epilogue(it.epilogue, static_cast<T*>(c) + i * ldc + j0, 1, j1 - j0,
+                     it.bias ? it.bias + j0 : nullptr);
+  }
+};
+
 template <class T>
 hr_code compute_blocked(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                         hr_tensor* const* outputs, void* workspace) {
   const Product& p = *static_cast<Product*>(plan);
+  const PartEpilogue<T> epilogue{p.epilogue, p.epilogue.bias ? read<T>(inputs[2]) : nullptr};
+  const gemm::Finish last{PartEpilogue<T>::run, &epilogue};
+  const bool finishes = p.epilogue.bias || p.epilogue.activation != Activation::none;
+  const gemm::Finish* finish = finishes ? &last : nullptr;
+  T* packed = static_cast<T*>(workspace);
+  if (p.by_batch) {
+    const int64_t each = int64_t(gemm::workspace_of<T>(p.cut) / sizeof(T));
+    const bool all = parallel_tasks(ctx, p.batch, ctx->threads, [&](int64_t i, int64_t thread) {
+      gemm::blocked_alone(problem<T>(p, i, inputs, outputs), p.cut, packed + thread * each, finish);
+    });
+    return all ? HR_OK : hr_ctx_fail(ctx, HR_CANCELLED, "cancelled in a matrix product");
+  }
   for (int64_t i = 0; i < p.batch; ++i) {
-    gemm::Problem<T> one = problem<T>(p, i, inputs, outputs);
-    gemm::blocked(ctx, one, static_cast<T*>(workspace));
-    finish<T>(p, inputs, one.c);
+    const hr_code code =
+        gemm::blocked(ctx, problem<T>(p, i, inputs, outputs), p.cut, packed, finish);
+    if (code != HR_OK) return code;
   }
   return HR_OK;
 }
@@ -148,104 +171,28 @@ hr_code compute_loops(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
   return HR_OK;
 }
 
-#if HR_WITH_ONEDNN
-hr_code compute_onednn(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
-                       hr_tensor* const* outputs, void* workspace) {
-  const Product& p = *static_cast<Product*>(plan);
-  void* external[4] = {inputs[0]->data, inputs[1]->data, outputs[0]->data,
-                       p.epilogue.bias ? inputs[2]->data : nullptr};
-  return p.program->run(ctx, external, workspace);
-}
-
-dnnl::memory::desc matrices(const hr_tensor* t, int32_t rank, bool transposed) {
-  dnnl::memory::dims dims(rank, 1), strides(rank, 1);
-  for (int32_t i = 0; i < t->rank; ++i) dims[rank - t->rank + i] = t->dims[i];
-  int64_t stride = 1;
-  for (int32_t i = rank; i-- > 0; stride *= dims[i]) strides[i] = stride;
-  if (transposed) {
-    std::swap(dims[rank - 2], dims[rank - 1]);
-    std::swap(strides[rank - 2], strides[rank - 1]);
+template <class T>
+void choose_floats(hr_request* r, Product* p) {
+  if (p->k == 0 || p->m * p->n * p->batch == 0) {
+    r->compute = compute_empty<T>;
+  } else if (gemm::is_small(p->m, p->n, p->k)) {
+    r->compute = compute_small<T>;
+  } else {
+    p->by_batch = r->threads > 1 && p->batch >= 2 * r->threads;
+    p->cut = gemm::cut_of<T>(p->m, p->n, p->k, p->transpose_b, p->by_batch ? 1 : r->threads);
+    r->workspace = gemm::workspace_of<T>(p->cut) * size_t(p->by_batch ? r->threads : 1);
+    r->compute = compute_blocked<T>;
   }
-  return {dims, dnnl::memory::data_type::f32, strides};
 }
-
-void append_activation(const Epilogue& e, dnnl::primitive_attr& attr) {
-  using alg = dnnl::algorithm;
-  dnnl::post_ops ops;
-  switch (e.activation) {
-    case Activation::none: return;
-    case Activation::relu: ops.append_eltwise(alg::eltwise_relu, 0, 0); break;
-    case Activation::relu6: ops.append_eltwise(alg::eltwise_clip_v2, 0, 6); break;
-    case Activation::elu: ops.append_eltwise(alg::eltwise_elu, 1, 0); break;
-    case Activation::tanh: ops.append_eltwise(alg::eltwise_tanh, 0, 0); break;
-    case Activation::sigmoid: ops.append_eltwise(alg::eltwise_logistic, 0, 0); break;
-    case Activation::leaky_relu: ops.append_eltwise(alg::eltwise_relu, e.leaky_alpha, 0); break;
-  }
-  attr.set_post_ops(ops);
-}
-
-hr_code build_onednn(hr_request* r, Product* p) {
-  const int32_t rank =
-      std::max(r->outputs[0]->rank, std::max(r->inputs[0]->rank, r->inputs[1]->rank));
-  try {
-    onednn::TeamSize team(r->threads);
-    auto program = std::make_unique<onednn::Program>(r->threads);
-    const auto a = matrices(r->inputs[0], rank, p->transpose_a);
-    const auto b = matrices(r->inputs[1], rank, p->transpose_b);
-    const auto c = matrices(r->outputs[0], rank, false);
-    dnnl::primitive_attr attr = onednn::attributes();
-    append_activation(p->epilogue, attr);
-    dnnl::memory::desc bias;
-    if (p->epilogue.bias) {
-      dnnl::memory::dims dims(rank, 1), strides(rank, 1);
-      dims[rank - 1] = p->n;
-      for (int32_t i = 0; i + 1 < rank; ++i) strides[i] = p->n;
-      bias = dnnl::memory::desc(dims, dnnl::memory::data_type::f32, strides);
-    }
-    dnnl::matmul::primitive_desc pd(onednn::engine(), a, b, bias, c, attr);
-    std::vector<std::pair<int, int>> args = {{DNNL_ARG_SRC, program->external(0, a)},
-                                             {DNNL_ARG_WEIGHTS, program->external(1, b)},
-                                             {DNNL_ARG_DST, program->external(2, c)}};
-    if (p->epilogue.bias) args.push_back({DNNL_ARG_BIAS, program->external(3, bias)});
-    program->add<dnnl::matmul>(pd, args);
-    r->workspace = program->workspace();
-    p->program = std::move(program);
-  } catch (const dnnl::error& error) {
-    return hr_request_fail(r, HR_INTERNAL, "oneDNN made no matrix product: %s", error.message);
-  }
-  r->compute = compute_onednn;
-  return HR_OK;
-}
-#endif
 
 hr_code choose(hr_request* r, Product* p) {
   const hr_dtype dtype = r->outputs[0]->dtype;
   r->flops = 2.0 * double(p->batch) * double(p->m) * double(p->n) * double(p->k);
-  const bool empty = p->k == 0 || p->m * p->n * p->batch == 0;
-  if (dtype == HR_FLOAT) {
-    if (empty)
-      r->compute = compute_empty<float>;
-    else if (gemm::is_small(p->m, p->n, p->k))
-      r->compute = compute_small<float>;
-    else {
-#if HR_WITH_ONEDNN
-      return build_onednn(r, p);
-#else
-      r->compute = compute_blocked<float>;
-      r->workspace = size_t(gemm::packed_elements(p->n, p->k)) * sizeof(float);
-#endif
-    }
-    return HR_OK;
-  }
-  if (dtype == HR_DOUBLE) {
-    if (empty)
-      r->compute = compute_empty<double>;
-    else if (gemm::is_small(p->m, p->n, p->k))
-      r->compute = compute_small<double>;
-    else {
-      r->compute = compute_blocked<double>;
-      r->workspace = size_t(gemm::packed_elements(p->n, p->k)) * sizeof(double);
-    }
+  if (dtype == HR_FLOAT || dtype == HR_DOUBLE) {
+    if (dtype == HR_FLOAT)
+      choose_floats<float>(r, p);
+    else
+      choose_floats<double>(r, p);
     return HR_OK;
   }
   r->compute = with_type(dtype, Join<Integers, Complexes>{}, [](auto type) -> hr_compute {

@@ -80,6 +80,34 @@ inline void parallel_blocks(hr_ctx* ctx, int64_t total, int64_t block, int64_t g
                   });
 }
 
+// body(task, thread) for each of n_tasks, on at most `threads` threads, which take the tasks one by
+// one: a thread that loses its core to something else leaves the rest to the others. False: the
+// step was cancelled, and some tasks were left out.
+template <class Body>
+inline bool parallel_tasks(hr_ctx* ctx, int64_t n_tasks, int64_t threads, Body&& body) {
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> all{true};
+  const auto take = [&](int64_t thread) {
+    for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < n_tasks;) {
+      if (ctx->cancelled && *ctx->cancelled) {
+        all = false;
+        return;
+      }
+      body(task, thread);
+    }
+  };
+#ifdef _OPENMP
+  const int64_t members = std::min<int64_t>({ctx->threads, threads, n_tasks});
+  if (members > 1) {
+#pragma omp parallel num_threads(int(members))
+    take(omp_get_thread_num());
+    return all;
+  }
+#endif
+  take(0);
+  return all;
+}
+
 // The most threads that parallel_ranges will use: to size per-thread scratch.
 inline int64_t most_threads(const hr_ctx* ctx) { return std::max<int32_t>(1, ctx->threads); }
 
