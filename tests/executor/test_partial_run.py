@@ -103,3 +103,47 @@ def test_two_partial_runs_do_not_meet() -> None:
         assert session.partial_run(other, twice, {a: 10.0}) == 20.0
         assert session.partial_run(one, total, {b: 1.0}) == 2.0
         assert session.partial_run(other, total, {b: 1.0}) == 11.0
+
+
+def _resident_kib() -> int:
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def test_partial_runs_leave_nothing_behind() -> None:
+    a, b = hr.placeholder(hr.float32, [None]), hr.placeholder(hr.float32, [])
+    first = a * 2.0
+    second = hr.reduce_sum(first) + b
+    with hr.Session() as session:
+
+        def once() -> None:
+            handle = session.partial_run_setup([first, second], [a, b])
+            session.partial_run(handle, first, {a: [1.0, 2.0]})
+            assert session.partial_run(handle, second, {b: 1.0}) == 7.0
+
+        for _ in range(500):
+            once()
+        before = _resident_kib()
+        for _ in range(5000):
+            once()
+        assert _resident_kib() - before < 4096
+
+
+def test_a_handle_ends_with_its_last_feed_and_fetch() -> None:
+    a = hr.placeholder(hr.float32, [])
+    twice = a * 2.0
+    with hr.Session() as session:
+        handle = session.partial_run_setup([twice], [a])
+        assert session.partial_run(handle, twice, {a: 2.0}) == 4.0
+        with pytest.raises(ValueError, match="or it has ended"):
+            session.partial_run(handle, twice)
+
+
+def test_partial_runs_that_were_abandoned_are_bounded() -> None:
+    a = hr.placeholder(hr.float32, [])
+    twice = a * 2.0
+    with hr.Session() as session:
+        handles = [session.partial_run_setup([twice], [a]) for _ in range(1030)]
+        with pytest.raises(ValueError, match="or it has ended"):
+            session.partial_run(handles[0], twice, {a: 1.0})
+        assert session.partial_run(handles[-1], twice, {a: 1.0}) == 2.0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,17 @@ from headrace.graph.graph import Graph, get_default_graph
 from headrace.graph.graph_codec import graph_wire
 from headrace.graph.operation import Operation, Tensor
 
-_MAX_PLANS_KEPT = 2048
+_RECENT_PLANS = 128  # and as many that were recent before
+_OPEN_PARTIAL_RUNS = 1024
+
+
+@dataclass
+class _PartialRun:
+    """A step in several calls, and what of it is to come: names of tensors and operations."""
+
+    step: Any
+    feeds: set[str]
+    fetches: set[str]
 
 
 class _Run:
@@ -69,9 +81,11 @@ class BaseSession:
         self._config = config
         self._lock = threading.RLock()
         self._runs: dict[Any, _Run] = {}
+        self._older_runs: dict[Any, _Run] = {}
         self._extended = 0
         self._changes_seen = 0
-        self._partial: dict[str, Any] = {}
+        self._partial: dict[str, _PartialRun] = {}
+        self._partial_count = itertools.count()
         self._service = _open(self._target, config)
         self._closed = False
 
@@ -95,6 +109,7 @@ class BaseSession:
         if not self._closed:
             self._closed = True
             self._runs.clear()
+            self._older_runs.clear()
             self._service.close()
 
     def __del__(self) -> None:
@@ -187,13 +202,19 @@ class BaseSession:
 
     def _kept(self, lookup: Any) -> _Run | None:
         try:
-            return self._runs.get(lookup)
+            found = self._runs.get(lookup)
+            if found is None:
+                found = self._older_runs.get(lookup)
+                if found is not None:
+                    self._keep(lookup, found)
         except TypeError:  # something in it is not hashable
             return None
+        return found
 
     def _keep(self, lookup: Any, run: _Run) -> None:
-        if len(self._runs) > _MAX_PLANS_KEPT:
-            self._runs.clear()
+        # Two generations: what was not used while the younger one filled up is dropped.
+        if len(self._runs) >= _RECENT_PLANS:
+            self._older_runs, self._runs = self._runs, {}
         try:
             self._runs[lookup] = run
         except TypeError:
@@ -343,21 +364,29 @@ class BaseSession:
         except OpError as error:
             self._locate(error)
             raise
-        handle = f"partial_{id(step):x}_{len(self._partial)}"
-        self._partial[handle] = step
+        handle = f"partial_{next(self._partial_count)}"
+        names = [t.name for t in plan.tensors] + [op.name for op in plan.targets]
+        self._partial[handle] = _PartialRun(step, {t.name for t in tensors}, set(names))
+        if len(self._partial) > _OPEN_PARTIAL_RUNS:
+            abandoned = self._partial.pop(next(iter(self._partial)))
+            abandoned.step.cancel("newer partial runs took its place")
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
         """Goes on with a step: feeds some of its feeds, and waits for some of its fetches.
 
-        Raises: ValueError for a handle that partial_run_setup has not given; otherwise as `run`.
+        The handle ends with the call that completes the feeds and fetches named at set-up. A
+        session keeps the 1,024 partial runs set up last.
+
+        Raises: ValueError for a handle that partial_run_setup has not given, or that has ended;
+          otherwise as `run`.
         """
         self._check_usable()
-        step = self._partial.get(handle)
-        if step is None:
+        run = self._partial.get(handle)
+        if run is None:
             raise ValueError(
-                f"no partial run has the handle {handle!r}: call partial_run_setup before "
-                "partial_run"
+                f"no partial run has the handle {handle!r}, or it has ended: call "
+                "partial_run_setup before partial_run"
             )
         plan = FetchPlan(self._graph, fetches)
         pairs = [] if feed_dict is None else resolve(self._graph, feed_dict)
@@ -365,10 +394,14 @@ class BaseSession:
         # Targets have no value to wait for: the name of an operation asks for its end.
         names = [t.name for t in plan.tensors] + [op.name for op in plan.targets]
         try:
-            values = step.run(arrays, names)
+            values = run.step.run(arrays, names)
         except OpError as error:
             self._locate(error)
             raise
+        run.feeds.difference_update(arrays)
+        run.fetches.difference_update(names)
+        if not run.feeds and not run.fetches:
+            self._partial.pop(handle, None)
         return plan.build(values)
 
     # -- default session -------------------------------------------------------------------

@@ -108,6 +108,11 @@ cdef class DynamicStep:
         return [execution.fetch(<int>i) for i in range(self.plan.program.fetches.size())]
 
 
+def partial_plan(SessionOwner owner, Program program, Segments segments) -> ExecutorPlan:
+    """The plan that all partial runs of one signature share."""
+    return executor_plan(owner, program, segments, True)
+
+
 cdef class DynamicPartialStep:
     """services.PartialStep: feeds arrive, and fetches leave, in several calls."""
     cdef Program program
@@ -119,10 +124,11 @@ cdef class DynamicPartialStep:
     cdef ExecutorPlan plan
     cdef object __weakref__
 
-    def __init__(self, SessionOwner owner, Program program, Segments segments, list targets):
+    def __init__(self, SessionOwner owner, ExecutorPlan plan, list targets):
+        cdef Program program = plan.program
         owner.check()
         self.program = program
-        self.plan = executor_plan(owner, program, segments, True)
+        self.plan = plan
         self.execution = Execution(owner, self.plan, False)
         self.feeds = {name: i for i, name in enumerate(program.feed_names)}
         self.fetches = {name: i for i, name in enumerate(program.fetch_names)}

@@ -3,6 +3,8 @@
 // Executables are shared: a run holds one through a Lease, the runner's cache holds it as long as it
 // is of use, and the last of them frees it. Nothing here needs the GIL.
 #pragma once
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -94,6 +96,8 @@ struct SegmentOutput {
 
 class Executable;
 
+constexpr int64_t MAPPED_BYTES = 1 << 20;
+
 // One run's memory: tensors, entries and arena in one block, everything absolute.
 struct RunBuffers {
   Executable* owner;
@@ -104,6 +108,24 @@ struct RunBuffers {
   RunBuffers* next_of_owner;
   RunBuffers *before, *after;  // in IdleBuffers, in order of time
 };
+
+// Large blocks are mapped, so that what is freed goes back to the system whatever lies beside it.
+inline void* block_of(int64_t bytes) {
+  if (bytes >= MAPPED_BYTES) {
+    void* block = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? nullptr : block;
+  }
+  void* block = nullptr;
+  return posix_memalign(&block, 64, size_t(bytes)) ? nullptr : block;
+}
+inline void free_block(void* block, int64_t bytes) {
+  if (bytes >= MAPPED_BYTES) {
+    munmap(block, size_t(bytes));
+  } else {
+    std::free(block);
+  }
+}
 
 // The large buffers that executables keep between runs. Beyond the limit, what was idle longest is
 // freed. Buffers below SMALL stay with their executable: they cost less than the list does.
@@ -183,7 +205,7 @@ class Executable {
     idle_->forget(this);
     while (idle_of_mine_) {
       RunBuffers* next = idle_of_mine_->next_of_owner;
-      std::free(idle_of_mine_);
+      free_block(idle_of_mine_, idle_of_mine_->bytes);
       idle_of_mine_ = next;
     }
   }
@@ -243,8 +265,8 @@ class Executable {
     const int64_t for_entries = up_to_line(sizeof(Entry) * entries.size());
     const int64_t for_arguments = up_to_line(sizeof(hr_tensor*) * arguments.size());
     const int64_t total = header + for_tensors + for_entries + for_arguments + arena_bytes + 64;
-    void* block = nullptr;
-    if (posix_memalign(&block, 64, size_t(total))) return nullptr;
+    void* block = block_of(total);
+    if (!block) return nullptr;
     char* memory = static_cast<char*>(block);
     auto* made = static_cast<RunBuffers*>(block);
     made->owner = this;
@@ -307,7 +329,7 @@ inline void IdleBuffers::drop(RunBuffers* buffers) {
   while (*place != buffers) place = &(*place)->next_of_owner;
   *place = buffers->next_of_owner;
   unlink(buffers);
-  std::free(buffers);
+  free_block(buffers, buffers->bytes);
 }
 
 // An executable in use by one run, with that run's buffers. What kernels left in counted tensors is

@@ -19,11 +19,16 @@ from headrace.runtime.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.session_graph cimport SessionGraph
 from headrace.runtime.step cimport SessionOwner
 
+from headrace.runtime.recent_values cimport RecentValues
+
 from headrace.runtime.step import TapeStep
 
 cdef extern from "lane.hpp" namespace "headrace" nogil:
     int count_at_work()
 
+
+# How many signatures a session keeps planned, beside as many that were recent before.
+cdef int RECENT_SIGNATURES = 128
 
 # Sessions that nobody has closed.
 _open = weakref.WeakSet()
@@ -72,7 +77,8 @@ cdef class LocalSession:
     cdef SessionGraph graph
     cdef SessionOwner owner
     cdef object options
-    cdef dict steps
+    cdef RecentValues steps           # by signature
+    cdef RecentValues partial_plans   # by signature
     cdef object lock
     cdef bint closed
     cdef public bint shares_state
@@ -84,7 +90,8 @@ cdef class LocalSession:
         self.graph = SessionGraph()
         self.owner = owner
         self.options = run_pb2.ConfigProto.FromString(config)
-        self.steps = {}
+        self.steps = RecentValues(RECENT_SIGNATURES)
+        self.partial_plans = RecentValues(RECENT_SIGNATURES)
         self.lock = threading.Lock()
         self.running = weakref.WeakSet()
         _open.add(self)
@@ -101,8 +108,8 @@ cdef class LocalSession:
             with self.lock:
                 step = self.steps.get(signature)
                 if step is None:
-                    step = self.steps[signature] = self.make_step(
-                        tuple(feeds), tuple(fetches), tuple(targets))
+                    step = self.make_step(tuple(feeds), tuple(fetches), tuple(targets))
+                    self.steps.put(signature, step)
         return step
 
     cdef object make_step(self, tuple feeds, tuple fetches, tuple targets):
@@ -120,10 +127,16 @@ cdef class LocalSession:
 
     def partial_run_setup(self, feeds, fetches, targets):
         self.check()
-        cdef Program program = build_program(self.graph, list(feeds), list(fetches),
-                                             list(targets), self.program_config(True))
-        from headrace.runtime.dynamic_step import DynamicPartialStep
-        step = DynamicPartialStep(self.owner, program, cut_segments(program, True), list(targets))
+        from headrace.runtime.dynamic_step import DynamicPartialStep, partial_plan
+        signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        plan = self.partial_plans.get(signature)
+        if plan is None:
+            with self.lock:
+                program = build_program(self.graph, list(feeds), list(fetches), list(targets),
+                                        self.program_config(True))
+                plan = partial_plan(self.owner, program, cut_segments(program, True))
+                self.partial_plans.put(signature, plan)
+        step = DynamicPartialStep(self.owner, plan, list(targets))
         self.running.add(step)
         self.check()
         return step
@@ -156,7 +169,8 @@ cdef class LocalSession:
         session_clear(self.owner.state, names)
         # Kernels hold what they looked up: steps are made anew, and with them their kernels.
         with self.lock:
-            self.steps = {}
+            self.steps.clear()
+            self.partial_plans.clear()
             self.graph.forget_kernels()
 
     def close(self):
@@ -167,7 +181,8 @@ cdef class LocalSession:
             self.owner.close()
         for step in list(self.running):
             step.cancel("the session was closed")
-        self.steps = {}
+        self.steps.clear()
+        self.partial_plans.clear()
         _open.discard(self)
 
     def end_steps(self):
