@@ -23,7 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TAG = f"py{sys.version_info.major}{sys.version_info.minor}"
 HOME = Path(os.environ.get("HEADRACE_CHECK_DIR", ROOT / ".check"))
-WHEELS = HOME / f"wheels-{TAG}"
+# Sanitized wheels and objects (packages/*/_build/native_build.py) lie beside the others.
+BUILD = "-".join(filter(None, [TAG, os.environ.get("HEADRACE_SANITIZE")]))
+WHEELS = HOME / f"wheels-{BUILD}"
 COMPILED = ("runtime", "kernels", "board")
 MADE_BY_BUILDS = ("_pb2.py", "_pb2.pyi", ".so", ".pyc", ".generated_from")
 MADE_FOLDERS = (
@@ -100,7 +102,7 @@ def wheel_of(package: str) -> Path:
         **os.environ,
         "HEADRACE_RELEASE": "1",  # metadata with ranges, which pip finds in the wheelhouse
         "HEADRACE_REQUIRE_NATIVE": "1",  # or the board's checks would test its fallbacks
-        "HEADRACE_BUILD_DIR": str(HOME / f"build-{TAG}" / package),
+        "HEADRACE_BUILD_DIR": str(HOME / f"build-{BUILD}" / package),
     }
     print(f"wheelhouse: build {package}", flush=True)
     command = [str(builder()), "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps"]
@@ -112,7 +114,7 @@ def wheel_of(package: str) -> Path:
 
 def hash_of(package: str) -> str:
     """Returns: a hash of the names and contents of all files that a wheel of package reads."""
-    state = hashlib.sha256(sys.version.encode())
+    state = hashlib.sha256(f"{sys.version} {BUILD}".encode())
     folders = [ROOT / "packages" / package]
     if package in COMPILED:
         folders.append(ROOT / "packages" / "formats" / "src" / "headrace" / "formats" / "include")

@@ -1,0 +1,28 @@
+"""A slice of the fuzz, always the same cases: `tox -e fuzz` runs as many as one likes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUZZ = Path(__file__).parent / "fuzz.py"
+# Kind: how many cases, and how many of them must at least give values, so that the slice cannot
+# decay into one that tests refusals alone.
+SLICE = {"damaged": (800, 40), "known": (800, 350), "programs": (300, 40)}
+
+
+@pytest.mark.parametrize("kind", SLICE)
+def test_no_random_graph_ends_in_a_crash_a_hang_a_leak_or_a_raw_exception(
+    kind: str, tmp_path: Path
+) -> None:
+    count, least = SLICE[kind]
+    command = [sys.executable, str(FUZZ), "--kind", kind, "--graphs", str(count), "--quiet"]
+    command += ["--no-minimise", "--limit", "30", "--out", str(tmp_path / "findings")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (said,) = [x for x in done.stdout.splitlines() if x.startswith("outcomes: ")]
+    outcomes = eval(said.removeprefix("outcomes: "))
+    assert sum(outcomes.values()) == count and outcomes["values"] >= least, outcomes
