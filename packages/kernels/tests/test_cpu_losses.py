@@ -30,7 +30,7 @@ def log_softmax(x):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("shape", [(7,), (5, 10), (3, 2, 65), (0, 4), (4, 0), (2, 1), (300, 130)])
+@pytest.mark.parametrize("shape", [(7,), (5, 10), (3, 2, 65), (0, 4), (4, 0), (2, 1), (300, 130), (5, 1203)])
 def test_softmax_and_its_log(shape, dtype):
     x = (np.random.default_rng(0).standard_normal(shape) * 5).astype(dtype)
     want = log_softmax(wide(x)) if x.size else wide(x)
@@ -45,7 +45,7 @@ def test_softmax_of_large_and_infinite_logits_stays_finite():
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("shape", [(5, 10), (33, 65), (0, 4), (4, 0)])
+@pytest.mark.parametrize("shape", [(5, 10), (33, 65), (4, 1203), (0, 4), (4, 0)])
 def test_cross_entropy_and_its_gradient(shape, dtype):
     rng = np.random.default_rng(1)
     x = (rng.standard_normal(shape) * 3).astype(dtype)
@@ -58,14 +58,30 @@ def test_cross_entropy_and_its_gradient(shape, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("index", [np.int32, np.int64])
-def test_sparse_cross_entropy_and_its_gradient(dtype, index):
+@pytest.mark.parametrize("shape", [(33, 11), (7, 1203)])
+def test_sparse_cross_entropy_and_its_gradient(shape, dtype, index):
+    rows, classes = shape
     rng = np.random.default_rng(2)
-    x = (rng.standard_normal((33, 11)) * 9).astype(dtype)
-    labels = rng.integers(0, 11, 33).astype(index)
+    x = (rng.standard_normal(shape) * 9).astype(dtype)
+    labels = rng.integers(0, classes, rows).astype(index)
     loss, backprop = run_kernel("SparseSoftmaxCrossEntropyWithLogits", x, labels, threads=2)
-    logs = log_softmax(wide(x))
-    near(loss, -logs[np.arange(33), labels], dtype, 8)
-    near(backprop, np.exp(logs) - np.eye(11)[labels], dtype, 2)
+    logs, at = log_softmax(wide(x)), np.arange(rows)
+    want = np.exp(logs)
+    want[at, labels] -= 1
+    near(loss, -logs[at, labels], dtype, 8)
+    near(backprop, want, dtype, 2)
+
+
+def test_logits_of_minus_infinity_are_classes_without_probability():
+    x = np.zeros((2, 700), np.float32)
+    x[:, 5] = -np.inf
+    labels = np.array([3, 5], np.int64)
+    loss, backprop = run_kernel("SparseSoftmaxCrossEntropyWithLogits", x, labels)
+    np.testing.assert_allclose(loss, [np.log(699), np.inf], rtol=1e-6)
+    np.testing.assert_array_equal(backprop[:, 5], [0, -1])
+    dense = np.eye(700, dtype=np.float32)[labels]
+    loss, _ = run_kernel("SoftmaxCrossEntropyWithLogits", x, dense)
+    np.testing.assert_allclose(loss, [np.log(699), np.inf], rtol=1e-6)
 
 
 def test_a_label_outside_the_classes_is_named():

@@ -78,6 +78,15 @@ def test_extremes_of_nothing_are_the_other_end():
     assert run_kernel("Max", np.zeros(0, "int32"), np.int32([0])) == np.iinfo(np.int32).min
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(3, 20_001), (400, 3000), (2, 5, 1100)])
+def test_wide_columns_are_added_up_whatever_the_number_of_threads(shape, threads):
+    x = np.random.default_rng(3).integers(-9, 9, shape).astype(np.float32)
+    axis = np.array([len(shape) - 2], np.int32)
+    got = run_kernel("Sum", x, axis, threads=threads)
+    np.testing.assert_array_equal(got, x.sum(-2))
+
+
 @pytest.mark.parametrize("shape", [(7,), (5, 65), (65, 5), (3, 65, 4)])
 def test_all_and_any(shape):
     for seed in range(4):

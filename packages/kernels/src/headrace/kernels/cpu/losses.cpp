@@ -46,23 +46,8 @@ hr_code compute_sparse_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor*
   }
   const T* x = read<T>(inputs[0]);
   T *loss = write<T>(outputs[0]), *backprop = write<T>(outputs[1]);
-  parallel_ranges(ctx, rows, grain_of(8 * n * int64_t(sizeof(T))), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      // log_softmax first, for the loss; x may be backprop's memory, so it is read before.
-      const T* row = x + i * n;
-      T top = row[0];
-      for (int64_t j = 1; j < n; ++j) top = std::max(top, row[j]);
-      const T at_label = row[labels[i]];
-      softmax_of_rows(row, backprop + i * n, 1, n);
-      const T p = backprop[i * n + labels[i]];
-      if (p > T(1e-3)) {
-        loss[i] = -std::log(p);
-      } else {  // far from the top: from the logits, since p may have underflowed
-        const T top_p = *std::max_element(backprop + i * n, backprop + (i + 1) * n);
-        loss[i] = (top - at_label) - std::log(top_p);
-      }
-      backprop[i * n + labels[i]] -= T(1);
-    }
+  parallel_ranges(ctx, rows, grain_of(8 * n * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
+    sparse_cross_entropy_of_rows(x + i * n, labels + i, loss + i, backprop + i * n, end - i, n);
   });
   return HR_OK;
 }

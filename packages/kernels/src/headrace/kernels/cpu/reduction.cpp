@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kBlock = 1024;     // elements folded into one partial result
 constexpr int64_t kChunk = 64 * 1024;  // elements of a full reduction per piece of work
-constexpr int64_t kColumns = 128;
+constexpr int64_t kColumns = 128, kMostColumns = 1024;  // that one piece of work adds up
 
 enum Kind { kAdd, kMultiply, kMax, kMin, kAnd, kOr };
 
@@ -280,16 +280,19 @@ hr_code compute_columns(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const*
   const auto& p = *static_cast<const ReducePlan*>(plan_);
   const T* x = read<T>(in[0]);
   T* y = write<T>(out[0]);
-  const int64_t strips = (p.inner + kColumns - 1) / kColumns;
+  // As wide as leaves a few pieces for each thread: memory is read fastest in long rows.
+  const int64_t share = p.kept * p.inner / (4 * most_threads(ctx)) / kColumns * kColumns;
+  const int64_t columns = std::min(kMostColumns, std::max(kColumns, share));
+  const int64_t strips = (p.inner + columns - 1) / columns;
   parallel_ranges(
-      ctx, p.kept * strips, grain_of(p.n * std::min(kColumns, p.inner) * int64_t(sizeof(T))),
+      ctx, p.kept * strips, grain_of(p.n * std::min(columns, p.inner) * int64_t(sizeof(T))),
       [&](int64_t begin, int64_t end) {
         for (int64_t item = begin; item < end; ++item) {
-          const int64_t k = item / strips, column = item % strips * kColumns;
-          const int64_t width = std::min(kColumns, p.inner - column);
+          const int64_t k = item / strips, column = item % strips * columns;
+          const int64_t width = std::min(columns, p.inner - column);
           const T* at = x + offset_of(k, p.kept_rank, p.kept_dims, p.kept_strides) + column;
-          Total total[kColumns];
-          Acc acc[kColumns];
+          Total total[kMostColumns];
+          Acc acc[kMostColumns];
           std::fill(total, total + width, Total(Op::start()));
           for (int64_t r0 = 0; r0 < p.reduced; r0 += kRows) {
             std::fill(acc, acc + width, Op::start());

@@ -42,13 +42,27 @@ HR_INLINE T sum_of(const T* y, int64_t n) {
 // y = exp(x - top); the sum of y.
 template <class T>
 HR_INLINE T exponentials(const T* x, T top, T* y, int64_t n) {
-  HR_INDEPENDENT
-  for (int64_t j = 0; j < n; ++j) y[j] = vm::exp(x[j] - top);
-  return sum_of(y, n);
+  T sum = T(0);
+  int64_t j = 0;
+  if (n >= 16) {
+    T parts[16] = {};
+    for (; j + 16 <= n; j += 16) {
+      T e[16];  // x may be y
+      for (int q = 0; q < 16; ++q) e[q] = vm::exp(x[j + q] - top);
+      for (int q = 0; q < 16; ++q) y[j + q] = e[q];
+      for (int q = 0; q < 16; ++q) parts[q] += e[q];
+    }
+    for (int q = 0; q < 16; ++q) sum += parts[q];
+  }
+  for (; j < n; ++j) {
+    y[j] = vm::exp(x[j] - top);
+    sum += y[j];
+  }
+  return sum;
 }
 
-// As many rows at a time as make a long loop for exp.
-constexpr int64_t kTogether = 512;
+// Rows shorter than this are taken together, to make a long loop for exp.
+constexpr int64_t kLong = 512, kTogether = 512;
 
 // y = exp(x - the row's largest) for some rows.
 template <class T>
@@ -63,18 +77,37 @@ HR_INLINE void exponentials_of_rows(const T* x, int64_t x_stride, T* y, int64_t 
 }
 
 template <class T>
-HR_INLINE void softmax(const T* x, T* y, int64_t rows, int64_t n) {
-  const int64_t together = n < kTogether ? kTogether / n : 1;
+HR_INLINE void scaled(T* y, T scale, int64_t n) {
+  HR_INDEPENDENT
+  for (int64_t j = 0; j < n; ++j) y[j] *= scale;
+}
+
+// done(row, its largest element, the sum of its exponentials) after y = exp(x - largest).
+template <class T, class Done>
+HR_INLINE void over_rows(const T* x, int64_t x_stride, T* y, int64_t rows, int64_t n,
+                         Done&& done) {
+  if (n >= kLong) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const T top = largest(x + i * x_stride, n);
+      done(i, top, exponentials(x + i * x_stride, top, y + i * n, n));
+    }
+    return;
+  }
+  const int64_t together = kTogether / n;
   for (int64_t i = 0; i < rows; i += together) {
     const int64_t some = rows - i < together ? rows - i : together;
-    T* to = y + i * n;
-    exponentials_of_rows(x + i * n, n, to, some, n);
-    for (int64_t k = 0; k < some; ++k, to += n) {
-      const T scale = T(1) / sum_of(to, n);
-      HR_INDEPENDENT
-      for (int64_t j = 0; j < n; ++j) to[j] *= scale;
-    }
+    T tops[kTogether];
+    for (int64_t k = 0; k < some; ++k) tops[k] = largest(x + (i + k) * x_stride, n);
+    exponentials_of_rows(x + i * x_stride, x_stride, y + i * n, some, n);
+    for (int64_t k = 0; k < some; ++k) done(i + k, tops[k], sum_of(y + (i + k) * n, n));
   }
+}
+
+template <class T>
+HR_INLINE void softmax(const T* x, T* y, int64_t rows, int64_t n) {
+  over_rows(x, n, y, rows, n, [&](int64_t i, T, T sum) __attribute__((always_inline)) {
+    scaled(y + i * n, T(1) / sum, n);
+  });
 }
 
 template <class T>
@@ -95,28 +128,51 @@ HR_INLINE void log_softmax(const T* x, T* y, int64_t rows, int64_t n) {
   }
 }
 
+// Sums of l * (x - top) and of l. A class without weight adds nothing, even where its logit is -inf.
+template <class T>
+HR_INLINE void weigh(const T* x, T top, const T* l, int64_t n, T* weighted, T* weight) {
+  T products[16] = {}, weights[16] = {};
+  int64_t j = 0;
+  for (; j + 16 <= n; j += 16) {
+    for (int q = 0; q < 16; ++q) {
+      const T w = l[j + q], product = w * (x[j + q] - top);
+      products[q] += w == T(0) ? T(0) : product;
+      weights[q] += w;
+    }
+  }
+  *weighted = *weight = T(0);
+  for (int q = 0; q < 16; ++q) {
+    *weighted += products[q];
+    *weight += weights[q];
+  }
+  for (; j < n; ++j) {
+    *weighted += l[j] == T(0) ? T(0) : l[j] * (x[j] - top);
+    *weight += l[j];
+  }
+}
+
 template <class T>
 HR_INLINE void cross_entropy(const T* x, int64_t x_stride, const T* labels, int64_t labels_stride,
                              T* loss, T* y, int64_t rows, int64_t n) {
-  const int64_t together = n < kTogether ? kTogether / n : 1;
-  for (int64_t i = 0; i < rows; i += together) {
-    const int64_t some = rows - i < together ? rows - i : together;
-    exponentials_of_rows(x + i * x_stride, x_stride, y + i * n, some, n);
-    for (int64_t k = i; k < i + some; ++k) {
-      const T *row = x + k * x_stride, *l = labels + k * labels_stride;
-      T* to = y + k * n;
-      const T top = largest(row, n), sum = sum_of(to, n), scale = T(1) / sum;
-      T weighted = T(0), weight = T(0);
-      for (int64_t j = 0; j < n; ++j) {
-        // A class without weight adds nothing, even where its logit is -inf.
-        weighted += l[j] == T(0) ? T(0) : l[j] * (row[j] - top);
-        weight += l[j];
-      }
-      loss[k] = weight * std::log(sum) - weighted;
-      HR_INDEPENDENT
-      for (int64_t j = 0; j < n; ++j) to[j] = to[j] * scale - l[j];
-    }
-  }
+  over_rows(x, x_stride, y, rows, n, [&](int64_t i, T top, T sum) __attribute__((always_inline)) {
+    const T* l = labels + i * labels_stride;
+    T weighted, weight, *to = y + i * n;
+    weigh(x + i * x_stride, top, l, n, &weighted, &weight);
+    loss[i] = weight * std::log(sum) - weighted;
+    const T scale = T(1) / sum;
+    HR_INDEPENDENT
+    for (int64_t j = 0; j < n; ++j) to[j] = to[j] * scale - l[j];
+  });
+}
+
+template <class T, class Index>
+HR_INLINE void sparse_cross_entropy(const T* x, const Index* labels, T* loss, T* y, int64_t rows,
+                                    int64_t n) {
+  over_rows(x, n, y, rows, n, [&](int64_t i, T top, T sum) __attribute__((always_inline)) {
+    loss[i] = std::log(sum) - (x[i * n + labels[i]] - top);
+    scaled(y + i * n, T(1) / sum, n);
+    y[i * n + labels[i]] -= T(1);
+  });
 }
 
 HR_CLONES void softmax_float(const float* x, float* y, int64_t rows, int64_t n) {
@@ -128,6 +184,15 @@ HR_CLONES void log_softmax_float(const float* x, float* y, int64_t rows, int64_t
 HR_CLONES void cross_entropy_float(const float* x, int64_t xs, const float* l, int64_t ls,
                                    float* loss, float* y, int64_t rows, int64_t n) {
   cross_entropy(x, xs, l, ls, loss, y, rows, n);
+}
+
+HR_CLONES void sparse_float(const float* x, const int32_t* l, float* loss, float* y, int64_t rows,
+                            int64_t n) {
+  sparse_cross_entropy(x, l, loss, y, rows, n);
+}
+HR_CLONES void sparse_float_wide(const float* x, const int64_t* l, float* loss, float* y,
+                                 int64_t rows, int64_t n) {
+  sparse_cross_entropy(x, l, loss, y, rows, n);
 }
 
 }  // namespace
@@ -151,6 +216,22 @@ void cross_entropy_of_rows(const float* x, int64_t xs, const float* l, int64_t l
 void cross_entropy_of_rows(const double* x, int64_t xs, const double* l, int64_t ls, double* loss,
                            double* y, int64_t rows, int64_t n) {
   cross_entropy(x, xs, l, ls, loss, y, rows, n);
+}
+void sparse_cross_entropy_of_rows(const float* x, const int32_t* l, float* loss, float* y,
+                                  int64_t rows, int64_t n) {
+  sparse_float(x, l, loss, y, rows, n);
+}
+void sparse_cross_entropy_of_rows(const float* x, const int64_t* l, float* loss, float* y,
+                                  int64_t rows, int64_t n) {
+  sparse_float_wide(x, l, loss, y, rows, n);
+}
+void sparse_cross_entropy_of_rows(const double* x, const int32_t* l, double* loss, double* y,
+                                  int64_t rows, int64_t n) {
+  sparse_cross_entropy(x, l, loss, y, rows, n);
+}
+void sparse_cross_entropy_of_rows(const double* x, const int64_t* l, double* loss, double* y,
+                                  int64_t rows, int64_t n) {
+  sparse_cross_entropy(x, l, loss, y, rows, n);
 }
 
 }  // namespace hr

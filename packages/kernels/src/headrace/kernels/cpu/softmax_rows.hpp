@@ -19,4 +19,14 @@ void cross_entropy_of_rows(const double* x, int64_t x_stride, const double* labe
                            int64_t labels_stride, double* loss, double* backprop, int64_t rows,
                            int64_t classes);
 
+// The same for labels that are class numbers below n. x is read again after y is written.
+void sparse_cross_entropy_of_rows(const float* x, const int32_t* labels, float* loss, float* y,
+                                  int64_t rows, int64_t n);
+void sparse_cross_entropy_of_rows(const float* x, const int64_t* labels, float* loss, float* y,
+                                  int64_t rows, int64_t n);
+void sparse_cross_entropy_of_rows(const double* x, const int32_t* labels, double* loss, double* y,
+                                  int64_t rows, int64_t n);
+void sparse_cross_entropy_of_rows(const double* x, const int64_t* labels, double* loss, double* y,
+                                  int64_t rows, int64_t n);
+
 }  // namespace hr
