@@ -141,3 +141,18 @@ def test_local_response_and_its_gradient(radius, dtype):
         slope = (lrn(wide(x) + step, *values) - lrn(wide(x) - step, *values)) / 2e-5
         want[i] = (slope * wide(dy)).sum()
     near(got, want, dtype, 4)
+
+
+@pytest.mark.parametrize("channels", [1, 16, 100])
+@pytest.mark.parametrize(("radius", "beta"), [(4, 0.75), (-1, 0.5), (3, 0.3), (2, 2.0), (2**40, 1)])
+def test_local_response_of_any_exponent_and_radius(radius, beta, channels):
+    x = np.random.default_rng(6).standard_normal((2, 2, 1, channels)).astype(np.float32)
+    attrs = {"depth_radius": radius, "bias": 1.5, "alpha": 0.3, "beta": beta}
+    near(run_kernel("LRN", x, **attrs), lrn(wide(x), min(radius, channels), 1.5, 0.3, beta), x.dtype)
+
+
+def test_local_response_of_negative_norms_is_what_pow_gives():
+    x = np.full((1, 1, 1, 16), 2.0, np.float32)
+    attrs = {"depth_radius": 0, "bias": 1.0, "alpha": -1.0}
+    assert np.isnan(run_kernel("LRN", x, beta=0.75, **attrs)).all()
+    near(run_kernel("LRN", x, beta=2.0, **attrs), x / 9.0, x.dtype)

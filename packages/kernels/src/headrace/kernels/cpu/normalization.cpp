@@ -8,6 +8,7 @@
 #include "catalogue_shapes.hpp"
 #include "element_types.hpp"
 #include "parallel.hpp"
+#include "response_loops.hpp"
 #include "rows.hpp"
 #include "shapes.hpp"
 #include "via_float.hpp"
@@ -313,53 +314,30 @@ hr_code prepare_global(void*, hr_request* r) {
 
 // ---- local response -----------------------------------------------------------------------------
 
-struct Response {
-  int64_t radius;
-  float bias, alpha, beta;
-};
-
-// bias + alpha * the squares of the neighbours.
-float norm_at(const Response& p, const float* x, int64_t c, int64_t n) {
-  float sum = 0;
-  for (int64_t j = std::max<int64_t>(0, c - p.radius); j < std::min(n, c + p.radius + 1); ++j)
-    sum += x[j] * x[j];
-  return p.bias + p.alpha * sum;
-}
-
 hr_code compute_lrn(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
-                    hr_tensor* const* outputs, void*) {
-  const Response& p = *static_cast<Response*>(plan);
+                    hr_tensor* const* outputs, void* workspace) {
+  const auto& rule = *static_cast<response::Rule*>(plan);
   const int64_t n = inputs[0]->dims[3], rows = product(inputs[0]->dims, 0, 3);
   const float* x = read<float>(inputs[0]);
   float* y = write<float>(outputs[0]);
-  parallel_ranges(ctx, rows, grain_of(n * 4 * (2 * p.radius + 1)), [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      for (int64_t c = 0; c < n; ++c)
-        y[i * n + c] = x[i * n + c] * std::pow(norm_at(p, x + i * n, c, n), -p.beta);
-    }
+  parallel_ranges(ctx, rows, grain_of(n * 32), [&](int64_t begin, int64_t end) {
+    float* mine = static_cast<float*>(workspace) + this_thread() * response::scratch(rule, n);
+    response::forward(rule, x + begin * n, y + begin * n, end - begin, n, mine);
   });
   return HR_OK;
 }
 
 hr_code compute_lrn_grad(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
-                         hr_tensor* const* outputs, void*) {
-  const Response& p = *static_cast<Response*>(plan);
+                         hr_tensor* const* outputs, void* workspace) {
+  const auto& rule = *static_cast<response::Rule*>(plan);
   const int64_t n = inputs[1]->dims[3], rows = product(inputs[1]->dims, 0, 3);
   const float *dy = read<float>(inputs[0]), *x = read<float>(inputs[1]),
               *y = read<float>(inputs[2]);
   float* dx = write<float>(outputs[0]);
-  parallel_ranges(ctx, rows, grain_of(n * 4 * (2 * p.radius + 1)), [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      const int64_t at = i * n;
-      std::fill(dx + at, dx + at + n, 0.0f);
-      for (int64_t c = 0; c < n; ++c) {
-        const float norm = norm_at(p, x + at, c, n);
-        const float across = -2.0f * p.alpha * p.beta * y[at + c] / norm * dy[at + c];
-        for (int64_t j = std::max<int64_t>(0, c - p.radius); j < std::min(n, c + p.radius + 1); ++j)
-          dx[at + j] += across * x[at + j];
-        dx[at + c] += std::pow(norm, -p.beta) * dy[at + c];
-      }
-    }
+  parallel_ranges(ctx, rows, grain_of(n * 64), [&](int64_t begin, int64_t end) {
+    float* mine = static_cast<float*>(workspace) + this_thread() * response::scratch(rule, n);
+    response::backward(rule, dy + begin * n, x + begin * n, y + begin * n, dx + begin * n,
+                       end - begin, n, mine);
   });
   return HR_OK;
 }
@@ -373,9 +351,12 @@ hr_code prepare_lrn(void*, hr_request* r) {
                              ShapeText(r->inputs[0]).text, ShapeText(r->inputs[i]).text);
   }
   copy_shape(r->inputs[0], r->outputs[0]);
-  keep_plan(r,
-            new Response{hr_attr_int(r->node, "depth_radius", 5), hr_attr_float(r->node, "bias", 1),
-                         hr_attr_float(r->node, "alpha", 1), hr_attr_float(r->node, "beta", 0.5f)});
+  const int64_t n = r->inputs[0]->dims[3];
+  const int64_t radius = std::min(hr_attr_int(r->node, "depth_radius", 5), n);
+  auto* rule = keep_plan(
+      r, new response::Rule{radius, hr_attr_float(r->node, "bias", 1),
+                            hr_attr_float(r->node, "alpha", 1), hr_attr_float(r->node, "beta", 0.5f)});
+  r->workspace = sizeof(float) * size_t(response::scratch(*rule, n)) * std::max(1, r->threads);
   r->compute = gradient ? compute_lrn_grad : compute_lrn;
   return HR_OK;
 }

@@ -14,8 +14,6 @@
 namespace hr {
 namespace {
 
-using pooling::kChunk;
-
 struct Plan {
   pooling::Shape s;
   bool include_batch = false;
@@ -102,42 +100,20 @@ hr_code compute_average_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor
   return HR_OK;
 }
 
-// f(first flat element of the image, chunk's first channel, width, o, best, at) for every
-// window and chunk of channels of the images in [begin, end).
+// f(image, output position, first channel, width, at) for every window of the images in
+// [begin, end).
 template <class T, class F>
-HR_INLINE void over_maxima(const pooling::Shape& s, const T* x, int64_t begin, int64_t end, F&& f) {
-  const int64_t image = s.in_positions() * s.channels;
+HR_INLINE void over_images(const pooling::Shape& s, const T* x, int64_t begin, int64_t end, F&& f) {
   for (int64_t i = begin; i < end; ++i) {
-    for (int64_t o = 0; o < s.out_positions(); ++o) {
-      for (int64_t c = 0; c < s.channels; c += kChunk) {
-        const int64_t width = std::min(kChunk, s.channels - c);
-        Compute<T> best[kChunk];
-        int32_t at[kChunk];
-        pooling::window_maxima(s, x + i * image, o, c, width, best, at);
-        f(i, o, c, width, at);
-      }
-    }
+    pooling::over_maxima(s, x + i * s.in_positions() * s.channels, 0, s.out_positions(),
+                         [&](int64_t o, int64_t c, int64_t n, const int32_t* at)
+                             HR_INLINE_LAMBDA { f(i, o, c, n, at); });
   }
 }
 
-template <class T>
-HR_INLINE void max_gradient(const pooling::Shape& s, const T* x, T* dx, const T* dy, int64_t begin,
-                            int64_t end) {
-  const int64_t image = s.in_positions() * s.channels;
-  std::fill(dx + begin * image, dx + end * image, T(0));
-  over_maxima(s, x, begin, end,
-              [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
-                T* to = dx + i * image + c;
-                const T* from = dy + (i * s.out_positions() + o) * s.channels + c;
-                for (int64_t j = 0; j < width; ++j) {
-                  T& v = to[at[j] * s.channels + j];
-                  v = T(v + from[j]);
-                }
-              });
-}
 HR_CLONES void max_gradient_float(const pooling::Shape& s, const float* x, float* dx,
-                                  const float* dy, int64_t b, int64_t e) {
-  max_gradient(s, x, dx, dy, b, e);
+                                  const float* dy) {
+  pooling::max_gradient(s, x, dx, dy);
 }
 
 template <class T>
@@ -145,13 +121,18 @@ hr_code compute_max_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* co
                              hr_tensor* const* outputs, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
   const int64_t image = p.s.in_positions() * p.s.channels;
+  const int64_t out = p.s.out_positions() * p.s.channels;
+  const T *x = read<T>(inputs[0]), *dy = read<T>(inputs[p.dy]);
+  T* dx = write<T>(outputs[0]);
   parallel_ranges(
-      ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
-        if constexpr (std::is_same_v<T, float>)
-          max_gradient_float(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]),
-                             b, e);
-        else
-          max_gradient(p.s, read<T>(inputs[0]), write<T>(outputs[0]), read<T>(inputs[p.dy]), b, e);
+      ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) {
+          std::fill_n(dx + i * image, image, T(0));
+          if constexpr (std::is_same_v<T, float>)
+            max_gradient_float(p.s, x + i * image, dx + i * image, dy + i * out);
+          else
+            pooling::max_gradient(p.s, x + i * image, dx + i * image, dy + i * out);
+        }
       });
   return HR_OK;
 }
@@ -168,7 +149,7 @@ hr_code compute_max_gradient_gradient(hr_ctx* ctx, void*, void* plan,
   T* out = write<T>(outputs[0]);
   parallel_ranges(
       ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
-        over_maxima(s, read<T>(inputs[0]), b, e,
+        over_images(s, read<T>(inputs[0]), b, e,
                     [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
                       for (int64_t j = 0; j < width; ++j)
                         out[(i * s.out_positions() + o) * s.channels + c + j] =
@@ -189,7 +170,7 @@ hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor*
   Index* where = write<Index>(outputs[1]);
   parallel_ranges(
       ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
-        over_maxima(s, x, b, e,
+        over_images(s, x, b, e,
                     [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
                       for (int64_t j = 0; j < width; ++j) {
                         const int64_t to = (i * s.out_positions() + o) * s.channels + c + j;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "element_types.hpp"
 #include "simd.hpp"
@@ -18,102 +20,225 @@ struct Shape {
   int64_t out_positions() const { return out[0] * out[1] * out[2]; }
 };
 
-constexpr int64_t kChunk = 64;  // channels at a time, in registers and on the stack
+constexpr int64_t kChunk = 256;  // channels at a time: what is made of them stays in the first cache
 
-// Calls f(input position) for what the window of output position o covers, in memory's order.
+template <class T> HR_INLINE bool is_nan(T v) {
+  if constexpr (std::is_floating_point_v<T>) return v != v;
+  return false;
+}
+
+// What a window covers inside the image: its first position, and how many along each axis.
+struct Box {
+  int64_t first, n[3];
+};
+
+// Calls f(output position, box) for output positions in [begin, end).
 template <class F>
-HR_INLINE void over_window(const Shape& s, int64_t o, F&& f) {
-  const int64_t o2 = o % s.out[2], o1 = o / s.out[2] % s.out[1], o0 = o / s.out[2] / s.out[1];
-  const int64_t b0 = o0 * s.stride[0] - s.low[0], b1 = o1 * s.stride[1] - s.low[1],
-                b2 = o2 * s.stride[2] - s.low[2];
-  const int64_t e0 = std::min(s.in[0], b0 + s.size[0]), e1 = std::min(s.in[1], b1 + s.size[1]),
-                e2 = std::min(s.in[2], b2 + s.size[2]);
-  for (int64_t i = std::max<int64_t>(0, b0); i < e0; ++i) {
-    for (int64_t j = std::max<int64_t>(0, b1); j < e1; ++j) {
-      for (int64_t k = std::max<int64_t>(0, b2); k < e2; ++k) f((i * s.in[1] + j) * s.in[2] + k);
+HR_INLINE void over_windows(const Shape& s, int64_t begin, int64_t end, F&& f) {
+  int64_t at[3] = {begin / s.out[2] / s.out[1], begin / s.out[2] % s.out[1], begin % s.out[2]};
+  for (int64_t o = begin; o < end; ++o) {
+    int64_t low[3];
+    Box box;
+    for (int d = 0; d < 3; ++d) {
+      const int64_t from = at[d] * s.stride[d] - s.low[d];
+      low[d] = std::max<int64_t>(0, from);
+      box.n[d] = std::min(s.in[d], from + s.size[d]) - low[d];
+    }
+    box.first = (low[0] * s.in[1] + low[1]) * s.in[2] + low[2];
+    // A window that lies in the padding alone; what reads "the first position" must find one.
+    if (box.n[0] <= 0 || box.n[1] <= 0 || box.n[2] <= 0) box = {0, {0, 0, 0}};
+    f(o, box);
+    if (++at[2] < s.out[2]) continue;
+    at[2] = 0;
+    if (++at[1] < s.out[1]) continue;
+    at[1] = 0;
+    ++at[0];
+  }
+}
+
+// Calls f(position) for all positions of the box, in memory's order.
+template <class F>
+HR_INLINE void over_box(const Shape& s, const Box& box, F&& f) {
+  for (int64_t i = 0; i < box.n[0]; ++i) {
+    for (int64_t j = 0; j < box.n[1]; ++j) {
+      const int64_t row = box.first + (i * s.in[1] + j) * s.in[2];
+      for (int64_t k = 0; k < box.n[2]; ++k) f(row + k);
     }
   }
 }
 
-// The window's maxima of `width` channels and the position of the first of each. NaN wins.
-template <class T>
-HR_INLINE void window_maxima(const Shape& s, const T* image, int64_t o, int64_t c, int64_t width,
-                             Compute<T>* best, int32_t* at) {
+// Windows are read some positions at a time, so that what is made of them stays in registers: 4,
+// which a 2x2 window has, or 9. `Group` points at the positions' channels.
+constexpr int kSmall = 4, kLarge = 9;
+template <class T> struct Group {
+  T* at[kLarge];
+};
+
+// Calls f(group, count, first group?) for the box's positions; `count` is a constant, and places
+// without a position hold `filler`.
+template <class T, class F>
+HR_INLINE void by_group(const Shape& s, const Box& box, T* image, T* filler, F&& f) {
+  Group<T> group;
+  int n = 0;
   bool first = true;
-  over_window(s, o, [&](int64_t p) {
-    const T* x = image + p * s.channels + c;
-    if (first) {
-      for (int64_t j = 0; j < width; ++j) best[j] = Compute<T>(x[j]), at[j] = int32_t(p);
+  over_box(s, box, [&](int64_t p) HR_INLINE_LAMBDA {
+    if (n == kLarge) {
+      f(group, std::integral_constant<int, kLarge>{}, first);
       first = false;
-      return;
+      n = 0;
     }
-    HR_INDEPENDENT
-    for (int64_t j = 0; j < width; ++j) {
-      const Compute<T> v = Compute<T>(x[j]);
-      const bool better = (v > best[j]) | ((v != v) & (best[j] == best[j]));
-      best[j] = better ? v : best[j];
-      at[j] = better ? int32_t(p) : at[j];
-    }
+    group.at[n++] = image + p * s.channels;
   });
+  for (int k = n; k < kLarge; ++k) group.at[k] = filler;
+  if (n <= kSmall) {
+    f(group, std::integral_constant<int, kSmall>{}, first);
+  } else {
+    f(group, std::integral_constant<int, kLarge>{}, first);
+  }
+}
+
+// best = the largest of best (unless first) and the group. NaN wins.
+template <int count, class T>
+HR_INLINE void group_maxima(const Group<const T>& group, bool first, Compute<T>* best, int64_t n) {
+  const Group<const T> g = group;
+  const Compute<T>* before = best;
+  for (int64_t j = 0; first && j < n; ++j) best[j] = Compute<T>(g.at[0][j]);
+  HR_INDEPENDENT
+  for (int64_t j = 0; j < n; ++j) {
+    Compute<T> largest = before[j];
+#pragma GCC unroll 9
+    for (int t = 0; t < count; ++t) {
+      const Compute<T> v = Compute<T>(g.at[t][j]);
+      largest = (v > largest) | is_nan(v) ? v : largest;
+    }
+    best[j] = largest;
+  }
+}
+
+template <class T>
+HR_INLINE void box_maxima(const Shape& s, const Box& box, const T* image, int64_t n,
+                          Compute<T>* best) {
+  const T* filler = image + box.first * s.channels;  // once more changes no maximum
+  by_group(s, box, image, filler,
+           [&](const Group<const T>& group, auto count, bool first) HR_INLINE_LAMBDA {
+             group_maxima<count(), T>(group, first, best, n);
+           });
 }
 
 template <class T>
 HR_INLINE void maxima(const Shape& s, const T* image, T* y, int64_t begin, int64_t end) {
-  for (int64_t o = begin; o < end; ++o) {
+  over_windows(s, begin, end, [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
     for (int64_t c = 0; c < s.channels; c += kChunk) {
-      const int64_t width = std::min(kChunk, s.channels - c);
+      const int64_t n = std::min(kChunk, s.channels - c);
       T* to = y + o * s.channels + c;
-      bool first = true;
-      over_window(s, o, [&](int64_t p) {
+      if constexpr (std::is_same_v<T, Compute<T>>) {
+        box_maxima(s, box, image + c, n, to);
+      } else {
+        Compute<T> best[kChunk];
+        box_maxima(s, box, image + c, n, best);
+        for (int64_t j = 0; j < n; ++j) to[j] = T(best[j]);
+      }
+    }
+  });
+}
+
+// Calls f(first channel, width) for all channels, 64 or 16 at a time while they last: loops over a
+// constant width are unrolled and need no remainders.
+template <class F>
+HR_INLINE void by_width(int64_t channels, F&& f) {
+  int64_t c = 0;
+  for (; c + 64 <= channels; c += 64) f(c, std::integral_constant<int64_t, 64>{});
+  for (; c + 16 <= channels; c += 16) f(c, std::integral_constant<int64_t, 16>{});
+  if (c < channels) f(c, channels - c);
+}
+
+// Calls f(output position, first channel, width, at) for output positions in [begin, end): at[j]
+// is the position of the first of the window's maxima in channel j. NaN wins.
+template <class T, class F>
+HR_INLINE void over_maxima(const Shape& s, const T* image, int64_t begin, int64_t end, F&& f) {
+  over_windows(s, begin, end, [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
+    by_width(s.channels, [&](int64_t c, auto width) HR_INLINE_LAMBDA {
+      Compute<T> best[64];
+      int32_t at[64];
+      const int64_t n = width;
+      for (int64_t j = 0; j < n; ++j) {
+        best[j] = Compute<T>(image[box.first * s.channels + c + j]);
+        at[j] = int32_t(box.first);
+      }
+      over_box(s, box, [&](int64_t p) HR_INLINE_LAMBDA {
         const T* x = image + p * s.channels + c;
-        if (first) {
-          for (int64_t j = 0; j < width; ++j) to[j] = x[j];
-          first = false;
-          return;
-        }
         HR_INDEPENDENT
-        for (int64_t j = 0; j < width; ++j) {
-          const Compute<T> v = Compute<T>(x[j]), b = Compute<T>(to[j]);
-          to[j] = (v > b) | (v != v) ? x[j] : to[j];
+        for (int64_t j = 0; j < n; ++j) {
+          const Compute<T> v = Compute<T>(x[j]);
+          const bool better = (v > best[j]) | (is_nan(v) & !is_nan(best[j]));
+          best[j] = better ? v : best[j];
+          at[j] = better ? int32_t(p) : at[j];
         }
       });
-    }
+      f(o, c, n, at);
+    });
+  });
+}
+
+// dx: one image, zeroed. Each window's gradient goes to the first of its maxima.
+template <class T>
+HR_INLINE void max_gradient(const Shape& s, const T* image, T* dx, const T* dy) {
+  over_maxima(s, image, 0, s.out_positions(),
+              [&](int64_t o, int64_t c, int64_t n, const int32_t* at) HR_INLINE_LAMBDA {
+                const T* from = dy + o * s.channels + c;
+                for (int64_t j = 0; j < n; ++j) {
+                  T& v = dx[at[j] * s.channels + c + j];
+                  v = T(v + from[j]);
+                }
+              });
+}
+
+template <int count, class T>
+HR_INLINE void group_sums(const Group<const T>& group, bool first, Compute<T>* sum, int64_t n) {
+  const Group<const T> g = group;
+  const Compute<T>* before = sum;
+  for (int64_t j = 0; first && j < n; ++j) sum[j] = Compute<T>(0);
+  HR_INDEPENDENT
+  for (int64_t j = 0; j < n; ++j) {
+    Compute<T> total = before[j];
+#pragma GCC unroll 9
+    for (int t = 0; t < count; ++t) total += Compute<T>(g.at[t][j]);
+    sum[j] = total;
   }
 }
 
 template <class T>
 HR_INLINE void averages(const Shape& s, const T* image, T* y, int64_t begin, int64_t end) {
-  for (int64_t o = begin; o < end; ++o) {
+  const T zeros[kChunk] = {};
+  over_windows(s, begin, end, [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
+    const int64_t count = box.n[0] * box.n[1] * box.n[2];
+    const Compute<T> divisor = Compute<T>(count ? count : 1);
     for (int64_t c = 0; c < s.channels; c += kChunk) {
-      const int64_t width = std::min(kChunk, s.channels - c);
-      Compute<T> sum[kChunk] = {};
-      int64_t count = 0;
-      over_window(s, o, [&](int64_t p) {
-        const T* x = image + p * s.channels + c;
-        ++count;
-        HR_INDEPENDENT
-        for (int64_t j = 0; j < width; ++j) sum[j] += Compute<T>(x[j]);
-      });
-      for (int64_t j = 0; j < width; ++j)
-        y[o * s.channels + c + j] = T(sum[j] / Compute<T>(count ? count : 1));
+      const int64_t n = std::min(kChunk, s.channels - c);
+      Compute<T> sum[kChunk];
+      by_group(s, box, image + c, zeros,
+               [&](const Group<const T>& group, auto places, bool first) HR_INLINE_LAMBDA {
+                 group_sums<places(), T>(group, first, sum, n);
+               });
+      T* to = y + o * s.channels + c;
+      for (int64_t j = 0; j < n; ++j) to[j] = T(sum[j] / divisor);
     }
-  }
+  });
 }
 
 // dx: one image, zeroed.
 template <class T>
 HR_INLINE void average_gradient(const Shape& s, Compute<T>* dx, const T* dy) {
-  for (int64_t o = 0; o < s.out_positions(); ++o) {
-    int64_t count = 0;
-    over_window(s, o, [&](int64_t) { ++count; });
+  over_windows(s, 0, s.out_positions(), [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
+    const int64_t count = box.n[0] * box.n[1] * box.n[2];
     const Compute<T> scale = Compute<T>(1) / Compute<T>(count ? count : 1);
-    over_window(s, o, [&](int64_t p) {
+    const T* from = dy + o * s.channels;
+    over_box(s, box, [&](int64_t p) HR_INLINE_LAMBDA {
       Compute<T>* to = dx + p * s.channels;
-      const T* from = dy + o * s.channels;
       HR_INDEPENDENT
       for (int64_t j = 0; j < s.channels; ++j) to[j] += Compute<T>(from[j]) * scale;
     });
-  }
+  });
 }
 
 }  // namespace hr::pooling

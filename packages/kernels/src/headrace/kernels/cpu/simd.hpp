@@ -19,6 +19,14 @@
 #define HR_INLINE inline __attribute__((always_inline))
 #endif
 
+// After a lambda's parameters: inlines it into the loop that calls it, as HR_INLINE does for
+// functions.
+#if defined(__GNUC__)
+#define HR_INLINE_LAMBDA __attribute__((always_inline))
+#else
+#define HR_INLINE_LAMBDA
+#endif
+
 // Says of the next loop that no iteration reads what another writes. Unlike `restrict` it
 // stays true where an output is the very memory of an input.
 #if defined(__GNUC__) && !defined(__clang__)
