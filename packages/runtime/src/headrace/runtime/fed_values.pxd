@@ -4,11 +4,14 @@ from libc.stdint cimport int32_t
 
 from headrace.runtime.kernel_abi cimport hr_dtype, hr_tensor
 from headrace.runtime.program cimport Program
+from headrace.runtime.session_graph cimport SessionGraph
 
 
-# Notes the shapes that a program's placeholders declare. `scalars_known` is False for graphs so
-# old that the shape [] meant an unknown one.
-cdef int note_feed_shapes(Program program, bint scalars_known) except -1
+# Notes the shapes that a program's placeholders declare, in a GraphDef of that producer version.
+cdef int note_feed_shapes(Program program, int producer) except -1
 
 # The tensor of a fed value; the object returned keeps its memory alive.
 cdef object fed_tensor(Program program, int32_t feed, object value, hr_dtype dtype, hr_tensor* t)
+
+# (full name, DataType, sizes with None for any; None for any rank) of a tensor of the graph.
+cdef tuple tensor_spec(SessionGraph graph, str name)

@@ -13,17 +13,20 @@ from headrace.formats import errors
 from headrace.runtime.arrays cimport tensor_from_array
 from headrace.runtime.attributes cimport ParsedValue, parsed_value
 from headrace.runtime.buffer cimport buffer_release
-from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, hr_dtype, hr_tensor
 from headrace.runtime.node_text cimport dtype_text, text_of
-from headrace.runtime.program cimport Program, ProgramValue
+from headrace.runtime.program cimport Program, ProgramValue, checked_tensor
+from headrace.runtime.session_graph cimport SessionGraph
 
 
-cdef int note_feed_shapes(Program program, bint scalars_known) except -1:
+# Files of earlier producers wrote the shape [] for an unknown one.
+SCALARS_KNOWN_FROM = 24
+
+
+cdef int note_feed_shapes(Program program, int producer) except -1:
     cdef size_t i
-    cdef int32_t d, rank
     cdef ProgramValue value
-    cdef ParsedValue* attribute
     cdef GraphNode* source
     program.feed_ranks.assign(program.feeds.size(), -1)
     program.feed_dims.resize(program.feeds.size())
@@ -32,18 +35,44 @@ cdef int note_feed_shapes(Program program, bint scalars_known) except -1:
             continue
         value = program.values[program.feeds[i]]
         source = program.nodes[value.node].source
-        if not text_of(source.op).startswith("Placeholder"):
-            continue  # any tensor may be fed; only placeholders declare what they take
-        attribute = parsed_value(source, string_view(<const char*>b"shape"))
-        if attribute == NULL or attribute.code != HR_OK or attribute.ranks.empty():
-            continue
-        rank = attribute.ranks[0]
-        if rank == 0 and not scalars_known:
-            continue
-        for d in range(rank):
-            program.feed_dims[i].push_back(attribute.dims[0][d])
-        program.feed_ranks[i] = rank
+        # Any tensor may be fed; only placeholders declare what they take.
+        program.feed_ranks[i] = _declared(source, producer, &program.feed_dims[i])
     return 0
+
+
+cdef int32_t _declared(GraphNode* source, int producer, vector[int64_t]* dims) except -2:
+    """The rank that a placeholder declares, -1 for none, and the sizes."""
+    if not text_of(source.op).startswith("Placeholder"):
+        return -1
+    cdef int32_t rank = _shape_attribute(source, string_view(<const char*>b"shape"), 0, dims)
+    return -1 if rank == 0 and producer < SCALARS_KNOWN_FROM else rank
+
+
+cdef int32_t _shape_attribute(GraphNode* source, string_view key, size_t which,
+                              vector[int64_t]* dims) except -2:
+    cdef ParsedValue* attribute = parsed_value(source, key)
+    cdef int32_t d
+    if attribute == NULL or attribute.code != HR_OK or attribute.ranks.size() <= which:
+        return -1
+    for d in range(attribute.ranks[which]):
+        dims.push_back(attribute.dims[which][d])
+    return attribute.ranks[which]
+
+
+cdef tuple tensor_spec(SessionGraph graph, str name):
+    cdef Edge edge
+    cdef GraphNode* node
+    cdef vector[int64_t] dims
+    cdef int32_t rank
+    with graph.lock:
+        edge = checked_tensor(graph, "Tensor", name)
+        node = graph.nodes[edge.node]
+        rank = _declared(node, graph.producer, &dims)
+        if rank < 0:
+            rank = _shape_attribute(node, string_view(<const char*>b"_output_shapes"),
+                                    <size_t>edge.port, &dims)
+        shape = tuple([None if d < 0 else d for d in <list>dims]) if rank >= 0 else None
+        return f"{text_of(node.name)}:{edge.port}", node.output_dtypes[edge.port], shape
 
 
 cdef object fed_tensor(Program program, int32_t feed, object value, hr_dtype dtype, hr_tensor* t):

@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 from headrace.formats import errors
 from headrace.formats.proto import device_pb2, run_pb2
 from headrace.runtime.context cimport session_clear
+from headrace.runtime.fed_values cimport tensor_spec
 from headrace.runtime.kernel_table cimport load_kernels
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.program cimport Program, ProgramConfig, build_program
@@ -152,6 +153,10 @@ cdef class LocalSession:
     cdef list device_names(self):
         count = dict(self.options.device_count).get("CPU", 0) or 1
         return [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(count)]
+
+    def tensor_spec(self, str name):
+        """Full name, DataType and declared shape of a tensor of the graph."""
+        return tensor_spec(self.graph, name)
 
     def list_devices(self):
         return [

@@ -8,7 +8,7 @@ Nodes stand in topological order; only an edge from NextIteration to Merge point
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport hr_dtype, hr_kernel
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.session_graph cimport SessionGraph
@@ -64,3 +64,6 @@ cdef class ProgramConfig:
 # feeds, fetches: tensor names ("x:0"; "x" is "x:0"); targets: operation names.
 cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list targets,
                             ProgramConfig config)
+
+# The tensor of a name. Raises: NotFoundError, InvalidArgumentError; `role` is how they call it.
+cdef Edge checked_tensor(SessionGraph graph, str role, str name) except *

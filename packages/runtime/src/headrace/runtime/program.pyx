@@ -25,8 +25,6 @@ from headrace.runtime.session_graph cimport SessionGraph, find_tensor
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
 from headrace.runtime.passes.place import parse_device
 
-# Files of earlier producers wrote the shape [] for an unknown one.
-_SCALARS_KNOWN_FROM = 24
 _KIND_NAMES = ("KERNEL", "FEED", "READ_SLOT", "SWITCH", "MERGE", "ENTER", "EXIT",
                "NEXT_ITERATION", "SEND", "RECV")
 
@@ -111,7 +109,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     with graph.lock:
         seen = {}
         for name in feeds:
-            edge = _tensor(graph, "Feed", name)
+            edge = checked_tensor(graph, "Feed", name)
             if (edge.node, edge.port) in seen:
                 raise InvalidArgumentError(
                     None, None, f"Feed {name!r}: the tensor is fed already, as "
@@ -119,7 +117,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
             seen[edge.node, edge.port] = name
             feed_edges.push_back(edge)
         for name in fetches:
-            fetch_edges.push_back(_tensor(graph, "Fetch", name))
+            fetch_edges.push_back(checked_tensor(graph, "Fetch", name))
         for name in targets:
             target_nodes.push_back(_operation(graph, name))
         prune(graph, feed_edges, fetch_edges, target_nodes, draft)
@@ -133,14 +131,14 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     program.owner = graph
     program.feed_names = list(feeds)
     program.fetch_names = list(fetches)
-    note_feed_shapes(program, graph.producer >= _SCALARS_KNOWN_FROM)
+    note_feed_shapes(program, graph.producer)
     return program
 
 
 # ---- names -------------------------------------------------------------------------------------
 
 
-cdef Edge _tensor(SessionGraph graph, str role, name) except *:
+cdef Edge checked_tensor(SessionGraph graph, str role, str name) except *:
     cdef bytes encoded = name.encode()
     cdef Edge edge = find_tensor(graph, string_view(<const char*>encoded, len(encoded)))
     if edge.node < 0:
