@@ -1,4 +1,4 @@
-"""A graph loaded for a service: a callable of NumPy arrays by name, `headrace.runtime.load_graph`."""
+"""A frozen graph as a callable for services: `headrace.runtime.load_graph`."""
 
 from __future__ import annotations
 
