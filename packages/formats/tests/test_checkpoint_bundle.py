@@ -247,7 +247,7 @@ def test_every_step_of_publishing_may_be_the_last(tmp_path, monkeypatch):
         try:
             write(prefix, {"v": 2})
             value = 2
-        except OSError:
+        except errors.OpError:
             value = 1
         monkeypatch.setattr(files.os, "replace", real)
         assert value == (2 if fail_at == 3 else 1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
 import socket
 import time
+from collections.abc import Iterator
 
 from google.protobuf.message import DecodeError
 
@@ -56,23 +58,51 @@ def publish(
 ) -> None:
     """Names shards and index by the prefix; the index's rename is what makes the bundle.
 
+    Writers of one folder take turns, since what a bundle's files are called depends on the bundle
+    that they replace. On failure nothing is left but the older bundle and the temporary files.
+
     Args:
       prefix: the bundle's.
       temporary: a name that `temporary_name` gave; the index is written there first.
-      shards: paths of the data files, in order of shard_id.
+      shards: paths of the data files, in order of shard_id; empty ones may be added.
       entries: the index's content, but for the header.
       sync: have the disk confirm each stage before the next.
     """
-    older = bundle_files(prefix)
-    count = _shard_count(prefix, len(shards))
-    for number in range(len(shards), count):  # none of the tensors is in these
-        shards.append(f"{temporary}.data-{number:05d}")
-        with open(shards[-1], "wb"):
-            pass
-    header = BundleHeaderProto(num_shards=count, endianness=BundleHeaderProto.LITTLE)
+    folder = os.path.dirname(prefix) or "."
+    with _turn_of(folder):
+        older = bundle_files(prefix)
+        count = _shard_count(prefix, len(shards))
+        for number in range(len(shards), count):  # none of the tensors is in these
+            shards.append(f"{temporary}.data-{number:05d}")
+            with open(shards[-1], "wb"):
+                pass
+        index = temporary + ".index"
+        _write_index(index, count, entries, sync)
+        names = [shard_path(prefix, number, count) for number in range(count)]
+        try:
+            for path, name in zip(shards, names, strict=True):
+                os.replace(path, name)
+            if sync:
+                _sync_folder(folder)
+            os.replace(index, index_path(prefix))
+        except BaseException:
+            for name in set(names) - set(older):
+                remove(name)
+            raise
+        if sync:
+            _sync_folder(folder)
+        kept = {index_path(prefix), *names}
+        for path in older:
+            if path not in kept:
+                remove(path)
+
+
+def _write_index(
+    path: str, shards: int, entries: dict[bytes, BundleEntryProto], sync: bool
+) -> None:
+    header = BundleHeaderProto(num_shards=shards, endianness=BundleHeaderProto.LITTLE)
     header.version.producer = VERSION
-    index = temporary + ".index"
-    with open(index, "wb") as file:
+    with open(path, "wb") as file:
         table = TableWriter(file)
         table.add(b"", header.SerializeToString(deterministic=True))
         for key in sorted(entries):
@@ -81,19 +111,26 @@ def publish(
         file.flush()
         if sync:
             os.fsync(file.fileno())
-    names = [shard_path(prefix, number, count) for number in range(count)]
-    for path, name in zip(shards, names, strict=True):
-        os.replace(path, name)
-    folder = os.path.dirname(prefix) or "."
-    if sync:
-        _sync_folder(folder)
-    os.replace(index, index_path(prefix))
-    if sync:
-        _sync_folder(folder)
-    kept = {index_path(prefix), *names}
-    for path in older:
-        if path not in kept:
-            remove(path)
+
+
+@contextlib.contextmanager
+def _turn_of(folder: str) -> Iterator[None]:
+    """Holds the folder's lock, which the writers in C++ take too; a killed holder lets go of it."""
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):  # Windows has neither
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _shard_count(prefix: str, wanted: int) -> int:

@@ -15,6 +15,7 @@ from headrace.formats.bundle_files import (
 )
 from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.errors import AlreadyExistsError, InvalidArgumentError
+from headrace.formats.os_errors import os_errors_about
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto
 from headrace.formats.tensor_codec import shape_from_proto
 
@@ -38,7 +39,8 @@ def merge_bundles(
     merged = os.fspath(merged_prefix)
     sources = [os.fspath(p) for p in prefixes]
     folder = os.path.dirname(merged) or "."
-    os.makedirs(folder, exist_ok=True)
+    with os_errors_about(folder):
+        os.makedirs(folder, exist_ok=True)
     temporary = temporary_name(merged)
     entries: dict[bytes, BundleEntryProto] = {}
     shards: list[str] = []
@@ -50,12 +52,13 @@ def merge_bundles(
                 _merge_entry(entries, key, entry, first, prefix)
             origins += [shard_path(prefix, i, reader.num_shards) for i in range(reader.num_shards)]
     try:
-        for number, origin in enumerate(origins):
-            shards.append(f"{temporary}.data-{number:05d}")
-            link_or_copy(origin, shards[-1])
-        publish(merged, temporary, shards, entries, sync)
+        with os_errors_about(merged):
+            for number, origin in enumerate(origins):
+                shards.append(f"{temporary}.data-{number:05d}")
+                link_or_copy(origin, shards[-1])
+            publish(merged, temporary, shards, entries, sync)
     except BaseException:
-        for path in shards:
+        for path in [*shards, temporary + ".index"]:
             remove(path)
         raise
     if delete_old:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import time
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
@@ -20,6 +21,7 @@ from headrace.formats.bundle_files import (
 )
 from headrace.formats.dtypes import DType
 from headrace.formats.errors import (
+    AbortedError,
     DataLossError,
     InvalidArgumentError,
     NotFoundError,
@@ -34,15 +36,23 @@ from headrace.formats.string_tensor import decode_strings
 from headrace.formats.tensor_codec import MAX_RANK
 from headrace.formats.tensor_slice import extents_of, normal_extents
 
+# A bundle that is replaced while it is opened is opened again, so many times.
+_ATTEMPTS = 1000
+# Further ones are opened when they are read: each takes a file descriptor.
+_SHARDS_OPENED_AT_ONCE = 64
+
 
 class BundleReader:
     """Reads a bundle; its data is mapped into memory, not copied, until it is asked for.
+
+    What it reads is one bundle, also while writers replace that with others.
 
     Args:
       prefix: path of the bundle.
       verify: check the CRC of each tensor that is read.
     Raises: NotFoundError if there is none; DataLossError, with path and offset, if its index is
-      damaged; InvalidArgumentError if it needs a newer reader.
+      damaged; InvalidArgumentError if it needs a newer reader; AbortedError, also from `read`,
+      where writers replace it again and again.
     """
 
     def __init__(self, prefix: str | os.PathLike[str], verify: bool = True) -> None:
@@ -51,14 +61,50 @@ class BundleReader:
         self._index_path = index_path(self.prefix)
         self._maps: dict[int, Any] = {}
         self._parsed: dict[bytes, BundleEntryProto] = {}
-        if not os.path.exists(self._index_path):
+        self._identity: tuple[int, ...] = ()
+        for _ in range(_ATTEMPTS):
+            if self._opened():
+                return
+            time.sleep(0.001)
+        raise AbortedError(
+            None,
+            None,
+            f"{self.prefix}: the checkpoint was replaced {_ATTEMPTS} times while it was opened; "
+            "try again",
+            path=self._index_path,
+        )
+
+    def _opened(self) -> bool:
+        """Opens index and shards; False where another bundle took their place meanwhile."""
+        self._maps.clear()
+        try:
+            index = open(self._index_path, "rb")
+        except FileNotFoundError:
             raise NotFoundError(
                 None,
                 None,
                 f"{self.prefix}: no checkpoint of this name; {self._index_path} is missing",
                 path=self._index_path,
-            )
-        self._table = dict(TableReader.open(self._index_path).items())
+            ) from None
+        # Kept open meanwhile, or another index could get its number in the file system.
+        with index:
+            self._identity = _identity(os.fstat(index.fileno()))
+            self._read_index(index.read())
+            if self.num_shards <= _SHARDS_OPENED_AT_ONCE:
+                for shard in range(self.num_shards):
+                    self._mapped(shard)
+            return self._is_current()
+
+    def _is_current(self) -> bool:
+        """Whether the index is still the one that was read. A bundle's shards have their names for
+        as long as its index has: what was opened before belongs to it."""
+        try:
+            return _identity(os.stat(self._index_path)) == self._identity
+        except FileNotFoundError:
+            return False
+
+    def _read_index(self, data: bytes) -> None:
+        self._table = dict(TableReader(data, self._index_path).items())
         header = self._parse(BundleHeaderProto, self._table.pop(b"", None), "its header")
         if header.version.min_consumer > VERSION:
             raise InvalidArgumentError(
@@ -251,13 +297,18 @@ class BundleReader:
             )
         mapped = self._maps.get(entry.shard_id)
         if mapped is None:
-            try:
-                with open(path, "rb") as file:
-                    size = os.fstat(file.fileno()).st_size
-                    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-            except FileNotFoundError:
-                raise self._lost(path, 0, f"the shard that holds {name!r} is missing") from None
-            self._maps[entry.shard_id] = mapped
+            mapped = self._mapped(entry.shard_id)
+            if not self._is_current():
+                self._maps.clear()
+                raise AbortedError(
+                    None,
+                    None,
+                    f"{self.prefix}: another checkpoint took its place while it was read; "
+                    "open it again",
+                    path=self._index_path,
+                )
+        if mapped is None:
+            raise self._lost(path, 0, f"the shard that holds {name!r} is missing")
         end = entry.offset + entry.size
         if entry.offset < 0 or entry.size < 0 or end > len(mapped):
             raise self._lost(
@@ -267,6 +318,18 @@ class BundleReader:
                 "the file is cut off",
             )
         return path, memoryview(mapped)[entry.offset : end]
+
+    def _mapped(self, shard: int) -> Any:
+        """The map of a shard's file; None where there is no such file."""
+        path = shard_path(self.prefix, shard, self.num_shards)
+        try:
+            with open(path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                found = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        except FileNotFoundError:
+            return None
+        self._maps[shard] = found
+        return found
 
     def _assemble(
         self, name: str, entry: BundleEntryProto, region: list[tuple[int, int]]
@@ -344,6 +407,10 @@ class BundleReader:
         return DataLossError(
             None, None, f"{path}: at byte {offset}: {what}", path=path, offset=offset
         )
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _within(part: list[tuple[int, int]], origin: list[tuple[int, int]]) -> tuple[slice, ...]:

@@ -8,6 +8,7 @@ shards until then, so that a writer killed at any moment leaves the older one wh
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from types import TracebackType
@@ -29,6 +30,7 @@ from headrace.formats.errors import (
 )
 from headrace.formats.masked_crc import crc32c, mask
 from headrace.formats.ordered_code import encode_slice_key
+from headrace.formats.os_errors import os_errors_about
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto
 from headrace.formats.string_tensor import encode_strings
 from headrace.formats.tensor_codec import make_shape_proto
@@ -45,6 +47,8 @@ class BundleWriter:
       prefix: path of the bundle; its folder is made if need be.
       max_shard_bytes: a further shard is begun where the current one would pass this.
       sync: have the disk confirm the data before the index names it.
+    Raises: also from its methods, what the system says as one of our errors:
+      ResourceExhaustedError where the disk is full, PermissionDeniedError, ...
     """
 
     def __init__(
@@ -55,8 +59,9 @@ class BundleWriter:
     ) -> None:
         self.prefix = os.fspath(prefix)
         self._folder = os.path.dirname(self.prefix) or "."
-        os.makedirs(self._folder, exist_ok=True)
-        remove_stale_temporaries(self._folder)
+        with os_errors_about(self._folder):
+            os.makedirs(self._folder, exist_ok=True)
+            remove_stale_temporaries(self._folder)
         self._max_shard_bytes = max_shard_bytes
         self._sync = sync
         self._temporary = temporary_name(self.prefix)
@@ -64,7 +69,8 @@ class BundleWriter:
         self._shards: list[str] = []
         self._file: BinaryIO | None = None
         self._position = 0
-        self._open_shard()
+        with os_errors_about(self.prefix):
+            self._open_shard()
 
     def add(self, name: str, value: Any) -> None:
         """Writes a whole tensor.
@@ -132,9 +138,10 @@ class BundleWriter:
 
     def finish(self) -> None:
         """Puts the bundle in place of an older one of the prefix, all at once."""
-        self._close_shard()
         try:
-            publish(self.prefix, self._temporary, self._shards, self._entries, self._sync)
+            with os_errors_about(self.prefix):
+                self._close_shard()
+                publish(self.prefix, self._temporary, self._shards, self._entries, self._sync)
         except BaseException:
             self.abort()
             raise
@@ -142,9 +149,10 @@ class BundleWriter:
 
     def abort(self) -> None:
         """Drops what was written; an older bundle of the prefix stays as it was."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):  # of a full disk, which the caller knows of
+                file.close()
         for path in [*self._shards, self._temporary + ".index"]:
             remove(path)
         self._shards = []
@@ -179,6 +187,10 @@ class BundleWriter:
         self._file = None
 
     def _write(self, array: np.ndarray, dtype: DType) -> BundleEntryProto:
+        with os_errors_about(self.prefix):
+            return self._write_bytes(array, dtype)
+
+    def _write_bytes(self, array: np.ndarray, dtype: DType) -> BundleEntryProto:
         parts: Sequence[Any]
         if dtype is dtypes.string:
             parts, crc = encode_strings(array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import socket
@@ -12,7 +13,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from headrace.formats.errors import DataLossError
+from headrace.formats.errors import DataLossError, OpError
+from headrace.formats.os_errors import os_errors_about
 from headrace.formats.proto.event_pb2 import Event
 from headrace.formats.record_file import RecordReader, RecordWriter, TornRecordError
 
@@ -53,14 +55,24 @@ class EventFileWriter:
     Args:
       logdir: folder of the file.
       suffix: stands at the end of the file's name.
+    Raises: also from its methods, what the system says as one of our errors:
+      ResourceExhaustedError where the disk is full, PermissionDeniedError, ...
     """
 
     def __init__(self, logdir: str | os.PathLike[str], suffix: str = "") -> None:
-        os.makedirs(logdir, exist_ok=True)
+        with os_errors_about(logdir):
+            os.makedirs(logdir, exist_ok=True)
         self.path = os.path.join(os.fspath(logdir), event_file_name(suffix=suffix))
         self._records = RecordWriter(self.path, exclusive=True)
-        self.write(Event(wall_time=time.time(), file_version=FILE_VERSION))
-        self.flush()
+        try:
+            self.write(Event(wall_time=time.time(), file_version=FILE_VERSION))
+            self.flush()
+        except BaseException:
+            with contextlib.suppress(OpError):
+                self._records.close()
+            with contextlib.suppress(OSError):
+                os.remove(self.path)
+            raise
 
     def write(self, event: Any) -> None:
         """Appends an Event, or the bytes of one."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from headrace.formats.errors import DataLossError, InvalidArgumentError, NotFoundError
 from headrace.formats.masked_crc import masked_crc32c
+from headrace.formats.os_errors import from_os_error
 
 _HEADER = struct.Struct("<QI")
 _CRC = struct.Struct("<I")
@@ -48,7 +49,8 @@ class RecordWriter:
       append: go on behind what the file holds; not for ZLIB, whose streams do not follow
         one another.
       exclusive: refuse a file that is there already.
-    Raises: InvalidArgumentError for an unknown compression; OSError as `open` does.
+    Raises: InvalidArgumentError for an unknown compression; also from its methods, what the system
+      says as one of our errors: ResourceExhaustedError where the disk is full, NotFoundError, ...
     """
 
     def __init__(
@@ -63,32 +65,44 @@ class RecordWriter:
         if append and bits == _WINDOW_BITS["ZLIB"]:
             raise InvalidArgumentError(None, None, f"{self.path}: cannot append to a ZLIB stream")
         self._deflate = zlib.compressobj(wbits=bits) if bits else None
-        self._file = open(self.path, "ab" if append else "xb" if exclusive else "wb")
+        try:
+            self._file = open(self.path, "ab" if append else "xb" if exclusive else "wb")
+        except OSError as error:
+            raise from_os_error(error, self.path) from None
 
     def write(self, record: bytes) -> None:
         """Appends one record."""
         if type(record) is not bytes:
             record = bytes(record)
         framed = frame(record)
-        self._file.write(self._deflate.compress(framed) if self._deflate else framed)
+        try:
+            self._file.write(self._deflate.compress(framed) if self._deflate else framed)
+        except OSError as error:
+            raise from_os_error(error, self.path) from None
 
     def flush(self, sync: bool = False) -> None:
         """Hands all records so far to the system; to the disk, if sync."""
-        if self._deflate:
-            self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
-        self._file.flush()
-        if sync:
-            os.fsync(self._file.fileno())
+        try:
+            if self._deflate:
+                self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
+            self._file.flush()
+            if sync:
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            raise from_os_error(error, self.path) from None
 
     def close(self) -> None:
         """Flushes and closes; a second call does nothing."""
         if self._file.closed:
             return
         try:
-            if self._deflate:
-                self._file.write(self._deflate.flush())
-        finally:
-            self._file.close()
+            try:
+                if self._deflate:
+                    self._file.write(self._deflate.flush())
+            finally:
+                self._file.close()
+        except OSError as error:
+            raise from_os_error(error, self.path) from None
 
     def __enter__(self) -> RecordWriter:
         return self

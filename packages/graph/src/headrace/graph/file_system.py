@@ -13,37 +13,13 @@ from typing import Any, TypeVar
 
 from headrace.formats.errors import (
     AlreadyExistsError,
-    FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
-    OpError,
     PermissionDeniedError,
-    ResourceExhaustedError,
-    UnknownError,
 )
+from headrace.formats.os_errors import from_os_error
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_CLASSES: dict[int, type[OpError]] = {
-    errno.ENOENT: NotFoundError,
-    errno.EEXIST: AlreadyExistsError,
-    errno.EACCES: PermissionDeniedError,
-    errno.EPERM: PermissionDeniedError,
-    errno.EROFS: PermissionDeniedError,
-    errno.EISDIR: FailedPreconditionError,
-    errno.ENOTDIR: FailedPreconditionError,
-    errno.ENOTEMPTY: FailedPreconditionError,
-    errno.ENOSPC: ResourceExhaustedError,
-    errno.EMFILE: ResourceExhaustedError,
-}
-
-
-def as_our_error(error: OSError) -> Exception:
-    """An operating system's error as the class of its canonical code, with file and reason."""
-    kind = _CLASSES.get(error.errno or 0, UnknownError)
-    path = error.filename if isinstance(error.filename, str) else None
-    where = f"{path}; " if path is not None else ""
-    return kind(None, None, f"{where}{error.strerror}", path=path)  # type: ignore[call-arg]
 
 
 def _with_our_errors(function: Function) -> Function:
@@ -52,9 +28,15 @@ def _with_our_errors(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except OSError as error:
-            raise as_our_error(error) from None
+            raise from_os_error(error, _path_of(args)) from None
 
     return call  # type: ignore[return-value]
+
+
+def _path_of(args: tuple[Any, ...]) -> Any:
+    """What a function is about, for errors that name no file: a full disk's."""
+    first = args[0] if args else None
+    return first._path if isinstance(first, GFile) else first
 
 
 class GFile:
@@ -162,9 +144,9 @@ class GFile:
         """Closes it; a file that was opened to be written to is there afterwards."""
         if self._file is None and self._mode.replace("b", "") in ("w", "w+"):
             self._opened(True, "writing")
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def __enter__(self) -> GFile:
         return self

@@ -117,9 +117,7 @@ class FileWriter:
             raise TypeError(f"meta_graph_def must be a MetaGraphDef, not {type(meta_graph_def)}")
         self._add(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
-    def add_run_metadata(
-        self, run_metadata: Any, tag: str, global_step: int | None = None
-    ) -> None:
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: int | None = None) -> None:
         """Writes what a traced step left in its RunMetadata; a tag may be used once.
 
         Raises: ValueError where the tag was used before.
@@ -161,9 +159,9 @@ class FileWriter:
     def close(self) -> None:
         """Flushes and closes the file; may be called again."""
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
 
     def reopen(self) -> None:
         """Begins a further file of the same folder, where the writer is closed."""

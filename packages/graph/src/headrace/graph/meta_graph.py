@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import warnings
@@ -14,6 +15,7 @@ from headrace.graph.graph import Graph, get_default_graph
 from headrace.graph.graph_import import import_graph_def
 from headrace.graph.graph_keys import GraphKeys
 from headrace.graph.import_scope import prepend_name_scope, strip_name_scope
+from headrace.graph.message_origin import COLLECTION_DEF, GRAPH_DEF, MessageOrigin
 from headrace.graph.whole_file import write_whole
 
 _UNBOUND = "$unbound_inputs_"
@@ -326,6 +328,7 @@ def import_scoped_meta_graph(
     input_map: Any = None,
     unbound_inputs_col_name: str = "unbound_inputs",
     restore_collections_predicate: Callable[[Any], bool] = lambda key: True,
+    origin: MessageOrigin | None = None,
 ) -> dict[str, Any]:
     """Adds the nodes and collections of a MetaGraphDef to a graph.
 
@@ -337,15 +340,22 @@ def import_scoped_meta_graph(
       input_map: name of an unbound input -> tensor that takes its place.
       unbound_inputs_col_name: the collection that lists the unbound inputs.
       restore_collections_predicate: which collections to restore.
+      origin: where a message comes from, for errors.
     Returns: variable name without the scope -> variable.
-    Raises: ValueError for a graph that cannot be imported or unbound inputs that are not mapped.
+    Raises: ValueError for a graph that cannot be imported or unbound inputs that are not mapped;
+      DataLossError, with path and offset, for damage in the parts of a file.
     """
     message = meta_graph_or_file
     if isinstance(message, (str, os.PathLike)):
-        message = read_meta_graph_file(os.fspath(message))
+        origin = MessageOrigin(os.fspath(message))
+        message = read_meta_graph_file(origin.path)
+    blamed = _nobody_blamed if origin is None else origin.blamed
     graph = get_default_graph() if graph is None else graph
     if unbound_inputs_col_name and unbound_inputs_col_name in message.collection_def:
-        input_map = _bound(message.collection_def[unbound_inputs_col_name], input_map)
+        with blamed(COLLECTION_DEF, unbound_inputs_col_name):
+            unbound = message.collection_def[unbound_inputs_col_name].bytes_list.value
+            names = [name.decode() for name in unbound]
+        input_map = _bound(names, input_map)
     graph_def = message.graph_def
     if clear_devices:
         copied = type(graph_def)()
@@ -354,7 +364,8 @@ def import_scoped_meta_graph(
             node.device = ""
         graph_def = copied
     with graph.as_default():
-        _check_ops(message)
+        with blamed(GRAPH_DEF):
+            _check_ops(message)
         scope = ""
         if import_scope:
             # The prefix that import_graph_def will make of it, in the scope we are in.
@@ -364,16 +375,21 @@ def import_scoped_meta_graph(
                 "import_meta_graph within a name scope needs an import_scope: "
                 f"the scope is {graph.get_name_scope()!r}"
             )
-        import_graph_def(graph_def, name=(import_scope or ""), input_map=input_map)
-        _restore_collections(message, graph, scope or None, restore_collections_predicate)
+        graph._check_not_finalized()
+        with blamed(GRAPH_DEF) if not input_map else contextlib.nullcontext():
+            import_graph_def(graph_def, name=(import_scope or ""), input_map=input_map)
+        _restore_collections(message, graph, scope or None, restore_collections_predicate, blamed)
     variables: dict[str, Any] = {}
     for variable in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope=re.escape(scope)):
         variables[strip_name_scope(variable.name.partition(":")[0], scope)] = variable
     return variables
 
 
-def _bound(unbound: Any, input_map: Any) -> dict[str, Any]:
-    wanted = [v.decode() for v in unbound.bytes_list.value]
+def _nobody_blamed(field: int, key: str | None = None) -> Any:
+    return contextlib.nullcontext()
+
+
+def _bound(wanted: list[str], input_map: Any) -> dict[str, Any]:
     input_map = dict(input_map or {})
     missing = [
         name for name in wanted if name not in input_map and _UNBOUND + name not in input_map
@@ -410,37 +426,46 @@ def _check_ops(message: Any) -> None:
 
 
 def _restore_collections(
-    message: Any, graph: Graph, scope: str | None, wanted: Callable[[Any], bool]
+    message: Any,
+    graph: Graph,
+    scope: str | None,
+    wanted: Callable[[Any], bool],
+    blamed: Callable[..., Any],
 ) -> None:
     variables: dict[bytes, Any] = {}  # one object, in however many collections it is
     for key, collection in sorted(message.collection_def.items()):
-        if not wanted(key):
-            continue
         kind = collection.WhichOneof("kind")
-        if kind is None:
-            continue
-        from_proto = _proto_functions.get(key, (None, None, None))[2]
-        values = getattr(collection, kind).value
-        if from_proto is not None and kind == "bytes_list":
-            cls = _message_class(key)
-            for wire in values:
-                if key in GraphKeys._VARIABLE_COLLECTIONS:
-                    value = variables.get(wire)
-                    if value is None:
-                        value = variables[wire] = from_proto(
-                            cls.FromString(wire), import_scope=scope
-                        )
-                else:
-                    value = from_proto(cls.FromString(wire), import_scope=scope)
-                graph.add_to_collection(key, value)
-        elif kind == "node_list":
-            for name in values:
-                graph.add_to_collection(
-                    key, graph.as_graph_element(prepend_name_scope(name, scope))
-                )
-        elif kind == "any_list":
-            for value in values:
-                graph.add_to_collection(key, value)
-        elif kind != "bytes_list" or key != "unbound_inputs":
-            for value in values:
-                graph.add_to_collection(key, int(value) if kind == "int64_list" else value)
+        if kind is not None and wanted(key):
+            with blamed(COLLECTION_DEF, key):
+                _restore_collection(key, collection, kind, graph, scope, variables)
+
+
+def _restore_collection(
+    key: str,
+    collection: Any,
+    kind: str,
+    graph: Graph,
+    scope: str | None,
+    variables: dict[bytes, Any],
+) -> None:
+    from_proto = _proto_functions.get(key, (None, None, None))[2]
+    values = getattr(collection, kind).value
+    if from_proto is not None and kind == "bytes_list":
+        cls = _message_class(key)
+        for wire in values:
+            if key in GraphKeys._VARIABLE_COLLECTIONS:
+                value = variables.get(wire)
+                if value is None:
+                    value = variables[wire] = from_proto(cls.FromString(wire), import_scope=scope)
+            else:
+                value = from_proto(cls.FromString(wire), import_scope=scope)
+            graph.add_to_collection(key, value)
+    elif kind == "node_list":
+        for name in values:
+            graph.add_to_collection(key, graph.as_graph_element(prepend_name_scope(name, scope)))
+    elif kind == "any_list":
+        for value in values:
+            graph.add_to_collection(key, value)
+    elif kind != "bytes_list" or key != "unbound_inputs":
+        for value in values:
+            graph.add_to_collection(key, int(value) if kind == "int64_list" else value)

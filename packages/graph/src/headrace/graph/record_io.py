@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.formats.record_file import RecordWriter, read_records
-from headrace.graph.file_system import as_our_error
 
 
 class TFRecordCompressionType:
@@ -98,10 +97,7 @@ class TFRecordWriter:
 
     def __init__(self, path: Any, options: Any = None) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
-        try:
-            self._writer = RecordWriter(os.fspath(path), compression)
-        except OSError as error:
-            raise as_our_error(error) from None
+        self._writer = RecordWriter(os.fspath(path), compression)
 
     def write(self, record: Any) -> None:
         """Appends one record. Raises: TypeError unless it is bytes."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.os_errors import os_errors_about
 from headrace.graph import meta_graph
+from headrace.graph.checkpoint_state import checkpoint_exists, remove_checkpoint
 from headrace.graph.graph import get_default_graph
 from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.message_origin import COLLECTION_DEF, SAVER_DEF, MessageOrigin
 from headrace.graph.ops.control_flow import group, no_op
 from headrace.graph.saved_model_names import (
     LEGACY_INIT_OP_KEY,
@@ -23,6 +28,10 @@ from headrace.graph.saved_model_names import (
 from headrace.graph.saver import Saver, import_meta_graph
 
 
+class UnknownTagsError(InvalidArgumentError, RuntimeError):
+    """A SavedModel has no graph of the tags that were asked for."""
+
+
 class SavedModelBuilder:
     """Writes a SavedModel: one graph or several, and one set of variables.
 
@@ -35,13 +44,15 @@ class SavedModelBuilder:
         from headrace.formats.proto.saved_model_pb2 import SavedModel
 
         self._export_dir = os.fspath(export_dir)
-        if os.path.exists(self._export_dir) and os.listdir(self._export_dir):
+        self._makes_folder = not os.path.exists(self._export_dir)
+        if not self._makes_folder and os.listdir(self._export_dir):
             raise AssertionError(
                 f"Export directory {self._export_dir} already exists, and isn't empty. Please "
                 "choose a different export directory, or delete all the contents of the specified "
                 "directory."
             )
-        os.makedirs(self._export_dir, exist_ok=True)
+        with os_errors_about(self._export_dir):
+            os.makedirs(self._export_dir, exist_ok=True)
         self._message = SavedModel(saved_model_schema_version=SAVED_MODEL_SCHEMA_VERSION)
         self._has_saved_variables = False
 
@@ -67,7 +78,8 @@ class SavedModelBuilder:
           main_op: operation to run after loading.
           clear_devices: leave devices out.
           saver: what saves the variables; a new Saver of all by default.
-        Raises: AssertionError, as in TF, for a second call.
+        Raises: AssertionError, as in TF, for a second call. Whatever it raises, nothing that it
+          wrote is left in the folder.
         """
         if self._has_saved_variables:
             raise AssertionError(
@@ -80,16 +92,29 @@ class SavedModelBuilder:
             saver = saver or Saver(
                 _saveable(), allow_empty=True, sharded=False, save_relative_paths=True
             )
-            folder = os.path.join(self._export_dir, VARIABLES_DIRECTORY)
-            os.makedirs(folder, exist_ok=True)
-            saver.save(
-                sess,
-                os.path.join(folder, VARIABLES_FILENAME),
-                write_meta_graph=False,
-                write_state=False,
-            )
-            self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
+            try:
+                self._save_variables(sess, saver)
+                self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
+            except BaseException:
+                self._remove_variables()
+                raise
         self._has_saved_variables = True
+
+    def _save_variables(self, sess: Any, saver: Saver) -> None:
+        folder = os.path.join(self._export_dir, VARIABLES_DIRECTORY)
+        with os_errors_about(folder):
+            os.makedirs(folder, exist_ok=True)
+        prefix = os.path.join(folder, VARIABLES_FILENAME)
+        saver.save(sess, prefix, write_meta_graph=False, write_state=False)
+
+    def _remove_variables(self) -> None:
+        """Leaves the folder as it was, so that the next builder takes it."""
+        folder = os.path.join(self._export_dir, VARIABLES_DIRECTORY)
+        remove_checkpoint(os.path.join(folder, VARIABLES_FILENAME))
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+            if self._makes_folder:
+                os.rmdir(self._export_dir)
 
     def add_meta_graph(
         self,
@@ -140,7 +165,13 @@ class SavedModelBuilder:
         """Writes saved_model.pb, or saved_model.pbtxt; returns its path."""
         name = SAVED_MODEL_FILENAME_PBTXT if as_text else SAVED_MODEL_FILENAME_PB
         path = os.path.join(self._export_dir, name)
-        meta_graph.write_meta_graph(self._message, path, as_text)
+        try:
+            with os_errors_about(self._export_dir):
+                os.makedirs(self._export_dir, exist_ok=True)
+            meta_graph.write_meta_graph(self._message, path, as_text)
+        except BaseException:
+            self._remove_variables()
+            raise
         return path
 
 
@@ -178,6 +209,12 @@ def _check_signature(name: str, signature: Any) -> None:
 
 
 # ---- loading -------------------------------------------------------------------------------------
+
+
+def _message_path(folder: str) -> str:
+    """The file of a folder that `read_saved_model` reads."""
+    path = os.path.join(folder, SAVED_MODEL_FILENAME_PB)
+    return path if os.path.exists(path) else os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
 
 
 def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
@@ -239,25 +276,35 @@ def load(
       export_dir: the SavedModel's folder.
       import_scope: prefix of all names.
     Returns: the MetaGraphDef, with its signatures.
-    Raises: RuntimeError where no graph has these tags.
+    Raises: UnknownTagsError, a RuntimeError as in TF, where no graph has these tags; DataLossError,
+      with path and offset, where the file is damaged.
     """
     wanted = {tags} if isinstance(tags, str) else set(tags)
     model = read_saved_model(export_dir)
-    found = next((m for m in model.meta_graphs if set(m.meta_info_def.tags) == wanted), None)
-    if found is None:
-        there = [sorted(m.meta_info_def.tags) for m in model.meta_graphs]
-        raise RuntimeError(
+    tags_there = [set(m.meta_info_def.tags) for m in model.meta_graphs]
+    path = _message_path(os.fspath(export_dir))
+    if wanted not in tags_there:
+        raise UnknownTagsError(
+            None,
+            None,
             f"MetaGraphDef associated with tags {sorted(wanted)} could not be found in SavedModel "
-            f"{os.fspath(export_dir)}, which has {there}"
+            f"{os.fspath(export_dir)}, which has {[sorted(t) for t in tags_there]}",
+            path=path,
         )
+    origin = MessageOrigin(path, tags_there.index(wanted))
+    found = model.meta_graphs[tags_there.index(wanted)]
     with sess.graph.as_default():
-        saver = import_meta_graph(found, import_scope=import_scope, **saver_kwargs)
+        saver = import_meta_graph(found, import_scope=import_scope, origin=origin, **saver_kwargs)
         prefix = os.path.join(os.fspath(export_dir), VARIABLES_DIRECTORY, VARIABLES_FILENAME)
         if saver is not None:
-            saver.restore(sess, prefix)
+            if not checkpoint_exists(prefix):
+                saver.restore(sess, prefix)  # says what is missing
+            with origin.blamed(SAVER_DEF):
+                saver.restore(sess, prefix)
         for key in (MAIN_OP_KEY, LEGACY_INIT_OP_KEY):
             if key in found.collection_def:
-                sess.run(get_default_graph().get_collection(key)[-1])
+                with origin.blamed(COLLECTION_DEF, key):
+                    sess.run(get_default_graph().get_collection(key)[-1])
                 break
     return found
 
@@ -281,11 +328,12 @@ def simple_save(
         predict_signature_def,
     )
 
+    signature = predict_signature_def(inputs, outputs)  # before the folder is made
     builder = SavedModelBuilder(export_dir)
     builder.add_meta_graph_and_variables(
         session,
         [SERVING],
-        {DEFAULT_SERVING_SIGNATURE_DEF_KEY: predict_signature_def(inputs, outputs)},
+        {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
         main_op=legacy_init_op,
         clear_devices=True,
     )

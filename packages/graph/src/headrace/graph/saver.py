@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -22,6 +23,7 @@ from headrace.graph.checkpoint_state import (
 from headrace.graph.graph import Graph, get_default_graph
 from headrace.graph.graph_keys import GraphKeys
 from headrace.graph.import_scope import prepend_name_scope, strip_name_scope
+from headrace.graph.message_origin import SAVER_DEF, MessageOrigin
 from headrace.graph.op_registry import no_gradient
 from headrace.graph.save_nodes import add_save_nodes
 from headrace.graph.saveables import saveables_of
@@ -388,10 +390,17 @@ def import_meta_graph(
     """
     message = meta_graph_or_file
     if isinstance(message, (str, os.PathLike)):
+        kwargs["origin"] = MessageOrigin(os.fspath(message))
         message = meta_graph.read_meta_graph_file(os.fspath(message))
     variables = meta_graph.import_scoped_meta_graph(
         message, clear_devices=clear_devices, import_scope=import_scope, **kwargs
     )
+    origin = kwargs.get("origin")
+    with contextlib.nullcontext() if origin is None else origin.blamed(SAVER_DEF):
+        return _saver_of(message, import_scope, variables)
+
+
+def _saver_of(message: Any, import_scope: str | None, variables: dict[str, Any]) -> Saver | None:
     if message.HasField("saver_def"):
         scope = import_scope
         if variables and import_scope:  # the scope that the import has really taken

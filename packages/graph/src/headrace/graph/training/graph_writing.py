@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from headrace.formats.os_errors import os_errors_about
 from headrace.graph.whole_file import write_whole
 
 
@@ -23,7 +24,8 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
         else graph_or_graph_def
     )
     folder = os.fspath(logdir)
-    os.makedirs(folder, exist_ok=True)
+    with os_errors_about(folder):
+        os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
     data = (
         text_format.MessageToString(message).encode()

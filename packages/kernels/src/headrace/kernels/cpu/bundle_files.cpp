@@ -116,6 +116,8 @@ std::string temporary_name(const std::string& prefix) {
 
 void publish(const std::string& prefix, const std::string& temporary,
              std::vector<std::string> shards, const Entries& entries) {
+  // What a bundle's files are called depends on the bundle that they replace: writers take turns.
+  const disk::FolderLock turn(disk::folder_of(prefix));
   const std::vector<std::string> older = files_of(prefix);
   const int64_t count = shard_count(prefix, int64_t(shards.size()));
   for (int64_t i = int64_t(shards.size()); i < count; ++i) {  // none of the tensors is in these
@@ -132,12 +134,17 @@ void publish(const std::string& prefix, const std::string& temporary,
   index.write(table.finish());
   index.close(true);
   std::set<std::string> kept{index_path(prefix)};
-  for (int64_t i = 0; i < count; ++i) {
-    kept.insert(shard_path(prefix, i, count));
-    disk::rename(shards[size_t(i)], shard_path(prefix, i, count));
+  for (int64_t i = 0; i < count; ++i) kept.insert(shard_path(prefix, i, count));
+  try {
+    for (int64_t i = 0; i < count; ++i)
+      disk::rename(shards[size_t(i)], shard_path(prefix, i, count));
+    disk::sync_folder(disk::folder_of(prefix));
+    disk::rename(index.path(), index_path(prefix));
+  } catch (...) {  // nothing is left but the older bundle
+    for (const std::string& path : older) kept.erase(path);
+    for (const std::string& path : kept) ::unlink(path.c_str());
+    throw;
   }
-  disk::sync_folder(disk::folder_of(prefix));
-  disk::rename(index.path(), index_path(prefix));
   disk::sync_folder(disk::folder_of(prefix));
   for (const std::string& path : older)
     if (!kept.count(path)) disk::remove(path);
@@ -181,6 +188,8 @@ void merge(const std::vector<std::string>& prefixes, const std::string& merged, 
     publish(merged, temporary, shards, entries);
   } catch (...) {
     for (const std::string& path : shards) ::unlink(path.c_str());
+    ::unlink((temporary + numbered(".data-%05lld", int64_t(shards.size()))).c_str());
+    ::unlink((temporary + ".index").c_str());
     throw;
   }
   if (!delete_old) return;

@@ -150,7 +150,7 @@ Writer::Writer(std::string prefix)
 
 Writer::~Writer() {
   if (published_) return;
-  for (const char* end : {".data-00000", ".index"}) {
+  for (const char* end : {".data-00000", ".data-00001", ".index"}) {
     try {
       disk::remove(temporary_ + end);
     } catch (const Failure&) {  // the first failure is the one to tell of

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,9 @@ hr_code code_of(int error) {
     case EACCES: case EPERM: case EROFS: return HR_PERMISSION_DENIED;
     case EEXIST: return HR_ALREADY_EXISTS;
     case EISDIR: case ENOTDIR: case ENOTEMPTY: return HR_FAILED_PRECONDITION;
-    case ENOSPC: case EDQUOT: case EMFILE: case ENFILE: case ENOMEM: return HR_RESOURCE_EXHAUSTED;
+    // EFBIG: a quota of one file. headrace.formats.os_errors has the same mapping.
+    case ENOSPC: case EDQUOT: case EFBIG: case EMFILE: case ENFILE: case ENOMEM:
+      return HR_RESOURCE_EXHAUSTED;
     case EINVAL: case ENAMETOOLONG: return HR_INVALID_ARGUMENT;
     default: return HR_UNKNOWN;
   }
@@ -115,6 +118,17 @@ void link_or_copy(const std::string& from, const std::string& to) {
   Output copy(to);
   copy.write(read(from));
   copy.close(true);
+}
+
+FolderLock::FolderLock(const std::string& folder)
+    : file_(::open(folder.c_str(), O_RDONLY | O_CLOEXEC)) {
+  // Some file systems have no locks; writers then do as well as they can.
+  while (file_ >= 0 && ::flock(file_, LOCK_EX) && errno == EINTR) {
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (file_ >= 0) ::close(file_);
 }
 
 void sync_folder(const std::string& folder) {

@@ -51,6 +51,17 @@ void remove_folder_if_empty(const std::string& folder);
 void link_or_copy(const std::string& from, const std::string& to);
 void sync_folder(const std::string& folder);
 
+// Holds a folder's lock, which the writers in Python take too; a killed holder lets go of it.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder);
+  FolderLock(const FolderLock&) = delete;
+  ~FolderLock();
+
+ private:
+  int file_;
+};
+
 class Output {
  public:
   explicit Output(std::string path);  // empties a file that is there

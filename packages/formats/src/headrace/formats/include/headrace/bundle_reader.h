@@ -20,6 +20,7 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #define HR_BUNDLE_MMAP 1
@@ -35,6 +36,10 @@ extern "C" {
 #define HR_BUNDLE_PATH_BYTES 4096
 #define HR_BUNDLE_STRING 7
 #define HR_BUNDLE_VERSION 1
+/* A bundle that is replaced while it is opened is opened again, so many times. */
+#define HR_BUNDLE_ATTEMPTS 1000
+/* Shards that are mapped when the bundle is opened; of more each when it is read. */
+#define HR_BUNDLE_SHARDS_AT_ONCE 64
 
 /* The values are canonical status codes. */
 typedef enum {
@@ -42,6 +47,7 @@ typedef enum {
   HR_BUNDLE_INVALID = 3,       /* what was asked for does not fit the tensor */
   HR_BUNDLE_NOT_FOUND = 5,     /* no such bundle or tensor */
   HR_BUNDLE_NO_MEMORY = 8,
+  HR_BUNDLE_ABORTED = 10,      /* another bundle took its place meanwhile: open it again */
   HR_BUNDLE_UNIMPLEMENTED = 12,
   HR_BUNDLE_DATA_LOSS = 15     /* missing or damaged bytes */
 } hr_bundle_code;
@@ -50,6 +56,7 @@ typedef struct {
   uint8_t* data;
   uint64_t size;
   int state; /* 0: not tried yet, 1: there */
+  uint64_t device, number; /* which file it is; the map keeps others from getting its number */
 } hr_bundle_file;
 
 typedef struct {
@@ -131,6 +138,8 @@ static inline int hr_bundle_map(hr_bundle_file* file, const char* path) {
     file->data = (uint8_t*)data;
     file->size = (uint64_t)status.st_size;
   }
+  file->device = (uint64_t)status.st_dev;
+  file->number = (uint64_t)status.st_ino;
   close(descriptor);
 #else
   FILE* stream = fopen(path, "rb");
@@ -285,8 +294,28 @@ static inline hr_bundle_code hr_bundle_from_table(hr_bundle* bundle, hr_table_co
       bundle->table.offset, bundle->table.what);
 }
 
-/* Opens a bundle. On failure the bundle holds the error and needs no closing. */
-static inline hr_bundle_code hr_bundle_open(hr_bundle* bundle, const char* prefix) {
+/* Whether the index is still the one that was read. A bundle's shards have their names for as long
+ * as its index has: what was mapped before belongs to it. */
+static inline int hr_bundle_is_current(const hr_bundle* bundle) {
+#ifdef HR_BUNDLE_MMAP
+  char path[HR_BUNDLE_PATH_BYTES + 64];
+  struct stat status;
+  snprintf(path, sizeof path, "%s.index", bundle->prefix);
+  return stat(path, &status) == 0 && (uint64_t)status.st_dev == bundle->index.device &&
+         (uint64_t)status.st_ino == bundle->index.number;
+#else
+  (void)bundle;
+  return 1;
+#endif
+}
+
+static inline void hr_bundle_shard_path(const hr_bundle* bundle, int64_t shard, char* path,
+                                        size_t size) {
+  snprintf(path, size, "%s.data-%05d-of-%05d", bundle->prefix, (int)shard,
+           (int)bundle->num_shards);
+}
+
+static inline hr_bundle_code hr_bundle_open_index(hr_bundle* bundle, const char* prefix) {
   char path[HR_BUNDLE_PATH_BYTES + 64];
   const uint8_t *header, *version = NULL;
   uint64_t header_size, position = 0, version_size = 0;
@@ -350,6 +379,33 @@ static inline hr_bundle_code hr_bundle_open(hr_bundle* bundle, const char* prefi
   return HR_BUNDLE_OK;
 }
 
+/* Opens a bundle. On failure the bundle holds the error and needs no closing. What is read from it
+ * is one bundle, also while writers replace that with others. */
+static inline hr_bundle_code hr_bundle_open(hr_bundle* bundle, const char* prefix) {
+  char path[HR_BUNDLE_PATH_BYTES + 64];
+  hr_bundle_code code;
+  uint64_t i;
+  int attempt;
+  for (attempt = 0; attempt < HR_BUNDLE_ATTEMPTS; ++attempt) {
+    code = hr_bundle_open_index(bundle, prefix);
+    if (code != HR_BUNDLE_OK) return code;
+    for (i = 0; i < bundle->num_shards && bundle->num_shards <= HR_BUNDLE_SHARDS_AT_ONCE; ++i) {
+      hr_bundle_shard_path(bundle, (int64_t)i, path, sizeof path);
+      (void)hr_bundle_map(&bundle->shards[i], path); /* missed when it is read */
+    }
+    if (hr_bundle_is_current(bundle)) return HR_BUNDLE_OK;
+    hr_bundle_close(bundle);
+#ifdef HR_BUNDLE_MMAP
+    {
+      struct timeval moment = {0, 1000};
+      select(0, NULL, NULL, NULL, &moment);
+    }
+#endif
+  }
+  return hr_bundle_fail(bundle, HR_BUNDLE_ABORTED, prefix, 0,
+                        "the checkpoint was replaced again and again while it was opened");
+}
+
 static inline hr_bundle_code hr_bundle_find_key(hr_bundle* bundle, const void* key, uint64_t size,
                                                 hr_bundle_entry* entry) {
   const uint8_t* value;
@@ -386,11 +442,17 @@ static inline hr_bundle_code hr_bundle_read(hr_bundle* bundle, const hr_bundle_e
                           "tensors of this dtype cannot be read");
   if (entry->shard_id < 0 || (uint64_t)entry->shard_id >= bundle->num_shards)
     return hr_bundle_lost(bundle, "an entry is in a shard that does not exist");
-  snprintf(path, sizeof path, "%s.data-%05d-of-%05d", bundle->prefix, (int)entry->shard_id,
-           (int)bundle->num_shards);
+  hr_bundle_shard_path(bundle, entry->shard_id, path, sizeof path);
   file = &bundle->shards[entry->shard_id];
-  if (!file->state && hr_bundle_map(file, path) != 0)
-    return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, 0, "the shard is missing");
+  if (!file->state) {
+    int error = hr_bundle_map(file, path);
+    if (!hr_bundle_is_current(bundle)) {
+      hr_bundle_unmap(file);
+      return hr_bundle_fail(bundle, HR_BUNDLE_ABORTED, bundle->prefix, 0,
+                            "another checkpoint took its place while it was read");
+    }
+    if (error) return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, 0, "the shard is missing");
+  }
   if (entry->offset < 0 || entry->size < 0 || (uint64_t)entry->offset > file->size ||
       (uint64_t)entry->size > file->size - (uint64_t)entry->offset)
     return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, (uint64_t)entry->offset,
@@ -419,8 +481,7 @@ static inline hr_bundle_code hr_bundle_strings(hr_bundle* bundle, const hr_bundl
   const char* what = NULL;
   hr_bundle_code code = hr_bundle_read(bundle, entry, &bytes);
   if (code != HR_BUNDLE_OK) return code;
-  snprintf(path, sizeof path, "%s.data-%05d-of-%05d", bundle->prefix, (int)entry->shard_id,
-           (int)bundle->num_shards);
+  hr_bundle_shard_path(bundle, entry->shard_id, path, sizeof path);
   hr_bundle_count(entry->dims, entry->rank, &count);
   if (count > bytes.size) what = "too few bytes for so many strings";
   for (i = 0; !what && i < count; ++i) {

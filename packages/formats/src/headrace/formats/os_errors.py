@@ -1,0 +1,53 @@
+"""What the system says about a file, as one of our errors: one mapping for all writers."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+
+from headrace.formats import errors
+
+# disk.cpp of headrace-kernels has the same, for SaveV2 and WriteFile.
+_CLASSES: dict[int, type[errors.OpError]] = {
+    errno.ENOENT: errors.NotFoundError,
+    errno.EEXIST: errors.AlreadyExistsError,
+    errno.EACCES: errors.PermissionDeniedError,
+    errno.EPERM: errors.PermissionDeniedError,
+    errno.EROFS: errors.PermissionDeniedError,
+    errno.EISDIR: errors.FailedPreconditionError,
+    errno.ENOTDIR: errors.FailedPreconditionError,
+    errno.ENOTEMPTY: errors.FailedPreconditionError,
+    errno.ENOSPC: errors.ResourceExhaustedError,
+    errno.EDQUOT: errors.ResourceExhaustedError,
+    errno.EFBIG: errors.ResourceExhaustedError,  # a quota of one file
+    errno.EMFILE: errors.ResourceExhaustedError,
+    errno.ENFILE: errors.ResourceExhaustedError,
+    errno.ENOMEM: errors.ResourceExhaustedError,
+    errno.EINVAL: errors.InvalidArgumentError,
+    errno.ENAMETOOLONG: errors.InvalidArgumentError,
+}
+
+
+def from_os_error(error: OSError, path: str | os.PathLike[str] | None = None) -> errors.OpError:
+    """The error of the canonical code, with file and reason.
+
+    Args:
+      path: the file, where the error itself names none.
+    """
+    name = error.filename if isinstance(error.filename, str) else path
+    where = None if name is None else os.fspath(name)
+    text = error.strerror or str(error)
+    kind = _CLASSES.get(error.errno or 0, errors.UnknownError)
+    full = text if where is None else f"{where}; {text}"
+    return kind(None, None, full, path=where)  # type: ignore[call-arg]
+
+
+@contextlib.contextmanager
+def os_errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raises what the system says inside as an OpError about the path."""
+    try:
+        yield
+    except OSError as error:
+        raise from_os_error(error, path) from None
