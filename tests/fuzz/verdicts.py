@@ -59,9 +59,10 @@ def against(ours: list[Outcome], theirs: list[Outcome], random: bool) -> list[tu
 
 def _has_no_kernel(text: str) -> bool:
     """Whether TensorFlow's CPU kernels just lack the dtype, or have lost the op."""
-    words = (
+    words = (  # client: what only the Python session of today's TensorFlow refuses
         "No OpKernel", "Could not find device for node", "not registered", "no longer supported",
         "is not available in GraphDef version", "No registered", "client:",
+        "has constraint on attr", "only supports NHWC",
     )  # fmt: skip
     return any(word in text for word in words)
 
