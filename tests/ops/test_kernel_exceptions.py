@@ -41,9 +41,9 @@ def _run_with_memory_of(gib: int, program: str) -> str:
 
 
 HUNGRY = {
-    "segment_sum of rows without elements": """
+    "segment_sum with a large id": """
         ids = hr.placeholder(hr.int64)
-        rows = hr.constant(np.ones((2, 0), np.float32))
+        rows = hr.constant(np.ones((2, 1), np.float16))
         run(hr.segment_sum(rows, ids, name="it"), {ids: [0, 7_000_000_000]})
     """,
     "resize of an empty batch": """
@@ -70,7 +70,7 @@ HUNGRY = {
     """,
     "reserved ids of a sampler": """
         run(op("FixedUnigramCandidateSampler", np.zeros((1, 1), np.int64), num_true=1,
-               num_sampled=1, unique=False, range_max=2, unigrams=[1.0, 1.0],
+               num_sampled=1, unique=False, range_max=2**40, unigrams=[1.0, 1.0],
                num_reserved_ids=2**40, name="it"))
     """,
 }

@@ -15,7 +15,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset, strdup
 
-from headrace.formats import errors
+from headrace.formats import errors, op_catalogue
 from headrace.runtime.arrays cimport array_from_tensor, tensor_from_array
 from headrace.runtime.attribute_values cimport attribute_values
 from headrace.runtime.buffer cimport copy_tensor
@@ -30,10 +30,17 @@ from headrace.runtime.kernel_abi cimport (
 _libraries = {}  # op -> PythonKernels: `create` finds its library by op
 
 
+cdef extern from "shape_check.hpp" namespace "headrace" nogil:
+    ctypedef hr_code (*hr_shape_fn)(hr_request*)
+    hr_shape_fn hr_shape_rule_by_name(const char*)
+    hr_code check_shapes(hr_shape_fn rule, hr_request* request) noexcept
+
+
 cdef class NodeKernel:
     """One node's kernel and what its results must be."""
     cdef object call
     cdef GraphNode* node
+    cdef hr_shape_fn rule  # null: the catalogue names none
 
 
 cdef hr_code create(hr_node* face, void** state) noexcept nogil:
@@ -48,6 +55,7 @@ cdef hr_code create_in_python(GraphNode* node, void** state) noexcept:
         kernel.node = node
         op = (<bytes>node.op).decode()
         kernel.call = _libraries[op].create(op, attribute_values(node))
+        kernel.rule = hr_shape_rule_by_name(op_catalogue.signature(op).shape_rule.encode())
         Py_INCREF(kernel)
         state[0] = <void*>kernel
         return HR_OK
@@ -62,8 +70,12 @@ cdef void destroy(void* state) noexcept nogil:
 
 
 cdef hr_code prepare(void* state, hr_request* request) noexcept nogil:
+    cdef hr_shape_fn rule
+    with gil:
+        rule = (<NodeKernel>state).rule
+    cdef hr_code code = check_shapes(rule, request)
     request.shape_depends_on_data = 1
-    return HR_OK
+    return code
 
 
 cdef hr_code compute(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,

@@ -30,8 +30,9 @@ FUNCTION(ScaledExponential, unary::Scalar,
 FUNCTION(SoftPlus, unary::Scalar, x > T(0) ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)));
 FUNCTION(SoftSign, unary::Vector, x / (T(1) + std::fabs(x)));
 
-SLOPE(RectifiedSlope, VectorOp, b > T(0) ? a : T(0));
-SLOPE(Rectified6Slope, VectorOp, b > T(0) && b < T(6) ? a : T(0));
+// A product, as in TensorFlow: a gradient that is not finite shows also where the unit is off.
+SLOPE(RectifiedSlope, VectorOp, a * T(b > T(0)));
+SLOPE(Rectified6Slope, VectorOp, a * T(b > T(0) && b < T(6)));
 SLOPE(ExponentialSlope, VectorOp, b < T(0) ? a * (b + T(1)) : a);
 SLOPE(ScaledExponentialSlope, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)) : a * T(kScale));
 SLOPE(SoftPlusSlope, ScalarOp, a / (T(1) + std::exp(-b)));

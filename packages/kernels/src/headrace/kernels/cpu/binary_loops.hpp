@@ -24,6 +24,7 @@ struct BinaryLoops {
   hr_compute scalar;
   int32_t in_size, out_size;
   const char* fault;
+  hr_dtype result;
 };
 
 struct VectorOp {
@@ -117,7 +118,8 @@ template <class Op, class T> const BinaryLoops* loops() {
                                     scalar<Op, T>,
                                     int32_t(sizeof(T)),
                                     int32_t(sizeof(Result<Op, T>)),
-                                    Op::fault};
+                                    Op::fault,
+                                    dtype_of<Result<Op, T>>};
   return &table;
 }
 

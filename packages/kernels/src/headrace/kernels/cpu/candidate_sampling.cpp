@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,8 @@
 
 #include "attributes.hpp"
 #include "catalogue_shapes.hpp"
+#include "memory_needs.hpp"
+#include "parallel.hpp"
 #include "random_state.hpp"
 #include "rows.hpp"
 #include "shapes.hpp"
@@ -97,14 +100,16 @@ hr_code compute_sample(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
     std::unordered_set<int64_t> seen;
     tries = 0;
     for (int64_t found = 0; found < s.sampled;) {
-      if ((tries & 0xffff) == 0xffff && *ctx->cancelled)
-        return hr_ctx_fail(ctx, HR_CANCELLED, "cancelled while sampling");
+      if ((tries & 0xffff) == 0) poll(ctx);
       const int64_t value = s.sample(single);
       ++tries;
       if (seen.insert(value).second) out[found++] = value;
     }
   } else {
-    for (int64_t i = 0; i < s.sampled; ++i) out[i] = s.sample(single);
+    for (int64_t i = 0; i < s.sampled; ++i) {
+      if ((i & 0xffff) == 0) poll(ctx);
+      out[i] = s.sample(single);
+    }
   }
   for (int64_t i = 0; i < n_true; ++i)
     write<float>(outputs[1])[i] = expected(s.probability(truth[i]), s.sampled, tries);
@@ -142,9 +147,13 @@ hr_code read_unigrams(hr_node* node, Sampler* s) {
   const double distortion = double(hr_attr_float(node, "distortion", 1));
   const int64_t shards = hr_attr_int(node, "num_shards", 1), shard = hr_attr_int(node, "shard", 0);
   const int64_t reserved = hr_attr_int(node, "num_reserved_ids", 0);
-  for (int64_t i = 0; i < reserved; ++i) {
-    if (i % shards == shard) s->weights.push_back(0);
-  }
+  const int64_t own = reserved > shard ? (reserved - shard - 1) / shards + 1 : 0;
+  if (own > s->range)
+    return node->api->fail(node, HR_INVALID_ARGUMENT,
+                           "num_reserved_ids is %lld, but range_max %lld", (long long)reserved,
+                           (long long)s->range);
+  need_memory(own, 2 * sizeof(double));
+  s->weights.assign(size_t(own), 0.0);
   const auto file = attr_text(node, "vocab_file");
   const AttrList<float> unigrams = attr_floats(node, "unigrams");
   if (file.empty() == unigrams.empty())
@@ -170,7 +179,7 @@ hr_code make_sampler(hr_node* node, void** state) {
   void* random = nullptr;
   hr_code code = make_random_state(node, &random);
   if (code != HR_OK) return code;
-  auto s = new Sampler(0, 0);
+  auto s = std::make_unique<Sampler>(0, 0);
   s->random.take(*static_cast<RandomState*>(random));
   end_random_state(random);
   s->kind = kind;
@@ -179,19 +188,17 @@ hr_code make_sampler(hr_node* node, void** state) {
   s->unique = hr_attr_bool(node, "unique", 0);
   s->range = kind == Kind::all ? s->sampled : hr_attr_int(node, "range_max", 1);
   if (kind == Kind::learned_unigram) {
+    need_memory(s->range, 2 * sizeof(double));
     s->weights.assign(size_t(s->range), 1.0);
     s->add_up();
   }
-  if (kind == Kind::fixed_unigram) code = read_unigrams(node, s);
+  if (kind == Kind::fixed_unigram) code = read_unigrams(node, s.get());
   if (code == HR_OK && s->unique && s->sampled > s->range)
     code =
         node->api->fail(node, HR_INVALID_ARGUMENT, "cannot sample %lld of %lld without repetition",
                         (long long)s->sampled, (long long)s->range);
-  if (code != HR_OK) {
-    delete s;
-    return code;
-  }
-  *state = s;
+  if (code != HR_OK) return code;
+  *state = s.release();
   return HR_OK;
 }
 

@@ -67,24 +67,12 @@ struct Polygamma : ScalarOp {
   template <class T> static T apply(T a, T b) { return T(polygamma(a, b)); }
 };
 
-// Quantized numbers compare as the integers that they are.
-hr_dtype storage(hr_dtype dtype) {
-  switch (dtype) {
-    case HR_QINT8: return HR_INT8;
-    case HR_QUINT8: return HR_UINT8;
-    case HR_QINT16: return HR_INT16;
-    case HR_QUINT16: return HR_UINT16;
-    case HR_QINT32: return HR_INT32;
-    default: return dtype;
-  }
-}
-
 using Comparable = Join<NumbersAndBool, Types<hr_string>>;
 
 template <class Op> hr_code prepare_equality(void*, hr_request* r) {
   if (hr_code code = hr_shape_broadcast(r)) return code;
   return binary::prepare_loops(
-      r, binary::loops_for<Op, Comparable>(storage(r->inputs[0]->dtype)));
+      r, binary::loops_for<Op, Comparable>(storage_type(r->inputs[0]->dtype)));
 }
 
 // |a - b| < tolerance

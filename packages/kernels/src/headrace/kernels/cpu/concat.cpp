@@ -137,7 +137,21 @@ hr_code prepare_split_v(void*, hr_request* r) {
 }
 
 hr_code prepare_parallel_concat(void*, hr_request* r) {
-  if (hr_code code = hr_shape_attr_shape(r)) return code;
+  HR_APPLY_RULE(attr_shape, r);
+  const hr_tensor* out = r->outputs[0];
+  if (out->rank == 0 || out->dims[0] != r->node->n_inputs)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "shape must have %d (the number of inputs) as its first dimension: %s",
+                           int(r->node->n_inputs), (const char*)ShapeText(out));
+  for (int32_t i = 0; i < r->node->n_inputs; ++i) {
+    const hr_tensor* x = r->inputs[i];
+    if (x->rank != out->rank || x->dims[0] != 1 ||
+        !std::equal(x->dims + 1, x->dims + x->rank, out->dims + 1))
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "input %d must be one slice of shape %s along the first dimension, "
+                             "is %s", int(i), (const char*)ShapeText(out),
+                             (const char*)ShapeText(x));
+  }
   return answer(r, parts_along(r->outputs[0]->dtype, r->inputs, r->node->n_inputs, 0, 0), true);
 }
 

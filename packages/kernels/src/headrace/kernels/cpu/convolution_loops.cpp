@@ -41,6 +41,7 @@ void convolve(hr_ctx* ctx, const Convolution& c, const T* x, const T* filter, T*
   parallel_ranges(ctx, w.batch * outs, std::max<int64_t>(1, 65536 / (work + 1)),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i) {
+                      poll(ctx);
                       const int64_t n = i / outs, o = i % outs;
                       T* to = y + n * ys.batch + o * ys.space;
                       for (int64_t j = 0; j < c.out_channels; ++j) to[j * ys.channel] = T(0);
@@ -76,6 +77,7 @@ void convolve_to_input(hr_ctx* ctx, const Convolution& c, T* x, const T* filter,
     for (int64_t n = begin; n < end; ++n) {
       std::fill(x + n * xs.batch, x + (n + 1) * xs.batch, T(0));
       for (int64_t o = 0; o < outs; ++o) {
+        poll(ctx);
         const T* from = y + n * ys.batch + o * ys.space;
         for (int64_t q = 0; q < windows; ++q) {
           const int64_t p = input_position(w, o, q);
@@ -112,6 +114,7 @@ void convolve_to_filter(hr_ctx* ctx, const Convolution& c, const T* x, T* filter
       for (int64_t o = 0; o < outs; ++o) {
         const int64_t p = input_position(w, o, q);
         if (p < 0) continue;
+        poll(ctx);
         for (int64_t n = 0; n < w.batch; ++n) {
           const T* from = x + n * xs.batch + p * xs.space;
           const T* t = y + n * ys.batch + o * ys.space;

@@ -144,6 +144,7 @@ hr_code compute_ctc(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
       if (time == 0 || needed > time) continue;
       std::vector<double> log_y(size_t(time * classes)), gradient(size_t(time * classes), 0);
       for (int64_t t = 0; t < time; ++t) {
+        poll(ctx);
         const T* x = read<T>(in[0]) + (t * batch + b) * classes;
         const double high = *std::max_element(x, x + classes);
         double sum = 0;
@@ -233,7 +234,7 @@ hr_code compute_greedy(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* 
 }
 
 hr_code prepare_greedy(void*, hr_request* r) {
-  HR_APPLY_RULE(ctc_decoder, r);
+  HR_APPLY_DATA_RULE(ctc_decoder, r);
   const hr_tensor* x = r->inputs[0];
   if (hr_elements(r->inputs[1]) != x->dims[1] || x->dims[2] < 1)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "inputs %s and sequence_length %s do not fit",
@@ -270,10 +271,12 @@ Sequences sequences_of(const hr_tensor* indices, const hr_tensor* values) {
   return result;
 }
 
-int64_t distance(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+int64_t distance(const hr_ctx* ctx, const std::vector<std::string>& a,
+                 const std::vector<std::string>& b) {
   std::vector<int64_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = int64_t(j);
   for (size_t i = 1; i <= a.size(); ++i) {
+    poll(ctx);
     int64_t diagonal = row[0];
     row[0] = int64_t(i);
     for (size_t j = 1; j <= b.size(); ++j) {
@@ -298,6 +301,7 @@ hr_code compute_distance(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   std::vector<int64_t> group(size_t(rank - 1), 0);
   size_t used = 0;
   for (int64_t i = 0, n = hr_elements(out[0]); i < n; ++i) {
+    if (i % 65536 == 0) poll(ctx);
     int64_t rest = i;
     for (int64_t d = rank - 2; d >= 0; --d) {
       group[size_t(d)] = rest % out[0]->dims[d];
@@ -307,7 +311,7 @@ hr_code compute_distance(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
     const auto& guess = h == hypothesis.end() ? empty : h->second;
     const auto& right = t == truth.end() ? empty : t->second;
     used += (h != hypothesis.end()) + (t != truth.end());
-    float value = float(distance(guess, right));
+    float value = float(distance(ctx, guess, right));
     if (normalize)
       value = right.empty() ? (guess.empty() ? 0.0f : std::numeric_limits<float>::infinity())
                             : value / float(right.size());

@@ -44,10 +44,11 @@ template <class W> struct Lu {
   int sign = 1;
   bool singular = false;
 
-  explicit Lu(Matrix<W> matrix) : a(std::move(matrix)), rows(size_t(a.rows)) {
+  template <class Poll> Lu(Matrix<W> matrix, Poll&& poll) : a(std::move(matrix)), rows(size_t(a.rows)) {
     const int64_t n = a.rows;
     std::iota(rows.begin(), rows.end(), int64_t(0));
     for (int64_t k = 0; k < n; ++k) {
+      poll();
       int64_t pivot = k;
       for (int64_t i = k + 1; i < n; ++i)
         if (std::abs(a[i][k]) > std::abs(a[pivot][k])) pivot = i;
@@ -68,10 +69,11 @@ template <class W> struct Lu {
     }
   }
 
-  Matrix<W> solve(const Matrix<W>& b) const {
+  template <class Poll> Matrix<W> solve(const Matrix<W>& b, Poll&& poll) const {
     const int64_t n = a.rows, m = b.columns;
     Matrix<W> x(n, m);
     for (int64_t i = 0; i < n; ++i) {
+      poll();
       std::copy_n(b[rows[size_t(i)]], m, x[i]);
       for (int64_t k = 0; k < i; ++k)
         for (int64_t j = 0; j < m; ++j) x[i][j] -= a[i][k] * x[k][j];
@@ -86,9 +88,10 @@ template <class W> struct Lu {
 };
 
 // L with L L* = a, from the lower triangle of a; false where a is not positive definite.
-template <class W> bool cholesky(Matrix<W>* a) {
+template <class W, class Poll> bool cholesky(Matrix<W>* a, Poll&& poll) {
   const int64_t n = a->rows;
   for (int64_t j = 0; j < n; ++j) {
+    poll();
     double d = real_of((*a)[j][j]);
     for (int64_t k = 0; k < j; ++k) d -= std::norm((*a)[j][k]);
     if (!(d > 0)) return false;
@@ -105,9 +108,11 @@ template <class W> bool cholesky(Matrix<W>* a) {
 }
 
 // x with a x = b for a triangular a; false where a diagonal element is 0.
-template <class W> bool solve_triangular(const Matrix<W>& a, bool lower, Matrix<W>* b) {
+template <class W, class Poll>
+bool solve_triangular(const Matrix<W>& a, bool lower, Matrix<W>* b, Poll&& poll) {
   const int64_t n = a.rows, m = b->columns;
   for (int64_t s = 0; s < n; ++s) {
+    poll();
     const int64_t i = lower ? s : n - 1 - s;
     for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : n); ++k)
       for (int64_t j = 0; j < m; ++j) (*b)[i][j] -= a[i][k] * (*b)[k][j];
@@ -119,10 +124,12 @@ template <class W> bool solve_triangular(const Matrix<W>& a, bool lower, Matrix<
 
 // ---- QR by Householder reflections: q gets [m, full ? m : min(m, n)], a becomes R ---------------
 
-template <class W> void qr(Matrix<W>* a, Matrix<W>* q, bool full) {
+template <class W, class Poll>
+void qr(Matrix<W>* a, Matrix<W>* q, bool full, Poll&& poll) {
   const int64_t m = a->rows, n = a->columns, p = std::min(m, n);
   std::vector<std::vector<W>> reflectors;
   for (int64_t k = 0; k < p; ++k) {
+    poll();
     std::vector<W> v(size_t(m), W(0));
     double norm = 0;
     for (int64_t i = k; i < m; ++i) norm += std::norm(v[size_t(i)] = (*a)[i][k]);
@@ -145,6 +152,7 @@ template <class W> void qr(Matrix<W>* a, Matrix<W>* q, bool full) {
   *q = Matrix<W>(m, full ? m : p);
   for (int64_t i = 0; i < q->columns; ++i) (*q)[i][i] = W(1);
   for (int64_t k = p - 1; k >= 0; --k) {
+    poll();
     const auto& v = reflectors[size_t(k)];
     if (v.empty()) continue;
     double length = 0;
@@ -192,14 +200,16 @@ template <class W> bool orthogonalise(Matrix<W>* a, Matrix<W>* v, int64_t i, int
 }
 
 // Singular values, descending; u [m, n] with unit columns, v [n, n].
-template <class W>
-void svd(Matrix<W> a, std::vector<double>* values, Matrix<W>* u, Matrix<W>* v) {
+template <class W, class Poll>
+void svd(Matrix<W> a, std::vector<double>* values, Matrix<W>* u, Matrix<W>* v, Poll&& poll) {
   const int64_t m = a.rows, n = a.columns;
   Matrix<W> right = Matrix<W>::identity(n);
   for (int sweep = 0; sweep < 60; ++sweep) {
     bool settled = true;
-    for (int64_t i = 0; i < n; ++i)
+    for (int64_t i = 0; i < n; ++i) {
+      poll();
       for (int64_t j = i + 1; j < n; ++j) settled &= orthogonalise(&a, &right, i, j);
+    }
     if (settled) break;
   }
   std::vector<double> norms(size_t(n), 0);
@@ -246,15 +256,17 @@ template <class W> void complete(Matrix<W>* u, int64_t first) {
 
 // ---- eigenvalues of a self-adjoint matrix, ascending, by cyclic Jacobi -----------------------------
 
-template <class W>
-void self_adjoint_eig(Matrix<W> a, std::vector<double>* values, Matrix<W>* vectors) {
+template <class W, class Poll>
+void self_adjoint_eig(Matrix<W> a, std::vector<double>* values, Matrix<W>* vectors,
+                      Poll&& poll) {
   const int64_t n = a.rows;
   for (int64_t i = 0; i < n; ++i)  // the lower triangle counts
     for (int64_t j = i + 1; j < n; ++j) a[i][j] = conj_of(a[j][i]);
   Matrix<W> v = Matrix<W>::identity(n);
   for (int sweep = 0; sweep < 60; ++sweep) {
     bool settled = true;
-    for (int64_t p = 0; p < n; ++p)
+    for (int64_t p = 0; p < n; ++p) {
+      poll();
       for (int64_t q = p + 1; q < n; ++q) {
         const double size = std::abs(a[p][q]);
         const double app = real_of(a[p][p]), aqq = real_of(a[q][q]);
@@ -282,6 +294,7 @@ void self_adjoint_eig(Matrix<W> a, std::vector<double>* values, Matrix<W>* vecto
           v[k][q] = x * s + y * c;
         }
       }
+    }
     if (settled) break;
   }
   std::vector<int64_t> order(static_cast<size_t>(n));

@@ -193,12 +193,13 @@ hr_code read_plan(hr_request* r, Plan* p) {
 }
 
 template <class T>
-void pack(const Operand& o, const T* x, T* to) {
+void pack(const hr_ctx* ctx, const Operand& o, const T* x, T* to) {
   if (o.summed.count() == 1) {
     walk_over(o.kept, [&](int64_t at) { *to++ = x[at]; });
     return;
   }
   walk_over(o.kept, [&](int64_t at) {
+    poll(ctx);
     T sum = T(0);
     walk_over(o.summed, [&](int64_t more) { sum = T(sum + x[at + more]); });
     *to++ = sum;
@@ -209,6 +210,7 @@ template <class T>
 hr_code multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* packed) {
   for (int64_t i = 0; i < p.batch;
        ++i, a += p.rows * p.inner, b += p.inner * p.columns, c += p.rows * p.columns) {
+    poll(ctx);
     if constexpr (std::is_floating_point_v<T>) {
       const gemm::Problem<T> one{p.rows, p.columns, p.inner, a, p.inner,  false,
                                  b,      p.columns, false,   c, p.columns};
@@ -218,6 +220,7 @@ hr_code multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* pa
         return code;
     } else {
       for (int64_t j = 0; j < p.rows; ++j) {
+        poll(ctx);
         std::fill_n(c + j * p.columns, p.columns, T(0));
         for (int64_t q = 0; q < p.inner; ++q) {
           for (int64_t k = 0; k < p.columns; ++k)
@@ -238,10 +241,10 @@ hr_code compute_einsum(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   T* a = static_cast<T*>(workspace);
   T* b = a + p.batch * p.rows * p.inner;
   T* c = b + (p.n == 2 ? p.batch * p.inner * p.columns : 0);
-  pack(p.operands[0], read<T>(inputs[0]), a);
+  pack(ctx, p.operands[0], read<T>(inputs[0]), a);
   const T* result = a;
   if (p.n == 2) {
-    pack(p.operands[1], read<T>(inputs[1]), b);
+    pack(ctx, p.operands[1], read<T>(inputs[1]), b);
     const int64_t n = p.batch * p.rows * p.columns;
     if (p.inner == 0)
       std::fill_n(c, n, T(0));

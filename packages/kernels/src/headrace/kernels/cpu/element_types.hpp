@@ -130,6 +130,18 @@ template <class... As, class... Bs>
 Types<As..., Bs...> joined(Types<As...>, Types<Bs...>);
 template <class A, class B> using Join = decltype(joined(A{}, B{}));
 
+// Quantized numbers are stored, and compare, as the integers that they are.
+inline hr_dtype storage_type(hr_dtype dtype) {
+  switch (dtype) {
+    case HR_QINT8: return HR_INT8;
+    case HR_QUINT8: return HR_UINT8;
+    case HR_QINT16: return HR_INT16;
+    case HR_QUINT16: return HR_UINT16;
+    case HR_QINT32: return HR_INT32;
+    default: return dtype;
+  }
+}
+
 using SmallFloats = Types<half, bfloat16>;
 using WideFloats = Types<float, double>;
 using Floats = Join<WideFloats, SmallFloats>;

@@ -47,7 +47,7 @@ constexpr int64_t kBlock = 1024;
   X(RealDiv, a / b) X(Div, a / b) X(Maximum, larger(a, b)) X(Minimum, smaller(a, b))  \
   X(SquaredDifference, (a - b) * (a - b))                                             \
   X(DivNoNan, b == T(0) ? T(0) : a / b) X(MulNoNan, b == T(0) ? T(0) : a * b)         \
-  X(ReluGrad, b > T(0) ? a : T(0)) X(Relu6Grad, b > T(0) && b < T(6) ? a : T(0))      \
+  X(ReluGrad, a * T(b > T(0))) X(Relu6Grad, a * T(b > T(0) && b < T(6)))      \
   X(EluGrad, b < T(0) ? (b + T(1)) * a : a)                                           \
   X(SigmoidGrad, b * a * (T(1) - a)) X(TanhGrad, b * (T(1) - a * a))                  \
   X(SqrtGrad, b * T(0.5) / a) X(RsqrtGrad, b * T(-0.5) * a * a * a)                   \

@@ -6,6 +6,7 @@
 #include "catalogue_shapes.hpp"
 #include "element_types.hpp"
 #include "image_sampling.hpp"
+#include "memory_needs.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
 #include "shapes.hpp"
@@ -211,6 +212,7 @@ void read_taps(const hr_request* r, Method method, Plan* p) {
              half = hr_attr_bool(r->node, "half_pixel_centers", 0);
   const Scale v(p->in_height, p->out_height, align, half),
       h(p->in_width, p->out_width, align, half);
+  if (method != Method::area) need_memory(p->out_height + p->out_width, sizeof(image::Taps));
   p->row_scale = v.scale;
   p->column_scale = h.scale;
   switch (method) {

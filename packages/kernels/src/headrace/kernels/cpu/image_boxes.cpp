@@ -8,6 +8,7 @@
 
 #include "catalogue_shapes.hpp"
 #include "element_types.hpp"
+#include "parallel.hpp"
 #include "rows.hpp"
 #include "shapes.hpp"
 #include "via_float.hpp"
@@ -35,7 +36,8 @@ struct Selected {
 // Greedy by score; a box overlapped too much by a chosen one falls out; with a sigma each overlap,
 // be it ever so large, only costs it score (Bodla et al. 2017; TensorFlow 2 does the same).
 template <class Overlap>
-Selected select(const Suppression& s, int64_t n, const hr_tensor* scores, Overlap&& overlap) {
+Selected select(const hr_ctx* ctx, const Suppression& s, int64_t n, const hr_tensor* scores,
+                Overlap&& overlap) {
   struct Candidate {
     int32_t box;
     float score;
@@ -52,6 +54,7 @@ Selected select(const Suppression& s, int64_t n, const hr_tensor* scores, Overla
   const float scale = soft ? -0.5f / s.sigma : 0.0f;
   Selected chosen;
   while (int64_t(chosen.boxes.size()) < s.most && !queue.empty()) {
+    poll(ctx);
     Candidate next = queue.top();
     queue.pop();
     const float before = next.score;
@@ -116,8 +119,9 @@ hr_code compute_selection(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
                        double(s.overlap));
   const Selected chosen =
       p.version
-          ? select(s, n, scores, [&](int64_t i, int64_t j) { return overlap_of(boxes, i, j); })
-          : select(s, n, scores,
+          ? select(ctx, s, n, scores,
+                   [&](int64_t i, int64_t j) { return overlap_of(boxes, i, j); })
+          : select(ctx, s, n, scores,
                    [&](int64_t i, int64_t j) { return read<float>(boxes)[i * n + j]; });
   const int64_t count = int64_t(chosen.boxes.size()), length = p.pad ? most : count;
   set_shape(outputs[0], {length});

@@ -1,12 +1,15 @@
 // Batches of dense matrices: decompositions, determinants, inverses, systems of equations.
 //
-// Each matrix is worked on in double precision by one thread, a batch by all of them.
+// A small matrix is worked on in double precision by loops of our own, a larger one by LAPACK
+// in its own precision; a batch by all threads. Between matrices the step may be cancelled, and
+// between columns of our own loops; a call of LAPACK runs to its end.
 #include <algorithm>
 #include <atomic>
 #include <vector>
 
 #include "dense_matrix.hpp"
 #include "element_types.hpp"
+#include "large_matrix.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
 #include "shape_rules.hpp"
@@ -16,6 +19,9 @@ namespace hr {
 namespace {
 
 using dense::Matrix;
+
+// Below this, calling LAPACK costs more than its better loops gain.
+constexpr int64_t kLeastForLapack = 10 * 10;
 
 template <class T> using Wide = std::conditional_t<is_complex<T>, complex128, double>;
 
@@ -42,152 +48,248 @@ struct MatrixPlan {
   std::vector<int64_t> a, b;
 };
 
-// Runs body(matrix, plan) for each matrix; the first failure's text is the error.
+// One matrix of a batch.
+struct Item {
+  hr_ctx* ctx;
+  const MatrixPlan& p;
+  const hr_tensor* const* in;
+  hr_tensor* const* out;
+  int64_t i;
+
+  template <class T> const T* input(int k, int64_t size) const {
+    return read<T>(in[k]) + i * size;
+  }
+  template <class T> T* output(int k, int64_t size) const { return write<T>(out[k]) + i * size; }
+  auto polling() const {
+    return [ctx = ctx] { poll(ctx); };
+  }
+};
+
+// Whether LAPACK takes matrices of T and of this size.
+template <class T> bool by_lapack(const MatrixPlan& p) {
+  return !is_small_float<T> && p.rows * p.columns >= kLeastForLapack && lapack::available();
+}
+
+// Runs body(i) for each matrix; the first failure's text is the error.
 template <class F>
 hr_code each_matrix(hr_ctx* ctx, const MatrixPlan& p, F&& body) {
   std::atomic<const char*> failure{nullptr};
-  parallel_ranges(ctx, p.batch, grain_of(8 * p.rows * p.columns * (p.columns + 1)),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin; i < end; ++i)
-                      if (const char* text = body(i)) failure = text;
+  parallel_polled(ctx, p.batch, grain_of(8 * p.rows * p.columns * (p.columns + 1)), 1,
+                  [&](int64_t i, int64_t) {
+                    if (const char* text = body(i)) failure = text;
                   });
   const char* text = failure;
   return text ? hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s", text) : HR_OK;
 }
 
-using In = const hr_tensor* const*;
-using Out = hr_tensor* const*;
-
 struct Cholesky {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    auto a = load(read<T>(in[0]) + i * p.rows * p.rows, p.rows, p.rows);
-    if (!dense::cholesky(&a))
+  template <class T> static const char* run(const Item& m) {
+    const int64_t n = m.p.rows;
+    const T* in = m.input<T>(0, n * n);
+    T* out = m.output<T>(0, n * n);
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p)) return large::cholesky(in, n, out);
+    auto a = load(in, n, n);
+    if (!dense::cholesky(&a, m.polling()))
       return "Cholesky decomposition was not successful. The input might not be valid.";
-    store(a, write<T>(out[0]) + i * p.rows * p.rows);
+    store(a, out);
     return nullptr;
   }
 };
 
 struct Inverse {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    auto a = load(read<T>(in[0]) + i * p.rows * p.rows, p.rows, p.rows);
-    const dense::Lu<Wide<T>> lu(p.adjoint ? a.adjoint() : a);
+  template <class T> static const char* run(const Item& m) {
+    const int64_t n = m.p.rows;
+    const T* in = m.input<T>(0, n * n);
+    T* out = m.output<T>(0, n * n);
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p)) return large::inverse(in, n, m.p.adjoint, out);
+    auto a = load(in, n, n);
+    const dense::Lu<Wide<T>> lu(m.p.adjoint ? a.adjoint() : a, m.polling());
     if (lu.singular) return "Input is not invertible.";
-    store(lu.solve(Matrix<Wide<T>>::identity(p.rows)), write<T>(out[0]) + i * p.rows * p.rows);
+    store(lu.solve(Matrix<Wide<T>>::identity(n), m.polling()), out);
     return nullptr;
   }
 };
 
+// Calls f(sign of the permutation, [](k) -> diagonal element k of U).
+template <class T, class F> void with_diagonal(const Item& m, F&& f) {
+  const int64_t n = m.p.rows;
+  const T* in = m.input<T>(0, n * n);
+  if constexpr (!is_small_float<T>)
+    if (by_lapack<T>(m.p)) {
+      const large::Lu<T> lu(large::copied(in, n), n);
+      return f(lu.sign(), [&](int64_t k) { return Wide<T>(lu.a[size_t(k * n + k)]); });
+    }
+  const dense::Lu<Wide<T>> lu(load(in, n, n), m.polling());
+  f(lu.sign, [&](int64_t k) { return lu.a[k][k]; });
+}
+
 struct Determinant {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    const dense::Lu<Wide<T>> lu(load(read<T>(in[0]) + i * p.rows * p.rows, p.rows, p.rows));
-    Wide<T> product = Wide<T>(lu.sign);
-    for (int64_t k = 0; k < p.rows; ++k) product *= lu.a[k][k];
-    write<T>(out[0])[i] = narrowed<T>(product);
+  template <class T> static const char* run(const Item& m) {
+    with_diagonal<T>(m, [&](int sign, auto&& diagonal) {
+      Wide<T> product = Wide<T>(sign);
+      for (int64_t k = 0; k < m.p.rows; ++k) product *= diagonal(k);
+      *m.output<T>(0, 1) = narrowed<T>(product);
+    });
     return nullptr;
   }
 };
 
 struct LogDeterminant {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    const dense::Lu<Wide<T>> lu(load(read<T>(in[0]) + i * p.rows * p.rows, p.rows, p.rows));
-    Wide<T> sign = Wide<T>(lu.sign);
-    double logarithm = 0;
-    for (int64_t k = 0; k < p.rows; ++k) {
-      const double size = std::abs(lu.a[k][k]);
-      sign = size > 0 ? sign * (lu.a[k][k] / size) : Wide<T>(0);
-      logarithm += std::log(size);
-    }
-    write<T>(out[0])[i] = narrowed<T>(sign);
-    write<T>(out[1])[i] = narrowed<T>(Wide<T>(logarithm));
+  template <class T> static const char* run(const Item& m) {
+    with_diagonal<T>(m, [&](int of_rows, auto&& diagonal) {
+      Wide<T> sign = Wide<T>(of_rows);
+      double logarithm = 0;
+      for (int64_t k = 0; k < m.p.rows; ++k) {
+        const double size = std::abs(diagonal(k));
+        sign = size > 0 ? sign * (diagonal(k) / size) : Wide<T>(0);
+        logarithm += std::log(size);
+      }
+      *m.output<T>(0, 1) = narrowed<T>(sign);
+      *m.output<T>(1, 1) = narrowed<T>(Wide<T>(logarithm));
+    });
     return nullptr;
   }
 };
 
 struct LuDecomposition {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    const dense::Lu<Wide<T>> lu(load(read<T>(in[0]) + i * p.rows * p.rows, p.rows, p.rows));
-    if (lu.singular) return "Input is not invertible.";
-    store(lu.a, write<T>(out[0]) + i * p.rows * p.rows);
-    for (int64_t k = 0; k < p.rows; ++k) {
-      if (out[1]->dtype == HR_INT32)
-        write<int32_t>(out[1])[i * p.rows + k] = int32_t(lu.rows[size_t(k)]);
-      else write<int64_t>(out[1])[i * p.rows + k] = lu.rows[size_t(k)];
+  template <class T> static const char* run(const Item& m) {
+    const int64_t n = m.p.rows;
+    std::vector<int64_t> rows;
+    const char* error = factor(m, n, m.input<T>(0, n * n), m.output<T>(0, n * n), &rows);
+    if (error) return error;
+    for (int64_t k = 0; k < n; ++k) {
+      if (m.out[1]->dtype == HR_INT32) m.output<int32_t>(1, n)[k] = int32_t(rows[size_t(k)]);
+      else m.output<int64_t>(1, n)[k] = rows[size_t(k)];
     }
+    return nullptr;
+  }
+  template <class T>
+  static const char* factor(const Item& m, int64_t n, const T* in, T* out,
+                            std::vector<int64_t>* rows) {
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p)) return large::lu(in, n, out, rows);
+    dense::Lu<Wide<T>> lu(load(in, n, n), m.polling());
+    if (lu.singular) return "Input is not invertible.";
+    store(lu.a, out);
+    *rows = std::move(lu.rows);
     return nullptr;
   }
 };
 
 struct Solve {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    const int64_t n = p.rows, m = p.rhs_columns;
-    auto a = load(read<T>(in[0]) + p.a[size_t(i)] * n * n, n, n);
-    const dense::Lu<Wide<T>> lu(p.adjoint ? a.adjoint() : a);
+  template <class T> static const char* run(const Item& m) {
+    const int64_t n = m.p.rows, columns = m.p.rhs_columns;
+    const T* in = read<T>(m.in[0]) + m.p.a[size_t(m.i)] * n * n;
+    const T* rhs = read<T>(m.in[1]) + m.p.b[size_t(m.i)] * n * columns;
+    T* out = m.output<T>(0, n * columns);
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p)) return large::solve(in, rhs, n, columns, m.p.adjoint, out);
+    auto a = load(in, n, n);
+    const dense::Lu<Wide<T>> lu(m.p.adjoint ? a.adjoint() : a, m.polling());
     if (lu.singular) return "Input matrix is not invertible.";
-    store(lu.solve(load(read<T>(in[1]) + p.b[size_t(i)] * n * m, n, m)),
-          write<T>(out[0]) + i * n * m);
+    store(lu.solve(load(rhs, n, columns), m.polling()), out);
     return nullptr;
   }
 };
 
 struct TriangularSolve {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    const int64_t n = p.rows, m = p.rhs_columns;
-    auto a = load(read<T>(in[0]) + p.a[size_t(i)] * n * n, n, n);
-    auto b = load(read<T>(in[1]) + p.b[size_t(i)] * n * m, n, m);
-    if (!dense::solve_triangular(p.adjoint ? a.adjoint() : a, p.lower != p.adjoint, &b))
+  template <class T> static const char* run(const Item& m) {
+    const int64_t n = m.p.rows, columns = m.p.rhs_columns;
+    const T* in = read<T>(m.in[0]) + m.p.a[size_t(m.i)] * n * n;
+    const T* rhs = read<T>(m.in[1]) + m.p.b[size_t(m.i)] * n * columns;
+    T* out = m.output<T>(0, n * columns);
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p))
+        return large::solve_triangular(in, rhs, n, columns, m.p.lower, m.p.adjoint, out);
+    auto a = load(in, n, n);
+    auto b = load(rhs, n, columns);
+    if (!dense::solve_triangular(m.p.adjoint ? a.adjoint() : a, m.p.lower != m.p.adjoint, &b,
+                                 m.polling()))
       return "Input matrix is not invertible.";
-    store(b, write<T>(out[0]) + i * n * m);
+    store(b, out);
     return nullptr;
   }
 };
 
 struct QrDecomposition {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
-    auto a = load(read<T>(in[0]) + i * p.rows * p.columns, p.rows, p.columns);
+  template <class T> static const char* run(const Item& m) {
+    const int64_t rows = m.p.rows, columns = m.p.columns;
+    const int64_t of_q = m.p.full ? rows : std::min(rows, columns);
+    const T* in = m.input<T>(0, rows * columns);
+    T *q_out = m.output<T>(0, rows * of_q), *r_out = m.output<T>(1, of_q * columns);
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p)) return large::qr(in, rows, columns, m.p.full, q_out, r_out);
+    auto a = load(in, rows, columns);
     Matrix<Wide<T>> q;
-    dense::qr(&a, &q, p.full);
-    store(q, write<T>(out[0]) + i * int64_t(q.data.size()));
-    store(a, write<T>(out[1]) + i * int64_t(a.data.size()));
+    dense::qr(&a, &q, m.p.full, m.polling());
+    store(q, q_out);
+    store(a, r_out);
     return nullptr;
   }
 };
 
 struct SelfAdjointEig {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
+  template <class T> static const char* run(const Item& m) {
+    const int64_t n = m.p.rows;
+    const T* in = m.input<T>(0, n * n);
+    const auto put = [&](const auto& values) {
+      for (int64_t k = 0; k < n; ++k)
+        m.output<T>(0, n)[k] = narrowed<T>(Wide<T>(values[size_t(k)]));
+    };
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p)) {
+        std::vector<lapack::Real<T>> values;
+        T* vectors = m.p.vectors ? m.output<T>(1, n * n) : nullptr;
+        if (const char* error = large::self_adjoint_eig(in, n, &values, vectors)) return error;
+        put(values);
+        return nullptr;
+      }
     std::vector<double> values;
     Matrix<Wide<T>> vectors;
-    dense::self_adjoint_eig(load(read<T>(in[0]) + i * p.rows * p.rows, p.rows, p.rows), &values,
-                            &vectors);
-    for (int64_t k = 0; k < p.rows; ++k)
-      write<T>(out[0])[i * p.rows + k] = narrowed<T>(Wide<T>(values[size_t(k)]));
-    if (p.vectors) store(vectors, write<T>(out[1]) + i * p.rows * p.rows);
+    dense::self_adjoint_eig(load(in, n, n), &values, &vectors, m.polling());
+    put(values);
+    if (m.p.vectors) store(vectors, m.output<T>(1, n * n));
     return nullptr;
   }
 };
 
 struct SingularValues {
-  template <class T> static const char* run(const MatrixPlan& p, In in, Out out, int64_t i) {
+  template <class T> static const char* run(const Item& m) {
+    const int64_t rows = m.p.rows, columns = m.p.columns, least = std::min(rows, columns);
+    const T* in = m.input<T>(0, rows * columns);
+    const int64_t of_u = m.p.full ? rows : least, of_v = m.p.full ? columns : least;
+    T* u_out = m.p.vectors ? m.output<T>(1, rows * of_u) : nullptr;
+    T* v_out = m.p.vectors ? m.output<T>(2, columns * of_v) : nullptr;
+    const auto put = [&](const auto& values) {
+      for (int64_t k = 0; k < least; ++k)
+        m.output<T>(0, least)[k] = narrowed<T>(Wide<T>(values[size_t(k)]));
+    };
+    if constexpr (!is_small_float<T>)
+      if (by_lapack<T>(m.p)) {
+        std::vector<lapack::Real<T>> values;
+        large::svd(in, rows, columns, m.p.full, &values, u_out, v_out);
+        put(values);
+        return nullptr;
+      }
     using W = Wide<T>;
-    auto a = load(read<T>(in[0]) + i * p.rows * p.columns, p.rows, p.columns);
-    const bool tall = p.rows >= p.columns;
-    const int64_t least = std::min(p.rows, p.columns);
+    auto a = load(in, rows, columns);
+    const bool tall = rows >= columns;
     std::vector<double> values;
     Matrix<W> u, v;
-    dense::svd(tall ? a : a.adjoint(), &values, &u, &v);
-    for (int64_t k = 0; k < least; ++k)
-      write<T>(out[0])[i * least + k] = narrowed<T>(W(values[size_t(k)]));
-    if (!p.vectors) return nullptr;
+    dense::svd(tall ? a : a.adjoint(), &values, &u, &v, m.polling());
+    put(values);
+    if (!m.p.vectors) return nullptr;
     // Columns of vanished values, and those that a full basis has besides.
     int64_t whole = 0;
     while (whole < least && values[size_t(whole)] > 0) ++whole;
-    const int64_t wanted = p.full ? u.rows : least;
-    Matrix<W> wide(u.rows, wanted);
+    Matrix<W> wide(u.rows, m.p.full ? u.rows : least);
     for (int64_t r = 0; r < u.rows; ++r)
       for (int64_t c = 0; c < whole; ++c) wide[r][c] = u[r][c];
     dense::complete(&wide, whole);
-    store(tall ? wide : v, write<T>(out[1]) + i * int64_t((tall ? wide : v).data.size()));
-    store(tall ? v : wide, write<T>(out[2]) + i * int64_t((tall ? v : wide).data.size()));
+    store(tall ? wide : v, u_out);
+    store(tall ? v : wide, v_out);
     return nullptr;
   }
 };
@@ -196,7 +298,9 @@ template <class Op, class T>
 hr_code compute(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
                 void*) {
   const auto& p = *static_cast<const MatrixPlan*>(plan);
-  return each_matrix(ctx, p, [&](int64_t i) { return Op::template run<T>(p, in, out, i); });
+  return each_matrix(ctx, p, [&](int64_t i) {
+    return Op::template run<T>(Item{ctx, p, in, out, i});
+  });
 }
 
 MatrixPlan* plan_of(hr_request* r) {

@@ -118,7 +118,7 @@ hr_code prepare_reverse(void*, hr_request* r) {
 // ---- blocks of space ---------------------------------------------------------------------
 
 hr_code prepare_space_to_depth(void*, hr_request* r) {
-  if (hr_code code = hr_shape_space_to_depth(r)) return code;
+  HR_APPLY_RULE(space_to_depth, r);
   const hr_tensor* x = r->inputs[0];
   const int64_t b = hr_attr_int(r->node, "block_size", 1);
   Dims to;
@@ -141,7 +141,7 @@ hr_code prepare_space_to_depth(void*, hr_request* r) {
 }
 
 hr_code prepare_depth_to_space(void*, hr_request* r) {
-  if (hr_code code = hr_shape_depth_to_space(r)) return code;
+  HR_APPLY_RULE(depth_to_space, r);
   const hr_tensor* x = r->inputs[0];
   const int64_t b = hr_attr_int(r->node, "block_size", 1);
   Dims to;

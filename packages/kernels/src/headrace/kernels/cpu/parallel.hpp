@@ -24,6 +24,19 @@ inline int64_t grain_of(int64_t bytes_per_iteration) {
   return std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, bytes_per_iteration));
 }
 
+// Thrown out of a kernel whose step was cancelled, from however deep in its loops.
+struct Cancelled : std::exception {
+  const char* what() const noexcept override { return "the step was cancelled"; }
+};
+
+// Ends the kernel if its step was cancelled: to be called every few milliseconds.
+inline void poll(const hr_ctx* ctx) {
+  if (*ctx->cancelled) throw Cancelled();
+}
+
+// How many elements a simple loop handles in about 10 ms: after so many it polls.
+constexpr int64_t kElementsBetweenPolls = 4 << 20;
+
 // An exception must not leave a parallel region: the first is kept and thrown after it.
 class ThrownInTeam {
  public:
@@ -67,6 +80,18 @@ inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& bo
   }
 #endif
   if (total > 0) body(int64_t(0), total);
+}
+
+// As parallel_ranges, for iterations that take long: each thread looks at the cancellation of the
+// step after every `step` of them. body is called many times a thread.
+template <class Body>
+inline void parallel_polled(hr_ctx* ctx, int64_t total, int64_t grain, int64_t step, Body&& body) {
+  parallel_ranges(ctx, total, grain, [&](int64_t begin, int64_t end) {
+    for (; begin < end; begin += step) {
+      poll(ctx);
+      body(begin, std::min(end, begin + step));
+    }
+  });
 }
 
 // As above, with pieces that begin at multiples of `block` (a power of two suits caches).

@@ -239,6 +239,7 @@ hr_code prepare_uniform_int(void*, hr_request* r) {
 hr_code compute_shuffle(hr_ctx* ctx, void* state, void*, const hr_tensor* const* inputs,
                         hr_tensor* const* outputs, void*) {
   const hr_tensor* x = inputs[0];
+  if (hr_elements(x) == 0) return HR_OK;
   const int64_t n = x->rank ? x->dims[0] : 1, width = x->rank ? product(x->dims, 1, x->rank) : 1;
   const Philox from =
       static_cast<RandomState*>(state)->reserve(uint64_t(n + 2) / 4);  // n - 1 numbers
@@ -247,7 +248,7 @@ hr_code compute_shuffle(hr_ctx* ctx, void* state, void*, const hr_tensor* const*
   if (x->rank) {
     SinglePhilox single(from);
     for (int64_t i = 0; i + 1 < n; ++i)
-      std::swap(order[i], order[i + int64_t(single() % uint32_t(n - i))]);
+      std::swap(order[i], order[i + int64_t(uint64_t(single()) % uint64_t(n - i))]);
   }
   const int64_t size = hr_dtype_size(x->dtype);
   for (int64_t i = 0; i < n; ++i)
@@ -287,6 +288,7 @@ hr_code compute_multinomial(hr_ctx* ctx, void* state, void*, const hr_tensor* co
   std::vector<double> total(static_cast<size_t>(classes));
   Out* out = write<Out>(outputs[0]);
   for (int64_t i = 0; i < rows; ++i) {
+    poll(ctx);
     double top = -HUGE_VAL;
     for (int64_t j = 0; j < classes; ++j) {
       const double x = logit(inputs[0], i * classes + j);

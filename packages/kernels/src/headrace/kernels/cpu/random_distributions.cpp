@@ -86,7 +86,10 @@ double poisson(SinglePhilox& single, double rate) {
 
 // A normal number between two bounds, in units of the deviation: by rejection from the normal,
 // the uniform, or beyond the middle an exponential (Robert 1995).
+// Bounds so far out that no trial succeeds give the bound next to the middle.
 double truncated(SinglePhilox& single, double low, double high) {
+  constexpr int most_trials = 100000;
+  if (!(low < high)) return low == high ? low : NAN;
   if (low > 0 || high < 0) {
     const bool mirrored = high < 0;
     const double a = mirrored ? -high : low, b = mirrored ? -low : high;
@@ -94,24 +97,27 @@ double truncated(SinglePhilox& single, double low, double high) {
     // Close bounds are hit faster by a uniform.
     const bool narrow = b - a < std::exp(0.5 * (a * a - a * std::sqrt(a * a + 4)) + 0.5) * 2 /
                                     (a + std::sqrt(a * a + 4));
-    for (;;) {
+    for (int trial = 0; trial < most_trials; ++trial) {
       const double z =
           narrow ? a + (b - a) * single.uniform() : a - std::log(positive(single)) / alpha;
       if (z > b) continue;
       const double chance = narrow ? 0.5 * (a * a - z * z) : -0.5 * (z - alpha) * (z - alpha);
       if (std::log(positive(single)) <= chance) return mirrored ? -z : z;
     }
+    return mirrored ? -a : a;
   }
   if (high - low > std::sqrt(2 * M_PI)) {
-    for (;;) {
+    for (int trial = 0; trial < most_trials; ++trial) {
       const double z = normal(single);
       if (z >= low && z <= high) return z;
     }
+    return low > -1 ? low : high;
   }
-  for (;;) {
+  for (int trial = 0; trial < most_trials; ++trial) {
     const double z = low + (high - low) * single.uniform();
     if (std::log(positive(single)) <= -0.5 * z * z) return z;
   }
+  return 0;
 }
 
 // Every number has a stretch of the stream to itself, so that threads do not matter.
@@ -120,7 +126,7 @@ hr_code compute_by_parameter(hr_ctx* ctx, void* state, void*, const hr_tensor* c
                              hr_tensor* const* outputs, void*) {
   const int64_t n = hr_elements(outputs[0]), parameters = hr_elements(inputs[1]);
   const Philox from = static_cast<RandomState*>(state)->reserve(uint64_t(n) * kReservedBlocks);
-  parallel_ranges(ctx, n, 512, [&](int64_t i, int64_t end) {
+  parallel_polled(ctx, n, 512, 4096, [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       SinglePhilox single(from.after(uint64_t(i) * kReservedBlocks));
       put(outputs[0], i, draw(single, number_at(inputs[1], i % parameters)));
@@ -163,7 +169,7 @@ hr_code compute_truncated(hr_ctx* ctx, void* state, void*, const hr_tensor* cons
           (long long)row, parameter(2, row), parameter(3, row), parameter(4, row));
   }
   const Philox from = static_cast<RandomState*>(state)->reserve(uint64_t(n) * kReservedBlocks);
-  parallel_ranges(ctx, n, 512, [&](int64_t i, int64_t end) {
+  parallel_polled(ctx, n, 512, 4096, [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       SinglePhilox single(from.after(uint64_t(i) * kReservedBlocks));
       const int64_t row = i / each;
@@ -211,7 +217,7 @@ double gamma_gradient(double alpha, double x) {
 hr_code compute_gamma_gradient(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                                hr_tensor* const* outputs, void*) {
   const hr_tensor *a = inputs[0], *b = inputs[1], *out = outputs[0];
-  parallel_ranges(ctx, hr_elements(out), 256, [&](int64_t i, int64_t end) {
+  parallel_polled(ctx, hr_elements(out), 256, 256, [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       int64_t at[2] = {0, 0}, step[2] = {1, 1}, left = i;
       for (int32_t d = out->rank; d-- > 0;) {

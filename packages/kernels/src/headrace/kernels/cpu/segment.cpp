@@ -27,25 +27,23 @@ template <class T> constexpr Compute<T> greatest_of() {
   else return std::numeric_limits<T>::max();
 }
 
+// The neutral element: folded with x, it gives x.
 template <Way way, class T> constexpr Compute<T> start_of() {
   using C = Compute<T>;
   if constexpr (way == kProd) return C(1);
-  else if constexpr (way == kMin) return greatest_of<T>();
+  else if constexpr (way == kMin && is_integer<C>) return std::numeric_limits<C>::max();
+  else if constexpr (way == kMin) return std::numeric_limits<C>::infinity();
   else if constexpr (way == kMax && is_integer<C>) return std::numeric_limits<C>::lowest();
-  else if constexpr (way == kMax) return -greatest_of<T>();
+  else if constexpr (way == kMax) return -std::numeric_limits<C>::infinity();
   else return C(0);
 }
 
 // What a segment without rows has where its number was given: for extremes, the other end of
 // the finite numbers.
-template <Way way, class T> Compute<T> blank_of() {
-  using C = Compute<T>;
-  float most = 0;
-  if constexpr (std::is_same_v<T, half>) most = half_to_float(0x7bff);
-  else if constexpr (std::is_same_v<T, bfloat16>) most = bfloat16_to_float(0x7f7f);
-  if constexpr (is_small_float<T> && way == kMin) return most;
-  else if constexpr (is_small_float<T> && way == kMax) return -most;
-  else return start_of<way, C>();
+template <Way way, class T> constexpr Compute<T> blank_of() {
+  if constexpr (way == kMin && !is_integer<T>) return greatest_of<T>();
+  else if constexpr (way == kMax && !is_integer<T>) return -greatest_of<T>();
+  else return start_of<way, T>();
 }
 
 template <Way way, class T> void fold_row(Compute<T>* total, const T* row, int64_t n) {
@@ -63,20 +61,33 @@ template <Way way, class T> void fold_row(Compute<T>* total, const T* row, int64
 // Folds rows into segments. ids[i] is the segment of the i-th row, negative: left out; rows[i]
 // (or i itself) where it lies in data. A segment without rows gets `blank`.
 template <Way way, class T>
-void fold_rows(const T* data, const int64_t* rows, const int64_t* ids, int64_t n, int64_t inner,
-               int64_t segments, Compute<T> blank, T* out) {
+void fold_rows(hr_ctx* ctx, const T* data, const int64_t* rows, const int64_t* ids, int64_t n,
+               int64_t inner, int64_t segments, Compute<T> blank, T* out) {
   using C = Compute<T>;
-  std::vector<C> totals(size_t(segments * inner), start_of<way, T>());
+  if (segments * inner == 0) return;
+  // What is computed as it is stored is folded where it belongs.
+  std::vector<C> wide;
+  C* totals;
+  if constexpr (std::is_same_v<T, C>) {
+    totals = out;
+    std::fill_n(totals, segments * inner, start_of<way, T>());
+  } else {
+    wide.assign(size_t(segments * inner), start_of<way, T>());
+    totals = wide.data();
+  }
   std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
+  const int64_t between_polls = kElementsBetweenPolls / inner + 1;
   for (int64_t i = 0; i < n; ++i) {
+    if (i % between_polls == 0) poll(ctx);
     if (ids[i] < 0) continue;
-    fold_row<way, T>(totals.data() + ids[i] * inner, data + (rows ? rows[i] : i) * inner, inner);
+    fold_row<way, T>(totals + ids[i] * inner, data + (rows ? rows[i] : i) * inner, inner);
     ++counts[size_t(ids[i])];
   }
   for (int64_t s = 0; s < segments; ++s) {
+    if (s % between_polls == 0) poll(ctx);
     const C count = C(int32_t(counts[size_t(s)]));
     for (int64_t j = 0; j < inner; ++j) {
-      C x = totals[size_t(s * inner + j)];
+      C x = totals[s * inner + j];
       if (counts[size_t(s)] == 0) x = blank;
       else if constexpr (way == kMean && is_integer<C>) x = C(x / count);
       else if constexpr (way == kMean) x = x / count;
@@ -97,6 +108,9 @@ hr_code sorted_segments(hr_ctx* ctx, const std::vector<int64_t>& ids, int64_t li
                         int64_t* segments) {
   for (size_t i = 0; i < ids.size(); ++i)
     if (ids[i] < (i ? ids[i - 1] : 0)) return not_sorted(ctx, int64_t(i));
+  if (!ids.empty() && ids.back() == std::numeric_limits<int64_t>::max())
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "segment id %lld is too large",
+                       (long long)ids.back());
   *segments = ids.empty() ? 0 : ids.back() + 1;
   if (limit >= 0) {
     if (*segments > limit)
@@ -120,13 +134,13 @@ hr_code compute_sorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
   // Segments that nothing falls into: 1 for products, otherwise 0.
   const Compute<T> blank = way == kProd ? Compute<T>(1) : Compute<T>(0);
-  fold_rows<way, T>(read<T>(in[0]), nullptr, ids.data(), int64_t(ids.size()),
+  fold_rows<way, T>(ctx, read<T>(in[0]), nullptr, ids.data(), int64_t(ids.size()),
                     product(in[0]->dims, 1, in[0]->rank), segments, blank, write<T>(out[0]));
   return HR_OK;
 }
 
 template <Way way, class Set> hr_code prepare_sorted(void*, hr_request* r) {
-  HR_APPLY_RULE(segment, r);
+  HR_APPLY_DATA_RULE(segment, r);
   r->shape_depends_on_data = 1;
   r->compute = with_type(r->inputs[0]->dtype, Set{}, [](auto t) -> hr_compute {
     return compute_sorted<way, typename decltype(t)::type>;
@@ -149,9 +163,9 @@ hr_code compute_unsorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s = %lld is not in [0, %lld)",
                          element_name("segment_ids", in[1], int64_t(i)).c_str(),
                          (long long)ids[i], (long long)segments);
-  fold_rows<way, T>(read<T>(in[0]), nullptr, ids.data(), int64_t(ids.size()),
+  fold_rows<way, T>(ctx, read<T>(in[0]), nullptr, ids.data(), int64_t(ids.size()),
                     product(in[0]->dims, in[1]->rank, in[0]->rank), segments,
-                    start_of<way, T>(), write<T>(out[0]));
+                    blank_of<way, T>(), write<T>(out[0]));
   return HR_OK;
 }
 
@@ -178,7 +192,7 @@ hr_code compute_sparse(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
     out[0]->dims[0] = segments;
     if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
   }
-  fold_rows<way, T>(read<T>(in[0]), rows.data(), ids.data(), int64_t(ids.size()),
+  fold_rows<way, T>(ctx, read<T>(in[0]), rows.data(), ids.data(), int64_t(ids.size()),
                     product(in[0]->dims, 1, in[0]->rank), segments, Compute<T>(0),
                     write<T>(out[0]));
   return HR_OK;
@@ -186,7 +200,7 @@ hr_code compute_sparse(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
 
 template <Way way, class Set, bool counted> hr_code prepare_sparse(void*, hr_request* r) {
   if (counted) HR_APPLY_RULE(sparse_segment_counted, r);
-  else HR_APPLY_RULE(sparse_segment, r);
+  else HR_APPLY_DATA_RULE(sparse_segment, r);
   r->compute = with_type(r->inputs[0]->dtype, Set{}, [](auto t) -> hr_compute {
     return compute_sparse<way, typename decltype(t)::type, counted>;
   });
@@ -210,7 +224,9 @@ hr_code compute_sparse_grad(hr_ctx* ctx, void*, void*, const hr_tensor* const* i
   std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
   for (const int64_t id : ids) ++counts[size_t(id)];
   std::vector<C> totals(size_t(n * inner), C(0));
+  const size_t between_polls = size_t(kElementsBetweenPolls / (inner + 1) + 1);
   for (size_t i = 0; i < ids.size(); ++i) {
+    if (i % between_polls == 0) poll(ctx);
     const C count = C(int32_t(counts[size_t(ids[i])]));
     const C scale = way == kMean ? C(1) / count : way == kSqrtN ? C(1) / std::sqrt(count) : C(1);
     const T* from = read<T>(in[0]) + ids[i] * inner;
@@ -264,7 +280,7 @@ hr_code compute_partition(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
 }
 
 hr_code prepare_partition(void*, hr_request* r) {
-  HR_APPLY_RULE(dynamic_partition, r);
+  HR_APPLY_DATA_RULE(dynamic_partition, r);
   r->plan = reinterpret_cast<void*>(intptr_t(r->node->n_outputs));
   r->shape_depends_on_data = 1;
   r->compute = compute_partition;
@@ -278,8 +294,8 @@ hr_code compute_stitch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   for (intptr_t k = 0; k < n; ++k)
     for (int64_t i = 0, m = hr_elements(in[k]); i < m; ++i) {
       const int64_t at = int_at(in[k], i);
-      if (at < 0)
-        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "indices[%d]: %lld is negative", int(k),
+      if (at < 0 || at == std::numeric_limits<int64_t>::max())
+        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "indices[%d]: %lld is no row", int(k),
                            (long long)at);
       rows = std::max(rows, at + 1);
     }
@@ -300,7 +316,7 @@ hr_code compute_stitch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 }
 
 hr_code prepare_stitch(void*, hr_request* r) {
-  HR_APPLY_RULE(dynamic_stitch, r);
+  HR_APPLY_DATA_RULE(dynamic_stitch, r);
   r->plan = reinterpret_cast<void*>(intptr_t(r->node->n_inputs / 2));
   r->shape_depends_on_data = 1;
   r->compute = compute_stitch;

@@ -121,12 +121,18 @@ hr_code prepare_select(void*, hr_request* r) {
 
 // ---- ClipByValue: bounds of one element or of the whole shape -----------------------------------
 
+// As TensorFlow has it: the lower bound wins over the upper, a bound that is NaN is none.
+template <class C> HR_INLINE C clipped(C x, C low, C high) {
+  const C below = high < x ? high : x;
+  return below < low ? low : below;
+}
+
 template <class T, bool low_moves, bool high_moves>
 HR_CLONES void clip(const T* x, const T* low, const T* high, T* out, int64_t n) {
   using C = Compute<T>;
   HR_INDEPENDENT
   for (int64_t i = 0; i < n; ++i)
-    out[i] = T(smaller(larger(C(x[i]), C(low[low_moves ? i : 0])), C(high[high_moves ? i : 0])));
+    out[i] = T(clipped(C(x[i]), C(low[low_moves ? i : 0]), C(high[high_moves ? i : 0])));
 }
 
 template <class T>

@@ -34,14 +34,30 @@ inline int64_t product(const int64_t* dims, int32_t begin, int32_t end) {
   return n;
 }
 
+// The product of sizes that came as values: false where one is negative or it passes 2^63.
+template <class Sizes> bool checked_product(const Sizes& sizes, int64_t* result) {
+  int64_t n = 1;
+  bool empty = false, fits = true;
+  for (const int64_t size : sizes) {
+    if (size < 0) return false;
+    empty |= size == 0;
+    fits &= !__builtin_mul_overflow(n, size, &n);
+  }
+  *result = empty ? 0 : n;
+  return empty || fits;
+}
+
 // "[2, 3]", for messages.
 struct ShapeText {
-  char text[24 * HR_MAX_RANK + 4];
+  char text[24 * HR_MAX_RANK + 12];
   ShapeText(int32_t rank, const int64_t* dims) {
     char* to = text;
     *to++ = '[';
-    for (int32_t i = 0; i < rank; ++i)
+    // The shape of a sparse tensor, a value, may have more dimensions than a tensor.
+    const int32_t shown = std::min<int32_t>(rank, HR_MAX_RANK);
+    for (int32_t i = 0; i < shown; ++i)
       to += std::snprintf(to, 24, i ? ", %lld" : "%lld", (long long)dims[i]);
+    if (shown < rank) to += std::snprintf(to, 8, ", ...");
     *to++ = ']';
     *to = 0;
   }

@@ -131,7 +131,7 @@ StridedCopy* copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dim
 namespace {
 
 hr_code prepare_slice(void*, hr_request* r) {
-  HR_APPLY_RULE(slice, r);
+  HR_APPLY_DATA_RULE(slice, r);
   const hr_tensor *x = r->inputs[0], *begin = r->inputs[1], *size = r->inputs[2];
   if (hr_elements(begin) != x->rank || hr_elements(size) != x->rank)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,

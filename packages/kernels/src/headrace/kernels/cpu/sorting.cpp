@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -52,6 +53,7 @@ hr_code compute_top(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                   [&](int64_t begin, int64_t end) {
     int32_t* order = static_cast<int32_t*>(workspace) + this_thread() * p.n;
     for (int64_t r = begin; r < end; ++r) {
+      poll(ctx);
       const T* x = read<T>(in[0]) + r * p.n;
       if (p.k == 1) {
         int32_t best = 0;
@@ -77,6 +79,9 @@ hr_code prepare_top(void*, hr_request* r) {
   else HR_APPLY_RULE(top_k, r);
   const hr_tensor* x = r->inputs[0];
   const int64_t n = x->dims[x->rank - 1];
+  if (n > std::numeric_limits<int32_t>::max())
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "rows of %lld elements: at most %d",
+                           (long long)n, std::numeric_limits<int32_t>::max());
   keep_plan(r, new TopPlan{product(x->dims, 0, x->rank - 1), n,
                            r->outputs[0]->dims[r->outputs[0]->rank - 1]});
   r->workspace = size_t(n) * sizeof(int32_t) * size_t(std::max<int32_t>(1, r->threads));
@@ -88,13 +93,17 @@ hr_code prepare_top(void*, hr_request* r) {
 
 // The nth smallest (or largest) of each row.
 template <class T>
-hr_code compute_nth(hr_ctx*, void*, void* plan_, const hr_tensor* const* in, hr_tensor* const* out,
+hr_code compute_nth(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in, hr_tensor* const* out,
                     void*) {
   const auto& p = *static_cast<const TopPlan*>(plan_);
   std::vector<Compute<T>> row(static_cast<size_t>(p.n));
   for (int64_t r = 0; r < p.rows; ++r) {
     std::copy_n(read<T>(in[0]) + r * p.n, p.n, row.begin());
-    std::nth_element(row.begin(), row.begin() + p.k, row.end());
+    poll(ctx);
+    // NaN is last: an order of which NaN is no part would lead the algorithm out of the row.
+    std::nth_element(row.begin(), row.begin() + p.k, row.end(), [](Compute<T> a, Compute<T> b) {
+      return a < b || (a == a && b != b);
+    });
     write<T>(out[0])[r] = T(row[size_t(p.k)]);
   }
   return HR_OK;
@@ -151,6 +160,7 @@ hr_code compute_unique_elements(hr_ctx* ctx, void*, void* plan_, const hr_tensor
   seen.reserve(static_cast<size_t>(n));
   std::vector<int64_t> first, which(static_cast<size_t>(n)), counts;
   for (int64_t i = 0; i < n; ++i) {
+    if (i % 65536 == 0) poll(ctx);
     const auto found = seen.emplace(KeyOf<T>::of(x[i]), int64_t(first.size()));
     if (found.second) {
       first.push_back(i);
@@ -187,6 +197,7 @@ hr_code compute_unique_slices(hr_ctx* ctx, void*, void* plan_, const hr_tensor* 
   std::unordered_map<std::string, int64_t> seen;
   std::vector<int64_t> first, which, counts;
   for (int64_t i = 0; i < n; ++i) {
+    poll(ctx);
     std::string key;
     for (int64_t o = 0; o < outer; ++o) {
       const char* row = read<char>(x) + (o * n + i) * bytes;
@@ -230,7 +241,7 @@ hr_code compute_unique_slices(hr_ctx* ctx, void*, void* plan_, const hr_tensor* 
 using Keyed = Join<NumbersAndBool, Types<hr_string>>;
 
 hr_code prepare_unique(void*, hr_request* r) {
-  HR_APPLY_RULE(unique, r);
+  HR_APPLY_DATA_RULE(unique, r);
   const hr_tensor* x = r->inputs[0];
   int64_t axis = -1;
   if (r->node->n_inputs == 2 && hr_elements(r->inputs[1])) {
@@ -277,7 +288,7 @@ hr_code compute_list_diff(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
 }
 
 hr_code prepare_list_diff(void*, hr_request* r) {
-  HR_APPLY_RULE(list_diff, r);
+  HR_APPLY_DATA_RULE(list_diff, r);
   r->shape_depends_on_data = 1;
   r->compute = with_type(r->inputs[0]->dtype, Keyed{}, [](auto t) -> hr_compute {
     return compute_list_diff<typename decltype(t)::type>;
@@ -311,7 +322,7 @@ hr_code compute_where(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
 }
 
 hr_code prepare_where(void*, hr_request* r) {
-  HR_APPLY_RULE(where, r);
+  HR_APPLY_DATA_RULE(where, r);
   r->shape_depends_on_data = 1;
   r->compute = with_type(r->inputs[0]->dtype, NumbersAndBool{}, [](auto t) -> hr_compute {
     return compute_where<typename decltype(t)::type>;
@@ -347,16 +358,20 @@ hr_code prepare_invert(void*, hr_request* r) {
 hr_code compute_unravel(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
                         hr_tensor* const* out, void*) {
   const int64_t n = hr_elements(in[0]), rank = hr_elements(in[1]);
-  int64_t size = 1;
-  for (int64_t d = 0; d < rank; ++d) size *= int_at(in[1], d);
+  const auto dims = to_int64(in[1]);
+  int64_t size;
+  if (!checked_product(dims, &size))
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                       "dims %s has a negative size or more elements than can be counted",
+                       (const char*)ShapeText(int32_t(rank), dims.data()));
   for (int64_t i = 0; i < n; ++i) {
     int64_t rest = int_at(in[0], i);
     if (rest < 0 || rest >= size)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "index %lld is out of bounds of %lld elements",
                          (long long)rest, (long long)size);
     for (int64_t d = rank - 1; d >= 0; --d) {
-      put(out[0], d * n + i, rest % int_at(in[1], d));
-      rest /= int_at(in[1], d);
+      put(out[0], d * n + i, rest % dims[size_t(d)]);
+      rest /= dims[size_t(d)];
     }
   }
   return HR_OK;
@@ -369,7 +384,7 @@ hr_code prepare_unravel(void*, hr_request* r) {
 
 // Rows of sorted_inputs searched for rows of values.
 template <class T, bool upper>
-hr_code compute_bound(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+hr_code compute_bound(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
                       void*) {
   using C = Compute<T>;
   const int64_t n = in[0]->dims[1], m = in[1]->dims[1], rows = in[0]->dims[0];
@@ -377,6 +392,7 @@ hr_code compute_bound(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tens
   for (int64_t r = 0; r < rows; ++r) {
     const T* row = read<T>(in[0]) + r * n;
     for (int64_t i = 0; i < m; ++i) {
+      if (i % 65536 == 0) poll(ctx);
       const C value = read<T>(in[1])[r * m + i];
       const T* at = upper ? std::upper_bound(row, row + n, value,
                                              [&](const C& v, const T& x) { return less(v, C(x)); })
@@ -519,6 +535,9 @@ hr_code prepare_histogram(void*, hr_request* r) {
   if (hr_elements(r->inputs[1]) != 2)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "value_range must have 2 elements, is %s",
                            (const char*)ShapeText(r->inputs[1]));
+  if (r->outputs[0]->dims[0] < 1)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "nbins should be a positive number, but got %lld",
+                           (long long)r->outputs[0]->dims[0]);
   r->compute = with_type(r->inputs[0]->dtype, Join<WideFloats, Indices>{}, [](auto t) -> hr_compute {
     return compute_histogram<typename decltype(t)::type>;
   });

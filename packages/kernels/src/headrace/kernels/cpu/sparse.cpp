@@ -17,14 +17,25 @@
 namespace hr {
 namespace {
 
-// The row-major place of a row of indices, or -1 where it leads outside.
+bool inside(const int64_t* row, const std::vector<int64_t>& shape) {
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (row[d] < 0 || row[d] >= shape[d]) return false;
+  return true;
+}
+
+// The row-major place of a row of indices in a shape whose elements can be counted, or -1 where
+// it leads outside.
 int64_t place(const int64_t* row, const std::vector<int64_t>& shape) {
+  if (!inside(row, shape)) return -1;
   int64_t at = 0;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (row[d] < 0 || row[d] >= shape[d]) return -1;
-    at = at * shape[d] + row[d];
-  }
+  for (size_t d = 0; d < shape.size(); ++d) at = at * shape[d] + row[d];
   return at;
+}
+
+hr_code uncountable(hr_ctx* ctx, const char* name, const std::vector<int64_t>& shape) {
+  return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                     "%s %s has a negative size or more elements than can be counted", name,
+                     (const char*)ShapeText(int32_t(shape.size()), shape.data()));
 }
 
 hr_code outside(hr_ctx* ctx, int64_t i, const int64_t* row, const std::vector<int64_t>& shape) {
@@ -106,17 +117,13 @@ hr_code compute_reshape(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
                         hr_tensor* const* out, void*) {
   const auto old_shape = to_int64(in[1]);
   auto shape = to_int64(in[2]);
-  int64_t total = 1, known = 1, unknown = -1;
-  for (const int64_t d : old_shape) total *= d;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == -1 && unknown < 0) unknown = int64_t(d);
-    else if (shape[d] < 0)
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "new_shape %s has a size that is no size",
-                         (const char*)ShapeText(int32_t(shape.size()), shape.data()));
-    else known *= shape[d];
-  }
-  if (unknown >= 0) shape[size_t(unknown)] = known ? total / known : 0;
-  if (unknown >= 0 ? known * shape[size_t(unknown)] != total : known != total)
+  int64_t total, known;
+  if (!checked_product(old_shape, &total)) return uncountable(ctx, "input_shape", old_shape);
+  const auto unknown = std::find(shape.begin(), shape.end(), -1);
+  if (unknown != shape.end()) *unknown = 1;
+  if (!checked_product(shape, &known)) return uncountable(ctx, "new_shape", shape);
+  if (unknown != shape.end()) known *= *unknown = known ? total / known : 0;
+  if (known != total)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%lld elements do not fit new_shape %s",
                        (long long)total,
                        (const char*)ShapeText(int32_t(shape.size()), shape.data()));
@@ -200,6 +207,9 @@ hr_code compute_concat(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* 
   for (int32_t k = 0; k < p.n; ++k) {
     const hr_tensor *rows = in[k], *part = in[p.n + k];
     if (hr_code code = check_triplet(ctx, rows, part, in[2 * p.n + k])) return code;
+    if (rows->dims[1] != rank)
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "shapes 0 and %d have ranks %lld and %lld",
+                         int(k), (long long)rank, (long long)rows->dims[1]);
     const auto own = to_int64(in[2 * p.n + k]);
     for (int64_t d = 0; d < rank; ++d)
       if (d != p.axis && own[size_t(d)] != shape[size_t(d)])
@@ -245,45 +255,51 @@ hr_code compute_fill_rows(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   if (rank == 0) return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the tensor must have rows");
   const int64_t rows = int_at(in[2], 0), size = hr_dtype_size(in[1]->dtype);
   const int64_t* indices = read<int64_t>(in[0]);
-  std::vector<std::vector<int64_t>> of_row(size_t(std::max<int64_t>(0, rows)));
+  if (rows < 0)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "dense_shape[0] is negative: %lld",
+                       (long long)rows);
+  // First how many values a row has, then where the next of them goes.
+  std::vector<int64_t> next(size_t(rows), 0);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t row = indices[i * rank];
     if (row < 0 || row >= rows)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "indices(%lld, 0) is invalid: %lld >= %lld",
                          (long long)i, (long long)row, (long long)rows);
-    of_row[size_t(row)].push_back(i);
+    ++next[size_t(row)];
   }
   int64_t total = 0;
-  for (const auto& row : of_row) total += std::max<int64_t>(1, int64_t(row.size()));
+  for (const int64_t count : next) total += std::max<int64_t>(1, count);
   set_shape(out[0], {total, rank});
   set_shape(out[1], {total});
   set_shape(out[2], {rows});
   set_shape(out[3], {n});
   for (int k = 0; k < 4; ++k)
     if (hr_code code = ctx->api->allocate(ctx, out[k])) return code;
-  int64_t at = 0;
-  const auto put = [&](const int64_t* index, const char* value) {
+  const auto put = [&](int64_t at, const int64_t* index, const char* value) {
     std::copy_n(index, rank, write<int64_t>(out[0]) + at * rank);
     copy_elements(ctx, in[1]->dtype, size, write<char>(out[1]) + at * size, value, 1);
-    ++at;
   };
+  std::vector<int64_t> blank(size_t(rank), 0);
+  int64_t at = 0;
   for (int64_t row = 0; row < rows; ++row) {
-    write<bool>(out[2])[row] = of_row[size_t(row)].empty();
-    if (of_row[size_t(row)].empty()) {
-      std::vector<int64_t> index(size_t(rank), 0);
-      index[0] = row;
-      put(index.data(), read<char>(in[3]));
-    }
-    for (const int64_t i : of_row[size_t(row)]) {
-      write<int64_t>(out[3])[i] = at;
-      put(indices + i * rank, read<char>(in[1]) + i * size);
-    }
+    if (row % kElementsBetweenPolls == 0) poll(ctx);
+    const int64_t count = next[size_t(row)];
+    next[size_t(row)] = at;
+    write<bool>(out[2])[row] = count == 0;
+    blank[0] = row;
+    if (count == 0) put(at, blank.data(), read<char>(in[3]));
+    at += std::max<int64_t>(1, count);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t to = next[size_t(indices[i * rank])]++;
+    write<int64_t>(out[3])[i] = to;
+    put(to, indices + i * rank, read<char>(in[1]) + i * size);
   }
   return HR_OK;
 }
 
 hr_code prepare_fill_rows(void*, hr_request* r) {
-  HR_APPLY_RULE(sparse_fill_empty_rows, r);
+  HR_APPLY_DATA_RULE(sparse_fill_empty_rows, r);
   r->shape_depends_on_data = 1;
   return HR_OK;
 }
@@ -350,7 +366,8 @@ hr_code compute_reduce(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   std::vector<bool> seen(size_t(step), false);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t* row = read<int64_t>(in[0]) + i * rank;
-    if (place(row, shape) < 0) return outside(ctx, i, row, shape);
+    if (i % kElementsBetweenPolls == 0) poll(ctx);
+    if (!inside(row, shape)) return outside(ctx, i, row, shape);
     int64_t at = 0;
     for (int64_t d = 0; d < rank; ++d) at += row[d] * steps[d];
     const C value = read<T>(in[1])[i];
@@ -389,7 +406,9 @@ hr_code compute_product(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const*
   const auto indices = to_int64(in[0]);
   const int64_t count = in[0]->dims[0];
   std::vector<C> sum(size_t(m * n), C(0));
+  const int64_t between_polls = kElementsBetweenPolls / (n + 1) + 1;
   for (int64_t i = 0; i < count; ++i) {
+    if (i % between_polls == 0) poll(ctx);
     const int64_t row = indices[size_t(2 * i + (p.adjoint_a ? 1 : 0))];
     const int64_t k = indices[size_t(2 * i + (p.adjoint_a ? 0 : 1))];
     if (row < 0 || row >= m || k < 0 || k >= inner)

@@ -1,6 +1,8 @@
 // Drives the loop of a unary kernel.
 #include "unary_loops.hpp"
 
+#include "dtype_names.hpp"
+#include "polled_stretch.hpp"
 #include "shapes.hpp"
 
 namespace hr::unary {
@@ -13,9 +15,13 @@ hr_code fault(hr_ctx* ctx, const UnaryLoops* loops) {
 hr_code alone(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
               void*) {
   const auto* loops = static_cast<const UnaryLoops*>(plan);
-  if (loops->loop(in[0]->data, out[0]->data, out[0]->bytes / loops->out_size))
-    return fault(ctx, loops);
-  return HR_OK;
+  const char* from = read<char>(in[0]);
+  char* to = write<char>(out[0]);
+  int32_t faults = 0;
+  in_polled_pieces(ctx, 0, out[0]->bytes / loops->out_size, [&](int64_t begin, int64_t end) {
+    faults |= loops->loop(from + begin * loops->in_size, to + begin * loops->out_size, end - begin);
+  });
+  return faults ? fault(ctx, loops) : HR_OK;
 }
 
 hr_code shared(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
@@ -26,10 +32,12 @@ hr_code shared(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_te
   char* to = write<char>(out[0]);
   int32_t faults = 0;
   parallel_blocks(ctx, n, 64, grain_of((loops->in_size + loops->out_size) * loops->cost),
-                  [&](int64_t begin, int64_t end) {
-                    if (loops->loop(from + begin * loops->in_size, to + begin * loops->out_size,
-                                    end - begin))
-                      __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
+                  [&](int64_t first, int64_t last) {
+                    in_polled_pieces(ctx, first, last, [&](int64_t begin, int64_t end) {
+                      if (loops->loop(from + begin * loops->in_size,
+                                      to + begin * loops->out_size, end - begin))
+                        __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
+                    });
                   });
   return faults ? fault(ctx, loops) : HR_OK;
 }
@@ -38,6 +46,11 @@ hr_code shared(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_te
 
 hr_code prepare_loops(hr_request* request, const UnaryLoops* loops) {
   if (!loops) return hr_request_fail(request, HR_UNIMPLEMENTED, "no kernel for this dtype");
+  if (loops->result != storage_type(request->outputs[0]->dtype))
+    return hr_request_fail(request, HR_INVALID_ARGUMENT,
+                           "the result for inputs of %s is of %s, not of %s",
+                           dtype_name(request->inputs[0]->dtype), dtype_name(loops->result),
+                           dtype_name(request->outputs[0]->dtype));
   const int64_t n = hr_elements(request->outputs[0]);
   const int64_t bytes = n * (loops->in_size + loops->out_size);
   request->plan = const_cast<UnaryLoops*>(loops);

@@ -23,6 +23,7 @@ struct UnaryLoops {
   int32_t in_size, out_size;
   int32_t cost;  // relative to moving the bytes
   const char* fault;
+  hr_dtype result;
 };
 
 struct Vector {
@@ -104,7 +105,7 @@ hr_code scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor*
 template <class Op, class T> const UnaryLoops* loops() {
   static const UnaryLoops table = {loop<Op, T>, scalar<Op, T>, int32_t(sizeof(T)),
                                    int32_t(sizeof(Result<Op, T>)), Op::vector ? 1 : 16,
-                                   Op::fault};
+                                   Op::fault, dtype_of<Result<Op, T>>};
   return &table;
 }
 

@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.formats.errors import (
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    ResourceExhaustedError,
+)
 from headrace.kernels.reference import registry
 
 _REGISTRATION = re.compile(r"^@?(?:stateful_)?kernel\(([^)]*)\)", re.MULTILINE)
@@ -41,11 +46,19 @@ class ReferenceKernels:
         import_module(f"headrace.kernels.reference.{family}")
         compute = registry.factories[op](attrs)
 
+        # What Python or NumPy refuses in a kernel is input that the kernel does not check itself;
+        # in the user's own function it may be anything.
+        refused = (ValueError, IndexError, OverflowError) if family == "script" else Exception
+
         def guarded(*inputs: np.ndarray) -> Any:
             try:
                 with np.errstate(all="ignore"):  # NaN and infinity are values here, no accidents
                     outputs = compute(*inputs)
-            except (ValueError, IndexError, OverflowError) as error:  # NumPy's own refusals
+            except OpError:
+                raise
+            except MemoryError as error:
+                raise ResourceExhaustedError(None, None, f"{op}: no memory: {error}") from error
+            except refused as error:
                 raise InvalidArgumentError(None, None, f"{op}: {error}") from error
             if isinstance(outputs, (list, tuple)):
                 return [_as_array(output) for output in outputs]

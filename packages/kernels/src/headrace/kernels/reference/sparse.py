@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,6 +14,7 @@ from headrace.formats.errors import InvalidArgumentError
 from headrace.formats.proto.tensor_pb2 import TensorProto
 from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
 from headrace.kernels.reference.arrays import zeros
+from headrace.kernels.reference.memory_needs import need_memory
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.reduction import reduction_axes
 from headrace.kernels.reference.registry import Attrs, kernel
@@ -383,17 +385,30 @@ def sparse_cross(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
     n = attrs["N"]
     indices, values, shapes = inputs[:n], inputs[n : 2 * n], inputs[2 * n : 3 * n]
     dense = inputs[3 * n :]
-    batch = int(shapes[0][0]) if n else len(dense[0])
-    columns = []
+    sizes = [int(shape[0]) for shape in shapes] + [len(column) for column in dense]
+    if not sizes:
+        raise InvalidArgumentError(None, None, "there must be at least one feature column")
+    batch = sizes[0]
+    if any(size != batch for size in sizes):
+        raise InvalidArgumentError(None, None, f"Expected batch size {batch}, got {sizes}")
+    columns: list[dict[int, list[Any]]] = []
     for cells, held in zip(indices, values, strict=True):
-        rows: list[list[Any]] = [[] for _ in range(batch)]
+        rows: dict[int, list[Any]] = {}
         for cell, value in zip(cells.tolist(), held.tolist(), strict=True):
-            rows[cell[0]].append(value)
+            if not 0 <= cell[0] < batch:
+                raise InvalidArgumentError(
+                    None, None, f"index {cell} is outside of a batch of {batch} rows"
+                )
+            rows.setdefault(cell[0], []).append(value)
         columns.append(rows)
-    columns += [column.tolist() for column in dense]
+    columns += [dict(enumerate(column.tolist())) for column in dense]
+    # A row in which a column has no feature has no crosses.
+    crossing = sorted(set.intersection(*(set(column) for column in columns)))
+    count = sum(math.prod(len(column[row]) for column in columns) for row in crossing)
+    need_memory(count, 200, "the crosses")
     found: dict[tuple[int, ...], Any] = {}
     longest = 0
-    for row in range(batch):
+    for row in crossing:
         crossed = [_cross(attrs, one) for one in itertools.product(*[c[row] for c in columns])]
         longest = max(longest, len(crossed))
         found.update(((row, place), value) for place, value in enumerate(crossed))
@@ -438,6 +453,7 @@ def serialize_many_sparse(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
 ) -> np.ndarray:
     rows = []
+    need_memory(int(shape[0]), 300, "the rows")
     for row in range(int(shape[0])):
         inside = indices[:, 0] == row
         rows.append(_serialized((indices[inside][:, 1:], values[inside], shape[1:])))

@@ -1,0 +1,91 @@
+"""A kernel that runs long ends soon after its step was cancelled."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.errors import CancelledError, DeadlineExceededError, OpError
+from headrace.graph.op_builder import op
+
+rng = np.random.default_rng(0)
+
+# Inputs are fed: what constants alone decide is computed while planning.
+Case = tuple[Callable[..., hr.Tensor], list[np.ndarray]]
+
+
+def _corners(n: int) -> np.ndarray:
+    low = rng.random((n, 2))
+    return np.concatenate([low, low + 1e-4], axis=1).astype(np.float32)
+
+
+def _sequence(n: int) -> list[np.ndarray]:
+    cells = np.stack([np.zeros(n, np.int64), np.arange(n)], axis=1)
+    return [cells, rng.integers(0, 9, n), np.array([1, n])]
+
+
+LONG: dict[str, Case] = {
+    "a batch of decompositions": (
+        lambda x: op("Svd", x)[0],
+        [rng.standard_normal((600, 128, 128)).astype(np.float32)],
+    ),
+    "a batch of inverses": (
+        lambda x: op("MatrixInverse", x),
+        [np.tile(np.eye(200), (1500, 1, 1))],
+    ),
+    "a sum of products of integers": (
+        lambda x: op("Einsum", [x, x], equation="ij,jk->ik"),
+        [np.ones((2500, 2500), np.int32)],
+    ),
+    "a convolution of integers": (
+        lambda x, f: op("Conv2D", x, f, strides=[1, 1, 1, 1], padding="SAME"),
+        [np.ones((32, 64, 64, 64), np.int32), np.ones((5, 5, 64, 64), np.int32)],
+    ),
+    "suppression of overlapping boxes": (
+        lambda b, s: op("NonMaxSuppressionV3", b, s, 60_000, np.float32(0.5), np.float32(-1)),
+        [_corners(60_000), rng.random(60_000).astype(np.float32)],
+    ),
+    "special functions": (
+        lambda a: op("Igamma", a, a),
+        [np.full(2_000_000, 9e5)],
+    ),
+    "truncated normals": (
+        lambda n: op("ParameterizedTruncatedNormal", n, *np.float32([0, 1, 1, 2])),
+        [np.array([60_000_000], np.int32)],
+    ),
+    "an edit distance": (
+        lambda *sequences: op("EditDistance", *sequences),
+        [*_sequence(30_000), *_sequence(30_000)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_kernel_ends_at_its_next_poll(name: str) -> None:
+    build, fed = LONG[name]
+    with hr.Graph().as_default():
+        places = [hr.placeholder(x.dtype, x.shape) for x in fed]
+        fetch, feeds = build(*places), dict(zip(places, fed, strict=True))
+        session = hr.Session()
+        ended: list[BaseException | None] = []
+
+        def run() -> None:
+            try:
+                session.run(fetch, feeds, options=hr.RunOptions(timeout_in_ms=300))
+                ended.append(None)
+            except OpError as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=run)
+        started = time.monotonic()
+        thread.start()
+        thread.join(60)
+        took = time.monotonic() - started
+        session.close()
+    assert isinstance(ended[0], (DeadlineExceededError, CancelledError)), ended
+    assert took < 5

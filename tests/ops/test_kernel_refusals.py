@@ -1,0 +1,132 @@
+"""Attributes and inputs that do not belong together are refused, where they were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.errors import InvalidArgumentError, OpError
+from headrace.graph.op_builder import op
+
+
+def _run(build: Callable[..., hr.Tensor], *fed: np.ndarray) -> object:
+    """Runs an op whose inputs have shapes that only the run knows."""
+    with hr.Graph().as_default():
+        places = [hr.placeholder(x.dtype) for x in fed]
+        with hr.Session() as session:
+            return session.run(build(*places), dict(zip(places, fed, strict=True)))
+
+
+ONES = np.ones((1, 3), np.float32)
+
+PARALLEL = {
+    "an input is larger than shape says": (np.ones((1, 100_000), np.float32), [2, 3]),
+    "shape has another number of slices": (ONES, [3, 3]),
+    "shape has another rank": (ONES, [2]),
+    "an input has two slices": (np.ones((2, 3), np.float32), [2, 3]),
+    "shape is unknown": (ONES, None),
+    "shape is partly unknown": (ONES, [2, None]),
+}
+
+
+@pytest.mark.parametrize("name", PARALLEL)
+def test_parallel_concat_compares_its_inputs_with_shape(name: str) -> None:
+    fed, shape = PARALLEL[name]
+    with pytest.raises((InvalidArgumentError, ValueError)):
+        _run(lambda x: op("ParallelConcat", [x, x], shape=shape), fed)
+
+
+@pytest.mark.parametrize("name", ["DepthToSpace", "SpaceToDepth"])
+def test_a_layout_without_a_shape_rule_is_refused(name: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="shape of the output"):
+        _run(
+            lambda x: op(name, x, block_size=2, data_format="NCHW_VECT_C"),
+            np.ones((1, 4, 2, 2, 4), np.float32),
+        )
+
+
+@pytest.mark.parametrize("name", ["Real", "Imag", "Angle", "ComplexAbs"])
+@pytest.mark.parametrize("pair", [(np.complex64, hr.float64), (np.complex128, hr.float32)])
+def test_a_part_of_a_complex_number_has_its_precision(name: str, pair: tuple) -> None:
+    given, asked = pair
+    with pytest.raises(OpError):
+        _run(lambda x: op(name, x, Tout=asked), np.ones(100_000, given))
+
+
+@pytest.mark.parametrize("pair", [(np.float32, hr.complex128), (np.float64, hr.complex64)])
+def test_a_complex_number_has_the_precision_of_its_parts(pair: tuple) -> None:
+    given, asked = pair
+    with pytest.raises(OpError):
+        _run(lambda x: op("Complex", x, x, Tout=asked), np.ones(100_000, given))
+
+
+def test_sizes_whose_product_wraps_around_are_refused() -> None:
+    def reshape(shape: hr.Tensor, new_shape: hr.Tensor) -> hr.Tensor:
+        return op("SparseReshape", np.zeros((1, 2), np.int64), shape, new_shape)
+
+    with pytest.raises(InvalidArgumentError, match="more elements than can be counted"):
+        _run(reshape, np.array([2**32, 2**32]), np.array([0]))
+    with pytest.raises(InvalidArgumentError, match="more elements than can be counted"):
+        _run(lambda d: op("UnravelIndex", np.zeros(1, np.int64), d), np.array([2**62, 8]))
+
+
+def test_the_text_of_a_sparse_shape_of_many_dimensions_is_cut() -> None:
+    def reshape(shape: hr.Tensor) -> hr.Tensor:
+        return op("SparseReshape", np.zeros((1, 100), np.int64), np.ones(100, np.int64), shape)
+
+    with pytest.raises(InvalidArgumentError, match=r"\.\.\.\]"):
+        _run(reshape, np.full(100, 2**60))
+
+
+def test_a_histogram_has_bins() -> None:
+    def histogram(bins: hr.Tensor) -> hr.Tensor:
+        return op("HistogramFixedWidth", np.float32([1, 2]), np.float32([0, 1]), bins)
+
+    with pytest.raises(InvalidArgumentError, match="nbins should be a positive number"):
+        _run(histogram, np.int32(0))
+
+
+def test_a_segment_number_next_to_the_largest_integer_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="too large"):
+        _run(lambda i: op("SegmentSum", np.ones(1, np.float32), i), np.array([2**63 - 1]))
+
+
+@pytest.mark.parametrize("channels", [0, 1, 2])
+@pytest.mark.parametrize("multiplier", [0, 1, 3])
+@pytest.mark.parametrize("given", [0, 1, 2, 6])
+def test_depthwise_gradients_of_no_channels_end_well(
+    channels: int, multiplier: int, given: int
+) -> None:
+    def gradient(x: hr.Tensor, sizes: hr.Tensor, dy: hr.Tensor) -> hr.Tensor:
+        return op(
+            "DepthwiseConv2dNativeBackpropFilter", x, sizes, dy, strides=[1, 1, 1, 1],
+            padding="SAME",
+        )
+
+    try:
+        result = _run(
+            gradient,
+            np.ones((1, 4, 4, channels), np.float32),
+            np.array([2, 2, channels, multiplier], np.int32),
+            np.ones((1, 4, 4, given), np.float32),
+        )
+    except InvalidArgumentError:
+        assert given != channels * multiplier
+    else:
+        assert result.shape == (2, 2, channels, multiplier)
+
+
+def test_rows_of_a_sparse_tensor_keep_their_order_when_empty_ones_are_filled() -> None:
+    def fill(indices: hr.Tensor, values: hr.Tensor) -> hr.Tensor:
+        return op("SparseFillEmptyRows", indices, values, np.array([4, 3]), np.int64(-1))
+
+    cells, values, empty, back = _run(
+        fill, np.array([[2, 1], [0, 2], [2, 0]]), np.array([10, 20, 30])
+    )
+    np.testing.assert_array_equal(cells, [[0, 2], [1, 0], [2, 1], [2, 0], [3, 0]])
+    np.testing.assert_array_equal(values, [20, -1, 10, 30, -1])
+    np.testing.assert_array_equal(empty, [False, True, False, True])
+    np.testing.assert_array_equal(back, [2, 0, 3])
