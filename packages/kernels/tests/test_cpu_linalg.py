@@ -144,3 +144,84 @@ def test_self_adjoint_eig(dtype, n):
     near(np.real(e), np.linalg.eigvalsh(a), 10)
     near((a @ v).astype(dtype), v * e[..., None, :], 10)
     near((adjoint(v) @ v).astype(dtype), np.broadcast_to(np.eye(n), (2, n, n)), 10)
+
+
+# ---- larger matrices, which LAPACK takes ----
+
+LARGE_TYPES = [np.float32, np.float64, np.complex64, np.complex128]
+LARGE_SHAPES = [(40, 40), (60, 33), (33, 60)]
+
+
+def _large(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+    rng = np.random.default_rng(sum(shape))
+    x = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+def _near(found: np.ndarray, expected: np.ndarray) -> None:
+    scale = 1e-4 if np.finfo(found.dtype).bits == 32 else 1e-11
+    np.testing.assert_allclose(found, expected, rtol=scale, atol=scale * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", LARGE_TYPES)
+@pytest.mark.parametrize("flipped", [False, True])
+def test_systems_of_large_matrices_are_solved(dtype: type, flipped: bool) -> None:
+    a, b = _large((2, 40, 40), dtype) + 8 * np.eye(40, dtype=dtype), _large((2, 40, 3), dtype)
+    turned = adjoint(a) if flipped else a
+    _near(run_kernel("MatrixSolve", a, b, adjoint=flipped), np.linalg.solve(turned, b))
+    _near(run_kernel("MatrixInverse", a, adjoint=flipped), np.linalg.inv(turned))
+    for lower in (False, True):
+        triangle = np.tril(a) if lower else np.triu(a)
+        solved = run_kernel("MatrixTriangularSolve", a, b, lower=lower, adjoint=flipped)
+        _near(solved, np.linalg.solve(adjoint(triangle) if flipped else triangle, b))
+
+
+@pytest.mark.parametrize("dtype", LARGE_TYPES)
+def test_large_matrices_are_factored(dtype: type) -> None:
+    a = _large((2, 40, 40), dtype)
+    definite = a @ adjoint(a) + 40 * np.eye(40, dtype=dtype)
+    above = definite + np.triu(_large((2, 40, 40), dtype), 1)  # only the lower triangle counts
+    _near(run_kernel("Cholesky", above), np.linalg.cholesky(definite))
+    _near(run_kernel("MatrixDeterminant", a), np.linalg.det(a))
+    sign, logarithm = run_kernel("LogMatrixDeterminant", a)
+    for found, expected in zip((sign, logarithm), np.linalg.slogdet(a), strict=True):
+        _near(found, np.asarray(expected, dtype))
+    factors, order = run_kernel("Lu", a)
+    lower = np.tril(factors, -1) + np.eye(40, dtype=dtype)
+    _near(lower @ np.triu(factors), np.take_along_axis(a, order[..., np.newaxis], 1))
+    values, vectors = run_kernel("SelfAdjointEigV2", above)
+    _near(definite @ vectors, vectors * values[:, np.newaxis, :])
+    assert (np.diff(values.real) >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", LARGE_TYPES)
+@pytest.mark.parametrize("shape", LARGE_SHAPES)
+@pytest.mark.parametrize("full", [False, True])
+def test_large_rectangles_are_decomposed(
+    dtype: type, shape: tuple[int, int], full: bool
+) -> None:
+    a = _large((2, *shape), dtype)
+    q, r = run_kernel("Qr", a, full_matrices=full)
+    _near(q @ r, a)
+    _near(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1]), (2, *[q.shape[-1]] * 2)))
+    s, u, v = run_kernel("Svd", a, full_matrices=full)
+    least = min(shape)
+    _near((u[..., :least] * s[:, np.newaxis, :]) @ adjoint(v[..., :least]), a)
+    _near(adjoint(v) @ v, np.broadcast_to(np.eye(v.shape[-1]), (2, *[v.shape[-1]] * 2)))
+    _near(run_kernel("Svd", a, compute_uv=False)[0], s)
+
+
+def test_large_matrices_without_a_decomposition_are_refused() -> None:
+    singular, indefinite = np.zeros((40, 40)), -np.eye(40)
+    broken = np.full((40, 40), np.nan)
+    for op, x in [("MatrixInverse", singular), ("Lu", singular), ("MatrixInverse", broken)]:
+        with pytest.raises(InvalidArgumentError, match="not invertible"):
+            run_kernel(op, x)
+    for x in (indefinite, broken):
+        with pytest.raises(InvalidArgumentError, match="Cholesky decomposition was not successful"):
+            run_kernel("Cholesky", x)
+    with pytest.raises(InvalidArgumentError, match="not invertible"):
+        run_kernel("MatrixSolve", singular, singular)
+    assert np.isnan(run_kernel("Svd", broken)[0]).all()

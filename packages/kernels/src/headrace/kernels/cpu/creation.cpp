@@ -5,6 +5,7 @@
 #include "arithmetic.hpp"
 #include "elements.hpp"
 #include "parallel.hpp"
+#include "polled_stretch.hpp"
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
@@ -63,13 +64,15 @@ hr_code prepare_empty(void*, hr_request* r) {
 // ---- Range and LinSpace ----------------------------------------------------------------------
 
 template <class T>
-hr_code compute_range(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+hr_code compute_range(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
                       void*) {
   using C = Compute<T>;
   const C start = *read<T>(in[0]), delta = *read<T>(in[2]);
   const int64_t n = out[0]->dims[0];
   T* to = write<T>(out[0]);
-  for (int64_t i = 0; i < n; ++i) to[i] = T(C(start + C(i) * delta));
+  in_polled_pieces(ctx, 0, n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = T(C(start + C(i) * delta));
+  });
   return HR_OK;
 }
 
@@ -110,14 +113,16 @@ hr_code prepare_range(void*, hr_request* r) {
 }
 
 template <class T>
-hr_code compute_linspace(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+hr_code compute_linspace(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
                          void*) {
   using C = Compute<T>;
   const C start = *read<T>(in[0]), stop = *read<T>(in[1]);
   const int64_t n = out[0]->dims[0];
   T* to = write<T>(out[0]);
   const C step = n > 1 ? (stop - start) / C(n - 1) : C(0);
-  for (int64_t i = 0; i < n; ++i) to[i] = T(start + step * C(i));
+  in_polled_pieces(ctx, 0, n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = T(start + step * C(i));
+  });
   if (n > 1) to[n - 1] = T(stop);  // exactly, whatever the rounding
   return HR_OK;
 }

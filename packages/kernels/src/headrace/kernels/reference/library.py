@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.formats import op_catalogue
 from headrace.formats.errors import (
     InvalidArgumentError,
     NotFoundError,
@@ -46,11 +47,18 @@ class ReferenceKernels:
         import_module(f"headrace.kernels.reference.{family}")
         compute = registry.factories[op](attrs)
 
+        ranks = _sparse_ranks(op, attrs) if family == "sparse" else []
+
         # What Python or NumPy refuses in a kernel is input that the kernel does not check itself;
         # in the user's own function it may be anything.
         refused = (ValueError, IndexError, OverflowError) if family == "script" else Exception
 
         def guarded(*inputs: np.ndarray) -> Any:
+            for x, (name, rank) in zip(inputs, ranks, strict=False):
+                if rank and x.ndim != rank:
+                    kind = "matrix" if rank == 2 else "vector"
+                    text = f"Input {name} should be a {kind} but received shape {list(x.shape)}"
+                    raise InvalidArgumentError(None, None, text)
             try:
                 with np.errstate(all="ignore"):  # NaN and infinity are values here, no accidents
                     outputs = compute(*inputs)
@@ -59,12 +67,31 @@ class ReferenceKernels:
             except MemoryError as error:
                 raise ResourceExhaustedError(None, None, f"{op}: no memory: {error}") from error
             except refused as error:
-                raise InvalidArgumentError(None, None, f"{op}: {error}") from error
+                given = ", ".join(f"{x.dtype}{list(x.shape)}" for x in inputs)
+                text = f"{op}: {error} (the inputs are {given})"
+                raise InvalidArgumentError(None, None, text) from error
             if isinstance(outputs, (list, tuple)):
                 return [_as_array(output) for output in outputs]
             return _as_array(outputs)
 
         return guarded
+
+
+def _sparse_ranks(op: str, attrs: registry.Attrs) -> list[tuple[str, int]]:
+    """Each input's name, and its rank where it is a part of a sparse tensor, else 0."""
+    if op == "SparseToDense":  # takes a single cell as well
+        return []
+    ranks = []
+    for arg in op_catalogue.signature(op).inputs:
+        count = 1
+        if arg.number_attr:
+            count = attrs[arg.number_attr]
+        elif arg.type_list_attr:
+            count = len(attrs[arg.type_list_attr])
+        part = arg.name.rpartition("_")[2]
+        rank = {"indices": 2, "values": 1, "shape": 1, "shapes": 1}.get(part, 0)
+        ranks += [(arg.name, rank)] * count
+    return ranks
 
 
 def _as_array(value: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
 from headrace.kernels.reference.gather import check_indices
+from headrace.kernels.reference.memory_needs import need_memory
 from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
 
@@ -143,17 +145,23 @@ def unsorted_segment_join(
     if inputs.shape[: ids.ndim] != ids.shape:
         raise ValueError(f"inputs {list(inputs.shape)} must start with ids {list(ids.shape)}")
     rows, inner = int(count), inputs.shape[ids.ndim :]
-    pieces = [[[] for _ in range(int(np.prod(inner)))] for _ in range(rows)]
-    flat = inputs.reshape((ids.size, -1))
+    if rows < 0:
+        raise InvalidArgumentError(None, None, f"num_segments must not be negative: {rows}")
+    width = math.prod(inner)
+    need_memory(rows * width, 8, "the joined strings")
+    pieces: dict[int, list[list[bytes]]] = {}
+    flat = inputs.reshape((ids.size, width))
     for row, segment in zip(flat, ids.ravel().tolist(), strict=True):
         if segment >= 0:
             check_indices(np.asarray([segment]), rows, "segment_ids")
-            for place, text in enumerate(row):
-                pieces[segment][place].append(text)
-    joined = np.empty((rows, int(np.prod(inner))), object)
-    for segment, row in enumerate(pieces):
-        joined[segment] = [attrs["separator"].join(texts) for texts in row]
-    return joined.reshape((rows,) + inner)
+            for texts, text in zip(
+                pieces.setdefault(segment, [[] for _ in range(width)]), row, strict=True
+            ):
+                texts.append(text)
+    joined = np.full((rows, width), b"", object)
+    for segment, columns in pieces.items():
+        joined[segment] = [attrs["separator"].join(texts) for texts in columns]
+    return joined.reshape((rows, *inner))
 
 
 # ---- rows picked by indices, then by ids in order ----

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 _EULER = 0.57721566490153286061
 _EPS = 1e-17
+# Nodes and weights of Gauss and Laguerre; to find them takes longer than all the rest.
+_laguerre = lru_cache(np.polynomial.laguerre.laggauss)
 
 
 def _elementwise(scalar: Callable[..., float]) -> Callable[..., np.ndarray]:
@@ -145,7 +148,7 @@ def _fresnel(x: float) -> complex:
             if abs(term) < _EPS:
                 break
     else:  # steepest descent: the rest beyond x by Gauss-Laguerre
-        nodes, weights = np.polynomial.laguerre.laggauss(40)
+        nodes, weights = _laguerre(40)
         decay = 1 / np.sqrt(1 + 2j * nodes / (math.pi * size * size))
         turn = complex(math.cos(_half_pi_square(size)), math.sin(_half_pi_square(size)))
         total = (0.5 + 0.5j) - 1j * turn / (math.pi * size) * complex(np.sum(weights * decay))
@@ -320,7 +323,7 @@ def igamma_grad_a(a: float, x: float) -> float:
     if x > max(a + 1, 25.0):  # of Q, by Gauss-Laguerre
         if x > 700 + a:
             return 0.0
-        nodes, weights = np.polynomial.laguerre.laggauss(60)
+        nodes, weights = _laguerre(60)
         density = np.exp((a - 1) * np.log(x + nodes) - x - math.lgamma(a))
         return -float(np.sum(weights * density * (np.log(x + nodes) - psi)))
     term = math.exp(a * math.log(x) - x - math.lgamma(a + 1))
