@@ -161,6 +161,20 @@ def test_fused_convolution_adds_bias_and_activates(activation, dtype, first):
     case.near(got, case.placed(want))
 
 
+@pytest.mark.parametrize("activation", ["Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"])
+@pytest.mark.parametrize("channels", [(3, 5), (16, 32)])
+def test_fused_convolution_keeps_nans_and_the_sign_of_zero(activation, channels):
+    x = np.full((1, 4, 4, channels[0]), -1.0, np.float32)
+    x[0, 0, 0, 0] = np.nan
+    f = np.ones((1, 1, *channels), np.float32)
+    y = run_kernel("_FusedConv2D", x, f, [np.zeros(channels[1], "f")], [], num_args=1,
+                   fused_ops=["BiasAdd", activation], strides=[1, 1, 1, 1],
+                   padding="VALID")  # fmt: skip
+    assert np.isnan(y[0, 0, 0]).all() and not np.isnan(y[0, 1:]).any()
+    if activation.startswith("Relu"):
+        assert not np.signbit(y[0, 1:]).any()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_fused_convolution_normalises_by_known_statistics(dtype):
     case = Case(CASES["valid"], dtype)

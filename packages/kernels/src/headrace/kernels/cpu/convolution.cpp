@@ -29,7 +29,8 @@ struct Plan {
   Direction direction;
   Epilogue epilogue;
   int x, filter, y;             // which of inputs..., output they are; -1: the output
-  bool epilogue_apart = false;  // not inside the convolution: a pass of its own
+  bool epilogue_apart = false;    // not inside the convolution: a pass of its own
+  bool activation_apart = false;  // of the epilogue, the activation alone is a pass of its own
 #if HR_WITH_ONEDNN
   std::unique_ptr<onednn::Program> program;
 #endif
@@ -59,6 +60,13 @@ void scale_and_shift(T* y, const T* scale, const T* shift, const Window& w, int6
   }
 }
 
+template <class T> void activate(hr_ctx* ctx, const Plan& p, T* y) {
+  const int64_t total = p.c.w.batch * p.c.w.out_positions() * p.c.out_channels;
+  parallel_ranges(ctx, total, 16384, [&](int64_t begin, int64_t end) {
+    apply_epilogue(p.epilogue, y + begin, 1, end - begin, static_cast<const T*>(nullptr));
+  });
+}
+
 template <class T>
 void finish(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs, T* y) {
   const Epilogue& e = p.epilogue;
@@ -77,10 +85,7 @@ void finish(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs, T* y) {
       scale_and_shift(y, scale.data(), shift.data(), p.c.w, channels, begin, end);
     });
   }
-  const int64_t total = p.c.w.batch * p.c.w.out_positions() * channels;
-  parallel_ranges(ctx, total, 16384, [&](int64_t begin, int64_t end) {
-    apply_epilogue(e, y + begin, 1, end - begin, static_cast<const T*>(nullptr));
-  });
+  activate(ctx, p, y);
 }
 
 template <class T>
@@ -112,6 +117,8 @@ hr_code compute_onednn(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   hr_code code = p.program->run(ctx, external, workspace);
   if (code == HR_OK && p.epilogue_apart)
     finish<float>(ctx, p, inputs, static_cast<float*>(outputs[0]->data));
+  else if (code == HR_OK && p.activation_apart)
+    activate(ctx, p, static_cast<float*>(outputs[0]->data));
   return code;
 }
 
@@ -146,19 +153,25 @@ memory::desc filter_desc(const Convolution& c) {
   return {dims, memory::data_type::f32, strides};
 }
 
-void append_activation(const Epilogue& e, dnnl::primitive_attr& attr) {
+// Appends the activation, or answers false where oneDNN's own does not keep a NaN: its relu and
+// clip take the larger of it and zero, which is zero.
+bool append_activation(const Epilogue& e, dnnl::primitive_attr& attr) {
   using alg = dnnl::algorithm;
   dnnl::post_ops ops;
   switch (e.activation) {
-    case Activation::none: return;
-    case Activation::relu: ops.append_eltwise(alg::eltwise_relu, 0, 0); break;
-    case Activation::relu6: ops.append_eltwise(alg::eltwise_clip_v2, 0, 6); break;
+    case Activation::none: return true;
+    case Activation::relu:  // an elu whose lower branch is -0; adding 0 makes that 0
+      ops.append_eltwise(alg::eltwise_elu, 0, 0);
+      ops.append_eltwise(alg::eltwise_linear, 1, 0);
+      break;
+    case Activation::relu6: return false;
     case Activation::elu: ops.append_eltwise(alg::eltwise_elu, 1, 0); break;
     case Activation::tanh: ops.append_eltwise(alg::eltwise_tanh, 0, 0); break;
     case Activation::sigmoid: ops.append_eltwise(alg::eltwise_logistic, 0, 0); break;
     case Activation::leaky_relu: ops.append_eltwise(alg::eltwise_relu, e.leaky_alpha, 0); break;
   }
   attr.set_post_ops(ops);
+  return true;
 }
 
 // oneDNN 3.2 gathers the input of strided 1x1 windows (jit_1x1) into scratch that is too small
@@ -189,7 +202,7 @@ void build_onednn(hr_request* r, Plan* p) {
       bias ? memory::desc({p->c.out_channels}, memory::data_type::f32, memory::format_tag::a)
            : memory::desc();
   dnnl::primitive_attr attr = onednn::attributes();
-  if (!p->epilogue_apart) append_activation(p->epilogue, attr);
+  if (!p->epilogue_apart) p->activation_apart = !append_activation(p->epilogue, attr);
   const auto kind = p->direction == Direction::forward ? dnnl::prop_kind::forward_inference
                                                        : dnnl::prop_kind::forward_training;
   dnnl::convolution_forward::primitive_desc fwd(onednn::engine(), kind, direct, xw,
