@@ -92,7 +92,7 @@ def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> St
     if kind == "transpose":
         order = tuple(draw(st.permutations(range(len(shape)))))
         return Statement("transpose", (at, order), tuple(shape[i] for i in order))
-    if kind == "after":     # waits for values that nothing may read otherwise
+    if kind == "after":  # waits for values that nothing may read otherwise
         waits = st.lists(st.integers(0, len(values) - 1), max_size=3)
         return Statement("after", (at, tuple(draw(waits))), shape)
     if kind == "flatten":

@@ -157,3 +157,90 @@ def test_steps_without_outputs_own_no_argument() -> None:
         timeout=120,
     )
     assert (done.returncode, done.stdout) == (0, "initialized\n"), done.stderr
+
+
+# ---- convolutions with what follows them ---------------------------------------------------------
+
+
+def _convolution(x: Any, kernel: Any, bias: Any, add: str, activation: str) -> Any:
+    y = hr.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME")
+    if add == "bias_add":
+        y = hr.nn.bias_add(y, bias)
+    else:
+        y = hr.add(bias, y) if add == "flipped" else hr.add(y, bias)
+    return {"none": hr.identity, "relu": hr.nn.relu, "tanh": hr.tanh}[activation](y)
+
+
+@pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
+@pytest.mark.parametrize("add", ["bias_add", "add", "flipped"])
+def test_a_convolution_takes_bias_and_relu_along(add: str, activation: str) -> None:
+    rng = np.random.RandomState(0)
+    value = rng.randn(2, 6, 6, 3).astype(np.float32)
+    x = hr.placeholder(hr.float32, value.shape)
+    kernel = hr.Variable(rng.randn(3, 3, 3, 8).astype(np.float32))
+    bias = hr.Variable(rng.randn(8).astype(np.float32))
+    conv = hr.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME")
+    y = _convolution(x, kernel, bias, add, activation)
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        got = session.run(y, {x: value})
+        told = session.explain(y, [x])
+        assert "_FusedConv2D" in told and " Conv2D" not in told
+        assert ("Relu" in told, "Tanh" in told) == (False, activation == "tanh")
+        plain, b = session.run([conv, bias], {x: value})
+        assert " Conv2D" in session.explain([conv, bias], [x])
+    want = {"none": lambda a: a, "relu": lambda a: np.maximum(a, 0), "tanh": np.tanh}
+    np.testing.assert_allclose(got, want[activation](plain + b), rtol=1e-5, atol=1e-5)
+
+
+def test_a_training_step_fuses_its_convolutions_and_learns_the_same() -> None:
+    rng = np.random.RandomState(1)
+    value = rng.randn(2, 8, 8, 3).astype(np.float32)
+    x = hr.placeholder(hr.float32, value.shape)
+    kernels = [hr.Variable(rng.randn(*s).astype(np.float32)) for s in ((3, 3, 3, 8), (3, 3, 8, 4))]
+    bias = [hr.Variable(np.zeros(n, np.float32)) for n in (8, 4)]
+    y = x
+    middle = []
+    for k, b in zip(kernels, bias, strict=True):
+        middle.append(hr.nn.conv2d(y, k, [1, 1, 1, 1], "SAME"))
+        y = hr.nn.relu(hr.nn.bias_add(middle[-1], b))
+    gradients = hr.gradients(hr.reduce_mean(hr.square(y)), kernels + bias)
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        fused = session.run(gradients, {x: value})
+        assert "2  _FusedConv2D" in session.explain(gradients, [x])
+        apart = session.run([*gradients, *middle], {x: value})[: len(gradients)]
+        assert "_FusedConv2D" not in session.explain([*gradients, *middle], [x])
+    for one, other in zip(fused, apart, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_fused_convolution_keeps_nans_and_names_the_nodes_it_is_made_of() -> None:
+    x = hr.placeholder(hr.float32, [1, 4, 4, 3], name="x")
+    kernel = hr.ones([1, 1, 3, 16])
+    conv = hr.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME", name="conv")
+    y = hr.nn.relu(hr.nn.bias_add(conv, hr.zeros([16]), name="biased"), name="active")
+    value = np.full([1, 4, 4, 3], -1.0, np.float32)
+    value[0, 0, 0, 0] = np.nan
+    metadata = hr.RunMetadata()
+    with hr.Session() as session:
+        options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+        got = session.run(y, {x: value}, options, metadata)
+    assert np.isnan(got[0, 0, 0]).all() and not np.isnan(got[0, 1:]).any()
+    labels = {
+        node.node_name: node.timeline_label
+        for device in metadata.step_stats.dev_stats
+        for node in device.node_stats
+    }
+    assert labels["active"] == "conv = Conv2D; biased = BiasAdd; active = Relu"
+    assert not {"conv", "biased"} & set(labels)
+
+
+def test_an_error_of_a_convolution_that_would_be_fused_names_the_convolution() -> None:
+    x = hr.placeholder(hr.float32)
+    kernel = hr.placeholder(hr.float32)
+    conv = hr.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME", name="conv")
+    y = hr.nn.relu(hr.nn.bias_add(conv, hr.ones([4])))
+    with hr.Session() as session:
+        with pytest.raises(hr.errors.InvalidArgumentError, match="'conv'"):
+            session.run(y, {x: np.ones([1, 4, 4, 3]), kernel: np.ones([3, 3, 5, 4])})

@@ -148,7 +148,9 @@ def test_local_response_and_its_gradient(radius, dtype):
 def test_local_response_of_any_exponent_and_radius(radius, beta, channels):
     x = np.random.default_rng(6).standard_normal((2, 2, 1, channels)).astype(np.float32)
     attrs = {"depth_radius": radius, "bias": 1.5, "alpha": 0.3, "beta": beta}
-    near(run_kernel("LRN", x, **attrs), lrn(wide(x), min(radius, channels), 1.5, 0.3, beta), x.dtype)
+    near(
+        run_kernel("LRN", x, **attrs), lrn(wide(x), min(radius, channels), 1.5, 0.3, beta), x.dtype
+    )
 
 
 def test_local_response_of_negative_norms_is_what_pow_gives():

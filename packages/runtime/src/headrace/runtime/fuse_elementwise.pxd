@@ -1,7 +1,16 @@
 """Makes one pass over memory of several elementwise steps."""
 
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph_node cimport GraphNode
+from headrace.runtime.kernel_abi cimport hr_kernel
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.segment_draft cimport SegmentDraft
+from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
 # Replaces groups of elementwise steps by one _FusedElementwise each, where a library has it.
 cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment) except -1
+
+# Prepares `node` for these inputs and puts it in root's place; False: it does not take them.
+cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const hr_kernel* kernel,
+                        vector[int32_t]& inputs) except -1

@@ -15,12 +15,14 @@ from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release, copy_tensor, set_bytes
+from headrace.runtime.copy_elision cimport copies_input
 from headrace.runtime.context cimport Run, SessionState, run_begin
 from headrace.runtime.error_boundary cimport call_compute, call_prepare
 from headrace.runtime.executable cimport (
     ARENA, INPUT, STATIC, Executable, PreparedNode, new_executable,
 )
 from headrace.runtime.fuse_elementwise cimport fuse_elementwise
+from headrace.runtime.fuse_epilogue cimport fuse_epilogues
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_KERNEL_PRIVATE_IN, HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, hr_code, hr_kernel,
@@ -63,6 +65,7 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
         enter(draft, segments, segment, entering)
         prepare(draft, segments, segment)
         drop_unused(draft, segments, segment)
+        fuse_epilogues(draft, segments, segment)
         fuse_elementwise(draft, segments, segment)
         plan_storage(draft, segments, segment, copy_small)
         write_schedule(draft)
@@ -222,6 +225,7 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     answer = prepared(draft, step, number, private_bits, inputs, outputs)
     take_answer(draft, step, answer, inputs, outputs)
     plan_slot(draft, step)
+    step.view = step.view or copies_input(draft, step)
     if step.view and known and inputs[0].dtype < HR_REF:
         outputs[0].data = inputs[0].data
         step.elided = True

@@ -1,0 +1,214 @@
+# cython: language_level=3
+# distutils: language = c++
+"""Lets a convolution add the bias and apply the activation that follow it.
+
+Conv2D -> BiasAdd -> Relu moves the output through memory three times; _FusedConv2D does so once.
+What is between them must have no other reader. In training that holds, too: gradients of these
+activations read their outputs. Shapes are known here, so an Add of a vector counts as a BiasAdd.
+"""
+
+from libc.stdint cimport int32_t
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+from headrace.formats.proto import op_pb2
+from headrace.runtime.attributes cimport (
+    AttrEntry, AttrScalar, Attributes, attributes_of, bytes_attr, find_scalar, finish_face, kInt,
+    kString, make_attributes, number_attr,
+)
+from headrace.runtime.executable cimport ARENA
+from headrace.runtime.fuse_elementwise cimport prepare_fused
+from headrace.runtime.graph_node cimport GraphNode, OpInfo
+from headrace.runtime.kernel_abi cimport HR_FLOAT, HR_OK, hr_kernel, hr_tensor
+from headrace.runtime.kernel_table cimport find_kernel, is_python_kernel
+from headrace.runtime.node_text cimport text_of
+from headrace.runtime.op_table cimport op_entry
+from headrace.runtime.passes.segments cimport Segment, Segments
+from headrace.runtime.segment_draft cimport SegmentDraft, Step
+
+# By op: the fused op, and the activations that it applies exactly as their own kernels do.
+_PRODUCTS = {
+    b"Conv2D": (b"_FusedConv2D", frozenset((b"Relu",))),
+}
+# Attributes of the product that its fused op has as well.
+_KEPT = frozenset((
+    b"T", b"strides", b"padding", b"explicit_paddings", b"data_format", b"dilations"))
+
+
+cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) except -1:
+    cdef vector[int32_t] reader     # per tensor: the one step that reads it; -1: none; -2: more
+    cdef vector[int32_t] group
+    cdef Step* step
+    cdef int32_t argument
+    cdef int i, j
+    cdef bint possible = False
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        possible = possible or not step.elided and <bytes>step.node.op in _PRODUCTS
+    if not possible:
+        return 0
+    reader.assign(draft.tensors.size(), -1)
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if step.elided:
+            continue
+        for j in range(step.n_inputs):
+            argument = draft.arguments[step.first_input + j]
+            reader[argument] = i if reader[argument] == -1 else -2
+    for i in range(segment.n_leaving):
+        reader[draft.local_of[segments.leaving[segment.first_leaving + i]]] = -2
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if not step.elided and <bytes>step.node.op in _PRODUCTS and find_chain(
+                draft, i, reader, group):
+            replace_chain(draft, group)
+    return 0
+
+
+cdef bint plain_float(SegmentDraft draft, Step* step):
+    """Whether a step makes one float tensor in the arena, in row-major order."""
+    cdef hr_tensor* out
+    if step.elided or step.n_outputs != 1 or step.view or step.by_kernel or step.writes or \
+            step.kernel == NULL or is_python_kernel(step.kernel):
+        return False
+    out = &draft.tensors[draft.arguments[step.first_output]]
+    return out.dtype == HR_FLOAT and not out.layout and out.rank >= 2 and \
+        draft.storage[draft.arguments[step.first_output]] == ARENA
+
+
+cdef bint find_chain(SegmentDraft draft, int product, vector[int32_t]& reader,
+                     vector[int32_t]& group):
+    """group: the product, the addition of its bias, and its activation if there is one."""
+    cdef Step* first = &draft.steps[product]
+    cdef int32_t value, after
+    cdef int j
+    if not plain_float(draft, first):
+        return False
+    for j in range(first.n_inputs):
+        if draft.tensors[draft.arguments[first.first_input + j]].layout:
+            return False
+    value = draft.arguments[first.first_output]
+    after = reader[value]
+    if after < 0 or not adds_bias(draft, first, &draft.steps[after], value):
+        return False
+    group.clear()
+    group.push_back(product)
+    group.push_back(after)
+    after = reader[draft.arguments[draft.steps[after].first_output]]
+    if after >= 0 and plain_float(draft, &draft.steps[after]) and draft.steps[after].n_inputs == 1 \
+            and <bytes>draft.steps[after].node.op in _PRODUCTS[<bytes>first.node.op][1]:
+        group.push_back(after)
+    return True
+
+
+cdef bint adds_bias(SegmentDraft draft, Step* product, Step* step, int32_t value):
+    """Whether `step` adds a vector over the channels of `value`, the product's output."""
+    cdef hr_tensor* out = &draft.tensors[value]
+    cdef hr_tensor* bias
+    cdef int32_t other = bias_of(draft, step, value)
+    if other < 0 or not plain_float(draft, step):
+        return False
+    bias = &draft.tensors[other]
+    if bias.dtype != HR_FLOAT or bias.rank != 1 or bias.layout:
+        return False
+    op = <bytes>step.node.op
+    if op == b"BiasAdd":
+        return draft.arguments[step.first_input] == value and \
+            data_format(product.node) == data_format(step.node)
+    return op in (b"Add", b"AddV2") and data_format(product.node) == b"NHWC" and \
+        bias.dims[0] == out.dims[out.rank - 1]
+
+
+cdef int32_t bias_of(SegmentDraft draft, Step* step, int32_t value) noexcept:
+    """What a step of two inputs reads beside `value`; -1: nothing else."""
+    cdef int32_t a, b
+    if step.n_inputs != 2:
+        return -1
+    a = draft.arguments[step.first_input]
+    b = draft.arguments[step.first_input + 1]
+    if a == b:
+        return -1
+    return b if a == value else a
+
+
+cdef bytes data_format(GraphNode* node):
+    cdef AttrScalar format
+    if find_scalar(node, string_view(<const char*>b"data_format"), kString, format) != HR_OK:
+        return b"NHWC"
+    return format.bytes.data()[:format.bytes.size()]
+
+
+cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
+    """Puts one step in the place of the chain's last; False: no kernel takes it."""
+    cdef Step* product = &draft.steps[group[0]]
+    cdef Step* last = &draft.steps[group.back()]
+    cdef vector[int32_t] inputs
+    cdef shared_ptr[GraphNode] node
+    cdef const hr_kernel* kernel
+    cdef size_t i
+    for i in range(2):
+        inputs.push_back(draft.arguments[product.first_input + i])
+    inputs.push_back(bias_of(draft, &draft.steps[group[1]], draft.arguments[product.first_output]))
+    origins = []
+    for i in range(group.size()):
+        origins.append(f"{text_of(draft.steps[group[i]].node.name)} = "
+                       f"{text_of(draft.steps[group[i]].node.op)}")
+    node = chain_node(draft, product.node, last.node, group.size() > 2, "; ".join(origins))
+    kernel = find_kernel(node.get(), b"CPU", False)
+    if kernel == NULL or not prepare_fused(draft, last, node.get(), kernel, inputs):
+        return False
+    draft.out.nodes.push_back(node)
+    for i in range(group.size() - 1):
+        draft.steps[group[i]].elided = True
+        draft.out.bytes_moved -= 2 * draft.tensors[
+            draft.arguments[draft.steps[group[i]].first_output]].bytes
+    draft.out.fused += <int>group.size() - 1
+    return True
+
+
+cdef shared_ptr[GraphNode] chain_node(SegmentDraft draft, GraphNode* product, GraphNode* last,
+                                      bint activates, str origins) except *:
+    """The node that stands for a chain: the one made before, if there is one."""
+    cdef shared_ptr[GraphNode] node
+    cdef string key = b"chain\n" + origins.encode()
+    if draft.cache != NULL:
+        node = draft.cache.find_fused(key)
+    if node.get() == NULL:
+        node.reset(new_chain_node(product, last, activates, origins))
+        if draft.cache != NULL:
+            draft.cache.keep_fused(key, node)
+    return node
+
+
+cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* last, bint activates,
+                               str origins) except NULL:
+    cdef GraphNode* node = new GraphNode()
+    cdef Attributes* from_product = attributes_of(product)
+    cdef Attributes* attributes
+    cdef AttrEntry entry
+    op = _PRODUCTS[<bytes>product.op][0]
+    node.op = op
+    # It goes by the name of its last op: errors and traces then name a node of the user's.
+    node.name = last.name
+    node.device = last.device
+    node.session = last.session
+    node.info = <const OpInfo*>op_entry(string_view(node.op))
+    make_attributes(node)
+    attributes = attributes_of(node)
+    for entry in from_product.entries:
+        if entry.key.data()[:entry.key.size()] in _KEPT:
+            attributes.add(<string>entry.key, <string>entry.value)
+    attributes.add(<string>b"num_args", number_attr(kInt, 1))
+    attributes.add(<string>b"TArgs", <string>op_pb2.AttrValue(
+        list=op_pb2.AttrValue.ListValue(type=[HR_FLOAT])).SerializeToString())
+    fused = [b"BiasAdd"] + ([<bytes>last.op] if activates else [])
+    attributes.add(<string>b"fused_ops", <string>op_pb2.AttrValue(
+        list=op_pb2.AttrValue.ListValue(s=fused)).SerializeToString())
+    attributes.add(<string>b"_origins", bytes_attr(kString, <string>origins.encode()))
+    for _ in range(3):
+        node.input_dtypes.push_back(HR_FLOAT)
+    node.output_dtypes.push_back(HR_FLOAT)
+    finish_face(node)
+    return node
