@@ -81,6 +81,10 @@ cdef class DynamicStep:
     def runners(self):
         return self.plan.runners
 
+    @property
+    def loops(self):
+        return [(len(loop.nodes), loop.condition, loop.body) for loop in self.plan.loops]
+
     def cancel(self, str reason):
         """Ends the runs under way, and those that are about to begin."""
         self.ended = reason

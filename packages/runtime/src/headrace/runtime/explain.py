@@ -16,7 +16,7 @@ def explain_tape_step(step: Any) -> str:
 
 
 def explain_dynamic_step(step: Any) -> str:
-    """Program, segments with their specialisations, memory and kernels of a dynamic step."""
+    """Program, segments and native loops with their specialisations, memory and kernels."""
     lines = [
         f"program: {len(step.program.describe()['nodes'])} nodes, {len(step.runners)} segment(s), "
         "runs on the dynamic executor"
@@ -24,6 +24,11 @@ def explain_dynamic_step(step: Any) -> str:
     for runner in step.runners:
         lines.append(f"segment {runner.number}:")
         lines += explain_specialisations(runner)
+    for count, condition, body in step.loops:
+        lines.append(f"native loop of {count} nodes:")
+        for part, runner in (("condition", condition), ("body", body)):
+            lines.append(f" {part}:")
+            lines += [f" {line}" for line in explain_specialisations(runner)]
     return "\n".join(lines)
 
 
@@ -40,6 +45,8 @@ def explain_specialisations(runner: Any) -> list[str]:
         )
         for kernel, count in sorted(made["kernels"].items()):
             lines.append(f"  {count:5d}  {kernel}")
+        for nodes in made["fused_nodes"]:
+            lines.append(f"         made of {nodes}")
     if not lines:
         lines.append("no specialisation yet: it has not run")
     return lines

@@ -16,6 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset, strdup
 
 from headrace.formats import errors, op_catalogue
+from headrace.runtime.reference_log import log_once
 from headrace.runtime.arrays cimport array_from_tensor, tensor_from_array
 from headrace.runtime.attribute_values cimport attribute_values
 from headrace.runtime.buffer cimport copy_tensor
@@ -56,6 +57,7 @@ cdef hr_code create_in_python(GraphNode* node, void** state) noexcept:
         op = (<bytes>node.op).decode()
         kernel.call = _libraries[op].create(op, attribute_values(node))
         kernel.rule = hr_shape_rule_by_name(op_catalogue.signature(op).shape_rule.encode())
+        log_once(op, (<bytes>node.name).decode(errors="replace"), _libraries[op].library)
         Py_INCREF(kernel)
         state[0] = <void*>kernel
         return HR_OK

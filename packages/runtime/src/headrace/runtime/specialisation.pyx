@@ -31,7 +31,7 @@ from headrace.runtime.kernel_abi cimport (
 from headrace.runtime.kernel_table cimport (
     ASSIGNS_SLOT, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT, library_of,
 )
-from headrace.runtime.node_text cimport node_label
+from headrace.runtime.node_text cimport node_label, text_of
 from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.schedule_writer cimport write_schedule
@@ -39,6 +39,7 @@ from headrace.runtime.segment_draft cimport (
     PreparedNodes, SegmentDraft, Step, ensure_state, is_stateful, node_error, prepare_key,
 )
 from headrace.runtime.storage_plan cimport drop_unused, plan_storage
+from headrace.runtime.trace cimport label_of
 
 
 cdef extern from "thread_count.hpp" namespace "headrace" nogil:
@@ -448,8 +449,11 @@ cdef dict describe(Executable* made):
     cdef size_t i
     cdef GraphNode* node
     kernels = {}
+    fused_nodes = []
     for i in range(made.entries.size()):
         node = made.entries[i].node
+        if label_of(node) != f"{text_of(node.name)} = {text_of(node.op)}":
+            fused_nodes.append(label_of(node))
         library = library_of(node.kernel) if node.kernel != NULL else NULL
         name = (f"{(<bytes>node.op).decode()} "
                 f"({library.decode() if library != NULL else 'runtime'})")
@@ -465,4 +469,5 @@ cdef dict describe(Executable* made):
         "fused": made.fused,
         "threads": made.threads,
         "kernels": kernels,
+        "fused_nodes": fused_nodes,
     }

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
+from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_tensor
 from headrace.runtime.program cimport Program
 from headrace.runtime.executable cimport Executable, RunBuffers
@@ -30,5 +31,7 @@ cdef extern from "trace.hpp" namespace "headrace" nogil:
 cdef void trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
                         int64_t* clock_ns, int32_t thread) noexcept nogil
 cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n) noexcept nogil
+# What ran, as the user wrote it: a fused node tells the nodes that it was made of.
+cdef str label_of(GraphNode* node)
 # The records as a RunMetadata message.
 cdef bytes metadata_of(vector[TraceRecord]& records, Program program)

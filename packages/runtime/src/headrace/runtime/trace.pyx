@@ -53,7 +53,6 @@ cdef void trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffe
 
 
 cdef str label_of(GraphNode* node):
-    """What ran, as the user wrote it: a fused node tells the nodes that it was made of."""
     cdef AttrScalar origins
     if node.info == NULL or find_scalar(
             node, string_view(<const char*>b"_origins"), kString, origins) != HR_OK:

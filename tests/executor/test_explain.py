@@ -1,0 +1,77 @@
+"""`explain()` and the log say what a step runs on: kernels, fused nodes, native loops, NumPy."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+
+import numpy as np
+
+import headrace.graph as hr
+
+DECODE = """
+import logging, sys
+import numpy as np
+import headrace.graph as hr
+if len(sys.argv) > 1:
+    logging.basicConfig(format="%(name)s %(levelname)s %(message)s", stream=sys.stdout)
+data = hr.placeholder(hr.string, [])
+picture, again = hr.image.decode_jpeg(data, name="first"), hr.image.decode_jpeg(data, name="second")
+plain = hr.py_func(lambda v: v, [hr.constant(1.0)], hr.float32)
+with hr.Session() as session:
+    session.run(plain)
+    for fetch in (picture, again, picture):
+        try:
+            session.run(fetch, {data: b"no picture"})
+        except hr.errors.InvalidArgumentError:
+            pass
+"""
+
+
+def _output(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", DECODE, *arguments], capture_output=True, text=True, check=True
+    )
+
+
+def test_a_kernel_in_python_is_logged_once_per_op() -> None:
+    lines = _output("configured").stdout.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("headrace.runtime WARNING DecodeJpeg '")
+    assert "library 'reference', which is slow" in lines[0]
+
+
+def test_without_any_logging_set_up_it_is_on_standard_error() -> None:
+    assert "runs on the Python kernel of library 'reference'" in _output().stderr
+
+
+def test_compiled_kernels_are_not_logged(caplog) -> None:
+    with hr.Graph().as_default(), hr.Session() as session, caplog.at_level(logging.DEBUG):
+        session.run(hr.matmul(hr.ones([3, 3]), hr.ones([3, 3])) + 1.0)
+    assert not [r for r in caplog.records if r.name.startswith("headrace.runtime")]
+
+
+def test_explain_names_kernels_and_the_nodes_that_a_fused_one_was_made_of() -> None:
+    with hr.Graph().as_default(), hr.Session() as session:
+        x = hr.placeholder(hr.float32, [None], name="x")
+        y = hr.tanh(hr.exp(x, name="grown") + 1.0, name="bent")
+        assert "it has not run" in session.explain(y, [x])
+        session.run(y, {x: np.zeros(100_000, np.float32)})
+        told = session.explain(y, [x])
+    assert "_FusedElementwise (cpu)" in told
+    (line,) = [line for line in told.splitlines() if "made of" in line]
+    assert "grown = Exp" in line and "bent = Tanh" in line
+
+
+def test_explain_shows_a_native_loop_with_the_kernels_of_its_parts() -> None:
+    with hr.Graph().as_default(), hr.Session() as session:
+        x = hr.placeholder(hr.float32, [3, 3])
+        _, out = hr.while_loop(
+            lambda i, v: i < 5, lambda i, v: (i + 1, hr.matmul(v, v)), [hr.constant(0), x]
+        )
+        session.run(out, {x: np.eye(3)})
+        told = session.explain(out, [x])
+    loop = told[told.index("native loop of") :]
+    assert loop.index("condition:") < loop.index("Less (cpu)") < loop.index("body:")
+    assert loop.index("body:") < loop.index("MatMul (cpu)")
