@@ -21,8 +21,8 @@ def log_once(op: str, node: str, library: str) -> None:
             return
         _logged.add(op)
     _LOGGER.warning(
-        "%s '%s' runs on the Python kernel of library '%s', which is slow: no compiled kernel takes "
-        "this op with these types and attributes. Further %s nodes are not logged; "
+        "%s '%s' runs on the Python kernel of library '%s', which is slow: no compiled kernel "
+        "takes this op with these types and attributes. Further %s nodes are not logged; "
         "ConfigProto.experimental.refuse_reference_kernels refuses them.",
         op,
         node,

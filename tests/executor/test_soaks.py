@@ -1,0 +1,42 @@
+"""Short soaks: what a session holds does not grow with how often, or how variously, it is used.
+
+tools/soak.py runs the long ones.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[2] / "tools" / "soak_programs.py"
+
+
+# The growth that is allowed, in MiB, from a tenth of the steps on: less than a tenth of what each
+# soak grew by while its plans, steps or setups were kept.
+@pytest.mark.parametrize(
+    ("soak", "count", "growth_mib"),
+    [
+        ("batch-sizes", 1200, 24),
+        ("fed-indices", 3000, 8),
+        ("signatures", 1500, 12),
+        ("sessions", 200, 4),
+        ("partial-runs", 6000, 8),
+        ("threads", 8, 40),
+    ],
+)
+def test_what_is_held_stays_bounded(soak: str, count: int, growth_mib: float) -> None:
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS), soak, "--count", str(count)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    start, _, end = json.loads(done.stdout.splitlines()[-1])["samples"]
+    assert end["memory_mib"] - start["memory_mib"] < growth_mib, (start, end)
+    assert end["threads"] <= start["threads"] + 1, (start, end)
+    assert end["files"] <= start["files"] + 1, (start, end)
