@@ -130,3 +130,42 @@ def test_rows_of_a_sparse_tensor_keep_their_order_when_empty_ones_are_filled() -
     np.testing.assert_array_equal(values, [20, -1, 10, 30, -1])
     np.testing.assert_array_equal(empty, [False, True, False, True])
     np.testing.assert_array_equal(back, [2, 0, 3])
+
+
+NOT_SCALAR = {
+    "Cumsum": lambda n: op("Cumsum", np.ones((2, 2), np.float32), n),
+    "Cumprod": lambda n: op("Cumprod", np.ones((2, 2), np.float32), n),
+    "ArgMax": lambda n: op("ArgMax", np.ones((2, 2), np.float32), n),
+    "ArgMin": lambda n: op("ArgMin", np.ones((2, 2), np.float32), n),
+    "MatrixBandPart": lambda n: op("MatrixBandPart", np.ones((2, 2), np.float32), n, n),
+    "LinSpace": lambda n: op("LinSpace", np.float32(0), np.float32(1), n),
+    "InTopKV2": lambda n: op("InTopKV2", np.ones((1, 2), np.float32), np.int32([0]), n),
+    "DecodePaddedRaw": lambda n: op("DecodePaddedRaw", [b"ab"], n, out_type=hr.uint8),
+}
+
+
+@pytest.mark.parametrize("name", NOT_SCALAR)
+@pytest.mark.parametrize("given", [[], [0, 1]])
+def test_what_must_be_a_scalar_is_looked_at_before_it_is_read(name: str, given: list) -> None:
+    with pytest.raises(InvalidArgumentError, match="scalar"):
+        _run(NOT_SCALAR[name], np.array(given, np.int32))
+
+
+@pytest.mark.parametrize("name", ["AdjustHue", "AdjustSaturation", "AdjustContrastv2"])
+@pytest.mark.parametrize("given", [[], [0, 1]])
+def test_changes_of_colour_are_scalars(name: str, given: list) -> None:
+    with pytest.raises(InvalidArgumentError, match="scalar"):
+        _run(lambda n: op(name, np.ones((1, 2, 2, 3), np.float32), n), np.array(given, np.float32))
+
+
+@pytest.mark.parametrize(
+    "name", ["LogUniformCandidateSampler", "UniformCandidateSampler",
+             "LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"]
+)
+@pytest.mark.parametrize("truth", [-1, 10])
+def test_true_candidates_lie_in_the_range(name: str, truth: int) -> None:
+    def sampler(true: hr.Tensor) -> object:
+        return op(name, true, num_true=1, num_sampled=2, unique=False, range_max=10)[0]
+
+    with pytest.raises(InvalidArgumentError, match=r"`true_candidate` out of range \[0, 10\)"):
+        _run(sampler, np.int64([[truth]]))

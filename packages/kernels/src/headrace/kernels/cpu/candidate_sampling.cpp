@@ -92,6 +92,11 @@ hr_code compute_sample(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
   const int64_t* truth = read<int64_t>(inputs[0]);
   int64_t* out = write<int64_t>(outputs[0]);
   const int64_t n_true = hr_elements(inputs[0]);
+  for (int64_t i = 0; i < n_true; ++i)
+    if (truth[i] < 0 || truth[i] >= s.range)
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                         "`true_candidate` out of range [0, %lld), received %lld",
+                         (long long)s.range, (long long)truth[i]);
   std::unique_lock<std::mutex> hold(s.mutex, std::defer_lock);
   if (s.kind == Kind::learned_unigram) hold.lock();
   SinglePhilox single(s.random.reserve(uint64_t(2048 * s.sampled + 3) / 4));

@@ -9,6 +9,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "text.hpp"
 
 namespace hr {
 namespace {
@@ -128,6 +129,9 @@ hr_code compute_linspace(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, 
 }
 
 hr_code prepare_linspace(void*, hr_request* r) {
+  if (hr_code code = need_scalar(r, 0, "start")) return code;
+  if (hr_code code = need_scalar(r, 1, "stop")) return code;
+  if (hr_code code = need_scalar(r, 2, "num")) return code;
   const int64_t n = int_at(r->inputs[2], 0);
   if (n <= 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "num must be above 0, is %lld", (long long)n);

@@ -5,6 +5,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "text.hpp"
 
 namespace hr {
 namespace {
@@ -68,6 +69,8 @@ hr_code compute_raw(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
 }
 
 hr_code prepare_raw(void*, hr_request* r) {
+  if (r->node->n_inputs == 2)
+    if (hr_code code = need_scalar(r, 1, "fixed_length")) return code;
   keep_plan(r, new RawPlan{(hr_attr_bool(r->node, "little_endian", 1) != 0) != machine_is_little(),
                            r->node->n_inputs == 2});
   r->shape_depends_on_data = 1;

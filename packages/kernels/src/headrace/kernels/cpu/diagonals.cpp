@@ -8,6 +8,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "text.hpp"
 
 namespace hr {
 namespace {
@@ -177,6 +178,8 @@ hr_code compute_band(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in
 
 hr_code prepare_band(void*, hr_request* r) {
   HR_APPLY_RULE(matrix, r);
+  if (hr_code code = need_scalar(r, 1, "num_lower")) return code;
+  if (hr_code code = need_scalar(r, 2, "num_upper")) return code;
   const hr_tensor* x = r->inputs[0];
   keep_plan(r, new BandPlan{product(x->dims, 0, x->rank - 2), x->dims[x->rank - 2],
                             x->dims[x->rank - 1], 0, 0, 0, false, false});

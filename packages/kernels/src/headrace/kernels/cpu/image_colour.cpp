@@ -7,6 +7,7 @@
 #include "parallel.hpp"
 #include "rows.hpp"
 #include "shapes.hpp"
+#include "text.hpp"
 #include "via_float.hpp"
 
 namespace hr {
@@ -79,6 +80,8 @@ hr_code prepare_pixels(void*, hr_request* r) {
   hr_code code = shapes_by_rule(r, "unchanged", shape_as_input_0);
   if (code != HR_OK) return code;
   const hr_tensor* x = r->inputs[0];
+  for (int i = 1; i < r->node->n_inputs; ++i)
+    if ((code = need_scalar(r, i, i == 1 ? "the change" : "a bound"))) return code;
   if (x->rank < 1 || x->dims[x->rank - 1] != 3)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "the last dimension must be 3: images is %s",
                            ShapeText(x).text);
@@ -117,6 +120,8 @@ template <bool clip>
 hr_code prepare_contrast(void*, hr_request* r) {
   hr_code code = shapes_by_rule(r, "unchanged", shape_as_input_0);
   if (code != HR_OK) return code;
+  for (int i = 1; i < r->node->n_inputs; ++i)
+    if ((code = need_scalar(r, i, i == 1 ? "contrast_factor" : "a bound"))) return code;
   if (r->inputs[0]->rank < 3)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "images must have at least 3 dimensions: images is %s",

@@ -7,6 +7,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "text.hpp"
 
 namespace hr {
 namespace {
@@ -53,6 +54,7 @@ template <bool largest, class I> hr_compute arg_of(hr_dtype dtype) {
 }
 
 template <bool largest> hr_code prepare_arg(void*, hr_request* r) {
+  if (hr_code code = need_scalar(r, 1, "dimension")) return code;
   const hr_tensor* x = r->inputs[0];
   hr_tensor* y = r->outputs[0];
   const int64_t asked = int_at(r->inputs[1], 0), axis = axis_of(asked, x->rank);
@@ -122,6 +124,7 @@ hr_code compute_cumulative(hr_ctx* ctx, void*, void* plan_, const hr_tensor* con
 
 template <class Op, class Set> hr_code prepare_cumulative(void*, hr_request* r) {
   if (hr_code code = hr_shape_unchanged(r)) return code;
+  if (hr_code code = need_scalar(r, 1, "axis")) return code;
   const hr_tensor* x = r->inputs[0];
   const int64_t asked = int_at(r->inputs[1], 0), axis = axis_of(asked, x->rank);
   if (axis < 0)

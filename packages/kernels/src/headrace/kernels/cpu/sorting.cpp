@@ -16,6 +16,7 @@
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
+#include "text.hpp"
 
 namespace hr {
 namespace {
@@ -439,6 +440,8 @@ hr_code compute_in_top_k(hr_ctx*, void*, void* plan, const hr_tensor* const* in,
 
 hr_code prepare_in_top_k(void*, hr_request* r) {
   HR_APPLY_RULE(in_top_k, r);
+  if (r->node->n_inputs == 3)
+    if (hr_code code = need_scalar(r, 2, "k")) return code;
   if (r->node->n_inputs == 2) keep_plan(r, new int64_t(hr_attr_int(r->node, "k", 1)));
   return HR_OK;
 }
