@@ -285,10 +285,6 @@ inline ParsedValue* parsed_value(const GraphNode* node, std::string_view key) {
     value->ranks.push_back(shape.unknown_rank ? -1 : static_cast<int32_t>(shape.dims.size()));
     value->dims.push_back(shape.dims.data());
   }
-  if (!value->problem.empty()) {
-    auto* writable = const_cast<GraphNode*>(node);
-    writable->error = "attribute '" + std::string(key) + "': " + value->problem;
-  }
   attributes->parsed.push_back(std::move(value));
   return attributes->parsed.back().get();
 }
@@ -297,7 +293,11 @@ inline hr_code find_parsed(const hr_node* node, const char* key, AttrKind kind,
                            const ParsedValue** value) {
   *value = parsed_value(graph_node(node), key);
   if (!*value) return HR_NOT_FOUND;
-  if ((*value)->code != HR_OK) return (*value)->code;
+  if ((*value)->code != HR_OK) {
+    const_cast<GraphNode*>(graph_node(node))
+        ->error.assign("attribute '" + std::string(key) + "': " + (*value)->problem);
+    return (*value)->code;
+  }
   return (*value)->kind == kind ? HR_OK : HR_INVALID_ARGUMENT;
 }
 
@@ -429,8 +429,7 @@ inline hr_code fail(const hr_node* node, hr_code code, const char* format, ...) 
   va_start(arguments, format);
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  std::lock_guard<std::mutex> lock(parse_mutex());
-  const_cast<GraphNode*>(graph_node(node))->error = text;
+  const_cast<GraphNode*>(graph_node(node))->error.assign(text);
   return code;
 }
 

@@ -11,8 +11,13 @@ from headrace.runtime.kernel_abi cimport (
 
 
 cdef extern from "run.hpp" namespace "headrace" nogil:
+    cdef cppclass AtomicCount "std::atomic<int64_t>":
+        int64_t load()
+        void store(int64_t value)
+
     cdef cppclass SessionState:
         SessionState() except +
+        AtomicCount resets
 
     cdef cppclass Run:
         Run() except +
@@ -38,10 +43,6 @@ cdef extern from "slot.hpp" namespace "headrace" nogil:
         void lock()
         void unlock()
 
-    cdef cppclass AtomicCount "std::atomic<int64_t>":
-        int64_t load()
-        void store(int64_t value)
-
     cdef cppclass Slot:
         Slot() except +
         hr_object object
@@ -59,6 +60,7 @@ cdef extern from "slot.hpp" namespace "headrace" nogil:
     Slot* slot_of(const hr_tensor* ref)
     # The object of that kind behind a reference or a resource scalar; null if there is none.
     hr_object* object_of(const hr_tensor* handle, const char* kind)
+    string shape_text(const hr_tensor* t)
     bint same_shape(const hr_tensor* a, const hr_tensor* b)
 
 # A kernel's answer where a value does not have the shape that the plan was made for. Private to

@@ -184,6 +184,7 @@ class Executable {
   std::vector<int32_t> input_tensor; // its number in `tensors`
   std::vector<SegmentOutput> outputs;
   std::vector<ShapeGuard> guards;    // shapes that variables had
+  int64_t resets = 0;                // of the session's state, when it was made
   int threads = 1;
   int device = 0;                    // of the program
 

@@ -86,6 +86,7 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         vector[hr_tensor] inputs
         vector[int32_t] input_tensor
         vector[SegmentOutput] outputs
+        int64_t resets
         int threads
         int device
         vector[shared_ptr[const PreparedNode]] prepared

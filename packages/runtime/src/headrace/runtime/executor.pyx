@@ -15,13 +15,14 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor
 from headrace.runtime.fed_values cimport fed_tensor
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
-from headrace.runtime.context cimport run_begin, run_cancel, run_fail_text
+from headrace.runtime.context cimport run_begin, run_cancel, run_fail_text, shape_text
 from headrace.runtime.delivery cimport (
     deliver_value, end_frame, fail, finish, finish_failed, finish_switch, new_iteration, push,
     note,
@@ -36,8 +37,8 @@ from headrace.runtime.executor_state cimport (
     ExecutionState, Iteration, Ready, wait_for_change,
 )
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_INT32, HR_OK, HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code,
-    hr_tensor,
+    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
+    HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
 )
 from headrace.runtime.step cimport SessionOwner, run_error
 from headrace.runtime.trace cimport metadata_of, monotonic_ns
@@ -325,11 +326,24 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
         if unit.n_inputs:
             value = inputs[0]
             inputs[0].owner = NULL
-        if unit.kind == RUN_SWITCH:
+        if unit.kind == RUN_SWITCH and inputs[1].rank != 0:
+            fail_predicate(state, unit, &inputs[1])
+            buffer_release(value.owner)
+            finish_failed(state, plan, item.unit, iteration)
+        elif unit.kind == RUN_SWITCH:
             finish_switch(state, plan, item.unit, iteration,
                           (<uint8_t*>inputs[1].data)[0] != 0, &value)
         else:
             finish(state, plan, item.unit, iteration, &value)
+
+
+cdef void fail_predicate(ExecutionState* state, Unit* unit, const hr_tensor* predicate) noexcept nogil:
+    cdef string text
+    text.assign(b"The second input must be a scalar, but it has shape ")
+    text.append(shape_text(predicate))
+    state.lock.unlock()
+    fail(state, unit.node, HR_INVALID_ARGUMENT, text.c_str())
+    state.lock.lock()
 
 
 cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready item,

@@ -111,7 +111,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code == HR_OK:
         code = call_prepare(unit.kernel, unit.node.state, &request)
         if code != HR_OK:
-            run_fail_text(&state.run, code, unit.node.error.c_str())
+            run_fail_text(&state.run, code, unit.node.error.take().c_str())
         call.plan = request.plan
         call.destroy_plan = request.destroy_plan
     if code == HR_OK and not request.shape_depends_on_data:
@@ -135,13 +135,14 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
 cdef hr_code make_state(ExecutionState* state, Unit* unit) noexcept nogil:
     if unit.node.created:
         return HR_OK
+    cdef hr_code code = HR_INTERNAL   # what is not foreseen is no success
     with gil:
         try:
             ensure_state(unit.node, unit.kernel, state.run.session)
-            return HR_OK
+            code = HR_OK
         except BaseException as error:
             (<list>state.errors).append(error)
-            return HR_INTERNAL
+    return code
 
 
 cdef void kernel_done(void* argument, hr_code code) noexcept nogil:

@@ -182,11 +182,12 @@ cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, hr_te
 
 cdef hr_code run_loop(ExecutionState* state, Unit* unit, hr_tensor* inputs,
                       hr_tensor* outputs) noexcept nogil:
+    cdef hr_code code = HR_INTERNAL   # what is not foreseen is no success
     with gil:
         try:
             (<NativeLoop>(<ExecutorPlan>state.plan).loops[unit.number]).run(
                 &state.run, inputs, outputs)
-            return state.run.code
+            code = state.run.code
         except BaseException as error:
             (<list>state.errors).append(error)
-            return HR_INTERNAL
+    return code

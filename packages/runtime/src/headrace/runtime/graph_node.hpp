@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "call_error.hpp"
 #include "headrace/kernel.h"
 
 namespace headrace {
@@ -50,7 +51,7 @@ struct GraphNode {
   void* state = nullptr;
   bool created = false;
   void* session = nullptr;  // SessionState*, for kernels of the runtime's own
-  std::string error;        // text of the last face.api->fail during create or prepare
+  CallError error;          // texts of face.api->fail during create or prepare
 
   GraphNode() = default;
   GraphNode(const GraphNode&) = delete;

@@ -9,6 +9,12 @@ from headrace.runtime.kernel_abi cimport hr_dtype, hr_kernel, hr_node
 
 
 cdef extern from "graph_node.hpp" namespace "headrace" nogil:
+    # One text per calling thread.
+    cdef cppclass CallError:
+        void assign(const char* text)
+        void assign(const string& text)
+        string take()
+
     cdef struct Edge:
         int32_t node
         int32_t port
@@ -47,4 +53,4 @@ cdef extern from "graph_node.hpp" namespace "headrace" nogil:
         void* state
         cbool created
         void* session
-        string error
+        CallError error

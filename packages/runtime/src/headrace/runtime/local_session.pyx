@@ -172,11 +172,12 @@ cdef class LocalSession:
         for name in containers:
             names.push_back(name.encode())
         session_clear(self.owner.state, names)
-        # Kernels hold what they looked up: steps are made anew, and with them their kernels.
-        with self.lock:
-            self.steps.clear()
-            self.partial_plans.clear()
-            self.graph.forget_kernels()
+        # Kernels hold what they looked up: all sessions of the state look it up anew, also in the
+        # steps that they have.
+        for other in list(_open):
+            if (<LocalSession>other).owner is self.owner:
+                (<LocalSession>other).graph.forget_kernels()
+        self.owner.state.resets.store(self.owner.state.resets.load() + 1)
 
     def close(self):
         if self.closed:

@@ -11,15 +11,16 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.buffer cimport (
     buffer_references, buffer_release, buffer_retain, copy_tensor, is_plain,
 )
-from headrace.runtime.context cimport HR_REPLAN, Run, SessionState, run_fail_text
+from headrace.runtime.context cimport HR_REPLAN, Run, SessionState, run_fail_text, shape_text
 from headrace.runtime.kernel_abi cimport (
-    HR_ABORTED, HR_DEADLINE_EXCEEDED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_DEADLINE_EXCEEDED, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 from headrace.runtime.node_kind cimport ENTER, EXIT, KERNEL, MERGE, NEXT_ITERATION, READ_SLOT, SWITCH
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -368,6 +369,7 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
     cdef SegmentOutput* leaving
     cdef bint go_on
     cdef hr_code code
+    cdef string text
     while True:
         rounds += 1
         if not rounds & 15:
@@ -385,6 +387,13 @@ cdef int iterate(NativeLoop loop, Run* run, hr_tensor* inputs, vector[hr_tensor]
         if code != HR_OK:
             return replan(run, condition, NEEDS_CONDITION) if code == HR_REPLAN else FAILED
         leaving = &condition.made.outputs[loop.predicate]
+        if condition.buffers.tensors[leaving.tensor].rank != 0:
+            text.assign(b"the condition of a loop: The second input must be a scalar, but it has "
+                        b"shape ")
+            text.append(shape_text(&condition.buffers.tensors[leaving.tensor]))
+            run_fail_text(run, HR_INVALID_ARGUMENT, text.c_str())
+            release_half(condition)
+            return FAILED
         go_on = (<uint8_t*>condition.buffers.tensors[leaving.tensor].data)[0] != 0
         if not go_on:
             release_half(condition)

@@ -14,6 +14,7 @@ from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset, strdup
+from libcpp.string cimport string
 
 from headrace.formats import errors, op_catalogue
 from headrace.runtime.reference_log import log_once
@@ -24,8 +25,8 @@ from headrace.runtime.context cimport Run, run_fail_text
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_KERNEL_ABI, HR_KERNEL_DATA_SHAPE,
-    HR_KERNEL_TABLE_CAPSULE, HR_OK, HR_UNKNOWN, hr_code, hr_ctx, hr_kernel, hr_kernel_table,
-    hr_node, hr_request, hr_tensor,
+    HR_KERNEL_TABLE_CAPSULE, HR_OK, HR_UNAUTHENTICATED, HR_UNKNOWN, hr_code, hr_ctx, hr_kernel,
+    hr_kernel_table, hr_node, hr_request, hr_tensor,
 )
 
 _libraries = {}  # op -> PythonKernels: `create` finds its library by op
@@ -44,12 +45,31 @@ cdef class NodeKernel:
     cdef hr_shape_fn rule  # null: the catalogue names none
 
 
+cdef bytes error_text(error):
+    """What an exception says, also where that is no text or raises."""
+    try:
+        text = str(error.message if isinstance(error, errors.OpError) else error)
+    except BaseException:
+        text = "(an error whose text cannot be had)"
+    return text.encode("utf-8", "backslashreplace")
+
+
+cdef hr_code error_code(error, hr_code otherwise):
+    if not isinstance(error, errors.OpError):
+        return otherwise
+    code = getattr(error, "code", None)
+    return code if isinstance(code, int) and HR_OK < code <= HR_UNAUTHENTICATED else otherwise
+
+
 cdef hr_code create(hr_node* face, void** state) noexcept nogil:
+    # What a call does not foresee leaves it as it is set here: never HR_OK.
+    cdef hr_code code = HR_INTERNAL
     with gil:
-        return create_in_python(<GraphNode*>face, state)
+        create_in_python(<GraphNode*>face, state, &code)
+    return code
 
 
-cdef hr_code create_in_python(GraphNode* node, void** state) noexcept:
+cdef void create_in_python(GraphNode* node, void** state, hr_code* code) noexcept:
     cdef NodeKernel kernel
     try:
         kernel = NodeKernel()
@@ -60,10 +80,15 @@ cdef hr_code create_in_python(GraphNode* node, void** state) noexcept:
         log_once(op, (<bytes>node.name).decode(errors="replace"), _libraries[op].library)
         Py_INCREF(kernel)
         state[0] = <void*>kernel
-        return HR_OK
-    except Exception as error:
-        node.error = str(error).encode()
-        return error.code if isinstance(error, errors.OpError) else HR_INVALID_ARGUMENT
+        code[0] = HR_OK
+    except KeyboardInterrupt:
+        # Not the kernel's error: it is raised where the step is prepared.
+        PyErr_SetInterrupt()
+        node.error.assign(b"interrupted")
+        code[0] = HR_CANCELLED
+    except BaseException as error:
+        node.error.assign(<string>error_text(error))
+        code[0] = error_code(error, HR_INVALID_ARGUMENT)
 
 
 cdef void destroy(void* state) noexcept nogil:
@@ -82,12 +107,16 @@ cdef hr_code prepare(void* state, hr_request* request) noexcept nogil:
 
 cdef hr_code compute(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    cdef hr_code code = HR_INTERNAL
     with gil:
-        return compute_in_python(<Run*>ctx, <NodeKernel>state, inputs, outputs)
+        compute_in_python(<Run*>ctx, <NodeKernel>state, inputs, outputs, &code)
+    if code == HR_INTERNAL:  # an earlier text stays
+        run_fail_text(<Run*>ctx, code, "the Python kernel failed, and so did the report of it")
+    return code
 
 
-cdef hr_code compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const* inputs,
-                               hr_tensor* const* outputs) noexcept:
+cdef void compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const* inputs,
+                            hr_tensor* const* outputs, hr_code* code) noexcept:
     cdef int32_t i
     try:
         arrays = [array_from_tensor(inputs[i]) for i in range(kernel.node.face.n_inputs)]
@@ -102,15 +131,17 @@ cdef hr_code compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* con
                 f"{kernel.node.face.n_outputs} were expected")
         for i in range(kernel.node.face.n_outputs):
             tensor_from_array(results[i], kernel.node.face.output_dtypes[i], outputs[i], True)
-        return HR_OK
-    except errors.OpError as error:
-        return run_fail_text(run, error.code, str(error.message).encode())
+        code[0] = HR_OK
     except KeyboardInterrupt:
         # Not the kernel's error: the step, once it is over, raises it.
         PyErr_SetInterrupt()
-        return run_fail_text(run, HR_CANCELLED, "interrupted")
+        code[0] = run_fail_text(run, HR_CANCELLED, "interrupted")
+    except errors.OpError as error:
+        code[0] = run_fail_text(run, error_code(error, HR_UNKNOWN), error_text(error))
     except BaseException as error:
-        return run_fail_text(run, HR_UNKNOWN, f"{type(error).__name__}: {error}".encode())
+        code[0] = run_fail_text(
+            run, HR_UNKNOWN, type(error).__name__.encode("utf-8", "backslashreplace") + b": "
+            + error_text(error))
 
 
 def make_table(library):

@@ -2,7 +2,7 @@
 """Kernels of queues: made by name in a container, used without holding a thread."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memset
 from libcpp cimport bool as cbool
 from libcpp.deque cimport deque
 from libcpp.string cimport string
@@ -12,18 +12,37 @@ from headrace.runtime.buffer cimport (
     allocate_tensor, buffer_release, buffer_retain, copy_elements, copy_tensor, object_release,
     object_retain,
 )
-from headrace.runtime.context cimport Run, SessionState, run_fail_text, session_lookup
+from headrace.runtime.context cimport (
+    Run, SessionState, object_of, run_fail_text, session_lookup,
+)
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_INVALID_ARGUMENT, HR_INT64, HR_KERNEL_ABI, HR_KERNEL_CHEAP, HR_OK, HR_REF, HR_RESOURCE,
+    HR_INVALID_ARGUMENT, HR_INT64, HR_MAX_RANK, HR_KERNEL_ABI, HR_KERNEL_CHEAP, HR_OK, HR_REF, HR_RESOURCE,
     HR_RESOURCE_EXHAUSTED, HR_STRING, hr_buffer, hr_code, hr_ctx, hr_done, hr_dtype, hr_dtype_size,
     hr_kernel, hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_string, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport OWN_MEMORY, SESSION_CONSTANT, add_own_kernels
 
 
+cdef extern from "dtype_names.hpp" namespace "headrace" nogil:
+    const char* dtype_name(hr_dtype dtype)
+
+cdef extern from "slot.hpp" namespace "headrace" nogil:
+    cdef cppclass ObjectRef:
+        pass
+
+cdef extern from "<string>" namespace "std" nogil:
+    string to_text "std::to_string"(int64_t n)
+
 cdef extern from "queue.hpp" namespace "headrace" nogil:
-    ctypedef vector[hr_tensor] Element
+    cdef cppclass OwnedTensor:
+        const hr_tensor* get()
+        hr_tensor take()
+
+    cdef cppclass Element:
+        Element()
+        vector[OwnedTensor] parts
+
     cdef enum QueueOrder "headrace::QueueOrder":
         FIRST "headrace::QueueOrder::kFirst"
         RANDOM "headrace::QueueOrder::kRandom"
@@ -39,6 +58,7 @@ cdef extern from "queue.hpp" namespace "headrace" nogil:
         vector[int32_t] ranks
         vector[vector[int64_t]] dims
         string name
+        string types_text()
 
     cdef cppclass Waiter:
         Waiter() except +
@@ -54,6 +74,7 @@ cdef extern from "queue.hpp" namespace "headrace" nogil:
         int32_t n_outputs
         uint64_t token
         Queue* queue
+        ObjectRef held
         string message
 
     cdef cppclass Queue:
@@ -67,7 +88,6 @@ cdef extern from "queue.hpp" namespace "headrace" nogil:
         void cancel(Waiter* waiter)
         int64_t size()
         cbool closed()
-        void free_items()
 
 
 cdef extern from *:
@@ -79,9 +99,7 @@ cdef extern from *:
       w->kind = enqueue ? Waiter::kEnqueue : Waiter::kDequeue;
     }
     static void destroy_queue(hr_object* o) {
-      Queue* q = reinterpret_cast<Queue*>(o);
-      q->free_items();
-      delete q;
+      delete reinterpret_cast<Queue*>(o);
     }
     static std::string queue_text(const hr_node* node, const char* key) {
       const char* data = nullptr;
@@ -107,6 +125,18 @@ cdef extern from *:
       Waiter* w = static_cast<Waiter*>(argument);
       w->queue->cancel(w);
     }
+    // Moves what the caller counted into the element.
+    static void add_part(Queue* q, headrace::Element& element, const hr_tensor& counted) {
+      element.parts.emplace_back(counted, q->release);
+    }
+    static void add_element(Waiter* w, headrace::Element& element) {
+      w->elements.push_back(std::move(element));
+      element = headrace::Element();
+    }
+    static void hold_queue(Waiter* w, Queue* q) {
+      w->queue = q;
+      w->held = headrace::ObjectRef(&q->object);
+    }
     static uint64_t watch(hr_ctx* c, Waiter* w) { return c->api->on_cancel(c, cancel_waiter, w); }
     """
     void set_release(Queue* q, void (*release)(hr_buffer*) noexcept nogil) nogil
@@ -115,6 +145,9 @@ cdef extern from *:
     string queue_text(const hr_node* node, const char* key) nogil
     void queue_components(const hr_node* node, QueueSpec* spec) nogil
     uint64_t watch(hr_ctx* c, Waiter* w) nogil
+    void add_part(Queue* q, Element& element, const hr_tensor& counted) nogil
+    void add_element(Waiter* w, Element& element) nogil
+    void hold_queue(Waiter* w, Queue* q) nogil
 
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -124,28 +157,36 @@ cdef extern from "headrace/kernel.h" nogil:
 
 # ---- making -----------------------------------------------------------------------------------------
 
+cdef void read_spec(hr_node* node, QueueSpec* spec) noexcept nogil:
+    """What a node declares of its queue."""
+    cdef string op = (<GraphNode*>node).op
+    spec.name = (<GraphNode*>node).name
+    spec.capacity = hr_attr_int(node, "capacity", -1)
+    spec.min_after_dequeue = hr_attr_int(node, "min_after_dequeue", 0)
+    spec.seed = <uint64_t>(hr_attr_int(node, "seed", 0) * 1000003 + hr_attr_int(node, "seed2", 0))
+    queue_components(node, spec)
+    if op.find(b"RandomShuffle") == 0:
+        spec.order = RANDOM
+    elif op.find(b"Priority") == 0:
+        spec.order = LEAST
+        # The priority is a component of its own, and a scalar.
+        spec.types.insert(spec.types.begin(), <hr_dtype>HR_INT64)
+        spec.ranks.insert(spec.ranks.begin(), <int32_t>0)
+        spec.dims.insert(spec.dims.begin(), vector[int64_t]())
+    elif op.find(b"Padding") == 0:
+        spec.padding = True
+
+
 cdef hr_object* make_queue(void* argument) noexcept nogil:
     cdef hr_node* node = <hr_node*>argument
     cdef Queue* q = new Queue()
-    cdef string op = (<GraphNode*>node).op
     q.object.size = sizeof(hr_object)
     q.object.references = 1
     q.object.kind = "Queue"
     q.object.destroy = destroy_queue
     q.deliver = deliver
     set_release(q, buffer_release)
-    q.spec.name = (<GraphNode*>node).name
-    q.spec.capacity = hr_attr_int(node, "capacity", -1)
-    q.spec.min_after_dequeue = hr_attr_int(node, "min_after_dequeue", 0)
-    q.spec.seed = <uint64_t>(hr_attr_int(node, "seed", 0) * 1000003 + hr_attr_int(node, "seed2", 0))
-    queue_components(node, &q.spec)
-    if op.find(b"RandomShuffle") == 0:
-        q.spec.order = RANDOM
-    elif op.find(b"Priority") == 0:
-        q.spec.order = LEAST
-        q.spec.types.insert(q.spec.types.begin(), <hr_dtype>HR_INT64)
-    elif op.find(b"Padding") == 0:
-        q.spec.padding = True
+    read_spec(node, &q.spec)
     return &q.object
 
 
@@ -153,15 +194,32 @@ cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
     cdef GraphNode* source = <GraphNode*>node
     cdef string container = queue_text(node, "container")
     cdef string shared_name = queue_text(node, "shared_name")
+    cdef string text
     cdef hr_object* found = NULL
+    cdef QueueSpec wanted
     if shared_name.empty():
         shared_name = source.name
     cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
                                        shared_name.c_str(), "Queue", make_queue, node, &found,
-                                       &source.error)
-    if code == HR_OK:
-        state[0] = found
-    return code
+                                       &text)
+    if code != HR_OK:
+        source.error.assign(text)
+        return code
+    read_spec(node, &wanted)
+    if (<Queue*>found).spec.types != wanted.types or (<Queue*>found).spec.order != wanted.order:
+        text.assign(b"Shared queue '")
+        text.append(shared_name)
+        text.append(b"' has component types ")
+        text.append((<Queue*>found).spec.types_text())
+        text.append(b" but requested component types were ")
+        text.append(wanted.types_text())
+        if (<Queue*>found).spec.order != wanted.order:
+            text.append(b", and is of another kind of queue")
+        source.error.assign(text)
+        object_release(found)
+        return HR_INVALID_ARGUMENT
+    state[0] = found
+    return HR_OK
 
 
 cdef void destroy_state(void* state) noexcept nogil:
@@ -187,14 +245,11 @@ cdef hr_code give_handle(hr_ctx* ctx, void* state, void* plan, const hr_tensor* 
 
 
 cdef Queue* queue_of(const hr_tensor* handle) noexcept nogil:
-    cdef hr_object* found
-    if handle.dtype >= HR_REF:
-        found = <hr_object*>handle.data
-    else:
-        found = (<hr_resource*>handle.data).object
-    if found == NULL or memcmp(found.kind, <const char*>"Queue", 6) != 0:
-        return NULL
-    return <Queue*>found
+    return <Queue*>object_of(handle, "Queue")
+
+
+cdef hr_code fail_no_queue(hr_ctx* ctx) noexcept nogil:
+    return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
 
 
 # ---- enqueue and dequeue -----------------------------------------------------------------------------
@@ -215,8 +270,7 @@ cdef Waiter* new_waiter(Queue* q, hr_ctx* ctx, int enqueue, hr_done done, void* 
     w.ctx = ctx
     w.done = done
     w.argument = argument
-    w.queue = q
-    object_retain(&q.object)
+    hold_queue(w, q)
     return w
 
 
@@ -227,20 +281,11 @@ cdef void submit(Waiter* w, hr_ctx* ctx) noexcept nogil:
     cdef void* argument = w.argument
     w.token = watch(ctx, w)
     if w.token == 0:
-        free_elements(w)
-        object_release(&q.object)
         del w
         run_fail_text(<Run*>ctx, 1, "the step was cancelled")
         done(argument, 1)
         return
     q.add(w)
-
-
-cdef void free_elements(Waiter* w) noexcept nogil:
-    cdef size_t i, j
-    for i in range(w.elements.size()):
-        for j in range(w.elements[i].size()):
-            buffer_release(w.elements[i][j].owner)
 
 
 cdef bint fits(const hr_tensor* t, QueueSpec* spec, size_t component, int skip) noexcept nogil:
@@ -256,19 +301,35 @@ cdef bint fits(const hr_tensor* t, QueueSpec* spec, size_t component, int skip) 
     return True
 
 
+cdef hr_code fail_types(hr_ctx* ctx, int32_t component, hr_dtype held, hr_dtype given,
+                        const char* what) noexcept nogil:
+    cdef string text
+    text.assign(b"component ")
+    text.append(to_text(component))
+    text.append(b" of the queue is ")
+    text.append(dtype_name(held))
+    text.append(b", the ")
+    text.append(what)
+    text.append(dtype_name(given))
+    return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
+
+
+cdef hr_code fail_memory(hr_ctx* ctx) noexcept nogil:
+    return run_fail_text(<Run*>ctx, HR_RESOURCE_EXHAUSTED, "no memory for what is enqueued")
+
+
 cdef hr_code check(hr_ctx* ctx, Queue* q, GraphNode* node, const hr_tensor* const* inputs,
                    int skip) noexcept nogil:
     cdef int32_t i, n = node.face.n_inputs - 1
     cdef string text
     if q == NULL:
-        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+        return fail_no_queue(ctx)
     if <size_t>n != q.spec.types.size():
         return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
                              "the queue has another number of components than are enqueued")
     for i in range(n):
         if inputs[i + 1].dtype != q.spec.types[i]:
-            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
-                                 "a component has another dtype than the queue's")
+            return fail_types(ctx, i, q.spec.types[i], inputs[i + 1].dtype, "enqueue gives ")
         if inputs[i + 1].rank < skip:
             return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
                                  "enqueue_many takes components with a first dimension")
@@ -299,11 +360,12 @@ cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
         if inputs[i].owner != NULL:
             kept = inputs[i][0]
             buffer_retain(kept.owner)
-        else:
-            copy_tensor(inputs[i], &kept)
-        element.push_back(kept)
+        elif copy_tensor(inputs[i], &kept) != HR_OK:
+            done(argument, fail_memory(ctx))
+            return
+        add_part(q, element, kept)
     w = new_waiter(q, ctx, 1, done, argument)
-    w.elements.push_back(element)
+    add_element(w, element)
     submit(w, ctx)
 
 
@@ -324,12 +386,14 @@ cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
         return
     w = new_waiter(q, ctx, 1, done, argument)
     for row in range(inputs[1].dims[0]):
-        element.clear()
         for i in range(1, node.face.n_inputs):
             slice_of(inputs[i], row, &slice_)
-            copy_tensor(&slice_, &kept)
-            element.push_back(kept)
-        w.elements.push_back(element)
+            if copy_tensor(&slice_, &kept) != HR_OK:
+                del w
+                done(argument, fail_memory(ctx))
+                return
+            add_part(q, element, kept)
+        add_element(w, element)
     submit(w, ctx)
 
 
@@ -368,14 +432,24 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
     cdef Queue* q = queue_of(inputs[0])
     cdef hr_code code = HR_OK
     cdef Waiter* w
-    cdef int64_t wanted = (<int32_t*>inputs[1].data)[0] if many else 1
+    cdef int64_t wanted = 1
+    cdef int32_t i
+    if many and inputs[1].rank == 0:
+        wanted = (<int32_t*>inputs[1].data)[0]
     if q == NULL:
-        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+        code = fail_no_queue(ctx)
     elif <size_t>node.face.n_outputs != q.spec.types.size():
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
                              "the queue has another number of components than are dequeued")
+    elif many and inputs[1].rank != 0:
+        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "n must be a scalar")
     elif wanted < 0:
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "dequeue_many takes 0 or more elements")
+    else:
+        for i in range(node.face.n_outputs):
+            if node.face.output_dtypes[i] != q.spec.types[i] and code == HR_OK:
+                code = fail_types(ctx, i, q.spec.types[i], node.face.output_dtypes[i],
+                                  "dequeue expects ")
     if code != HR_OK:
         done(argument, code)
         return
@@ -394,22 +468,24 @@ cdef hr_code deliver(Waiter* w) noexcept nogil:
     cdef hr_code code = HR_OK
     if not w.many:
         for c in range(w.n_outputs):
-            w.outputs[c][0] = w.elements[0][c]
-        w.elements.clear()
+            w.outputs[c][0] = w.elements[0].parts[c].take()
         return HR_OK
     for c in range(w.n_outputs):
         code = batch(w, c)
         if code != HR_OK:
             return code
-    free_elements(w)
-    w.elements.clear()
     return HR_OK
+
+
+cdef hr_code fail_rank(Waiter* w) noexcept nogil:
+    w.message.assign(b"a batch of the component would have more dimensions than tensors may have")
+    return HR_INVALID_ARGUMENT
 
 
 cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
     cdef hr_tensor* out = w.outputs[c]
     cdef hr_tensor part
-    cdef hr_tensor* one
+    cdef const hr_tensor* one
     cdef size_t i, n = w.elements.size()
     cdef int32_t d
     cdef QueueSpec* spec = &w.queue.spec
@@ -419,14 +495,19 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
             w.message.assign(b"an empty batch needs declared shapes of the components")
             return HR_INVALID_ARGUMENT
         out.rank = spec.ranks[c] + 1
+        if out.rank > HR_MAX_RANK:
+            return fail_rank(w)
         for d in range(spec.ranks[c]):
             out.dims[d + 1] = max(spec.dims[c][d], <int64_t>0)
     else:
-        out.rank = w.elements[0][c].rank + 1
+        one = w.elements[0].parts[c].get()
+        out.rank = one.rank + 1
+        if out.rank > HR_MAX_RANK:
+            return fail_rank(w)
         for d in range(out.rank - 1):
-            out.dims[d + 1] = w.elements[0][c].dims[d]
+            out.dims[d + 1] = one.dims[d]
     for i in range(n):
-        one = &w.elements[i][c]
+        one = w.elements[i].parts[c].get()
         for d in range(one.rank):
             if one.rank + 1 != out.rank or one.dims[d] != out.dims[d + 1]:
                 if not spec.padding or one.rank + 1 != out.rank:
@@ -442,7 +523,7 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
         memset(out.data, 0, out.bytes)
     for i in range(n):
         slice_of(out, <int64_t>i, &part)
-        copy_padded(&w.elements[i][c], &part, 0, 0, 0)
+        copy_padded(w.elements[i].parts[c].get(), &part, 0, 0, 0)
     return HR_OK
 
 
@@ -488,7 +569,7 @@ cdef hr_code size(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
                   hr_tensor* const* outputs, void* workspace) noexcept nogil:
     cdef Queue* q = queue_of(inputs[0])
     if q == NULL:
-        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+        return fail_no_queue(ctx)
     (<int32_t*>outputs[0].data)[0] = <int32_t>q.size()
     return HR_OK
 
@@ -497,7 +578,7 @@ cdef hr_code is_closed(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
                        hr_tensor* const* outputs, void* workspace) noexcept nogil:
     cdef Queue* q = queue_of(inputs[0])
     if q == NULL:
-        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+        return fail_no_queue(ctx)
     (<uint8_t*>outputs[0].data)[0] = q.closed()
     return HR_OK
 
@@ -506,7 +587,7 @@ cdef hr_code close(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const*
                    hr_tensor* const* outputs, void* workspace) noexcept nogil:
     cdef Queue* q = queue_of(inputs[0])
     if q == NULL:
-        return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a queue")
+        return fail_no_queue(ctx)
     q.close(hr_attr_bool(<hr_node*>state, "cancel_pending_enqueues", 0) != 0)
     return HR_OK
 

@@ -23,6 +23,8 @@ struct SessionState {
   std::unordered_map<std::string, hr_object*> objects;  // "container\0name"
   std::atomic<int64_t> steps{0};
   std::atomic<int32_t> closed{0};
+  // Counts resets: what was prepared before the last one holds objects that are no longer named.
+  std::atomic<int64_t> resets{0};
 
   ~SessionState() {
     for (auto& entry : objects) object_release(entry.second);

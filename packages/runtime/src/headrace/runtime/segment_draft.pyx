@@ -3,6 +3,7 @@
 
 import threading
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
@@ -45,6 +46,7 @@ cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* se
             with nogil:
                 code = call_create(kernel, &node.face, &state)
             if code != HR_OK:
+                PyErr_CheckSignals()   # a Python kernel may have met one
                 raise node_error(node, code)
         node.state = state
         node.created = True
@@ -53,7 +55,6 @@ cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* se
 
 cdef object node_error(GraphNode* node, hr_code code):
     """The error that create or prepare left on a node."""
-    text = (<bytes>node.error).decode(errors="replace")
-    node.error.clear()
+    text = (<bytes>node.error.take()).decode(errors="replace")
     name = (<bytes>node.name).decode(errors="replace")
     return errors.from_code(code, f"{node_label(node)}: {text}", name)

@@ -1,5 +1,6 @@
 """One segment of a program with its executables."""
 
+from libc.stdint cimport int64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
@@ -22,6 +23,7 @@ cdef class SegmentRunner:
     cdef vector[shared_ptr[Executable]] made     # most recently used first, at most LIMIT
     cdef SpinLock made_lock
     cdef PreparedNodes* cache                    # guarded by `specialising`
+    cdef int64_t cache_resets                    # of the state, when the cache was made
     cdef object specialising
     # The executable for these shapes; null: there is none yet.
     cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering, int threads) noexcept nogil

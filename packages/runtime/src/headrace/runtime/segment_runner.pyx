@@ -7,6 +7,7 @@ what specialising does, and what the nodes' kernels prepared is kept beyond the 
 
 import threading
 
+from libc.stdint cimport int64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
@@ -32,10 +33,14 @@ cdef class SegmentRunner:
         cdef shared_ptr[Executable] found
         cdef Executable* made
         cdef size_t i
+        cdef vector[shared_ptr[Executable]] stale   # freed after the lock
+        cdef int64_t resets = self.session.resets.load()
         self.made_lock.lock()
+        if self.made.size() and self.made[0].get().resets != resets:
+            stale.swap(self.made)
         for i in range(self.made.size()):
             made = self.made[i].get()
-            if made.threads == threads and made.fits(entering) and \
+            if made.resets == resets and made.threads == threads and made.fits(entering) and \
                     made.variables_fit(entering):
                 found = self.made[i]
                 while i > 0:
@@ -48,13 +53,20 @@ cdef class SegmentRunner:
     cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *:
         cdef shared_ptr[Executable] found = self.lookup(entering, threads)
         cdef shared_ptr[Executable] dropped
+        cdef int64_t resets
         if found.get() != NULL:
             return found
         with self.specialising:
             found = self.lookup(entering, threads)
             if found.get() == NULL:
+                resets = self.session.resets.load()
+                if self.cache_resets != resets:
+                    self.cache_resets = resets
+                    del self.cache
+                    self.cache = new PreparedNodes()
                 found = specialise(self.program, self.segments, self.number, entering, threads,
                                    self.session, self.copy_small, self.cache)
+                found.get().resets = resets
                 self.made_lock.lock()
                 self.made.insert(self.made.begin(), found)
                 if self.made.size() > LIMIT:

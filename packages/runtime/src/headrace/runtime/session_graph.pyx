@@ -130,7 +130,8 @@ cdef class SessionGraph:
                     retired.kernel = node.kernel
                     retired.state = node.state
                     self.retired.push_back(retired)
-                    node.state = NULL
+                    # The old state stays in its place until there is a new one: a run may be
+                    # about to use it.
                     node.created = False
 
     def node_names(self):
@@ -183,7 +184,7 @@ cdef class SessionGraph:
         cdef GraphNode* node = self.node_named(name)
         code = headrace_node_api.attr_tensor(&node.face, <const char*>encoded_key, &tensor)
         if code != HR_OK:
-            raise from_code(code, f"{text_of(node.op)} {name!r}: {text_of(node.error)}", name)
+            raise from_code(code, f"{text_of(node.op)} {name!r}: {text_of(node.error.take())}", name)
         dims = tuple([tensor.dims[d] for d in range(tensor.rank)])
         if tensor.dtype != HR_STRING:
             return tensor.dtype, dims, (<const char*>tensor.data)[:tensor.bytes]

@@ -51,6 +51,14 @@ inline bool same_shape(const hr_tensor* a, const hr_tensor* b) {
          (a->rank <= 0 || std::memcmp(a->dims, b->dims, a->rank * sizeof(int64_t)) == 0);
 }
 
+// "[2, 3]".
+inline std::string shape_text(const hr_tensor* t) {
+  std::string text = "[";
+  for (int32_t i = 0; i < t->rank; ++i)
+    text += (i ? ", " : "") + std::to_string(t->dims[i]);
+  return text + "]";
+}
+
 // A variable of either kind.
 struct Slot {
   hr_object object;  // first; kind "Variable"

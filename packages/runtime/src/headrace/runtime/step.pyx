@@ -249,6 +249,7 @@ cdef class TapeStep:
         cdef double expected_ns
         # `latest` is touched under the GIL alone: no lock, and one count for the run.
         if self.latest.get() != NULL and self.latest.get().threads == threads and \
+                self.latest.get().resets == self.owner.state.resets.load() and \
                 self.latest.get().fits(entering) and self.latest.get().variables_fit(entering):
             chosen = self.latest
         else:

@@ -13,7 +13,7 @@ from headrace.runtime.buffer cimport (
     allocate_tensor, buffer_new, buffer_release, object_release, object_retain, set_bytes,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, Run, SessionState, Slot, run_fail_text, same_shape, session_lookup, slot_clear,
+    HR_REPLAN, Run, SessionState, Slot, run_fail_text, same_shape, session_lookup, shape_text, slot_clear,
     slot_new, slot_of, slot_pin, slot_set,
 )
 from headrace.runtime.graph_node cimport GraphNode
@@ -93,6 +93,7 @@ cdef hr_code create_variable(hr_node* node, void** state) noexcept nogil:
     cdef string shared_name = text_attribute(node, "shared_name")
     cdef NewSlot wanted
     cdef hr_tensor declared
+    cdef string text
     cdef hr_object* found = NULL
     if shared_name.empty():
         shared_name = source.name
@@ -102,8 +103,9 @@ cdef hr_code create_variable(hr_node* node, void** state) noexcept nogil:
     declared_shape(node, &declared)
     cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
                                        shared_name.c_str(), "Variable", make_slot, &wanted, &found,
-                                       &source.error)
+                                       &text)
     if code != HR_OK:
+        source.error.assign(text)
         return code
     if (<Slot*>found).dtype != wanted.dtype:
         object_release(found)
@@ -246,20 +248,6 @@ cdef hr_code prepare_assign(void* state, hr_request* request) noexcept nogil:
     return HR_OK
 
 
-cdef void append_shape(string* text, const hr_tensor* t) noexcept nogil:
-    cdef int i
-    text.append(b"[")
-    for i in range(t.rank):
-        if i:
-            text.append(b", ")
-        text.append(to_text(t.dims[i]))
-    text.append(b"]")
-
-
-cdef extern from "<string>" namespace "std" nogil:
-    string to_text "std::to_string"(int64_t n)
-
-
 cdef hr_code fail_dtypes(hr_ctx* ctx, Slot* slot, hr_dtype given) noexcept nogil:
     cdef string text
     text.assign(b"Trying to assign to variable '")
@@ -276,9 +264,9 @@ cdef hr_code fail_shapes(hr_ctx* ctx, const char* op, const hr_tensor* held,
     cdef string text
     text.assign(op)
     text.append(b" requires shapes of both tensors to match. lhs shape= ")
-    append_shape(&text, held)
+    text.append(shape_text(held))
     text.append(b" rhs shape= ")
-    append_shape(&text, given)
+    text.append(shape_text(given))
     return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
 
 

@@ -1,0 +1,224 @@
+"""Queues hand on what was put in: never another dtype, another kind of object, or memory of others."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from child_process import output
+
+import headrace.graph as hr
+from headrace.formats.errors import InvalidArgumentError
+
+
+def _old_queue(name: str = "q") -> hr.Tensor:
+    """A queue of the first generation: a reference to a string."""
+    return hr.raw_ops.FIFOQueue(
+        component_types=[hr.float32], shapes=[[]], shared_name=name, capacity=10
+    )
+
+
+def test_the_handle_of_a_first_generation_queue_is_no_variable() -> None:
+    handle = _old_queue()
+    put = hr.raw_ops.QueueEnqueue(handle=handle, components=[np.float32(4.0)])
+    get = hr.raw_ops.QueueDequeue(handle=handle, component_types=[hr.float32])
+    with hr.Session() as session:
+        for _ in range(2):
+            for use in (handle, hr.identity(handle), hr.identity(handle) + "x"):
+                with pytest.raises(InvalidArgumentError, match="does not point at a variable"):
+                    session.run(use)
+        session.run(put)
+        assert session.run(get) == [4.0]
+
+
+def test_a_write_through_a_queue_handle_is_refused() -> None:
+    handle = _old_queue()
+    assign = hr.raw_ops.Assign(ref=handle, value=b"text", validate_shape=False)
+    with hr.Session() as session:
+        with pytest.raises(InvalidArgumentError, match="does not point at a variable"):
+            session.run(assign.op)
+        assert session.run(hr.raw_ops.QueueSize(handle=handle)) == 0
+
+
+def test_a_variable_is_no_queue() -> None:
+    v = hr.raw_ops.VariableV2(shape=[], dtype=hr.string)
+    handle = hr.raw_ops.VarHandleOp(dtype=hr.float32, shape=[])
+    with hr.Session() as session:
+        for size in (
+            hr.raw_ops.QueueSize(handle=v),
+            hr.raw_ops.QueueSizeV2(handle=handle),
+        ):
+            with pytest.raises(InvalidArgumentError, match="does not point at a queue"):
+                session.run(size)
+
+
+@pytest.mark.parametrize("op", ["QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"])
+@pytest.mark.parametrize("dtype", [hr.float64, hr.string, hr.int32])
+def test_a_dequeue_of_other_component_types_is_refused(op: str, dtype: hr.DType) -> None:
+    queue = hr.FIFOQueue(10, [hr.float32], shapes=[[2]])
+    put = queue.enqueue([[1.0, 2.0]])
+    many = {} if op == "QueueDequeueV2" else {"n": 1}
+    get = getattr(hr.raw_ops, op)(handle=queue.queue_ref, component_types=[dtype], **many)
+    with hr.Session() as session:
+        session.run(put)
+        with pytest.raises(InvalidArgumentError, match="component"):
+            session.run(get)
+        assert session.run(queue.dequeue()).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("shape", [[2], [1], [0]])
+@pytest.mark.parametrize("declared", [[], [2]])
+def test_a_priority_that_is_not_a_scalar_is_refused(
+    shape: list[int], declared: list[int]
+) -> None:
+    queue = hr.raw_ops.PriorityQueueV2(
+        component_types=[hr.float32], shapes=[declared], capacity=9
+    )
+    priority = hr.placeholder(hr.int64)
+    value = np.ones(declared, np.float32)
+    put = hr.raw_ops.QueueEnqueueV2(handle=queue, components=[priority, value])
+    put_many = hr.raw_ops.QueueEnqueueManyV2(
+        handle=queue, components=[priority, np.ones([3, *declared], np.float32)]
+    )
+    size = hr.raw_ops.QueueSizeV2(handle=queue)
+    with hr.Session() as session:
+        with pytest.raises(InvalidArgumentError, match="[Ss]hape"):
+            session.run(put, {priority: np.ones(shape, np.int64)})
+        with pytest.raises(InvalidArgumentError, match="[Ss]hape"):
+            session.run(put_many, {priority: np.ones([3, *shape], np.int64)})
+        assert session.run(size) == 0
+        session.run(put, {priority: 7})
+        assert session.run(size) == 1
+
+
+def test_a_priority_queue_gives_the_least_first_and_equals_in_their_order() -> None:
+    queue = hr.raw_ops.PriorityQueueV2(component_types=[hr.int32], shapes=[[]], capacity=2000)
+    rng = np.random.default_rng(7)
+    priorities = rng.integers(0, 20, 1000)
+    put = hr.raw_ops.QueueEnqueueManyV2(
+        handle=queue, components=[priorities, np.arange(1000, dtype=np.int32)]
+    )
+    get = hr.raw_ops.QueueDequeueManyV2(
+        handle=queue, n=1000, component_types=[hr.int64, hr.int32]
+    )
+    with hr.Session() as session:
+        session.run(put)
+        first, number = session.run(get)
+    order = np.argsort(priorities, kind="stable")
+    np.testing.assert_array_equal(first, priorities[order])
+    np.testing.assert_array_equal(number, order)
+
+
+@pytest.mark.parametrize("kind", ["RandomShuffleQueueV2", "PriorityQueueV2"])
+def test_taking_from_a_long_queue_costs_no_more_than_from_a_short_one(kind: str) -> None:
+    def seconds(length: int) -> float:
+        priority = kind == "PriorityQueueV2"
+        queue = getattr(hr.raw_ops, kind)(
+            component_types=[hr.int32], shapes=[[]], capacity=1_000_000
+        )
+        components = [np.arange(length, dtype=np.int32)]
+        types = [hr.int32]
+        if priority:
+            components = [np.arange(length, dtype=np.int64), *components]
+            types = [hr.int64, *types]
+        put = hr.raw_ops.QueueEnqueueManyV2(handle=queue, components=components)
+        get = hr.raw_ops.QueueDequeueManyV2(handle=queue, n=2000, component_types=types)
+        with hr.Session() as session:
+            session.run(put)
+            times = []
+            for _ in range(3):
+                start = time.perf_counter()
+                session.run(get)
+                times.append(time.perf_counter() - start)
+            return min(times)
+
+    short, long = seconds(10_000), seconds(400_000)
+    assert long < 8 * short, (short, long)   # it was linear: more than 100 times
+
+
+def test_a_shuffled_queue_gives_everything_once_in_another_order() -> None:
+    queue = hr.RandomShuffleQueue(1000, 0, [hr.int32], shapes=[[]], seed=3)
+    put = queue.enqueue_many([np.arange(500, dtype=np.int32)])
+    get = queue.dequeue_many(500)
+    with hr.Session() as session:
+        session.run(put)
+        got = session.run(get)
+    assert sorted(got.tolist()) == list(range(500)) and got.tolist() != list(range(500))
+
+
+def test_an_enqueue_that_finds_no_memory_fails_and_queues_nothing() -> None:
+    printed = output(
+        """
+        import resource
+        queue = hr.FIFOQueue(10, [hr.uint8])
+        fed = hr.placeholder(hr.uint8)
+        put = queue.enqueue([fed])
+        many = queue.enqueue_many([fed])
+        size = queue.size()
+        session = hr.Session()
+        value = np.ones(300 << 20, np.uint8)
+        session.run(put, {fed: np.ones(3, np.uint8)})
+        used = int(open("/proc/self/statm").read().split()[0]) * 4096
+        resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), used + (200 << 20)))
+        for op, fed_value in ((put, value), (many, value.reshape(1, -1))):
+            try:
+                session.run(op, {fed: fed_value})
+                print("no error")
+            except hr.errors.ResourceExhaustedError as error:
+                print("exhausted", session.run(size))
+        """
+    )
+    assert printed == "exhausted 1\n" * 2
+
+
+def test_a_cancelled_random_or_priority_dequeue_puts_back_what_it_took() -> None:
+    for kind, types in (("RandomShuffleQueueV2", 1), ("PriorityQueueV2", 2)):
+        queue = getattr(hr.raw_ops, kind)(component_types=[hr.int32], shapes=[[]], capacity=100)
+        dtypes = [hr.int64, hr.int32][2 - types:]
+        parts = [np.arange(5, dtype=d.as_numpy_dtype) for d in dtypes]
+        put = hr.raw_ops.QueueEnqueueManyV2(handle=queue, components=parts)
+        get = hr.raw_ops.QueueDequeueManyV2(handle=queue, n=10, component_types=dtypes)
+        rest = hr.raw_ops.QueueDequeueManyV2(handle=queue, n=5, component_types=dtypes)
+        with hr.Session() as session:
+            session.run(put)
+            with pytest.raises(hr.errors.DeadlineExceededError):
+                session.run(get, options=hr.RunOptions(timeout_in_ms=50))
+            assert session.run(hr.raw_ops.QueueSizeV2(handle=queue)) == 5
+            assert sorted(session.run(rest)[-1].tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_an_empty_batch_of_many_components_of_unknown_shape_is_refused() -> None:
+    queue = hr.FIFOQueue(10, [hr.int32])
+    with hr.Session() as session, pytest.raises(InvalidArgumentError, match="declared shapes"):
+        session.run(queue.dequeue_many(0))
+
+
+def test_a_batch_of_more_dimensions_than_tensors_have_is_refused() -> None:
+    queue = hr.FIFOQueue(10, [hr.int32])
+    put = queue.enqueue([np.ones([1] * 8, np.int32)])
+    with hr.Session() as session:
+        session.run(put)
+        with pytest.raises(InvalidArgumentError, match="more dimensions"):
+            session.run(queue.dequeue_many(1))
+
+
+def test_a_shared_name_with_other_component_types_is_refused() -> None:
+    one = hr.FIFOQueue(10, [hr.int32], shared_name="s")
+    other = hr.FIFOQueue(10, [hr.float32], shared_name="s")
+    third = hr.RandomShuffleQueue(10, 0, [hr.int32], shared_name="s")
+    with hr.Session() as session:
+        session.run(one.size())
+        for queue in (other, third):
+            with pytest.raises(InvalidArgumentError, match="Shared queue 's' has component types"):
+                session.run(queue.size())
+
+
+def test_the_number_of_elements_to_dequeue_is_a_scalar() -> None:
+    queue = hr.FIFOQueue(10, [hr.int32], shapes=[[]])
+    fed = hr.placeholder(hr.int32)
+    get = queue.dequeue_many(fed)
+    with hr.Session() as session:
+        for n in ([], [1], [[1, 2]]):
+            with pytest.raises(InvalidArgumentError, match="scalar"):
+                session.run(get, {fed: np.array(n, np.int32)})
