@@ -95,3 +95,22 @@ def test_sessions_own_their_state_or_share_it_by_target() -> None:
         assert other.run([v, queue.size()]) == one.run([v, queue.size()]) == [2.0, 1]
     with hr.Session("local://shared") as later:
         assert later.run([v, queue.dequeue()]) == [2.0, 5]
+
+
+def test_a_reset_reaches_all_sessions_of_a_shared_state() -> None:
+    handle = _handle("v")
+    assign = hr.raw_ops.AssignVariableOp(resource=handle, value=[1.0, 2.0])
+    add = hr.raw_ops.AssignAddVariableOp(resource=handle, value=[1.0, 1.0])
+    read = hr.raw_ops.ReadVariableOp(resource=handle, dtype=hr.float32)
+    with hr.Session("local://reset") as one, hr.Session("local://reset") as other:
+        for session in (one, other):
+            session.run(assign)
+            assert session.run(read).tolist() == [1.0, 2.0]
+        hr.Session.reset("local://reset")
+        for session in (one, other):
+            with pytest.raises(FailedPreconditionError, match="uninitialized"):
+                session.run(read)
+        one.run(assign)
+        other.run(add)
+        for session in (one, other):
+            assert session.run(read).tolist() == [2.0, 3.0]

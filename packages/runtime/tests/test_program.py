@@ -141,8 +141,19 @@ def test_a_plain_input_fed_by_a_reference_reads_the_variable():
 
 
 def test_reads_that_nothing_orders_come_before_writes():
-    program = build(VARIABLE, [], ["twice", "v"], ["add"])
+    program = build(VARIABLE, [], ["twice"], ["add"])
     assert where(program, "v", "_ReadSlot") < where(program, "add")
+
+
+def test_a_fetched_variable_is_read_behind_the_writes():
+    program = build(VARIABLE, [], ["twice", "v"], ["add"])
+    add = where(program, "add")
+    before, behind = (
+        i for i, node in enumerate(program["nodes"]) if node["kind"] == "READ_SLOT"
+    )
+    assert before < add < behind
+    assert program["nodes"][behind]["controls"] == [add]
+    assert program["fetches"][1] == program["nodes"][behind]["outputs"][0]
 
 
 def test_a_read_inherits_the_control_inputs_of_its_consumer():

@@ -34,7 +34,7 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
     hr_code session_lookup(SessionState* session, const char* container, const char* name,
                            const char* kind, hr_object* (*make)(void*) noexcept nogil,
                            void* argument, hr_object** object, string* error)
-    void session_clear(SessionState* session, const vector[string]& containers)
+    vector[hr_object*] session_clear(SessionState* session, const vector[string]& containers)
     int64_t next_step "headrace::next_step"(SessionState* session)
 
 
@@ -61,12 +61,19 @@ cdef extern from "slot.hpp" namespace "headrace" nogil:
     # The object of that kind behind a reference or a resource scalar; null if there is none.
     hr_object* object_of(const hr_tensor* handle, const char* kind)
     string shape_text(const hr_tensor* t)
+    bint is_kind(const hr_object* object, const char* kind)
     bint same_shape(const hr_tensor* a, const hr_tensor* b)
 
 # A kernel's answer where a value does not have the shape that the plan was made for. Private to
 # the runtime: the run is planned anew, or ends in ABORTED where it had effects already.
 cdef enum:
     HR_REPLAN = -1
+
+# The plan of a read: what shape the value must have.
+cdef enum:
+    READ_AS_PLANNED = 0
+    READ_ENDS = 1        # none was known, so nothing is planned behind the read
+    READ_ANY_SHAPE = 2   # any: the value only leaves the segment
 
 
 # Readies a run for kernels; `threads` of the team may be used.
@@ -77,3 +84,5 @@ cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil
 cdef hr_code slot_pin(Slot* slot, hr_tensor* value) noexcept nogil
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil
 cdef void slot_clear(Slot* slot) noexcept nogil
+# Forgets what the containers hold, all where none is named, and frees what variables hold.
+cdef void clear_containers(SessionState* session, const vector[string]& containers) noexcept nogil

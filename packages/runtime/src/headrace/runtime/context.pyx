@@ -9,6 +9,7 @@ changes under a reader and none is seen after its memory was reused.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.string cimport string
+from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport (
     allocate_tensor, buffer_new, buffer_references, buffer_release, buffer_retain, copy_elements,
@@ -108,6 +109,17 @@ cdef void slot_clear(Slot* slot) noexcept nogil:
     slot.shape_version.store(slot.shape_version.load() + 1)
     slot.lock.unlock()
     buffer_release(old)
+
+
+cdef void clear_containers(SessionState* session,
+                           const vector[string]& containers) noexcept nogil:
+    cdef vector[hr_object*] dropped = session_clear(session, containers)
+    cdef hr_object* found
+    for found in dropped:
+        # Kernels may hold a variable for as long as their graph lives: its memory goes now.
+        if is_kind(found, "Variable"):
+            slot_clear(<Slot*>found)
+        object_release(found)
 
 
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:

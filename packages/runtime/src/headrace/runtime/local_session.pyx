@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.formats.proto import device_pb2, run_pb2
-from headrace.runtime.context cimport session_clear
+from headrace.runtime.context cimport clear_containers
 from headrace.runtime.fed_values cimport tensor_spec
 from headrace.runtime.kernel_table cimport load_kernels
 from headrace.runtime.passes.segments cimport Segments, cut_segments
@@ -171,7 +171,7 @@ cdef class LocalSession:
         cdef vector[string] names
         for name in containers:
             names.push_back(name.encode())
-        session_clear(self.owner.state, names)
+        clear_containers(self.owner.state, names)
         # Kernels hold what they looked up: all sessions of the state look it up anew, also in the
         # steps that they have.
         for other in list(_open):

@@ -149,7 +149,9 @@ inline hr_code session_lookup(SessionState* session, const char* container, cons
 }
 
 // Forgets what the named containers hold (all, where none is named): the next lookup makes anew.
-inline void session_clear(SessionState* session, const std::vector<std::string>& containers) {
+// Returns: what it forgot, counted for the caller.
+inline std::vector<hr_object*> session_clear(SessionState* session,
+                                             const std::vector<std::string>& containers) {
   std::vector<hr_object*> dropped;
   {
     std::lock_guard<std::mutex> hold(session->lock);
@@ -165,7 +167,7 @@ inline void session_clear(SessionState* session, const std::vector<std::string>&
       }
     }
   }
-  for (hr_object* o : dropped) object_release(o);
+  return dropped;
 }
 
 }  // namespace headrace

@@ -56,6 +56,7 @@ cdef class SegmentDraft:
     cdef vector[Step] steps
     cdef shared_ptr[Executable] made
     cdef Executable* out                # the same
+    cdef vector[uint8_t] consumed       # per program value: whether a node of the segment reads it
     cdef SlotShapes slots               # what shapes variables have at this point of the walk
     cdef int32_t ends_at                # the step in which each run ends, with an error; -1: none
 

@@ -15,8 +15,10 @@ from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release, copy_tensor, set_bytes
+from headrace.runtime.context cimport (
+    READ_ANY_SHAPE, READ_ENDS, Run, SessionState, run_begin,
+)
 from headrace.runtime.copy_elision cimport copies_input
-from headrace.runtime.context cimport Run, SessionState, run_begin
 from headrace.runtime.error_boundary cimport call_compute, call_prepare
 from headrace.runtime.executable cimport (
     ARENA, INPUT, STATIC, Executable, PreparedNode, new_executable,
@@ -121,6 +123,11 @@ cdef int prepare(SegmentDraft draft, Segments segments, Segment segment) except 
     cdef hr_tensor t
     cdef vector[uint64_t] private_bits
     find_private(draft, segments, segment, private_bits)
+    draft.consumed.assign(draft.program.values.size(), 0)
+    for i in range(segment.n_nodes):
+        node = &draft.program.nodes[segments.nodes[segment.first_node + i]]
+        for j in range(node.n_inputs):
+            draft.consumed[draft.program.inputs[node.first_input + j]] = 1
     for i in range(segment.n_nodes):
         number = segments.nodes[segment.first_node + i]
         node = &draft.program.nodes[number]
@@ -225,7 +232,7 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     plan_handles(draft, step)
     answer = prepared(draft, step, number, private_bits, inputs, outputs)
     take_answer(draft, step, answer, inputs, outputs)
-    plan_slot(draft, step)
+    plan_slot(draft, step, number)
     step.view = step.view or copies_input(draft, step)
     if step.view and known and inputs[0].dtype < HR_REF:
         outputs[0].data = inputs[0].data
@@ -368,7 +375,7 @@ cdef void plan_handles(SegmentDraft draft, Step* step) noexcept nogil:
                                  &draft.tensors[tensor])
 
 
-cdef void plan_slot(SegmentDraft draft, Step* step) noexcept nogil:
+cdef void plan_slot(SegmentDraft draft, Step* step, int32_t number) noexcept nogil:
     """Follows what shapes variables have: what a read gives, and what an assignment changes."""
     cdef int32_t handle, other
     if not step.kernel.flags & (READS_SLOT | ASSIGNS_SLOT):
@@ -379,11 +386,14 @@ cdef void plan_slot(SegmentDraft draft, Step* step) noexcept nogil:
         draft.slots.assign(&draft.tensors[handle], &draft.tensors[other])
         return
     other = draft.arguments[step.first_output]
+    if not draft.consumed[draft.program.nodes[number].first_output]:
+        step.plan = <void*><size_t>READ_ANY_SHAPE
+        return
     if draft.slots.shape_of(&draft.tensors[handle], input_number(draft, handle),
                             &draft.tensors[other]) and set_bytes(&draft.tensors[other]) == 0:
         return
     draft.ends_at = <int32_t>draft.steps.size()
-    step.plan = <void*>step.node   # not null: read_slot ends the run
+    step.plan = <void*><size_t>READ_ENDS
 
 
 cdef str shape_text(const hr_tensor* t):

@@ -13,7 +13,7 @@ from headrace.runtime.buffer cimport (
     allocate_tensor, buffer_new, buffer_release, object_release, object_retain, set_bytes,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, Run, SessionState, Slot, run_fail_text, same_shape, session_lookup, shape_text, slot_clear,
+    HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, run_fail_text, same_shape, session_lookup, shape_text, slot_clear,
     slot_new, slot_of, slot_pin, slot_set,
 )
 from headrace.runtime.graph_node cimport GraphNode
@@ -161,7 +161,7 @@ cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
                        hr_tensor* const* outputs, void* workspace) noexcept nogil:
     """Pins the value if it is as planned; the output comes with the planned shape and dtype.
 
-    plan: not null where the shape was unknown, so that nothing is planned behind this read.
+    plan: one of READ_*.
     """
     cdef Slot* slot = slot_of(inputs[0])
     cdef hr_tensor value
@@ -177,7 +177,8 @@ cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
         text.append(b" got ")
         text.append(dtype_name(value.dtype))
         return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
-    if plan != NULL or not same_shape(&value, outputs[0]):
+    if <size_t>plan != READ_ANY_SHAPE and (
+            <size_t>plan == READ_ENDS or not same_shape(&value, outputs[0])):
         buffer_release(value.owner)
         return HR_REPLAN
     outputs[0][0] = value

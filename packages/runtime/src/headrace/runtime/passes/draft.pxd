@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport OpEntry
 from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport hr_dtype, hr_kernel
+from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype, hr_kernel
 from headrace.runtime.node_kind cimport NodeKind
 
 
@@ -52,3 +52,12 @@ cdef class Draft:
     # Nodes in an order in which all may run; edges that close loops are left out. Nodes that
     # change variables come as late as they can.
     cdef int order(self, vector[int32_t]& sorted_nodes) except -1
+
+
+cdef inline bint gives_own_reference(const GraphNode* node) noexcept nogil:
+    """Whether a reference that the node gives is to itself, not passed on from an input."""
+    cdef size_t k
+    for k in range(node.input_dtypes.size()):
+        if node.input_dtypes[k] >= HR_REF:
+            return False
+    return True

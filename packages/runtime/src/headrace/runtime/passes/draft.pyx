@@ -9,6 +9,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.attributes cimport make_attributes
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.kernel_table cimport READS_SLOT, SESSION_CONSTANT
 from headrace.runtime.node_kind cimport NodeKind
 
 from headrace.formats.errors import InternalError
@@ -20,12 +21,32 @@ cdef extern from *:
     #include <functional>
     #include <queue>
     #include <vector>
+    #include <tuple>
     using min_heap = std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>;
+    // Writers: the shorter chain of inputs first, then the earlier in the graph.
+    class writer_heap {
+     public:
+      void push(int32_t depth, int32_t rank, int32_t node) { heap_.emplace(depth, rank, node); }
+      int32_t pop() {
+        const int32_t node = std::get<2>(heap_.top());
+        heap_.pop();
+        return node;
+      }
+      bool empty() const { return heap_.empty(); }
+
+     private:
+      using Writer = std::tuple<int32_t, int32_t, int32_t>;
+      std::priority_queue<Writer, std::vector<Writer>, std::greater<Writer>> heap_;
+    };
     """
     cdef cppclass min_heap nogil:
         void push(int64_t)
         int64_t top()
         void pop()
+        bint empty()
+    cdef cppclass writer_heap nogil:
+        void push(int32_t depth, int32_t rank, int32_t node)
+        int32_t pop()
         bint empty()
 
 
@@ -101,11 +122,12 @@ cdef size_t _order(Draft draft, vector[int32_t]& sorted_nodes) noexcept nogil:
     cdef int32_t n = <int32_t>draft.nodes.size()
     cdef int32_t i, k, producer, consumer
     cdef size_t alive = 0
-    cdef int64_t key
     cdef DraftNode* node
-    cdef vector[int32_t] missing, first, consumers, at
-    cdef min_heap ready, writers
+    cdef vector[int32_t] missing, first, consumers, at, depth
+    cdef min_heap ready
+    cdef writer_heap writers
     missing.assign(n, 0)
+    depth.assign(n, 0)
     first.assign(n + 1, 0)
     for i in range(n):
         node = &draft.nodes[i]
@@ -139,32 +161,41 @@ cdef size_t _order(Draft draft, vector[int32_t]& sorted_nodes) noexcept nogil:
             at[producer] += 1
     for i in range(n):
         if missing[i] == 0 and not draft.nodes[i].removed:
-            _push(draft, i, ready, writers)
+            _push(draft, i, 0, ready, writers)
     sorted_nodes.clear()
     sorted_nodes.reserve(alive)
     while True:
         if not ready.empty():
-            key = ready.top()
+            i = <int32_t>(ready.top() & 0x7fffffff)
             ready.pop()
         elif not writers.empty():
-            key = writers.top()
-            writers.pop()
+            i = writers.pop()
         else:
             break
-        i = <int32_t>(key & 0x7fffffff)
         sorted_nodes.push_back(i)
         for k in range(first[i], first[i + 1]):
             consumer = consumers[k]
+            depth[consumer] = max(depth[consumer], depth[i] + 1)
             missing[consumer] -= 1
             if missing[consumer] == 0:
-                _push(draft, consumer, ready, writers)
+                _push(draft, consumer, depth[consumer], ready, writers)
     return alive - sorted_nodes.size()
 
 
-cdef inline void _push(Draft draft, int32_t i, min_heap& ready, min_heap& writers) noexcept nogil:
+cdef inline void _push(Draft draft, int32_t i, int32_t depth, min_heap& ready,
+                       writer_heap& writers) noexcept nogil:
+    """Writers go by the length of the chain before them, as if each op took the same time."""
     cdef DraftNode* node = &draft.nodes[i]
-    cdef int64_t key = (<int64_t>node.rank << 31) | i
     if node.entry != NULL and node.entry.writes:
-        writers.push(key)
+        writers.push(depth, node.rank, i)
+    elif node.n_controls == 0 and is_leading(node):
+        ready.push(i)
     else:
-        ready.push(key)
+        ready.push((<int64_t>(node.rank + 1) << 31) | i)
+
+
+cdef inline cbool is_leading(DraftNode* node) noexcept nogil:
+    """Variables and their reads come first: a shape that changed is met before any effect."""
+    if node.kind == NodeKind.READ_SLOT:
+        return True
+    return node.kernel != NULL and node.kernel.flags & (SESSION_CONSTANT | READS_SLOT) != 0

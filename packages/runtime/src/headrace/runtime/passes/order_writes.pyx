@@ -1,9 +1,11 @@
 # distutils: language = c++
-"""Lets writers of a variable wait for the reads of it that the graph does not order.
+"""Orders the reads and writes of a variable that the graph does not order (docs/state.md).
 
-Each pair is ordered as Draft.order has it, so no cycle can come of it. Reads that might not happen
-(behind a Switch), happen often (in a loop) or wait for something outside are left alone: a writer
-that waited for them might wait for ever.
+A writer waits for the reads of its variable; a fetch of a reference waits for the writers. Unordered
+writers run in the order of Draft.order, those with the shorter chain of inputs first. Each pair is
+ordered as Draft.order has it, or leads to a node that nothing waits for, so no cycle can come of it.
+Reads that may not happen (behind a Switch), happen often (in a loop) or wait for something outside
+are left alone: a writer that waited for them might wait for ever.
 """
 
 from libc.stdint cimport int32_t, uint8_t
@@ -13,10 +15,12 @@ from libcpp.vector cimport vector
 from headrace.runtime.graph_node cimport Edge
 from headrace.runtime.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
 from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.branches cimport Branches
+from headrace.runtime.passes.draft cimport Draft, DraftNode, gives_own_reference
 
 
 cdef int order_writes(Draft draft) except -1:
+    cdef _Orderer orderer
     cdef vector[int32_t] order
     cdef size_t i
     cdef bint any_writer = False
@@ -26,67 +30,119 @@ cdef int order_writes(Draft draft) except -1:
     if not any_writer:
         return 0
     draft.order(order)
+    orderer = _Orderer()
+    orderer.draft = draft
     with nogil:
-        _order_writes(draft, order)
+        orderer.run(order)
     return 0
 
 
+cdef class _Orderer:
+    cdef Draft draft
+    cdef Branches branches
+    # Per node.
+    cdef vector[int32_t] variable      # of the references that it gives; else -1
+    cdef vector[uint8_t] unsure        # may not run, or waits for something outside
+    cdef vector[uint8_t] in_loop
+    cdef vector[uint8_t] at_end        # reads a reference that is fetched
+    # Per variable.
+    cdef unordered_map[int32_t, vector[int32_t]] readers, writers
 
-cdef int _order_writes(Draft draft, vector[int32_t]& order) except -1 nogil:
-    cdef size_t n = draft.nodes.size()
-    cdef vector[int32_t] variable       # of the references that a node gives; else -1
-    cdef vector[uint8_t] unsure, in_loop
-    cdef unordered_map[int32_t, vector[int32_t]] readers
-    cdef vector[int32_t] waits
-    cdef DraftNode* node
-    cdef Edge edge
-    cdef hr_dtype dtype
-    cdef int32_t i, k, producer
-    cdef size_t r
-    cdef bint takes, hands_on
-    variable.assign(n, -1)
-    unsure.assign(n, 0)
-    in_loop.assign(n, 0)
-    for i in order:
-        node = &draft.nodes[i]
-        takes = False
+    cdef int run(self, vector[int32_t]& order) except -1 nogil:
+        cdef size_t n = self.draft.nodes.size()
+        cdef size_t f
+        cdef int32_t i
+        self.variable.assign(n, -1)
+        self.unsure.assign(n, 0)
+        self.in_loop.assign(n, 0)
+        self.at_end.assign(n, 0)
+        self.branches.resize(n)
+        for f in range(self.draft.fetches.size()):
+            self.mark_fetch(self.draft.fetches[f].node)
+        for i in order:
+            self.visit(i)
+        for f in range(self.draft.fetches.size()):
+            i = self.draft.fetches[f].node
+            if self.at_end[i]:
+                self.at_end[i] = 0   # a fetch may come twice
+                self.wait_for(i, self.writers[self.variable[i]])
+        return 0
+
+    cdef void mark_fetch(self, int32_t i) noexcept nogil:
+        cdef DraftNode* node = &self.draft.nodes[i]
+        cdef DraftNode* read
+        if node.kind == NodeKind.READ_SLOT:
+            read = &self.draft.nodes[self.draft.edges[node.first_input].node]
+            self.at_end[i] = gives_own_reference(read.source)
+
+    cdef int visit(self, int32_t i) except -1 nogil:
+        cdef DraftNode* node = &self.draft.nodes[i]
+        cdef Edge edge
+        cdef hr_dtype dtype
+        cdef int32_t k, producer
+        cdef bint takes = False
+        cdef bint hands_on = False
+        self.branches.begin(i, node.kind == NodeKind.MERGE)
         for k in range(node.n_inputs):
-            edge = draft.edges[node.first_input + k]
-            unsure[i] |= unsure[edge.node]
-            in_loop[i] |= in_loop[edge.node]
-            dtype = draft.dtype_of(edge)
+            edge = self.draft.edges[node.first_input + k]
+            self.unsure[i] |= self.unsure[edge.node]
+            self.in_loop[i] |= self.in_loop[edge.node]
+            self.branches.add(edge.node, self.predicate(edge.node), edge.port)
+            dtype = self.draft.dtype_of(edge)
             if (dtype >= HR_REF or dtype == HR_RESOURCE) and not takes:
                 takes = True
-                variable[i] = variable[edge.node]
+                self.variable[i] = self.variable[edge.node]
         for k in range(node.n_controls):
-            producer = draft.controls[node.first_control + k]
-            unsure[i] |= unsure[producer]
-            in_loop[i] |= in_loop[producer]
-        if _is_boundary(node) or (node.kind == NodeKind.FEED and draft.partial_run):
-            unsure[i] = 1
+            producer = self.draft.controls[node.first_control + k]
+            self.unsure[i] |= self.unsure[producer]
+            self.in_loop[i] |= self.in_loop[producer]
+            self.branches.add(producer, -1, 0)
+        self.branches.end()
+        if _is_boundary(node) or (node.kind == NodeKind.FEED and self.draft.partial_run):
+            self.unsure[i] = 1
         if node.kind == NodeKind.ENTER:
-            in_loop[i] = 1
-        hands_on = False
+            self.in_loop[i] = 1
         if node.kind != NodeKind.FEED:
             for k in range(node.n_outputs):
                 dtype = node.source.output_dtypes[k]
                 hands_on = hands_on or dtype >= HR_REF or dtype == HR_RESOURCE
         if hands_on and not takes:
-            variable[i] = i
-        if variable[i] < 0:
-            continue
+            self.variable[i] = i
+        if self.variable[i] < 0:
+            return 0
         if node.entry != NULL and node.entry.writes:
-            if not in_loop[i] and not readers[variable[i]].empty():
-                waits.assign(draft.controls.begin() + node.first_control,
-                             draft.controls.begin() + node.first_control + node.n_controls)
-                for r in range(readers[variable[i]].size()):
-                    k = readers[variable[i]][r]
-                    if draft.nodes[k].device == node.device and not _reads(draft, node, k):
-                        waits.push_back(k)
-                draft.set_controls(i, waits)
-        elif takes and not hands_on and not unsure[i]:
-            readers[variable[i]].push_back(i)
-    return 0
+            if not self.in_loop[i]:
+                self.wait_for(i, self.readers[self.variable[i]])
+                if self.branches.always_runs(i) and not (self.draft.partial_run
+                                                         and self.unsure[i]):
+                    self.writers[self.variable[i]].push_back(i)
+        elif takes and not hands_on and not self.unsure[i] and not self.at_end[i]:
+            self.readers[self.variable[i]].push_back(i)
+        return 0
+
+    cdef int32_t predicate(self, int32_t i) noexcept nogil:
+        """The node whose value decides a Switch, seen through Identities; -1: i is no Switch."""
+        cdef DraftNode* node = &self.draft.nodes[i]
+        if node.kind != NodeKind.SWITCH:
+            return -1
+        i = self.draft.edges[node.first_input + 1].node
+        while self.draft.nodes[i].kind == NodeKind.KERNEL and \
+                self.draft.nodes[i].source.op == b"Identity":
+            i = self.draft.edges[self.draft.nodes[i].first_input].node
+        return i
+
+    cdef int wait_for(self, int32_t i, vector[int32_t]& others) except -1 nogil:
+        cdef DraftNode* node = &self.draft.nodes[i]
+        cdef vector[int32_t] waits
+        cdef int32_t k
+        waits.assign(self.draft.controls.begin() + node.first_control,
+                     self.draft.controls.begin() + node.first_control + node.n_controls)
+        for k in others:
+            if self.draft.nodes[k].device == node.device and not _reads(self.draft, node, k):
+                waits.push_back(k)
+        if waits.size() > <size_t>node.n_controls:
+            self.draft.set_controls(i, waits)
+        return 0
 
 
 cdef inline bint _reads(Draft draft, DraftNode* node, int32_t producer) noexcept nogil:

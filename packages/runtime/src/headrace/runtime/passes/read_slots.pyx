@@ -13,7 +13,7 @@ from headrace.runtime.attributes cimport (
 )
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
-from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.draft cimport Draft, DraftNode, gives_own_reference
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.node_text cimport text_of
 
@@ -57,10 +57,17 @@ cdef int _read_slots(Draft draft) except -1 nogil:
         edge = draft.fetches[f]
         if draft.dtype_of(edge) >= HR_REF:
             waits.clear()
+            if gives_own_reference(draft.nodes[edge.node].source):
+                # A read for fetches alone: order_writes.pyx puts it behind the step's writes.
+                waits.push_back(_FETCHED)
             edge.node = _read(draft, reads, edge, waits, draft.nodes[edge.node].rank)
             edge.port = 0
             draft.fetches[f] = edge
     return 0
+
+
+cdef enum:
+    _FETCHED = -1   # instead of the nodes that a read waits for
 
 
 cdef int32_t _read(Draft draft, map[vector[int32_t], int32_t]& reads, Edge edge,
@@ -95,7 +102,8 @@ cdef int32_t _read(Draft draft, map[vector[int32_t], int32_t]& reads, Edge edge,
     draft.nodes[read].rank = rank
     inputs.push_back(edge)
     draft.set_inputs(read, inputs)
-    draft.set_controls(read, controls)
+    if controls.size() != 1 or controls[0] != _FETCHED:
+        draft.set_controls(read, controls)
     reads[key] = read
     return read
 

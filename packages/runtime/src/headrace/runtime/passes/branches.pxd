@@ -1,0 +1,13 @@
+"""In which branches of conditions a node lies (branches.hpp)."""
+
+from libc.stdint cimport int32_t
+from libcpp cimport bool as cbool
+
+
+cdef extern from "branches.hpp" namespace "headrace" nogil:
+    cdef cppclass Branches:
+        void resize(size_t nodes)
+        cbool always_runs(int32_t node)
+        void begin(int32_t node, cbool merges)
+        void add(int32_t producer, int32_t predicate, int32_t port)
+        void end()
