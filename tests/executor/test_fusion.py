@@ -53,6 +53,29 @@ def test_a_chain_is_one_kernel() -> None:
     )
 
 
+def test_biases_sums_of_two_and_softplus_join_a_chain() -> None:
+    x = hr.placeholder(hr.float32, [ROWS, COLUMNS])
+    bias = np.arange(COLUMNS, dtype=np.float32) / COLUMNS
+    y = hr.nn.softplus(hr.nn.bias_add(hr.add_n([x, x * 2.0]), bias)) ** 1.5
+    value = np.random.RandomState(0).randn(ROWS, COLUMNS).astype(np.float32)
+    with hr.Session() as session:
+        got = session.run(y, {x: value})
+        assert session.explain(y, [x]).count("_FusedElementwise") == 1
+        assert _fused(session, y, [x]) == 4
+    np.testing.assert_allclose(got, np.log1p(np.exp(3 * value + bias)) ** 1.5, rtol=2e-5)
+
+
+def test_a_bias_along_the_second_axis_is_left_alone() -> None:
+    x = hr.placeholder(hr.float32, [4, 16, 16, 16])
+    y = hr.nn.bias_add(hr.tanh(x), np.arange(16, dtype=np.float32), data_format="NCHW")
+    value = np.random.RandomState(0).randn(4, 16, 16, 16).astype(np.float32)
+    with hr.Session() as session:
+        got = session.run(y, {x: value})
+    np.testing.assert_allclose(
+        got, np.tanh(value) + np.arange(16)[:, None, None], rtol=1e-5, atol=1e-5
+    )
+
+
 def test_what_others_read_is_not_fused_away() -> None:
     x = hr.placeholder(hr.float32, [ROWS, COLUMNS])
     middle = x * 3.0

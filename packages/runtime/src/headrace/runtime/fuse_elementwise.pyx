@@ -16,7 +16,8 @@ from libcpp.vector cimport vector
 
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
-    attributes_of, bytes_attr, finish_face, kInt, kString, kType, make_attributes, number_attr,
+    AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kInt, kString, kType,
+    make_attributes, number_attr,
 )
 from headrace.runtime.error_boundary cimport call_prepare
 from headrace.runtime.graph_node cimport GraphNode, OpInfo
@@ -41,7 +42,8 @@ _FUSIBLE = frozenset(
     b"Neg Square Sqrt Rsqrt Exp Expm1 Log Log1p Tanh Sigmoid Abs Reciprocal Inv Relu Relu6 Elu "
     b"Softsign Floor Ceil Rint Sign Add AddV2 Sub Mul RealDiv Div Maximum Minimum "
     b"SquaredDifference DivNoNan MulNoNan ReluGrad Relu6Grad EluGrad SigmoidGrad TanhGrad "
-    b"SqrtGrad RsqrtGrad ReciprocalGrad InvGrad".split())
+    b"SqrtGrad RsqrtGrad ReciprocalGrad InvGrad BiasAdd AddN Softplus SoftplusGrad SoftsignGrad "
+    b"Pow".split())
 
 
 cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment) except -1:
@@ -96,7 +98,17 @@ cdef bint may_fuse(SegmentDraft draft, Step* step):
         t = &draft.tensors[draft.arguments[step.first_input + j]]
         if t.dtype != out.dtype or t.layout or t.rank < 0:
             return False
-    return <bytes>step.node.op in _FUSIBLE
+    op = <bytes>step.node.op
+    if step.n_inputs == 1 and op == b"AddN" or op == b"BiasAdd" and not channels_last(step.node):
+        return False
+    return op in _FUSIBLE
+
+
+cdef bint channels_last(GraphNode* node):
+    """Whether a BiasAdd adds along the last dimension, as every vector in a program is added."""
+    cdef AttrScalar format
+    return find_scalar(node, string_view(<const char*>b"data_format"), kString, format) != HR_OK \
+        or format.bytes.data()[:format.bytes.size()] == b"NHWC"
 
 
 cdef void find_group(SegmentDraft draft, int root, vector[int32_t]& maker,

@@ -39,6 +39,7 @@ constexpr int64_t kBlock = 1024;
   X(Reciprocal, T(1) / a) X(Inv, T(1) / a)                                            \
   X(Relu, a < T(0) ? T(0) : a) X(Relu6, a < T(0) ? T(0) : (a > T(6) ? T(6) : a))      \
   X(Elu, a < T(0) ? vm::expm1(a) : a) X(Softsign, a / (T(1) + std::fabs(a)))          \
+  X(Softplus, (a > T(0) ? a : T(0)) + vm::log1p(vm::exp(-std::fabs(a))))              \
   X(Floor, std::floor(a)) X(Ceil, std::ceil(a)) X(Rint, std::nearbyint(a))            \
   X(Sign, a != a ? a : T((a > T(0)) - (a < T(0)))) X(Identity, a) X(StopGradient, a)
 
@@ -47,11 +48,14 @@ constexpr int64_t kBlock = 1024;
   X(RealDiv, a / b) X(Div, a / b) X(Maximum, larger(a, b)) X(Minimum, smaller(a, b))  \
   X(SquaredDifference, (a - b) * (a - b))                                             \
   X(DivNoNan, b == T(0) ? T(0) : a / b) X(MulNoNan, b == T(0) ? T(0) : a * b)         \
-  X(ReluGrad, a * T(b > T(0))) X(Relu6Grad, a * T(b > T(0) && b < T(6)))      \
+  X(ReluGrad, a * T(b > T(0))) X(Relu6Grad, a * T(b > T(0) && b < T(6)))              \
   X(EluGrad, b < T(0) ? (b + T(1)) * a : a)                                           \
   X(SigmoidGrad, b * a * (T(1) - a)) X(TanhGrad, b * (T(1) - a * a))                  \
   X(SqrtGrad, b * T(0.5) / a) X(RsqrtGrad, b * T(-0.5) * a * a * a)                   \
-  X(ReciprocalGrad, -b * a * a) X(InvGrad, -b * a * a)
+  X(ReciprocalGrad, -b * a * a) X(InvGrad, -b * a * a)                                \
+  X(BiasAdd, a + b) X(AddN, a + b) X(SoftplusGrad, a / (T(1) + vm::exp(-b)))          \
+  X(SoftsignGrad, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))))                \
+  X(Pow, std::pow(a, b))
 
 template <class T> using Loop1 = void (*)(const T*, T*, int64_t);
 template <class T> using Loop2 = void (*)(const T*, const T*, T*, int64_t);
