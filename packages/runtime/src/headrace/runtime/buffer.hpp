@@ -40,6 +40,7 @@ class SpinLock {
 #endif
     }
   }
+  bool try_lock() { return !flag_.test_and_set(std::memory_order_acquire); }
   void unlock() { flag_.clear(std::memory_order_release); }
 
  private:

@@ -23,6 +23,9 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
         Run() except +
         hr_ctx ctx
         int32_t cancelled
+        int32_t look_up
+        void (*on_look_up)(void*) noexcept nogil
+        void* look_up_argument
         SessionState* session
         hr_code code
         void* failed
@@ -31,6 +34,8 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
 
     hr_code run_fail_text(Run* run, hr_code code, const char* text)
     void run_cancel(Run* run)
+    cbool run_wants_attention(const Run* run)
+    hr_code run_attend(Run* run)
     hr_code session_lookup(SessionState* session, const char* container, const char* name,
                            const char* kind, hr_object* (*make)(void*) noexcept nogil,
                            void* argument, hr_object** object, string* error)

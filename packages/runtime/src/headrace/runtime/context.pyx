@@ -322,4 +322,6 @@ cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
     run.session = session
     run.code = HR_OK
     run.cancelled = 0
+    run.look_up = 0
+    run.on_look_up = NULL
     run.failed = NULL

@@ -23,7 +23,8 @@ from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
 )
-from headrace.runtime.trace cimport TraceRecord, monotonic_ns, thread_number, trace_outputs
+from headrace.runtime.threads cimport thread_number
+from headrace.runtime.trace cimport TraceRecord, monotonic_ns, trace_outputs
 
 
 cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,

@@ -1,12 +1,9 @@
 # cython: language_level=3
 """Steps of programs that need the dynamic executor, in one call (`DynamicStep`) or in several."""
 
-import time
-import weakref
-
 import numpy as np
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
@@ -17,7 +14,8 @@ from headrace.runtime.partition_graphs cimport partition_metadata
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.segment_runner cimport SegmentRunner
-from headrace.runtime.step cimport SessionOwner
+from headrace.runtime.session_owner cimport SessionOwner
+from headrace.runtime.threads cimport steady_ns
 
 
 cdef ExecutorPlan executor_plan(SessionOwner owner, Program program, Segments segments,
@@ -41,29 +39,31 @@ cdef ExecutorPlan executor_plan(SessionOwner owner, Program program, Segments se
     return plan
 
 
+cdef int64_t deadline_of(double timeout_s) noexcept:
+    return steady_ns() + <int64_t>(timeout_s * 1e9) if timeout_s > 0 else 0
+
+
 cdef class DynamicStep:
     """services.Step on the dynamic executor."""
     cdef SessionOwner owner
     cdef readonly ExecutorPlan plan
-    cdef object executions
-    cdef str ended                # why no run may go on; None: they may
     cdef object __weakref__
 
     def __init__(self, SessionOwner owner, Program program, Segments segments,
                  bint native_loops):
         self.owner = owner
         self.plan = executor_plan(owner, program, segments, native_loops)
-        self.executions = weakref.WeakSet()
 
     def __call__(self, values):
-        return self.execute(values, 0.0, None)
+        return self.execute(values, self.owner.timeout_s, None, 0)
 
     def run(self, values, bytes options):
         from headrace.runtime.run_options import (
-            timeout_s, wants_partition_graphs, wants_trace,
+            inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
         )
         trace = [] if wants_trace(options) else None
-        results = self.execute(values, timeout_s(options), trace)
+        results = self.execute(values, timeout_s(options) or self.owner.timeout_s, trace,
+                               inter_op_pool(options))
         metadata = trace[0] if trace else b""
         if wants_partition_graphs(options):
             metadata += partition_metadata(self.plan.program)   # messages side by side are one
@@ -85,13 +85,7 @@ cdef class DynamicStep:
     def loops(self):
         return [(len(loop.nodes), loop.condition, loop.body) for loop in self.plan.loops]
 
-    def cancel(self, str reason):
-        """Ends the runs under way, and those that are about to begin."""
-        self.ended = reason
-        for execution in list(self.executions):
-            execution.cancel(reason)
-
-    cdef list execute(self, values, double timeout, list trace):
+    cdef list execute(self, values, double timeout, list trace, int pool):
         cdef Execution execution
         cdef vector[int32_t] everything
         cdef size_t i
@@ -101,12 +95,11 @@ cdef class DynamicStep:
                 None, None,
                 f"the step takes {self.plan.program.feeds.size()} values, got {len(values)}")
         execution = Execution(self.owner, self.plan, trace is not None)
-        self.executions.add(execution)
-        if self.ended is not None:  # since the check: `cancel` did not see this one
-            execution.cancel(self.ended)
+        if pool:
+            execution.take_pool(pool)
         for i in range(self.plan.program.feeds.size()):
             execution.feed(<int>i, values[i])
-        execution.advance(everything, time.monotonic() + timeout if timeout else 0.0)
+        execution.advance(everything, deadline_of(timeout))
         if trace is not None:
             trace.append(execution.metadata())
         return [execution.fetch(<int>i) for i in range(self.plan.program.fetches.size())]
@@ -119,6 +112,7 @@ def partial_plan(SessionOwner owner, Program program, Segments segments) -> Exec
 
 cdef class DynamicPartialStep:
     """services.PartialStep: feeds arrive, and fetches leave, in several calls."""
+    cdef SessionOwner owner
     cdef Program program
     cdef Execution execution
     cdef dict feeds
@@ -131,6 +125,7 @@ cdef class DynamicPartialStep:
     def __init__(self, SessionOwner owner, ExecutorPlan plan, list targets):
         cdef Program program = plan.program
         owner.check()
+        self.owner = owner
         self.program = program
         self.plan = plan
         self.execution = Execution(owner, self.plan, False)
@@ -166,9 +161,9 @@ cdef class DynamicPartialStep:
             self.execution.feed(self.feeds[name], np.array(value))
             self.fed.add(name)
         if wanted.size() == len(fetches):
-            self.execution.advance(wanted, 0.0)
+            self.execution.advance(wanted, deadline_of(self.owner.timeout_s))
         else:  # an operation has run once all has that the feeds allow
-            self.execution.advance(everything, 0.0)
+            self.execution.advance(everything, deadline_of(self.owner.timeout_s))
         for name in fetches:
             if name in self.targets:
                 missing = self.feeds_missing_for(self.targets[name])
@@ -207,6 +202,6 @@ cdef class DynamicPartialStep:
         cdef vector[int32_t] none
         self.execution.cancel(reason)
         try:
-            self.execution.advance(none, 0.0)
+            self.execution.advance(none, 0)
         except errors.OpError:
             pass  # the cancellation itself

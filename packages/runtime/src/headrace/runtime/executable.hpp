@@ -16,6 +16,7 @@
 #include "buffer.hpp"
 #include "graph_node.hpp"
 #include "headrace/kernel.h"
+#include "thread_policy.hpp"
 #include "run.hpp"
 #include "slot_shapes.hpp"
 
@@ -198,6 +199,8 @@ class Executable {
   int64_t intermediate_bytes = 0;  // what all arena values would take side by side
   int folded = 0;
   int fused = 0;                   // nodes that other nodes compute on the way
+  mutable Cost cost;               // of a run, measured
+  int8_t blocks = -1;              // 1: may wait or call Python; -1: not known yet
 
   explicit Executable(IdleBuffers* idle) : idle_(idle) {}
   Executable(const Executable&) = delete;

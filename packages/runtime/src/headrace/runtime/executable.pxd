@@ -1,6 +1,6 @@
 """A segment made ready for one set of shapes (executable.hpp), and the loop over its kernels."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.context cimport Run
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_compute, hr_tensor
+from headrace.runtime.threads cimport Cost
 
 
 cdef extern from "slot_shapes.hpp" namespace "headrace" nogil:
@@ -95,6 +96,8 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         int64_t intermediate_bytes
         int folded
         int fused
+        Cost cost
+        int8_t blocks
         void keep(hr_buffer* owned, void (*release)(hr_buffer*) noexcept nogil) except +
         cbool fits(const hr_tensor* given)
         vector[ShapeGuard] guards

@@ -9,10 +9,12 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.memory cimport make_shared, shared_ptr
 
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
-from headrace.runtime.context cimport HR_REPLAN, Run, run_fail_text
+from headrace.runtime.context cimport (
+    HR_REPLAN, Run, run_attend, run_fail_text, run_wants_attention,
+)
 from headrace.runtime.error_boundary cimport call_compute
 from headrace.runtime.kernel_abi cimport (
-    HR_ABORTED, HR_CANCELLED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 
 
@@ -85,8 +87,10 @@ cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexce
                             <hr_tensor* const*>entry.outputs, entry.workspace)
         if code != HR_OK:
             return stopped(made, run, entry - buffers.entries, code)
-        if run.cancelled:
-            return run_fail_text(run, HR_CANCELLED, "the step was cancelled")
+        if run_wants_attention(run):
+            code = run_attend(run)
+            if code != HR_OK:
+                return code
         entry += 1
     return HR_OK
 
@@ -109,8 +113,10 @@ cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
         clock_ns[2 * i + 1] = now_ns()
         if code != HR_OK:
             return stopped(made, run, i, code)
-        if run.cancelled:
-            return run_fail_text(run, HR_CANCELLED, "the step was cancelled")
+        if run_wants_attention(run):
+            code = run_attend(run)
+            if code != HR_OK:
+                return code
     return HR_OK
 
 

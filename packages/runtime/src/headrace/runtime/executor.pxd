@@ -1,10 +1,10 @@
 """The dynamic executor: one run of an ExecutorPlan."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from headrace.runtime.executor_plan cimport ExecutorPlan
-from headrace.runtime.step cimport SessionOwner
+from headrace.runtime.session_owner cimport SessionOwner
 
 
 cdef class Execution:
@@ -18,7 +18,9 @@ cdef class Execution:
 
     cdef int feed(self, int number, object value) except -1
     # Runs until nothing is ready. True: the step is over, or every wanted fetch is there.
-    cdef bint advance(self, vector[int32_t]& wanted, double deadline) except -1
+    # deadline_ns: on the steady clock; 0: none.
+    cdef bint advance(self, vector[int32_t]& wanted, int64_t deadline_ns) except -1
     cdef object fetch(self, int number)
+    cdef int take_pool(self, int number) except -1   # RunOptions.inter_op_thread_pool
     cdef bint has_fetch(self, int number) noexcept
     cdef bytes metadata(self)   # RunMetadata of a traced step

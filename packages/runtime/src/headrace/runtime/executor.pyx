@@ -3,16 +3,14 @@
 
 Counts and ready units (white paper §3.1), frames and iterations (§4.4), asynchronous kernels with
 continuations (§5.3). The thread that asked for the step walks it: it takes a ready unit, runs it
-and delivers what it made, which makes others ready; pool threads help with heavy units. The lock
+and delivers what it made, which makes others ready; threads of the inter-op pool help with heavy units. The lock
 is let go only where work is done. The step is over when nothing is ready, running or awaited, also
 after an error: then the first error wins, the rest is cancelled, and nothing is freed before the
 last callback came.
 """
 
-import time
-
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 from libcpp.string cimport string
@@ -29,7 +27,7 @@ from headrace.runtime.delivery cimport (
 )
 from headrace.runtime.executor_async cimport send, start_async, start_recv
 from headrace.runtime.executor_plan cimport (
-    LONG, RUN_ASYNC, RUN_LOOP, RUN_MERGE, RUN_RECV, RUN_SEGMENT, RUN_SEND, RUN_SWITCH,
+    RUN_ASYNC, RUN_LOOP, RUN_MERGE, RUN_RECV, RUN_SEGMENT, RUN_SEND, RUN_SWITCH,
     ExecutorPlan, Unit,
 )
 from headrace.runtime.executor_segments cimport run_loop, run_segment
@@ -37,17 +35,17 @@ from headrace.runtime.executor_state cimport (
     ExecutionState, Iteration, Ready, wait_for_change,
 )
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
+    HR_CANCELLED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
     HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
 )
-from headrace.runtime.step cimport SessionOwner, run_error
+from headrace.runtime.session_owner cimport SessionOwner
+from headrace.runtime.step cimport run_error
+from headrace.runtime.threads cimport (
+    LONG, begin_run, end_run, flush_denormals, in_pool, is_watched, kLookUpNs, restore_denormals,
+    sees_signals,
+)
 from headrace.runtime.trace cimport metadata_of, monotonic_ns
 
-
-cdef extern from "helper_pool.hpp" namespace "headrace" nogil:
-    void pool_submit "headrace::HelperPool::submit"(
-        void (*help)(void*) noexcept nogil, void* argument)
-    int pool_withdraw "headrace::HelperPool::withdraw"(void* argument)
 
 cdef extern from *:
     """
@@ -79,6 +77,14 @@ cdef class Execution:
         state.plan = <void*>plan
         state.errors = <void*>self.errors
         state.team = owner.team
+        state.pool = owner.inter_op_pool
+        state.active.end = end_execution
+        state.active.argument = state
+        state.active.session = <void*>owner
+        state.active.state = <void*>owner.state
+        state.active.cancelled = &state.run.cancelled
+        state.run.on_look_up = poll
+        state.run.look_up_argument = <void*>self
         state.traced = traced
         state.root.number = 0
         state.root.parent = NULL
@@ -140,18 +146,32 @@ cdef class Execution:
         found = array_from_tensor(&t)
         return found if t.rank else found[()]
 
-    cdef bint advance(self, vector[int32_t]& wanted, double deadline) except -1:
+    cdef int take_pool(self, int number) except -1:
+        state_of(self).pool = self.owner.pool_of(number)
+        return 0
+
+    cdef bint advance(self, vector[int32_t]& wanted, int64_t deadline_ns) except -1:
         cdef ExecutionState* state = state_of(self)
         cdef bint over = False
-        if deadline:
-            state.run.deadline_ns = <int64_t>(deadline * 1e9)
-        while True:
-            with nogil:
-                over = walk(state, self.plan, wanted, <void*>self)
-            if over:
-                break
-            # Nothing is ready, or much was: now Ctrl-C and the clock have their turn.
-            look_up(self)
+        state.active.deadline_ns = deadline_ns
+        state.run.deadline_ns = deadline_ns
+        state.active.look_up = NULL
+        if is_watched():
+            state.active.look_up = &state.run.look_up
+        # A nested run has its thread of the pool already.
+        state.takes_long = state.pool.get() == NULL or in_pool()
+        begin_run(&state.active)
+        try:
+            if self.owner.closed:  # since the check: `close` did not see this one
+                self.cancel("the session was closed")
+            while not over:
+                with nogil:
+                    over = walk(state, self.plan, wanted, <void*>self)
+                if not over:
+                    # Nothing is ready, or much was: now Ctrl-C has its turn.
+                    look_up(self)
+        finally:
+            end_run(&state.active)
         if self.errors:
             raise self.errors[0]
         if state.run.code != HR_OK:
@@ -172,31 +192,29 @@ cdef void cancel(Execution e, hr_code code, const char* reason) noexcept:
         fail(state_of(e), NULL, code, reason)
 
 
+cdef void end_execution(void* argument, hr_code code, const char* why) noexcept nogil:
+    fail(<ExecutionState*>argument, NULL, code, why)
+
+
 cdef void look_up(Execution e) noexcept:
-    """Lets Ctrl-C and the clock end the step."""
-    cdef ExecutionState* state = state_of(e)
+    """Lets Ctrl-C end the step."""
+    state_of(e).run.look_up = 0
     try:
         PyErr_CheckSignals()
     except BaseException as interrupt:
         e.errors.append(interrupt)
         cancel(e, HR_CANCELLED, "interrupted")
-    if state.run.deadline_ns and monotonic_ns() > state.run.deadline_ns:
-        state.run.deadline_ns = 0
-        cancel(e, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
 
 
 cdef void poll(void* argument) noexcept nogil:
-    """What the walking thread does while the lane works for it."""
-    with gil:
-        look_up(<Execution>argument)
+    """What the thread that sees signals does between kernels, or while a pool works for it."""
+    if sees_signals():
+        with gil:
+            look_up(<Execution>argument)
 
 
 cdef void nothing(void* argument) noexcept nogil:
     pass
-
-
-# How long a busy step goes on before it looks at signals and the clock.
-cdef int64_t LOOK_UP_NS = 20_000_000
 
 
 # ---- taking units ---------------------------------------------------------------------------------
@@ -204,11 +222,21 @@ cdef int64_t LOOK_UP_NS = 20_000_000
 cdef bint walk(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
                void* execution) noexcept nogil:
     """Runs ready units. True: the step is over or all wanted fetches are there; False: look up."""
-    cdef Ready item
-    cdef int64_t look_up_ns = monotonic_ns() + LOOK_UP_NS
-    cdef uint32_t rounds = 0
-    cdef int withdrawn = 0
+    cdef uint64_t mode = flush_denormals()
+    cdef bint over
     state.lock.lock()
+    over = take_units(state, plan, wanted, execution)
+    state.lock.unlock()
+    restore_denormals(mode)
+    return over
+
+
+cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
+                     void* execution) noexcept nogil:
+    """As walk. The lock is held before and after."""
+    cdef Ready item
+    cdef int64_t look_up_ns = monotonic_ns() + kLookUpNs
+    cdef uint32_t rounds = 0
     while True:
         if state.failed:
             drop_ready(state)
@@ -221,31 +249,26 @@ cdef bint walk(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted
             ask_for_help(state, plan)
         elif state.outstanding == 0:
             if state.helpers:
-                withdrawn = pool_withdraw(state)
-                state.helpers -= withdrawn
+                state.helpers -= state.pool.get().withdraw(state)
             if state.helpers == 0:
-                state.lock.unlock()
                 return True
             wait_for_change(state)
             continue
         else:
             if wanted.size() and not state.failed and all_there(state, wanted):
-                state.lock.unlock()
                 return True
             wait_for_change(state)
             if state.light.size() or state.outstanding == 0:
                 continue
-            state.lock.unlock()
             return False
         run_ready(state, plan, item, poll, execution)
         rounds += 1
         if not rounds & 63 and monotonic_ns() > look_up_ns:
-            state.lock.unlock()
             return False
 
 
 cdef void help(void* argument) noexcept nogil:
-    """What a pool thread does for a step: heavy units, as long as there are any."""
+    """What a thread of the pool does for a step: heavy units, as long as there are any."""
     cdef ExecutionState* state = <ExecutionState*>argument
     cdef Ready item
     state.lock.lock()
@@ -262,23 +285,23 @@ cdef void help(void* argument) noexcept nogil:
 
 
 cdef inline void ask_for_help(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
-    """Wakes another helper if heavy units wait and a core is left for them."""
-    cdef int32_t most = state.team - 1
-    if state.heavy.size() == 0:
+    """Wakes another thread of the pool if heavy units wait and it has one."""
+    cdef int32_t most
+    if state.heavy.size() == 0 or state.pool.get() == NULL:
         return
-    if plan.weights[state.heavy.back().unit] == LONG:
-        most = state.team   # the walking thread takes none of these: it only looks
-    if state.helpers < most:
+    most = state.pool.get().size()
+    if state.takes_long or plan.weights[state.heavy.back().unit] != LONG:
+        most -= 1   # the calling thread takes one itself
+    if state.helpers < most and state.pool.get().submit(help, state):
         state.helpers += 1
-        pool_submit(help, state)
 
 
 cdef inline bint is_for_helper(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
-    """Whether the next heavy unit is too long for the thread that looks at signals."""
-    if plan.weights[state.heavy.back().unit] != LONG:
+    """Whether the next heavy unit is one of those that only threads of the pool take."""
+    if state.takes_long or plan.weights[state.heavy.back().unit] != LONG:
         return False
     ask_for_help(state, plan)
-    return True
+    return state.helpers > 0   # else the pool has no thread to give
 
 
 cdef void drop_ready(ExecutionState* state) noexcept nogil:

@@ -21,6 +21,7 @@ from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_request, hr_tensor,
 )
 from headrace.runtime.segment_draft cimport ensure_state
+from headrace.runtime.threads cimport begin_prepare, end_prepare
 from headrace.runtime.trace cimport monotonic_ns
 
 
@@ -109,7 +110,9 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     request.outputs = <hr_tensor* const*>call.output_pointers
     request.threads = 1
     if code == HR_OK:
+        begin_prepare()
         code = call_prepare(unit.kernel, unit.node.state, &request)
+        end_prepare()
         if code != HR_OK:
             run_fail_text(&state.run, code, unit.node.error.take().c_str())
         call.plan = request.plan

@@ -25,12 +25,6 @@ cdef enum UnitKind:
     RUN_LOOP        # a native loop: a whole frame as one unit (native_loop.pyx)
 
 
-cdef enum Weight:
-    LIGHT           # runs on the thread that walks the step
-    HEAVY           # worth a helper's waking, if there are several
-    LONG            # a helper's, so that the walking thread sees signals
-
-
 cdef struct Target:
     int32_t unit
     int32_t slot          # of the unit's inputs; -1: a control edge
@@ -74,7 +68,7 @@ cdef class ExecutorPlan:
     cdef vector[int32_t] fetches         # per Port's fetch range: fetch numbers
     cdef vector[FrameInfo] frames        # 0: not in a loop
     cdef vector[vector[UnitState]] starts # per frame: its units as an iteration starts
-    cdef vector[uint8_t] weights         # per unit: Weight, as far as known
+    cdef vector[uint8_t] weights         # per unit: Weight (thread_policy.hpp), as far as known
     cdef vector[int32_t] roots           # units of frame 0 that wait for nothing
     cdef vector[int32_t] entered         # per node: the frame that an Enter enters
     cdef vector[int32_t] loop_of         # per node: its native loop; -1: none

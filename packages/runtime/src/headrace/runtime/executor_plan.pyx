@@ -17,6 +17,7 @@ from headrace.runtime.node_text cimport blame, text_of
 from headrace.runtime.native_loop cimport NativeLoop, native_loop_of
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.node_kind cimport ENTER, EXIT, FEED, MERGE, NEXT_ITERATION, RECV, SEND, SWITCH
+from headrace.runtime.threads cimport HEAVY, LIGHT
 from headrace.runtime.program cimport Program, ProgramNode
 
 

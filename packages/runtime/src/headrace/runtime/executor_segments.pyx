@@ -2,7 +2,7 @@
 """Running a segment, or a native loop, as one unit of a dynamic step.
 
 Small segments run on the thread that found them ready. One that is worth several cores goes to
-the lane (lane.hpp) where it has the step to itself; else it shares the cores with its neighbours.
+the intra-op pool where it has the step to itself; else it shares the cores with its neighbours.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -14,27 +14,19 @@ from headrace.runtime.context cimport HR_REPLAN, Run, run_fail_text
 from headrace.runtime.executable cimport (
     Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
 )
-from headrace.runtime.executor_plan cimport HEAVY, LIGHT, LONG, ExecutorPlan, Unit
+from headrace.runtime.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor_state cimport ExecutionState
 from headrace.runtime.kernel_abi cimport (
     HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.segment_runner cimport SegmentRunner
-from headrace.runtime.trace cimport thread_number, trace_entries
+from headrace.runtime.threads cimport (
+    expected_ns, kParallel, run_intra_op, steady_ns, thread_number, weight_of,
+)
+from headrace.runtime.trace cimport trace_entries
 
 
-cdef extern from "lane.hpp" namespace "headrace" nogil:
-    bint lane_try_run "headrace::Lane::try_run"(
-        void (*work)(void*) noexcept nogil, void* argument, int threads,
-        void (*poll)(void*) noexcept nogil, void* poll_argument)
-
-
-# Work below this does not pay for waking a helper, and below that not for the lane.
-cdef double HEAVY_NS = 20e3
-cdef double LANE_NS = 250e3
-# Longer work keeps the thread that looks at signals and the clock waiting too long.
-cdef double LONG_NS = 2e6
 # Plans that one segment may try while other threads change the shapes of its variables.
 cdef int MOST_PLANS = 16
 
@@ -58,27 +50,32 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     """HR_REPLAN: a variable has another shape than planned, and nothing was done."""
     cdef int number = plan.units[unit].number
     cdef shared_ptr[Executable] chosen
-    cdef double expected_ns
+    cdef double ns
+    cdef bint timed
+    cdef int64_t start = 0
     cdef hr_code code
     chosen = (<SegmentRunner>plan.runner_pointers[number]).lookup(inputs, 1)
     if chosen.get() == NULL:
         chosen = specialised(state, number, inputs, 1)
         if chosen.get() == NULL:
             return HR_INTERNAL
-        expected_ns = expected(chosen.get())
-        plan.weights[unit] = LIGHT
-        if expected_ns > LONG_NS:
-            plan.weights[unit] = LONG
-        elif expected_ns > HEAVY_NS:
-            plan.weights[unit] = HEAVY
-    if alone and plan.weights[unit] and state.team > 1 and expected(chosen.get()) > LANE_NS:
+        plan.weights[unit] = weight_of(cost_of(chosen.get()))
+    ns = cost_of(chosen.get()) if plan.weights[unit] else 0
+    if alone and state.team > 1 and ns > kParallel:
         if run_wide(state, number, inputs, outputs, poll, poll_argument, &code):
             return code
-    return run_on(state, &state.run, inputs, outputs, chosen)
+    timed = chosen.get().cost.wants_sample()
+    if timed:
+        start = steady_ns()
+    code = run_on(state, &state.run, inputs, outputs, chosen)
+    if timed:
+        chosen.get().cost.add_sample(<double>(steady_ns() - start))
+        plan.weights[unit] = weight_of(cost_of(chosen.get()))
+    return code
 
 
-cdef inline double expected(const Executable* made) noexcept nogil:
-    return made.flops * 0.03 + made.bytes_moved * 0.1
+cdef inline double cost_of(const Executable* made) noexcept nogil:
+    return made.cost.ns(expected_ns(made.flops, made.bytes_moved))
 
 
 cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tensor* outputs,
@@ -128,6 +125,7 @@ cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* made,
 
 cdef struct WideWork:
     ExecutionState* state
+    int number
     shared_ptr[Executable]* made
     hr_tensor* inputs
     hr_tensor* outputs
@@ -137,20 +135,20 @@ cdef struct WideWork:
 cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tensor* outputs,
                    void (*poll)(void*) noexcept nogil, void* poll_argument,
                    hr_code* code) noexcept nogil:
-    """Runs the segment with the step's team; False: others have the lane, nothing ran."""
+    """Runs the segment on the intra-op pool; False: that is taken, nothing ran."""
     cdef WideWork work
-    cdef shared_ptr[Executable] made = specialised(state, number, inputs, state.team)
+    cdef shared_ptr[Executable] made
     work.state = state
+    work.number = number
     work.inputs = inputs
     work.outputs = outputs
     work.made = &made
-    if made.get() == NULL:
-        code[0] = HR_INTERNAL
-        return True
-    if not lane_try_run(work_wide, &work, state.team, poll, poll_argument):
+    if not run_intra_op(work_wide, &work, state.team, poll, poll_argument):
         return False
     code[0] = work.code
-    if work.code != HR_OK and work.code != HR_REPLAN:
+    if made.get() == NULL:
+        code[0] = HR_INTERNAL
+    elif work.code != HR_OK and work.code != HR_REPLAN:
         run_fail_text(&state.run, state.wide.code, state.wide.message)
         state.run.failed = state.wide.failed
     return True
@@ -158,7 +156,10 @@ cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tens
 
 cdef void work_wide(void* argument) noexcept nogil:
     cdef WideWork* work = <WideWork*>argument
-    work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.made[0])
+    # Also planned here: kernels that are folded may use the team.
+    work.made[0] = specialised(work.state, work.number, work.inputs, work.state.team)
+    if work.made.get() != NULL:
+        work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.made[0])
 
 
 # ---- what needs Python -------------------------------------------------------------------------------

@@ -7,7 +7,9 @@
 #include <mutex>
 #include <vector>
 
+#include "active_runs.hpp"
 #include "executable.hpp"
+#include "inter_op_pool.hpp"
 #include "rendezvous.hpp"
 #include "run.hpp"
 #include "trace.hpp"
@@ -59,14 +61,17 @@ struct Ready {
 // One step under way. Everything but the constant pointers is guarded by `lock`.
 struct ExecutionState {
   Run run;                      // of units on one thread
-  Run wide;                     // of the unit that has the lane (lane.hpp)
+  Run wide;                     // of the unit that has the intra-op pool
   void* plan = nullptr;         // ExecutorPlan
   void* errors = nullptr;       // a Python list: exceptions, the first one wins
-  int32_t team = 1;             // threads that the step may use
+  int32_t team = 1;             // threads of an intra-op team
+  std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all
+  bool takes_long = true;       // whether the calling thread runs units that take long
+  ActiveRun active;
   std::mutex lock;
   std::condition_variable changed;
   std::vector<Ready> light;     // ready units for the calling thread
-  std::vector<Ready> heavy;     // ready units that helpers may take (helper_pool.hpp)
+  std::vector<Ready> heavy;     // ready units that threads of the pool may take
   int32_t outstanding = 0;      // ready, running, awaited
   int32_t helpers = 0;          // asked for and not gone
   int32_t waiting = 0;          // threads in `changed`

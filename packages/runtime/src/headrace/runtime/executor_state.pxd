@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.context cimport Run
 from headrace.runtime.executable cimport Executable
 from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_tensor
+from headrace.runtime.threads cimport ActiveRun, InterOpPool
 from headrace.runtime.trace cimport TraceRecord
 
 
@@ -71,6 +72,9 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         void* plan
         void* errors
         int32_t team
+        shared_ptr[InterOpPool] pool
+        cbool takes_long
+        ActiveRun active
         Mutex lock
         Condition changed
         vector[Ready] light

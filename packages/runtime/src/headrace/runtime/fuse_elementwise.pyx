@@ -20,6 +20,7 @@ from headrace.runtime.attributes cimport (
     make_attributes, number_attr,
 )
 from headrace.runtime.error_boundary cimport call_prepare
+from headrace.runtime.threads cimport begin_prepare, end_prepare
 from headrace.runtime.graph_node cimport GraphNode, OpInfo
 from headrace.runtime.kernel_abi cimport (
     HR_OK, hr_code, hr_dtype, hr_elements, hr_kernel, hr_request, hr_tensor,
@@ -245,7 +246,9 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     request.outputs = &output
     request.threads = draft.threads
     with nogil:
+        begin_prepare()
         code = call_prepare(kernel, node.state, &request)
+        end_prepare()
     made.get().plan = request.plan
     made.get().destroy = request.destroy_plan
     if code != HR_OK or request.shape_depends_on_data:

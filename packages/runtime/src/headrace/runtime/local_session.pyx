@@ -11,34 +11,33 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.formats.proto import device_pb2, run_pb2
+from headrace.formats.proto import device_pb2
 from headrace.runtime.context cimport clear_containers
 from headrace.runtime.fed_values cimport tensor_spec
 from headrace.runtime.kernel_table cimport load_kernels
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.session_graph cimport SessionGraph
-from headrace.runtime.step cimport SessionOwner
+from headrace.runtime.session_owner cimport SessionOwner, StateOwner
 
 from headrace.runtime.recent_values cimport RecentValues
 
+from headrace.runtime.session_options import SessionOptions
 from headrace.runtime.step import TapeStep
-
-cdef extern from "lane.hpp" namespace "headrace" nogil:
-    int count_at_work()
+from headrace.runtime.threads import count_at_work
 
 
 # How many signatures a session keeps planned, beside as many that were recent before.
 cdef int RECENT_SIGNATURES = 128
 
-# Sessions that nobody has closed.
+# Sessions that are open.
 _open = weakref.WeakSet()
 
 
 def _end_all():
     """Ends what runs before the interpreter does: libraries are taken down under it."""
     for session in list(_open):
-        session.end_steps()
+        session.close()
     give_up = time.monotonic() + 10
     while count_at_work() and time.monotonic() < give_up:
         time.sleep(0.001)
@@ -51,6 +50,17 @@ _shared = {}
 _sharing = threading.Lock()
 
 
+def _after_fork():
+    """Another thread may have held the lock; the parent's states are of no use in the child."""
+    global _sharing
+    _sharing = threading.Lock()
+    _shared.clear()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def open_session(target: str, config: bytes) -> LocalSession:
     """A session on this machine (services.SessionService).
 
@@ -58,19 +68,17 @@ def open_session(target: str, config: bytes) -> LocalSession:
       target: "" for a session with state of its own; "local://NAME" for state that all sessions
         of this process with that name share.
       config: a ConfigProto message.
+    Raises: InvalidArgumentError for options that no session can have.
     """
-    options = run_pb2.ConfigProto.FromString(config)
-    team = options.intra_op_parallelism_threads or os.cpu_count() or 1
+    options = SessionOptions(config)
     name = target.removeprefix("local://").removeprefix("local")
     if not name:
-        return LocalSession(SessionOwner(team), config)
+        return LocalSession(StateOwner(), options)
     with _sharing:
-        owner = _shared.get(name)
-        if owner is None:
-            owner = _shared[name] = SessionOwner(team)
-    session = LocalSession(owner, config)
-    session.shares_state = True
-    return session
+        state = _shared.get(name)
+        if state is None:
+            state = _shared[name] = StateOwner()
+    return LocalSession(state, options)
 
 
 cdef class LocalSession:
@@ -82,15 +90,15 @@ cdef class LocalSession:
     cdef RecentValues partial_plans   # by signature
     cdef object lock
     cdef bint closed
-    cdef public bint shares_state
-    cdef object running          # dynamic steps in flight, to cancel at close
+    cdef object running          # partial runs, to cancel at close
     cdef object __weakref__
 
-    def __init__(self, SessionOwner owner, bytes config):
+    def __init__(self, StateOwner state, options):
         load_kernels()
         self.graph = SessionGraph()
-        self.owner = owner
-        self.options = run_pb2.ConfigProto.FromString(config)
+        self.owner = SessionOwner(state, options.intra_op_threads, options.inter_op_threads,
+                                  options.inter_op_pools, options.timeout_s)
+        self.options = options
         self.steps = RecentValues(RECENT_SIGNATURES)
         self.partial_plans = RecentValues(RECENT_SIGNATURES)
         self.lock = threading.Lock()
@@ -117,14 +125,11 @@ cdef class LocalSession:
         cdef Program program = build_program(self.graph, list(feeds), list(fetches),
                                              list(targets), self.program_config(False))
         cdef Segments segments = cut_segments(program, False)
-        cdef bint dynamic = self.options.experimental.executor_type == "dynamic"
+        cdef bint dynamic = self.options.dynamic
         if segments.whole and not dynamic:
             return TapeStep(self.owner, program, segments)
         from headrace.runtime.dynamic_step import DynamicStep
-        step = DynamicStep(self.owner, program, segments, not dynamic)
-        self.running.add(step)
-        self.check()    # `close` may have come in between
-        return step
+        return DynamicStep(self.owner, program, segments, not dynamic)
 
     def partial_run_setup(self, feeds, fetches, targets):
         self.check()
@@ -145,14 +150,14 @@ cdef class LocalSession:
     cdef ProgramConfig program_config(self, bint partial):
         cdef ProgramConfig config = ProgramConfig()
         config.devices = self.device_names()
-        config.allow_reference = not self.options.experimental.refuse_reference_kernels
+        config.allow_reference = self.options.allow_reference
         config.allow_soft_placement = self.options.allow_soft_placement
         config.partial_run = partial
         return config
 
     cdef list device_names(self):
-        count = dict(self.options.device_count).get("CPU", 0) or 1
-        return [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(count)]
+        return [f"/job:localhost/replica:0/task:0/device:CPU:{i}"
+                for i in range(self.options.devices)]
 
     def tensor_spec(self, str name):
         """Full name, DataType and declared shape of a tensor of the graph."""
@@ -171,11 +176,12 @@ cdef class LocalSession:
         cdef vector[string] names
         for name in containers:
             names.push_back(name.encode())
+        self.owner.end_runs_of_state("the session's resources were reset")
         clear_containers(self.owner.state, names)
         # Kernels hold what they looked up: all sessions of the state look it up anew, also in the
         # steps that they have.
         for other in list(_open):
-            if (<LocalSession>other).owner is self.owner:
+            if (<LocalSession>other).owner.state == self.owner.state:
                 (<LocalSession>other).graph.forget_kernels()
         self.owner.state.resets.store(self.owner.state.resets.load() + 1)
 
@@ -183,18 +189,12 @@ cdef class LocalSession:
         if self.closed:
             return
         self.closed = True
-        if not self.shares_state:
-            self.owner.close()
+        self.owner.close()
         for step in list(self.running):
             step.cancel("the session was closed")
         self.steps.clear()
         self.partial_plans.clear()
         _open.discard(self)
-
-    def end_steps(self):
-        """As close, and for good also where other sessions share the state."""
-        self.owner.close()
-        self.close()
 
     cdef int check(self) except -1:
         if self.closed:

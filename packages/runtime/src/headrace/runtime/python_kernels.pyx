@@ -28,6 +28,7 @@ from headrace.runtime.kernel_abi cimport (
     HR_KERNEL_TABLE_CAPSULE, HR_OK, HR_UNAUTHENTICATED, HR_UNKNOWN, hr_code, hr_ctx, hr_kernel,
     hr_kernel_table, hr_node, hr_request, hr_tensor,
 )
+from headrace.runtime.threads cimport begin_python_kernel, end_python_kernel
 
 _libraries = {}  # op -> PythonKernels: `create` finds its library by op
 
@@ -107,11 +108,13 @@ cdef hr_code prepare(void* state, hr_request* request) noexcept nogil:
 
 cdef hr_code compute(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    cdef uint64_t mode = begin_python_kernel()
     cdef hr_code code = HR_INTERNAL
     with gil:
         compute_in_python(<Run*>ctx, <NodeKernel>state, inputs, outputs, &code)
     if code == HR_INTERNAL:  # an earlier text stays
         run_fail_text(<Run*>ctx, code, "the Python kernel failed, and so did the report of it")
+    end_python_kernel(mode)
     return code
 
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -35,7 +36,10 @@ inline int64_t next_step(SessionState* session) { return ++session->steps; }
 
 struct Run {
   hr_ctx ctx;  // first: hr_ctx* and Run* convert
-  volatile int32_t cancelled = 0;
+  alignas(8) volatile int32_t cancelled = 0;
+  volatile int32_t look_up = 0;  // right behind: between kernels, both are read at once
+  void (*on_look_up)(void*) = nullptr;
+  void* look_up_argument = nullptr;
   SessionState* session = nullptr;
   SpinLock lock;            // of code and message: the first error wins
   hr_code code = HR_OK;
@@ -105,6 +109,22 @@ inline void run_cancel(Run* run) {
     run->cancel_done.notify_all();
   }
   run->caller = std::thread::id();
+}
+
+// Whether the run was cancelled, or shall look at signals.
+inline bool run_wants_attention(const Run* run) {
+  typedef int64_t __attribute__((may_alias)) Both;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+  static_assert(offsetof(Run, look_up) == offsetof(Run, cancelled) + 4, "read as one word");
+#pragma GCC diagnostic pop
+  return *reinterpret_cast<const volatile Both*>(&run->cancelled) != 0;
+}
+
+// Called between kernels where run_wants_attention. HR_OK: the run goes on.
+inline hr_code run_attend(Run* run) {
+  if (!run->cancelled && run->on_look_up) run->on_look_up(run->look_up_argument);
+  return run->cancelled ? run_fail_text(run, HR_CANCELLED, "the step was cancelled") : HR_OK;
 }
 
 inline void run_parallel_for(hr_ctx* ctx, int64_t total, int64_t grain,

@@ -19,7 +19,7 @@ from headrace.runtime.context cimport (
     READ_ANY_SHAPE, READ_ENDS, Run, SessionState, run_begin,
 )
 from headrace.runtime.copy_elision cimport copies_input
-from headrace.runtime.error_boundary cimport call_compute, call_prepare
+from headrace.runtime.error_boundary cimport call_prepare
 from headrace.runtime.executable cimport (
     ARENA, INPUT, STATIC, Executable, PreparedNode, new_executable,
 )
@@ -41,7 +41,9 @@ from headrace.runtime.segment_draft cimport (
     PreparedNodes, SegmentDraft, Step, ensure_state, is_stateful, node_error, prepare_key,
 )
 from headrace.runtime.storage_plan cimport drop_unused, plan_storage
+from headrace.runtime.threads cimport begin_prepare, end_prepare, expected_ns
 from headrace.runtime.trace cimport label_of
+from headrace.runtime.watched_fold cimport compute_watched
 
 
 cdef extern from "thread_count.hpp" namespace "headrace" nogil:
@@ -248,7 +250,8 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     elif kernel.flags & SESSION_CONSTANT or (
             known and not step.by_kernel and step.n_outputs > 0 and not is_stateful(node)
             and not step.writes and small_enough(outputs)):
-        fold(draft, step, inputs, outputs)
+        fold(draft, step, inputs, outputs,
+             expected_ns(answer.get().flops, answer.get().bytes_moved))
         if kernel.flags & SESSION_CONSTANT:
             for i in range(step.n_outputs):
                 draft.lasting[draft.arguments[step.first_output + i]] = 1
@@ -281,7 +284,9 @@ cdef shared_ptr[const PreparedNode] prepared(
     request.threads = draft.threads
     request.private_layout = private_bits
     with nogil:
+        begin_prepare()
         code = call_prepare(step.kernel, step.node.state, &request)
+        end_prepare()
     to.plan = request.plan
     to.destroy = request.destroy_plan
     if code != HR_OK:
@@ -415,7 +420,7 @@ cdef object no_memory(GraphNode* node):
 
 
 cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
-              vector[hr_tensor*]& outputs) except -1:
+              vector[hr_tensor*]& outputs, double cost_ns) except -1:
     """Computes a node whose inputs are all known, now and once."""
     cdef Run* run = new Run()
     cdef hr_code code = HR_OK
@@ -434,10 +439,8 @@ cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
                     raise no_memory(step.node)
         if step.workspace > 0 and allocate_tensor(&workspace) != HR_OK:
             raise no_memory(step.node)
-        with nogil:
-            code = call_compute(step.compute, &run.ctx, step.node.state, step.plan,
-                                <const hr_tensor* const*>inputs.data(),
-                                <hr_tensor* const*>outputs.data(), workspace.data)
+        code = compute_watched(step, run, <const hr_tensor* const*>inputs.data(),
+                               <hr_tensor* const*>outputs.data(), workspace.data, cost_ns)
         if code != HR_OK:
             step.node.error.assign(run.message)
             raise node_error(step.node, code)

@@ -1,15 +1,13 @@
 # cython: language_level=3
 """A program that is one segment: fed, run by its kernel schedule, fetched.
 
-Small programs run on the calling thread, since waking another costs more than they do; work
-worth several cores goes to the lane (lane.hpp), prepared for that many threads.
+Where it runs is decided by thread_policy.hpp: on the calling thread with or without the GIL, on the
+intra-op pool (prepared for that many threads), or on one thread of the inter-op pool.
 """
-
-import time
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from libcpp.memory cimport shared_ptr
@@ -19,13 +17,10 @@ from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor, fetched
 from headrace.runtime.buffer cimport buffer_release
 from headrace.runtime.fed_values cimport fed_tensor
-from headrace.runtime.context cimport (
-    HR_REPLAN, Run, SessionState, run_begin, run_cancel, run_fail_text,
-)
+from headrace.runtime.context cimport HR_REPLAN, Run, run_begin, run_cancel, run_fail_text
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype, hr_tensor,
-)
+from headrace.runtime.kernel_abi cimport HR_OK, hr_code, hr_dtype, hr_tensor
+from headrace.runtime.kernel_table cimport is_python_kernel, library_of
 from headrace.runtime.node_text cimport node_label
 from headrace.runtime.partition_graphs cimport partition_metadata
 from headrace.runtime.passes.segments cimport Segments
@@ -34,53 +29,17 @@ from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.executable cimport (
     Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
 )
-from headrace.runtime.trace cimport TraceRecord, metadata_of, thread_number, trace_entries
+from headrace.runtime.session_owner cimport SessionOwner
+from headrace.runtime.threads cimport (
+    ActiveRun, InterOpPool, Place, StepFacts, Work, begin_run, end_run, expected_ns,
+    flush_denormals, gil_left, gil_returned, in_pool, is_watched, keeps_gil, place_of,
+    restore_denormals, run_intra_op, sees_signals, steady_ns, thread_number, wait_for_gil,
+)
+from headrace.runtime.trace cimport TraceRecord, metadata_of, trace_entries
 
 
-cdef extern from "lane.hpp" namespace "headrace" nogil:
-    int fork_generation()
-    bint lane_try_run "headrace::Lane::try_run"(
-        void (*work)(void*) noexcept nogil, void* argument, int threads,
-        void (*poll)(void*) noexcept nogil, void* poll_argument)
-    void run_beside "headrace::Lane::run_beside"(
-        void (*work)(void*) noexcept nogil, void* argument,
-        void (*poll)(void*) noexcept nogil, void* poll_argument)
-
-
-cdef extern from "gil_turn.hpp" namespace "headrace" nogil:
-    void gil_left()
-    void gil_taken()
-    void wait_for_gil()
-
-
-# Work below this does not pay for waking the lane: a hand-over costs 5 to 60 us.
-cdef double LANE_NS = 250e3
-# Work from here on is watched also where the lane is taken: for Ctrl-C, close and timeout.
-cdef double LONG_NS = 20e6
 # Plans that one run may try while other threads change the shapes of its variables.
 cdef int MOST_PLANS = 16
-
-
-cdef class SessionOwner:
-    def __cinit__(self, int team):
-        self.state = new SessionState()
-        self.team = team
-        self.generation = fork_generation()
-
-    def __dealloc__(self):
-        del self.state
-
-    def close(self):
-        self.closed = True
-
-    cdef int check(self) except -1:
-        if self.closed:
-            raise RuntimeError("Attempted to use a closed Session.")
-        if self.generation != fork_generation():
-            raise errors.FailedPreconditionError(
-                None, None, "this session was made before a fork: threads and locks of the parent "
-                "are not in the child; make a new Session in the child")
-        return 0
 
 
 cdef object run_error(Run* run):
@@ -92,37 +51,46 @@ cdef object run_error(Run* run):
     return errors.from_code(run.code, f"{node_label(node)}: {text}", name)
 
 
-cdef struct TapeWork:
+# One run, as the thread that computes it sees it.
+cdef struct KernelWork:
     Executable* made
     RunBuffers* buffers
     Run* run
     hr_code code
     int64_t* clock_ns
     int32_t thread    # where it ran, if traced
+    int64_t took_ns
+    bint timed
     void* interrupt   # the exception of a signal's handler, counted; null: none came
-    double deadline   # of time.monotonic; 0: none
-    void* owner
 
 
-cdef void work_on_tape(void* argument) noexcept nogil:
-    cdef TapeWork* work = <TapeWork*>argument
+cdef void run_kernels(void* argument) noexcept nogil:
+    cdef KernelWork* work = <KernelWork*>argument
+    cdef uint64_t mode = flush_denormals()
+    cdef int64_t start = steady_ns() if work.timed else 0
     if work.clock_ns != NULL:
         work.thread = thread_number()
         work.code = run_traced(work.made, work.buffers, work.run, work.clock_ns)
     else:
         work.code = run_entries(work.made, work.buffers, work.run)
+    if work.timed:
+        work.took_ns = steady_ns() - start
+    restore_denormals(mode)
 
 
-cdef void poll_signals(void* argument) noexcept nogil:
-    cdef TapeWork* work = <TapeWork*>argument
+cdef void end_kernels(void* argument, hr_code code, const char* why) noexcept nogil:
+    cdef KernelWork* work = <KernelWork*>argument
+    run_fail_text(work.run, code, why)
+    run_cancel(work.run)
+
+
+cdef void look_at_signals(void* argument) noexcept nogil:
+    """What the thread that sees signals does between kernels, or while a pool works for it."""
+    cdef KernelWork* work = <KernelWork*>argument
+    if not sees_signals():
+        return
     with gil:
-        if work.deadline and time.monotonic() > work.deadline:
-            work.deadline = 0
-            run_fail_text(work.run, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
-            run_cancel(work.run)
-        if (<SessionOwner>work.owner).closed:
-            run_fail_text(work.run, HR_CANCELLED, "the session was closed")
-            run_cancel(work.run)
+        work.run.look_up = 0
         try:
             PyErr_CheckSignals()
         except BaseException as interrupt:
@@ -130,6 +98,37 @@ cdef void poll_signals(void* argument) noexcept nogil:
                 Py_INCREF(interrupt)
                 work.interrupt = <void*>interrupt
             run_cancel(work.run)
+
+
+cdef Work poll_of(ActiveRun* active) noexcept:
+    """What the caller does while a pool works for it; null: it need not look at signals."""
+    if active.look_up == NULL:
+        return NULL
+    return look_at_signals
+
+
+cdef struct TeamSearch:
+    void* runner
+    hr_tensor* entering
+    int threads
+    ActiveRun* run
+    shared_ptr[Executable]* found
+    void* error       # an exception, counted; null: it was found
+
+
+cdef void search_for_team(void* argument) noexcept nogil:
+    """Plans on a thread of the intra-op pool: kernels that are folded may use the team."""
+    cdef TeamSearch* search = <TeamSearch*>argument
+    cdef ActiveRun proxy
+    proxy.cancelled = search.run.cancelled
+    begin_run(&proxy)
+    with gil:
+        try:
+            search.found[0] = (<SegmentRunner>search.runner).find(search.entering, search.threads)
+        except BaseException as error:
+            Py_INCREF(error)
+            search.error = <void*>error
+    end_run(&proxy)
 
 
 cdef class TapeStep:
@@ -170,14 +169,15 @@ cdef class TapeStep:
             self.leaving_of.push_back(-1 - feeds[value] if value in feeds else leaving[value])
 
     def __call__(self, values):
-        return self.execute(values, 0.0, None)
+        return self.execute(values, self.owner.timeout_s, None, 0)
 
     def run(self, values, bytes options):
         from headrace.runtime.run_options import (
-            timeout_s, wants_partition_graphs, wants_trace,
+            inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
         )
         trace = [] if wants_trace(options) else None
-        results = self.execute(values, timeout_s(options), trace)
+        results = self.execute(values, timeout_s(options) or self.owner.timeout_s, trace,
+                               inter_op_pool(options))
         metadata = trace[0] if trace else b""
         if wants_partition_graphs(options):
             metadata += partition_metadata(self.program)   # messages side by side are one
@@ -187,12 +187,14 @@ cdef class TapeStep:
         from headrace.runtime.explain import explain_tape_step
         return explain_tape_step(self)
 
-    cdef list execute(self, values, double timeout, list trace):
+    cdef list execute(self, values, double timeout, list trace, int pool):
         cdef int attempt
         cdef hr_tensor few[16]
         cdef vector[hr_tensor] many
         cdef hr_tensor* entering = few
         cdef Run run
+        cdef ActiveRun active
+        cdef KernelWork work
         cdef int i
         cdef list keep = None
         self.owner.check()
@@ -206,7 +208,23 @@ cdef class TapeStep:
             entering = many.data()
         for i in range(self.n_entering):
             entering[i].owner = NULL
+        memset(&work, 0, sizeof(KernelWork))
+        work.run = &run
+        run_begin(&run, self.owner.state, 1)
+        active.end = end_kernels
+        active.argument = &work
+        active.session = <void*>self.owner
+        active.state = <void*>self.owner.state
+        active.cancelled = &run.cancelled
+        if timeout > 0:
+            active.deadline_ns = steady_ns() + <int64_t>(timeout * 1e9)
+        if is_watched():
+            active.look_up = &run.look_up
+            run.on_look_up = look_at_signals
+            run.look_up_argument = &work
+        begin_run(&active)
         try:
+            self.owner.check()  # `close` may have come in between
             if self.n_entering:
                 keep = []
                 for i in range(self.n_entering):
@@ -214,12 +232,15 @@ cdef class TapeStep:
                                            values[self.feed_of[i]],
                                            self.feed_dtypes[self.feed_of[i]], &entering[i]))
             for attempt in range(MOST_PLANS):
-                results = self.run_specialised(entering, values, timeout, trace, &run)
+                results = self.run_specialised(entering, values, trace, &active, &work, pool)
                 if results is not None:
                     return results
             raise errors.AbortedError(
                 None, None, "variables that the step reads changed their shapes at each attempt")
         finally:
+            end_run(&active)
+            if work.interrupt != NULL:
+                Py_DECREF(<object>work.interrupt)
             for i in range(self.n_entering):
                 if entering[i].owner != NULL:
                     buffer_release(entering[i].owner)
@@ -235,72 +256,139 @@ cdef class TapeStep:
         finally:
             buffer_release(t.owner)
 
-    cdef list run_specialised(self, hr_tensor* entering, values, double timeout, list trace,
-                              Run* run):
+    cdef list run_specialised(self, hr_tensor* entering, values, list trace, ActiveRun* active,
+                              KernelWork* work, int pool):
         """The fetches; None: a variable has another shape than planned, and nothing was done."""
-        cdef int team = self.owner.team
-        # A heavy step is prepared for the whole team first: most of its runs get it.
-        cdef int threads = team if self.heavy else 1
         cdef shared_ptr[Executable] chosen
         cdef Lease lease
-        cdef TapeWork work
         cdef vector[TraceRecord] records
+        cdef StepFacts facts
         cdef bint ran = False
-        cdef double expected_ns
-        # `latest` is touched under the GIL alone: no lock, and one count for the run.
-        if self.latest.get() != NULL and self.latest.get().threads == threads and \
-                self.latest.get().resets == self.owner.state.resets.load() and \
-                self.latest.get().fits(entering) and self.latest.get().variables_fit(entering):
-            chosen = self.latest
-        else:
-            chosen = self.runner.find(entering, threads)
-            self.latest = chosen
-        expected_ns = expected(chosen.get())
-        memset(&work, 0, sizeof(TapeWork))
-        work.run = run
-        work.owner = <void*>self.owner
-        if timeout > 0:
-            work.deadline = time.monotonic() + timeout
-            expected_ns = LONG_NS
-        self.heavy = team > 1 and expected_ns > LANE_NS
-        if self.heavy:
-            if chosen.get().threads != team:
-                chosen = self.runner.find(entering, team)
-            begin(self, lease, chosen, entering, &work, trace)
-            run_begin(run, self.owner.state, team)
-            with nogil:
-                ran = lane_try_run(work_on_tape, &work, team, poll_signals, &work)
-            if not ran:
-                end(lease, &work)
-        if not ran:
-            if chosen.get().threads != 1:
-                chosen = self.runner.find(entering, 1)
-            begin(self, lease, chosen, entering, &work, trace)
-            run_begin(run, self.owner.state, 1)
-            with nogil:
-                gil_left()
-                if expected_ns >= LONG_NS:
-                    run_beside(work_on_tape, &work, poll_signals, &work)
-                else:
-                    work_on_tape(&work)
-                wait_for_gil()
-            gil_taken()
+        work.code = HR_OK
+        work.took_ns = 0
         try:
-            if work.interrupt != NULL:
-                interrupt = <object>work.interrupt
-                Py_DECREF(interrupt)
-                raise interrupt
-            if work.code == HR_REPLAN and run.code == HR_OK:
+            self.choose(chosen, entering, active, work)
+            facts = self.facts_of(chosen.get(), active)
+            self.heavy = place_of(facts) == Place.kIntraOp
+            if self.heavy and self.find_for_team(chosen, entering, active, work):
+                begin(self, lease, chosen, entering, work, trace)
+                ran = self.run_on_team(active, work)
+                if not ran:
+                    end(lease, work)
+            if not ran:
+                facts.intra_op_threads = 1
+                if chosen.get().threads != 1:
+                    chosen = self.runner.find(entering, 1)
+                begin(self, lease, chosen, entering, work, trace)
+                self.run_on_one(&facts, active, work, pool)
+            if work.took_ns and work.code == HR_OK:
+                # On a team: about what one thread takes, and no less.
+                chosen.get().cost.add_sample(<double>work.took_ns * chosen.get().threads)
+            if work.code == HR_REPLAN and work.run.code == HR_OK and not work.run.cancelled:
                 return None
-            if run.code != HR_OK:
-                PyErr_CheckSignals()  # a Python kernel may have met one
-                raise run_error(run)
+            raise_failure(work)
             if trace is not None:
                 trace_entries(records, work.made, work.buffers, work.clock_ns, work.thread)
                 trace.append(metadata_of(records, self.program))
             return self.collect(work.made, work.buffers, values)
+        except errors.OpError:
+            raise_failure(work)  # planning ended because the run was to end
+            raise
         finally:
-            end(lease, &work)
+            end(lease, work)
+
+    cdef int choose(self, shared_ptr[Executable]& chosen, hr_tensor* entering, ActiveRun* active,
+                    KernelWork* work) except -1:
+        """The executable of the last run, or one for the team if that run was heavy."""
+        # `latest` is touched under the GIL alone: no lock, and one count for the run.
+        if self.latest.get() != NULL and \
+                self.latest.get().threads == (self.owner.team if self.heavy else 1) and \
+                self.latest.get().resets == self.owner.state.resets.load() and \
+                self.latest.get().fits(entering) and self.latest.get().variables_fit(entering):
+            chosen = self.latest
+            return 0
+        # A heavy step is prepared for the whole team first: most of its runs get it.
+        if not self.heavy or not self.find_for_team(chosen, entering, active, work):
+            chosen = self.runner.find(entering, 1)
+        self.latest = chosen
+        return 0
+
+    cdef StepFacts facts_of(self, Executable* made, ActiveRun* active):
+        cdef StepFacts facts
+        facts.ns = made.cost.ns(expected_ns(made.flops, made.bytes_moved))
+        facts.measured = made.cost.known()
+        facts.calls_python = may_block(made)
+        facts.watched = active.look_up != NULL
+        facts.in_pool = in_pool()
+        facts.intra_op_threads = self.owner.team
+        return facts
+
+    cdef bint find_for_team(self, shared_ptr[Executable]& chosen, hr_tensor* entering,
+                            ActiveRun* active, KernelWork* work) except -1:
+        """Finds the executable for the intra-op pool; False where that is taken."""
+        cdef TeamSearch search
+        cdef Work poll = poll_of(active)
+        cdef shared_ptr[Executable] found
+        cdef bint ran
+        if chosen.get() != NULL and chosen.get().threads == self.owner.team:
+            return True
+        found = self.runner.lookup(entering, self.owner.team)
+        if found.get() == NULL:
+            memset(&search, 0, sizeof(TeamSearch))
+            search.runner = <void*>self.runner
+            search.entering = entering
+            search.threads = self.owner.team
+            search.run = active
+            search.found = &found
+            with nogil:
+                ran = run_intra_op(search_for_team, &search, search.threads, poll, work)
+            if not ran:
+                return False
+            if search.error != NULL:
+                error = <object>search.error
+                Py_DECREF(error)
+                raise_failure(work)
+                raise error
+        chosen = found
+        self.latest = found
+        return True
+
+    cdef bint run_on_team(self, ActiveRun* active, KernelWork* work) except -1:
+        cdef Work poll = poll_of(active)
+        cdef bint ran
+        work.run.ctx.threads = self.owner.team
+        work.timed = work.made.cost.wants_sample()
+        with nogil:
+            ran = run_intra_op(run_kernels, work, self.owner.team, poll, work)
+        if not ran:
+            work.run.ctx.threads = 1
+        return ran
+
+    cdef int run_on_one(self, StepFacts* facts, ActiveRun* active, KernelWork* work,
+                        int pool_number) except -1:
+        cdef Work poll = poll_of(active)
+        cdef Place place = place_of(facts[0])
+        cdef shared_ptr[InterOpPool] pool
+        cdef int64_t since
+        cdef bint ran = False
+        work.timed = work.made.cost.wants_sample()
+        if place == Place.kInterOp:
+            pool = self.owner.pool_of(pool_number)
+            if pool.get() != NULL:
+                with nogil:
+                    ran = pool.get().run(run_kernels, work, &work.run.cancelled, poll, work)
+                if ran:
+                    return 0
+        if place == Place.kHoldGil or place == Place.kBackoff and keeps_gil():
+            run_kernels(work)
+            return 0
+        with nogil:
+            gil_left()
+            run_kernels(work)
+            since = wait_for_gil()
+        gil_returned(since, facts.ns)
+        return 0
+
 
     cdef list collect(self, Executable* made, RunBuffers* buffers, values):
         cdef list results = []
@@ -325,12 +413,39 @@ cdef class TapeStep:
         return results
 
 
-cdef inline double expected(const Executable* made) noexcept nogil:
-    return made.flops * 0.03 + made.bytes_moved * 0.1
+cdef int raise_failure(KernelWork* work) except -1:
+    """Raises what ended the run, if anything did."""
+    if work.interrupt != NULL:
+        raise <object>work.interrupt
+    if work.run.code != HR_OK:
+        PyErr_CheckSignals()  # a Python kernel may have met one
+        raise run_error(work.run)
+    if work.run.cancelled:
+        raise errors.CancelledError(None, None, "the step was cancelled")
+    return 0
+
+
+cdef bint may_block(Executable* made):
+    """Whether a kernel may wait or call Python: then the run never holds the GIL."""
+    cdef size_t i
+    cdef GraphNode* node
+    cdef const char* library
+    if made.blocks < 0:
+        made.blocks = 0
+        for i in range(made.entries.size()):
+            node = made.entries[i].node
+            if node == NULL or node.kernel == NULL:
+                continue
+            library = library_of(node.kernel)
+            if is_python_kernel(node.kernel) or (
+                    node.info != NULL and node.info.stateful and library != NULL
+                    and library[:] != b"runtime"):
+                made.blocks = 1
+    return made.blocks != 0
 
 
 cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable]& chosen, hr_tensor* entering,
-               TapeWork* work, list trace) except -1:
+               KernelWork* work, list trace) except -1:
     cdef int i
     cdef hr_tensor* t
     if not lease.begin(chosen, buffer_release):
@@ -348,14 +463,14 @@ cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable]& chosen, hr_t
     return 0
 
 
-cdef int step_clock(TapeWork* work) except -1:
+cdef int step_clock(KernelWork* work) except -1:
     work.clock_ns = <int64_t*>malloc(sizeof(int64_t) * (2 * work.made.entries.size() + 1))
     if work.clock_ns == NULL:
         raise MemoryError()
     return 0
 
 
-cdef void end(Lease& lease, TapeWork* work) noexcept:
+cdef void end(Lease& lease, KernelWork* work) noexcept:
     free(work.clock_ns)
     work.clock_ns = NULL
     lease.end()

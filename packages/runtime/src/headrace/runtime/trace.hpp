@@ -1,6 +1,5 @@
 // What a traced step notes of each node that it ran.
 #pragma once
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <vector>
@@ -32,13 +31,6 @@ inline int64_t wall_clock_offset_ns() {
   const int64_t wall = std::chrono::duration_cast<std::chrono::nanoseconds>(
                            std::chrono::system_clock::now().time_since_epoch()).count();
   return wall - monotonic_ns();
-}
-
-// The calling thread's number in this process, counted from 0 as threads first trace something.
-inline int32_t thread_number() {
-  static std::atomic<int32_t> threads{0};
-  thread_local int32_t mine = threads++;
-  return mine;
 }
 
 }  // namespace headrace

@@ -24,7 +24,6 @@ cdef extern from "trace.hpp" namespace "headrace" nogil:
 
     int64_t monotonic_ns()
     int64_t wall_clock_offset_ns()
-    int32_t thread_number()
 
 
 # Notes all entries that ran in these buffers; clock_ns: run_traced's.

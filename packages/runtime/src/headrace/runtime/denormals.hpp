@@ -1,0 +1,49 @@
+// Denormal numbers are flushed to zero while kernels run: arithmetic on them is up to 160 times
+// slower. TensorFlow flushes on its op threads; here the user's thread also runs kernels, so that
+// the mode is set around them and restored. (docs/numerics.md)
+#pragma once
+#include <cstdint>
+#if defined(__SSE__) || defined(_M_X64)
+#include <xmmintrin.h>
+#endif
+
+namespace headrace {
+
+using FloatMode = uint64_t;
+
+#if defined(__SSE__) || defined(_M_X64)
+constexpr FloatMode kFlushBits = 0x8040;  // FTZ, DAZ
+inline FloatMode float_mode() { return _mm_getcsr(); }
+inline void set_float_mode(FloatMode mode) { _mm_setcsr(static_cast<unsigned>(mode)); }
+#elif defined(__aarch64__)
+constexpr FloatMode kFlushBits = 1ull << 24;  // FZ
+inline FloatMode float_mode() {
+  uint64_t mode;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+inline void set_float_mode(FloatMode mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode)); }
+#else
+constexpr FloatMode kFlushBits = 0;
+inline FloatMode float_mode() { return 0; }
+inline void set_float_mode(FloatMode) {}
+#endif
+
+// Returns: the mode to restore.
+inline FloatMode flush_denormals() {
+  const FloatMode before = float_mode();
+  if ((before & kFlushBits) != kFlushBits) set_float_mode(before | kFlushBits);
+  return before;
+}
+inline FloatMode keep_denormals() {
+  const FloatMode before = float_mode();
+  if (before & kFlushBits) set_float_mode(before & ~kFlushBits);
+  return before;
+}
+// Sticky exception flags stay as they are now.
+inline void restore_denormals(FloatMode before) {
+  const FloatMode now = float_mode();
+  if ((now ^ before) & kFlushBits) set_float_mode((now & ~kFlushBits) | (before & kFlushBits));
+}
+
+}  // namespace headrace

@@ -1,0 +1,177 @@
+"""Ctrl-C, timeout, close and reset end any run soon, whatever it is doing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import child_process
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.errors import CancelledError, DeadlineExceededError
+
+SOON_S = 0.5
+
+
+def _long_products() -> hr.Tensor:
+    """Some seconds of products, none of which can be folded."""
+    x = hr.random_uniform([1024, 1024])
+    for _ in range(500):
+        x = hr.matmul(x, hr.random_uniform([1024, 1024])) * 1e-3
+    return hr.reduce_sum(x)
+
+
+def _ended_by(end: Callable[[], None], session: hr.Session, fetch: hr.Tensor) -> tuple[str, float]:
+    """Runs on a thread, calls `end` after 0.4 s. Returns: the error's text, seconds it then took."""
+    texts: list[str] = []
+
+    def run() -> None:
+        with pytest.raises(CancelledError) as error:
+            session.run(fetch)
+        texts.append(error.value.message)
+
+    running = threading.Thread(target=run)
+    running.start()
+    time.sleep(0.4)
+    began = time.monotonic()
+    end()
+    running.join(60)
+    return texts[0], time.monotonic() - began
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_closing_one_session_of_shared_state_ends_its_run_and_leaves_the_other(
+    threads: int,
+) -> None:
+    fetch = _long_products()
+    config = hr.ConfigProto(intra_op_parallelism_threads=threads)
+    with hr.Session("local://endings", config=config) as other:
+        session = hr.Session("local://endings", config=config)
+        text, seconds = _ended_by(session.close, session, fetch)
+        assert "the session was closed" in text
+        assert seconds < SOON_S
+        assert other.run(hr.constant(3.0)) == 3.0
+
+
+def test_a_reset_ends_the_runs_of_all_sessions_of_that_state() -> None:
+    fetch = _long_products()
+    with hr.Session("local://resets") as session:
+        text, seconds = _ended_by(lambda: hr.Session.reset("local://resets"), session, fetch)
+        assert "reset" in text
+        assert seconds < SOON_S
+        assert session.run(hr.constant(3.0)) == 3.0
+
+
+def test_a_session_has_a_timeout_for_runs_that_say_none() -> None:
+    fetch = _long_products()
+    dequeue = hr.FIFOQueue(1, [hr.float32]).dequeue()
+    config = hr.ConfigProto(operation_timeout_in_ms=200)
+    with hr.Session(config=config) as session:
+        for slow in (fetch, dequeue):
+            began = time.monotonic()
+            with pytest.raises(DeadlineExceededError):
+                session.run(slow)
+            assert 0.2 <= time.monotonic() - began < 0.2 + SOON_S
+        began = time.monotonic()
+        with pytest.raises(DeadlineExceededError):
+            session.run(dequeue, options=hr.RunOptions(timeout_in_ms=600))
+        assert time.monotonic() - began > 0.55
+
+
+@pytest.mark.parametrize("on_main_thread", [True, False])
+def test_a_timeout_ends_a_run_of_python_kernels_between_two_of_them(on_main_thread: bool) -> None:
+    x = hr.constant(1.0)
+    for _ in range(100):
+        x = hr.py_func(lambda v: (time.sleep(0.02), v)[1], [x], hr.float32)
+    with hr.Session() as session:
+
+        def run() -> None:
+            began = time.monotonic()
+            with pytest.raises(DeadlineExceededError):
+                session.run(x, options=hr.RunOptions(timeout_in_ms=200))
+            assert time.monotonic() - began < 0.2 + SOON_S
+
+        if on_main_thread:
+            run()
+        else:
+            failed: list[BaseException] = []
+
+            def guarded() -> None:
+                try:
+                    run()
+                except BaseException as error:
+                    failed.append(error)
+
+            thread = threading.Thread(target=guarded)
+            thread.start()
+            thread.join(30)
+            assert not failed
+
+
+INTERRUPTED = {
+    "constants being folded": "x = hr.constant(np.full([900, 900], 1e-3, np.float32))",
+    "products": "x = hr.random_uniform([900, 900])",
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("what", INTERRUPTED.values(), ids=INTERRUPTED)
+def test_ctrl_c_ends_two_hundred_large_products(what: str, threads: int) -> None:
+    child = child_process.begin(
+        f"""
+        {what}
+        for _ in range(200):
+            x = hr.matmul(x, x)
+        fetch, after = hr.reduce_sum(x), hr.constant(5.0)
+        config = hr.ConfigProto(intra_op_parallelism_threads={threads})
+        with hr.Session(config=config) as session:
+            session.run(after)
+            at = []
+            threading.Timer(0.3, lambda: (at.append(time.monotonic()), started())).start()
+            try:
+                session.run(fetch)
+            except KeyboardInterrupt:
+                print(time.monotonic() - at[0] < {SOON_S}, session.run(after))
+        """
+    )
+    child_process.interrupt(child)
+    assert child_process.end(child, 60) == "True 5.0\n"
+
+
+def test_an_error_of_a_signal_handler_reaches_the_caller_of_a_run_that_plans() -> None:
+    printed = child_process.output(
+        """
+        class Alarm(Exception):
+            pass
+        def ring(*_):
+            raise Alarm
+        signal.signal(signal.SIGALRM, ring)
+        x = hr.constant(np.full([900, 900], 1e-3, np.float32))
+        for _ in range(200):
+            x = hr.matmul(x, x)
+        with hr.Session() as session:
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            try:
+                session.run(hr.reduce_sum(x))
+            except Alarm:
+                print("alarm")
+        """
+    )
+    assert printed == "alarm\n"
+
+
+def test_a_fetched_value_is_right_after_runs_that_were_ended() -> None:
+    x = hr.placeholder(hr.float32, [600, 600])
+    y = x
+    for _ in range(60):
+        y = hr.matmul(y, x)
+    total = hr.reduce_sum(y)
+    at = np.eye(600, dtype=np.float32)
+    with hr.Session() as session:
+        for _ in range(5):
+            with pytest.raises(DeadlineExceededError):
+                session.run(total, {x: at}, options=hr.RunOptions(timeout_in_ms=5))
+            assert session.run(total, {x: at}) == 600.0

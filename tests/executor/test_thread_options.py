@@ -1,0 +1,234 @@
+"""Options about threads are honoured, bounded, refused or warned about, never ignored."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import child_process
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.formats.errors import InvalidArgumentError
+
+
+def _threads() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+def test_absurd_team_sizes_are_bounded_with_a_warning() -> None:
+    for wanted in (1000, 1_000_000):
+        printed = child_process.output(
+            f"""
+            import logging, resource
+            logging.basicConfig(stream=sys.stdout, format="%(message)s")
+            resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+            x = hr.random_uniform([900, 900])
+            config = hr.ConfigProto(intra_op_parallelism_threads={wanted})
+            with hr.Session(config=config) as session:
+                print(session.run(hr.reduce_sum(hr.matmul(x, x))) > 0)
+            """
+        )
+        warning, result = printed.splitlines()
+        assert warning.startswith(f"intra_op_parallelism_threads is {wanted}; more do not help")
+        assert result == "True"
+
+
+def test_a_team_is_no_larger_than_the_threads_that_the_system_gives() -> None:
+    printed = child_process.output(
+        """
+        import logging, resource
+        logging.basicConfig(stream=sys.stdout, format="%(message)s")
+        x = hr.random_uniform([900, 900])
+        y = hr.reduce_sum(hr.matmul(x, x))
+        with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=1)) as session:
+            session.run(y)
+        pages = int(open("/proc/self/statm").read().split()[0])
+        room = pages * 4096 + 100 * 2**20   # some stacks of 8 MiB
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=16)) as session:
+            print(session.run(y) > 0)
+        """,
+        OPENBLAS_NUM_THREADS="1",
+    )
+    warning, result = printed.splitlines()
+    assert "the system gives no more threads" in warning
+    assert result == "True"
+
+
+@pytest.mark.parametrize(
+    "config, text",
+    [
+        (hr.ConfigProto(intra_op_parallelism_threads=-1), "intra_op_parallelism_threads is -1"),
+        (hr.ConfigProto(operation_timeout_in_ms=-1), "operation_timeout_in_ms is -1"),
+        (hr.ConfigProto(device_count={"CPU": -1}), r"device_count\['CPU'\] is -1"),
+        (hr.ConfigProto(device_count={"GPU": -2}), r"device_count\['GPU'\] is -2"),
+        (hr.ConfigProto(device_count={"CPU": 10**6}), "at most 64 devices"),
+    ],
+)
+def test_values_that_no_session_can_have_are_refused(config: hr.ConfigProto, text: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=text):
+        hr.Session(config=config).run(hr.constant(1))
+
+
+def test_an_option_without_support_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
+    config = hr.ConfigProto(log_device_placement=True)
+    config.graph_options.build_cost_model = 3
+    config.graph_options.optimizer_options.opt_level = hr.OptimizerOptions.L0
+    with caplog.at_level(logging.WARNING, "headrace.runtime"):
+        for _ in range(2):
+            with hr.Session(config=config) as session:
+                session.run(hr.constant(1))
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "ConfigProto.graph_options.build_cost_model is not supported and has no effect",
+        "ConfigProto.log_device_placement is not supported and has no effect",
+    ]
+
+
+def test_an_option_of_a_run_without_support_is_warned_about_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    options = hr.RunOptions(report_tensor_allocations_upon_oom=True)
+    options.experimental.collective_graph_key = 4
+    with caplog.at_level(logging.WARNING, "headrace.runtime"), hr.Session() as session:
+        for _ in range(2):
+            session.run(hr.constant(1), options=options)
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "RunOptions.experimental.collective_graph_key is not supported and has no effect",
+        "RunOptions.report_tensor_allocations_upon_oom is not supported and has no effect",
+    ]
+
+
+def _heavy(queue: hr.FIFOQueue) -> hr.Tensor:
+    v = queue.dequeue()
+    for _ in range(6):
+        v = hr.tanh(hr.matmul(v, v)) * 0.1
+    return hr.reduce_sum(v)
+
+
+def _most_at_once(config: hr.ConfigProto) -> int:
+    """How many of four heavy branches computed at the same time."""
+    with hr.Graph().as_default():
+        x = hr.placeholder(hr.float32, [400, 400])
+        queues = [hr.FIFOQueue(10, [hr.float32], shapes=[[400, 400]]) for _ in range(4)]
+        put = hr.group(*[q.enqueue(x) for q in queues])
+        results = [_heavy(q) for q in queues]
+        at = np.ones([400, 400], np.float32)
+        metadata = hr.RunMetadata()
+        with hr.Session(config=config) as session:
+            for _ in range(3):
+                session.run(put, {x: at})
+                options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+                session.run(results, options=options, run_metadata=metadata)
+    edges = []
+    for device in metadata.step_stats.dev_stats:
+        for node in device.node_stats:
+            if node.timeline_label.endswith("= MatMul"):
+                edges.append((node.all_start_nanos, 1))
+                edges.append((node.all_start_nanos + node.all_end_rel_nanos, -1))
+    most = now = 0
+    for _, change in sorted(edges):
+        now += change
+        most = max(most, now)
+    return most
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core overlaps nothing")
+def test_inter_op_threads_bound_how_many_heavy_branches_overlap() -> None:
+    assert _most_at_once(hr.ConfigProto(inter_op_parallelism_threads=2)) == 2
+    assert _most_at_once(hr.ConfigProto(inter_op_parallelism_threads=-1)) == 1
+    assert _most_at_once(hr.ConfigProto(inter_op_parallelism_threads=1)) == 1
+
+
+def _settled() -> int:
+    """How many threads there are once those of closed sessions are gone."""
+    now = _threads()
+    for _ in range(100):
+        time.sleep(0.1)
+        before, now = now, _threads()
+        if now == before:
+            break
+    return now
+
+
+def _pool_threads_of(config: hr.ConfigProto, options: hr.RunOptions | None = None) -> int:
+    """How many threads a session with that config adds for a long run on one core."""
+    config.intra_op_parallelism_threads = 1
+    with hr.Graph().as_default():
+        x = hr.random_uniform([600, 600])
+        for _ in range(6):
+            x = hr.matmul(x, x)
+        y = hr.reduce_sum(x)
+        before = _settled()
+        with hr.Session(config=config) as session:
+            for _ in range(3):
+                session.run(y, options=options)
+            return _threads() - before
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
+def test_sessions_share_the_pool_of_the_process_unless_they_ask_for_their_own() -> None:
+    _pool_threads_of(hr.ConfigProto())
+    before = _threads()
+    assert _pool_threads_of(hr.ConfigProto()) == 0
+    assert _pool_threads_of(hr.ConfigProto(use_per_session_threads=True)) > 0
+    assert _pool_threads_of(hr.ConfigProto(inter_op_parallelism_threads=-1)) == 0
+    named = hr.ConfigProto()
+    named.session_inter_op_thread_pool.add(num_threads=1, global_name="named")
+    named.session_inter_op_thread_pool.add(num_threads=1)
+    assert _pool_threads_of(named, hr.RunOptions(inter_op_thread_pool=1)) == 1
+    assert _pool_threads_of(named, hr.RunOptions(inter_op_thread_pool=-1)) == 0
+    with pytest.raises(InvalidArgumentError, match="inter_op_thread_pool is 2"):
+        _pool_threads_of(named, hr.RunOptions(inter_op_thread_pool=2))
+    assert _settled() <= before  # pools end with their sessions
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
+def test_long_runs_of_many_threads_share_few_threads_and_all_get_their_turn() -> None:
+    x = hr.random_uniform([400, 400])
+    for _ in range(20):
+        x = hr.matmul(x, x) * 1e-3
+    y = hr.reduce_sum(x)
+    most = 0
+    turns = [0] * 16
+    with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=1)) as session:
+        for _ in range(3):
+            session.run(y)
+        before = _threads()
+        end = time.monotonic() + 3
+
+        def work(number: int) -> None:
+            nonlocal most
+            while time.monotonic() < end:
+                session.run(y)
+                turns[number] += 1
+                most = max(most, _threads())
+
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(work, range(16)))
+    assert most <= before + 16 + (os.cpu_count() or 1)
+    assert min(turns) * 3 >= max(turns), turns
+
+
+def test_threads_of_a_session_end_with_it_also_while_others_run() -> None:
+    y = hr.reduce_sum(hr.matmul(hr.random_uniform([500, 500]), hr.random_uniform([500, 500])))
+    config = hr.ConfigProto(inter_op_parallelism_threads=2, use_per_session_threads=True)
+    wrong: list[float] = []
+
+    def work() -> None:
+        for _ in range(10):
+            with hr.Session(graph=y.graph, config=config) as session:
+                if not session.run(y) > 0:
+                    wrong.append(1.0)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert not wrong
