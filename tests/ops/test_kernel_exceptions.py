@@ -80,7 +80,9 @@ HUNGRY = {
 def test_a_kernel_without_memory_fails_its_node_with_resource_exhausted(program: str) -> None:
     after = "\nprint(session.run(hr.constant(1) + 1))"
     assert _run_with_memory_of(6, textwrap.dedent(program) + after).split("\n") == [
-        "ResourceExhaustedError it", "2", "",
+        "ResourceExhaustedError it",
+        "2",
+        "",
     ]
 
 

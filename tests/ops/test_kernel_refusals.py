@@ -102,7 +102,11 @@ def test_depthwise_gradients_of_no_channels_end_well(
 ) -> None:
     def gradient(x: hr.Tensor, sizes: hr.Tensor, dy: hr.Tensor) -> hr.Tensor:
         return op(
-            "DepthwiseConv2dNativeBackpropFilter", x, sizes, dy, strides=[1, 1, 1, 1],
+            "DepthwiseConv2dNativeBackpropFilter",
+            x,
+            sizes,
+            dy,
+            strides=[1, 1, 1, 1],
             padding="SAME",
         )
 
@@ -159,8 +163,13 @@ def test_changes_of_colour_are_scalars(name: str, given: list) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["LogUniformCandidateSampler", "UniformCandidateSampler",
-             "LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"]
+    "name",
+    [
+        "LogUniformCandidateSampler",
+        "UniformCandidateSampler",
+        "LearnedUnigramCandidateSampler",
+        "ThreadUnsafeUnigramCandidateSampler",
+    ],
 )
 @pytest.mark.parametrize("truth", [-1, 10])
 def test_true_candidates_lie_in_the_range(name: str, truth: int) -> None:

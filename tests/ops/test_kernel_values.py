@@ -23,8 +23,10 @@ def test_the_extreme_of_infinities_is_infinite(dtype: hr.DType) -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         x = hr.constant(rows, dtype)
         for name, expected in (("Min", [INF, -INF, 1]), ("Max", [INF, -INF, INF])):
-            for segments in (op(f"Segment{name}", x, [0, 0]),
-                             op(f"UnsortedSegment{name}", x, [0, 0], 1)):
+            for segments in (
+                op(f"Segment{name}", x, [0, 0]),
+                op(f"UnsortedSegment{name}", x, [0, 0], 1),
+            ):
                 found = session.run(hr.cast(segments, hr.float64))
                 np.testing.assert_array_equal(found, [expected])
 
@@ -62,7 +64,9 @@ def test_bounds_that_cross_or_are_nan_clip_as_tensorflow_clips(
 
     def clip(low: float, high: float) -> np.ndarray:
         return _run(
-            "ClipByValue", x, np.full(low_shape, low, np.float32),
+            "ClipByValue",
+            x,
+            np.full(low_shape, low, np.float32),
             np.full(high_shape, high, np.float32),
         )
 

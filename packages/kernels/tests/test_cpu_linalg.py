@@ -199,9 +199,7 @@ def test_large_matrices_are_factored(dtype: type) -> None:
 @pytest.mark.parametrize("dtype", LARGE_TYPES)
 @pytest.mark.parametrize("shape", LARGE_SHAPES)
 @pytest.mark.parametrize("full", [False, True])
-def test_large_rectangles_are_decomposed(
-    dtype: type, shape: tuple[int, int], full: bool
-) -> None:
+def test_large_rectangles_are_decomposed(dtype: type, shape: tuple[int, int], full: bool) -> None:
     a = _large((2, *shape), dtype)
     q, r = run_kernel("Qr", a, full_matrices=full)
     _near(q @ r, a)
