@@ -215,6 +215,7 @@ class OpGraph:
 
     def variable(self, number: int) -> tuple[str, list[str]]:
         """A reference variable, initialised in most graphs."""
+        self.random = True  # the second run starts from what the first has left
         dims = draw.shape_like(self.dice, self.base)
         number = number if number in draw.WITH_ARRAYS else 1
         node = self.graph.node.add(name=f"n{len(self.graph.node)}", op="VariableV2")
@@ -232,6 +233,7 @@ class OpGraph:
 
     def handle(self, op: str, arg: Arg, depth: int) -> tuple[str, list[str]]:
         """A handle of a kind that the op most likely wants; now and then of another."""
+        self.random = True
         roll = self.dice.random()
         for part, makers in _MAKERS:
             if part.lower() in (op + arg.name).lower() and roll < 0.9:
