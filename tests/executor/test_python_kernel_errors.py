@@ -88,6 +88,7 @@ def test_ctrl_c_while_a_python_kernel_is_made_reaches_the_caller() -> None:
         session.run(hr.py_func(lambda: np.float32(7), [], hr.float32))
         for op, library in python_kernels._libraries.items():
             class Slow:
+                library = "slow"
                 def create(self, op, attributes, library=library):
                     started()
                     time.sleep(20)
