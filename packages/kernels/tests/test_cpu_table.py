@@ -29,7 +29,12 @@ def test_row_names_an_op_attributes_and_types_of_the_catalogue(op):
             catalogue = signature.attr(attr).allowed
             known = not catalogue or allowed & set(catalogue)
             assert known, f"{op} claims no type that the catalogue has for {attr}"
-        for bits in (row.constant_inputs, row.host_inputs, row.reuse_inputs):
+        for bits in (
+            row.constant_inputs,
+            row.value_inputs,
+            row.host_inputs,
+            row.reuse_inputs,
+        ):
             assert bits >> len(signature.inputs) == 0, f"{op} marks an argument that it lacks"
         assert row.prepare
         assert row.device_type == b"CPU"

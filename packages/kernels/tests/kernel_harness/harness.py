@@ -81,6 +81,8 @@ class KernelRow(ctypes.Structure):
         ("compute", ctypes.c_void_p),
         ("compute_async", ctypes.c_void_p),
         ("destroy", ctypes.c_void_p),
+        ("value_inputs", ctypes.c_uint64),
+        ("shape_inputs", ctypes.c_void_p),
     ]
 
 
@@ -462,7 +464,7 @@ class PreparedKernel:
                     tensors.append(value._tensor(arg.is_ref))
                 else:
                     tensors.append(_to_tensor(value))
-                known.append(self.row.constant_inputs >> i & 1)
+                known.append((self.row.constant_inputs | self.row.value_inputs) >> i & 1)
                 input_types.append(tensors[-1].dtype)
         self.first_tensor_of = ranges[::2]
         self._inputs = (Tensor * max(1, len(tensors)))(*tensors)

@@ -126,6 +126,8 @@ cdef extern from "headrace/kernel.h" nogil:
         void (*compute_async)(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* const*,
                               void*, hr_done, void*) noexcept nogil
         void (*destroy)(void*) noexcept nogil
+        uint64_t value_inputs
+        uint64_t (*shape_inputs)(const hr_node*, const hr_tensor* const*) noexcept nogil
 
     ctypedef struct hr_kernel_table:
         uint32_t size

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,12 +21,18 @@ struct KernelRow {
 
 class KernelRows {
  public:
-  // Rows are `stride` bytes apart: a library built with a longer hr_kernel is read as ours.
+  // Rows are `kernel_size` bytes apart: a longer hr_kernel is read as ours, and a shorter one, of a
+  // library built before fields were added, is copied with zeros behind it.
   void add(const hr_kernel_table* table, bool python) {
     const char* at = reinterpret_cast<const char*>(table->kernels);
     for (int32_t i = 0; i < table->n_kernels; ++i, at += table->kernel_size) {
       KernelRow row;
       row.kernel = reinterpret_cast<const hr_kernel*>(at);
+      if (table->kernel_size < sizeof(hr_kernel)) {
+        lengthened_.emplace_back();
+        std::memcpy(&lengthened_.back(), at, table->kernel_size);
+        row.kernel = &lengthened_.back();
+      }
       row.library = table->library;
       row.python = python;
       if (row.kernel->constraint) row.constraint = parse(row.kernel->constraint);
@@ -62,6 +69,7 @@ class KernelRows {
 
  private:
   std::unordered_map<std::string, std::vector<KernelRow>> by_op_;
+  std::deque<hr_kernel> lengthened_;  // never moved: rows point at them
 
   static std::vector<std::pair<std::string, std::vector<hr_dtype>>> parse(const char* text) {
     std::vector<std::pair<std::string, std::vector<hr_dtype>>> out;

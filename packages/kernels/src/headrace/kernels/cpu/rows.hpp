@@ -31,6 +31,18 @@ struct Row : hr_kernel {
     ((row.constant_inputs |= uint64_t(1) << arguments), ...);
     return row;
   }
+  // Arguments whose values compute reads where prepare does not know them; `shapes` says which of
+  // them decide an output's shape.
+  template <class... Ints> constexpr Row values(Ints... arguments) const {
+    Row row = *this;
+    ((row.value_inputs |= uint64_t(1) << arguments), ...);
+    return row;
+  }
+  constexpr Row shaped_by(uint64_t (*shapes)(const hr_node*, const hr_tensor* const*)) const {
+    Row row = *this;
+    row.shape_inputs = shapes;
+    return row;
+  }
   // Arguments whose memory output 0 may take.
   template <class... Ints> constexpr Row reuses(Ints... arguments) const {
     Row row = *this;

@@ -1,4 +1,6 @@
 // Parts of tensors: Slice, StridedSlice, its gradient, and writing into a slice.
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "elements.hpp"
@@ -10,21 +12,50 @@
 
 namespace hr {
 
-// One dimension of the sparse specification, spread over the dimensions it stands for.
-hr_code read_slice_spec(hr_request* r, int32_t rank, const int64_t* dims, const hr_tensor* begin,
-                        const hr_tensor* end, const hr_tensor* strides, SliceSpec* spec) {
-  const int64_t n = hr_elements(begin);
-  const auto mask = [&](const char* key) { return uint64_t(hr_attr_int(r->node, key, 0)); };
-  const uint64_t begin_mask = mask("begin_mask"), end_mask = mask("end_mask"),
-                 ellipsis = mask("ellipsis_mask"), new_axis = mask("new_axis_mask"),
-                 shrink = mask("shrink_axis_mask");
-  if (hr_elements(end) != n || hr_elements(strides) != n)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "begin, end and strides have %lld, %lld and %lld elements",
-                           (long long)n, (long long)hr_elements(end),
-                           (long long)hr_elements(strides));
+SliceMasks::SliceMasks(const hr_node* node)
+    : begin(uint64_t(hr_attr_int(node, "begin_mask", 0))),
+      end(uint64_t(hr_attr_int(node, "end_mask", 0))),
+      ellipsis(uint64_t(hr_attr_int(node, "ellipsis_mask", 0))),
+      new_axis(uint64_t(hr_attr_int(node, "new_axis_mask", 0))),
+      shrink(uint64_t(hr_attr_int(node, "shrink_axis_mask", 0))) {}
+
+bool slice_shape_depends(const SliceMasks& masks, int64_t entries) {
+  for (int64_t i = 0; i < entries && i < 64; ++i) {
+    const bool free_of_values =
+        ((masks.ellipsis | masks.new_axis | masks.shrink) >> i & 1) ||
+        (masks.begin & masks.end) >> i & 1;
+    if (!free_of_values) return true;
+  }
+  return false;
+}
+
+namespace {
+
+template <class... Args>
+hr_code slice_error(SliceError* error, hr_code code, const char* format, Args... args) {
+  std::snprintf(error->text, sizeof error->text, format, args...);
+  return code;
+}
+
+}  // namespace
+
+// One entry of the sparse specification after the other, spread over the dimensions it stands for.
+hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* dims,
+                        const hr_tensor* begin, const hr_tensor* end, const hr_tensor* strides,
+                        SliceSpec* spec, SliceError* error) {
+  const int64_t n = hr_elements(strides);
+  const bool known = begin != nullptr && end != nullptr;
+  const uint64_t begin_mask = masks.begin, end_mask = masks.end, ellipsis = masks.ellipsis,
+                 new_axis = masks.new_axis, shrink = masks.shrink;
+  if (!known && slice_shape_depends(masks, n)) return HR_NOT_FOUND;
+  if (known && (hr_elements(begin) != n || hr_elements(end) != n))
+    return slice_error(error, HR_INVALID_ARGUMENT,
+                       "begin, end and strides have %lld, %lld and %lld elements",
+                       (long long)hr_elements(begin), (long long)hr_elements(end), (long long)n);
+  if (n > 64)
+    return slice_error(error, HR_INVALID_ARGUMENT, "a slice of %lld entries", (long long)n);
   if (ellipsis & (ellipsis - 1))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "more than one ellipsis");
+    return slice_error(error, HR_INVALID_ARGUMENT, "more than one ellipsis");
   int64_t after = 0;  // dimensions that the entries behind the ellipsis take
   bool seen = false;
   int64_t taken = 0;
@@ -36,8 +67,8 @@ hr_code read_slice_spec(hr_request* r, int32_t rank, const int64_t* dims, const 
     }
   }
   if (taken > rank)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "%lld indices into shape of rank %d",
-                           (long long)taken, int(rank));
+    return slice_error(error, HR_INVALID_ARGUMENT, "%lld indices into shape of rank %d",
+                       (long long)taken, int(rank));
   spec->rank = rank;
   spec->final_rank = 0;
   int32_t d = 0;
@@ -63,19 +94,18 @@ hr_code read_slice_spec(hr_request* r, int32_t rank, const int64_t* dims, const 
       continue;
     }
     const int64_t size = dims[d], stride = int_at(strides, i);
-    int64_t b = int_at(begin, i), e = int_at(end, i);
+    int64_t b = known ? int_at(begin, i) : 0, e = known ? int_at(end, i) : 0;
     if (stride == 0)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "strides[%lld] must be non-zero",
-                             (long long)i);
+      return slice_error(error, HR_INVALID_ARGUMENT, "strides[%lld] must be non-zero",
+                         (long long)i);
     if (shrink >> i & 1) {
       const int64_t at = b < 0 ? b + size : b;
-      if (at < 0 || at >= size)
-        return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                               "slice index %lld of dimension %d out of bounds", (long long)b,
-                               int(d));
+      if (known && (at < 0 || at >= size))
+        return slice_error(error, HR_INVALID_ARGUMENT,
+                           "slice index %lld of dimension %d out of bounds", (long long)b, int(d));
       if (stride < 0)
-        return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                               "only stride 1 allowed on non-range indexing");
+        return slice_error(error, HR_INVALID_ARGUMENT,
+                           "only stride 1 allowed on non-range indexing");
       spec->begin[d] = at;
       spec->stride[d] = 1;
       spec->length[d] = 1;
@@ -100,14 +130,15 @@ hr_code read_slice_spec(hr_request* r, int32_t rank, const int64_t* dims, const 
   }
   whole_until(rank);
   if (spec->final_rank > HR_MAX_RANK)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "a slice of rank %d; at most %d",
-                           int(spec->final_rank), HR_MAX_RANK);
+    return slice_error(error, HR_UNIMPLEMENTED, "a slice of rank %d; at most %d",
+                       int(spec->final_rank), HR_MAX_RANK);
   return HR_OK;
 }
 
 namespace {
 
-StridedCopy* copy_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool out) {
+StridedCopy copy_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool out,
+                    bool once) {
   int64_t whole[HR_MAX_RANK], steps[HR_MAX_RANK], packed[HR_MAX_RANK], offset = 0;
   row_major(spec.rank, dims, whole);
   row_major(spec.rank, spec.length, packed);
@@ -115,115 +146,257 @@ StridedCopy* copy_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims,
     steps[d] = whole[d] * spec.stride[d];
     offset += whole[d] * spec.begin[d];
   }
-  return out ? new StridedCopy(dtype, spec.rank, spec.length, packed, steps, 0, offset)
-             : new StridedCopy(dtype, spec.rank, spec.length, steps, packed, offset, 0);
+  return out ? StridedCopy(dtype, spec.rank, spec.length, packed, steps, 0, offset, once)
+             : StridedCopy(dtype, spec.rank, spec.length, steps, packed, offset, 0, once);
 }
 
 }  // namespace
 
-StridedCopy* copy_out_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims) {
-  return copy_of(dtype, spec, dims, true);
+StridedCopy copy_out_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once) {
+  return copy_of(dtype, spec, dims, true, once);
 }
-StridedCopy* copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims) {
-  return copy_of(dtype, spec, dims, false);
+StridedCopy copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once) {
+  return copy_of(dtype, spec, dims, false, once);
 }
 
 namespace {
 
+// ---- out of a tensor ------------------------------------------------------------------------
+
+// The output of a slice that is read at run: planned where its shape is known, else made now.
+hr_code give_output(hr_ctx* ctx, bool by_data, const SliceSpec& spec, hr_tensor* out) {
+  if (!by_data) return HR_OK;
+  set_shape(out, spec.final_rank, spec.final_dims);
+  return ctx->api->allocate(ctx, out);
+}
+
+hr_code read_slice(int32_t rank, const int64_t* dims, const hr_tensor* begin,
+                   const hr_tensor* size, SliceSpec* spec, SliceError* error) {
+  spec->rank = spec->final_rank = rank;
+  for (int32_t d = 0; d < rank; ++d) {
+    const int64_t b = int_at(begin, d), s = int_at(size, d);
+    spec->begin[d] = b;
+    spec->stride[d] = 1;
+    spec->length[d] = spec->final_dims[d] = s == -1 ? dims[d] - b : s;
+    if (b < 0 || b > dims[d] || spec->length[d] < 0 || spec->length[d] > dims[d] - b)
+      return slice_error(error, HR_INVALID_ARGUMENT,
+                         "Expected size[%d] in [0, %lld], but got %lld (begin %lld)", int(d),
+                         (long long)(dims[d] - b), (long long)s, (long long)b);
+  }
+  return HR_OK;
+}
+
+// Slice whose begin is read at run; its plan says whether the shape is, too.
+struct RunSlicePlan {
+  bool by_data;
+};
+
+hr_code compute_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                      hr_tensor* const* out, void*) {
+  SliceSpec spec;
+  SliceError error;
+  if (hr_code code = read_slice(in[0]->rank, in[0]->dims, in[1], in[2], &spec, &error))
+    return hr_ctx_fail(ctx, code, "%s", error.text);
+  if (hr_code code =
+          give_output(ctx, static_cast<RunSlicePlan*>(plan)->by_data, spec, out[0]))
+    return code;
+  copy_out_of(in[0]->dtype, spec, in[0]->dims, true).run(ctx, out[0]->data, in[0]->data);
+  return HR_OK;
+}
+
+uint64_t slice_shape_inputs(const hr_node*, const hr_tensor* const* known) {
+  const hr_tensor* size = known[2];
+  if (!size) return 6;
+  for (int64_t d = 0, n = hr_elements(size); d < n; ++d)
+    if (int_at(size, d) == -1) return 6;  // what is left from begin on
+  return 4;
+}
+
 hr_code prepare_slice(void*, hr_request* r) {
-  HR_APPLY_DATA_RULE(slice, r);
   const hr_tensor *x = r->inputs[0], *begin = r->inputs[1], *size = r->inputs[2];
-  if (hr_elements(begin) != x->rank || hr_elements(size) != x->rank)
+  if (begin->rank != 1 || size->rank != 1 || begin->dims[0] != x->rank || size->dims[0] != x->rank)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "begin and size have %lld and %lld elements for rank %d",
                            (long long)hr_elements(begin), (long long)hr_elements(size),
                            int(x->rank));
   SliceSpec spec;
-  spec.rank = x->rank;
-  for (int32_t d = 0; d < x->rank; ++d) {
-    const int64_t b = int_at(begin, d), s = int_at(size, d);
-    spec.begin[d] = b;
-    spec.stride[d] = 1;
-    spec.length[d] = s == -1 ? x->dims[d] - b : s;
-    if (b < 0 || spec.length[d] < 0 || b + spec.length[d] > x->dims[d])
-      return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                             "begin %lld and size %lld leave dimension %d of %s", (long long)b,
-                             (long long)s, int(d), (const char*)ShapeText(x));
+  SliceError error;
+  if (begin->data && size->data) {
+    if (hr_code code = read_slice(x->rank, x->dims, begin, size, &spec, &error))
+      return hr_request_fail(r, code, "%s", error.text);
+    set_shape(r->outputs[0], x->rank, spec.length);
+    return prepare_copy(r, new StridedCopy(copy_out_of(x->dtype, spec, x->dims, false)));
   }
-  set_shape(r->outputs[0], x->rank, spec.length);
-  return prepare_copy(r, copy_out_of(x->dtype, spec, x->dims));
+  bool by_data = !size->data;
+  for (int32_t d = 0; d < x->rank && !by_data; ++d) {
+    spec.length[d] = int_at(size, d);
+    by_data = spec.length[d] == -1;
+    if (spec.length[d] < -1 || spec.length[d] > x->dims[d])
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "Expected size[%d] in [0, %lld], but got %lld",
+                             int(d), (long long)x->dims[d], (long long)spec.length[d]);
+  }
+  if (by_data) r->shape_depends_on_data = 1;
+  else set_shape(r->outputs[0], x->rank, spec.length);
+  keep_plan(r, new RunSlicePlan{by_data});
+  r->compute = compute_slice;
+  return HR_OK;
+}
+
+// StridedSlice and its kin whose begin, end or strides are read at run.
+struct RunStridedPlan {
+  SliceMasks masks;
+  bool by_data;
+};
+
+hr_code read_at_run(hr_ctx* ctx, const RunStridedPlan* plan, int32_t rank, const int64_t* dims,
+                    const hr_tensor* const* in, SliceSpec* spec) {
+  SliceError error;
+  if (hr_code code = read_slice_spec(plan->masks, rank, dims, in[1], in[2], in[3], spec, &error))
+    return hr_ctx_fail(ctx, code, "%s", error.text);
+  return HR_OK;
+}
+
+hr_code compute_strided_slice(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+                              hr_tensor* const* out, void*) {
+  const auto* plan = static_cast<const RunStridedPlan*>(plan_);
+  SliceSpec spec;
+  if (hr_code code = read_at_run(ctx, plan, in[0]->rank, in[0]->dims, in, &spec)) return code;
+  if (hr_code code = give_output(ctx, plan->by_data, spec, out[0])) return code;
+  copy_out_of(in[0]->dtype, spec, in[0]->dims, true).run(ctx, out[0]->data, in[0]->data);
+  return HR_OK;
+}
+
+uint64_t strided_shape_inputs(const hr_node* node, const hr_tensor* const* known) {
+  const hr_tensor* strides = known[3];
+  if (!strides) return 14;
+  return slice_shape_depends(SliceMasks(node), hr_elements(strides)) ? 14 : 8;
+}
+
+bool all_known(const hr_request* r) {
+  return r->inputs[1]->data && r->inputs[2]->data && r->inputs[3]->data;
 }
 
 hr_code prepare_strided_slice(void*, hr_request* r) {
   const hr_tensor* x = r->inputs[0];
+  const SliceMasks masks(r->node);
+  const bool known = all_known(r);
   SliceSpec spec;
-  if (hr_code code = read_slice_spec(r, x->rank, x->dims, r->inputs[1], r->inputs[2],
-                                     r->inputs[3], &spec))
-    return code;
-  set_shape(r->outputs[0], spec.final_rank, spec.final_dims);
-  return prepare_copy(r, copy_out_of(x->dtype, spec, x->dims));
+  SliceError error;
+  hr_code code = HR_NOT_FOUND;
+  if (r->inputs[3]->data)
+    code = read_slice_spec(masks, x->rank, x->dims, known ? r->inputs[1] : nullptr,
+                           known ? r->inputs[2] : nullptr, r->inputs[3], &spec, &error);
+  if (code && code != HR_NOT_FOUND) return hr_request_fail(r, code, "%s", error.text);
+  if (!code) set_shape(r->outputs[0], spec.final_rank, spec.final_dims);
+  if (known) return prepare_copy(r, new StridedCopy(copy_out_of(x->dtype, spec, x->dims, false)));
+  if (code) r->shape_depends_on_data = 1;
+  keep_plan(r, new RunStridedPlan{masks, code != HR_OK});
+  r->compute = compute_strided_slice;
+  return HR_OK;
 }
 
 // ---- into a slice -------------------------------------------------------------------------
 
+bool value_fits(const SliceSpec& spec, const hr_tensor* value) {
+  return value->rank == spec.final_rank &&
+         std::equal(value->dims, value->dims + value->rank, spec.final_dims);
+}
+
 hr_code check_value(hr_request* r, const SliceSpec& spec, const hr_tensor* value) {
-  if (value->rank == spec.final_rank &&
-      std::equal(value->dims, value->dims + value->rank, spec.final_dims))
-    return HR_OK;
+  if (value_fits(spec, value)) return HR_OK;
   return hr_request_fail(r, HR_INVALID_ARGUMENT, "the slice is %s, its value %s",
                          (const char*)ShapeText(spec.final_rank, spec.final_dims),
                          (const char*)ShapeText(value));
 }
 
+// Writes the value into a slice of output 0 that is worked out now.
+hr_code write_slice_at_run(hr_ctx* ctx, const RunStridedPlan* plan, const hr_tensor* const* in,
+                           hr_tensor* out) {
+  SliceSpec spec;
+  if (hr_code code = read_at_run(ctx, plan, out->rank, out->dims, in, &spec)) return code;
+  if (!value_fits(spec, in[4]))
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the slice is %s, its value %s",
+                       (const char*)ShapeText(spec.final_rank, spec.final_dims),
+                       (const char*)ShapeText(in[4]));
+  copy_into(out->dtype, spec, out->dims, true).run(ctx, out->data, in[4]->data);
+  return HR_OK;
+}
+
+void clear_plain(hr_tensor* t) {
+  if (is_plain(t->dtype)) std::memset(t->data, 0, size_t(t->bytes));
+}
+
+void copy_whole(hr_ctx* ctx, const hr_tensor* from, hr_tensor* to) {
+  if (to->data != from->data)
+    copy_elements(ctx, from->dtype, hr_dtype_size(from->dtype), to->data, from->data,
+                  hr_elements(from));
+}
+
 hr_code scatter_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                       hr_tensor* const* out, void*) {
-  if (is_plain(out[0]->dtype)) std::memset(out[0]->data, 0, size_t(out[0]->bytes));
+  clear_plain(out[0]);
   static_cast<const StridedCopy*>(plan)->run(ctx, out[0]->data, in[4]->data);
+  return HR_OK;
+}
+
+hr_code scatter_slice_at_run(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                             hr_tensor* const* out, void*) {
+  clear_plain(out[0]);
+  return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, out[0]);
+}
+
+hr_code update_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                     hr_tensor* const* out, void*) {
+  copy_whole(ctx, in[0], out[0]);
+  static_cast<const StridedCopy*>(plan)->run(ctx, out[0]->data, in[4]->data);
+  return HR_OK;
+}
+
+hr_code update_slice_at_run(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                            hr_tensor* const* out, void*) {
+  copy_whole(ctx, in[0], out[0]);
+  return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, out[0]);
+}
+
+// The slice of output 0 that input 4 is written into, planned or worked out at each run.
+hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run) {
+  const hr_tensor* y = r->outputs[0];
+  const SliceMasks masks(r->node);
+  if (!all_known(r)) {
+    keep_plan(r, new RunStridedPlan{masks, false});
+    r->compute = at_run;
+    return HR_OK;
+  }
+  SliceSpec spec;
+  SliceError error;
+  if (hr_code code = read_slice_spec(masks, y->rank, y->dims, r->inputs[1], r->inputs[2],
+                                     r->inputs[3], &spec, &error))
+    return hr_request_fail(r, code, "%s", error.text);
+  if (hr_code code = check_value(r, spec, r->inputs[4])) return code;
+  keep_plan(r, new StridedCopy(copy_into(y->dtype, spec, y->dims, false)));
+  r->compute = planned;
   return HR_OK;
 }
 
 hr_code prepare_strided_slice_grad(void*, hr_request* r) {
   if (hr_code code = hr_shape_shape_from_input_0(r)) return code;
-  const hr_tensor* y = r->outputs[0];
-  SliceSpec spec;
-  if (hr_code code = read_slice_spec(r, y->rank, y->dims, r->inputs[1], r->inputs[2],
-                                     r->inputs[3], &spec))
-    return code;
-  if (hr_code code = check_value(r, spec, r->inputs[4])) return code;
-  keep_plan(r, copy_into(y->dtype, spec, y->dims));
-  r->compute = scatter_slice;
-  return HR_OK;
-}
-
-hr_code update_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                     hr_tensor* const* out, void*) {
-  if (out[0]->data != in[0]->data)
-    copy_elements(ctx, in[0]->dtype, hr_dtype_size(in[0]->dtype), out[0]->data, in[0]->data,
-                  hr_elements(in[0]));
-  static_cast<const StridedCopy*>(plan)->run(ctx, out[0]->data, in[4]->data);
-  return HR_OK;
+  return prepare_write(r, scatter_slice, scatter_slice_at_run);
 }
 
 hr_code prepare_slice_update(void*, hr_request* r) {
-  const hr_tensor* x = r->inputs[0];
-  copy_shape(x, r->outputs[0]);
-  SliceSpec spec;
-  if (hr_code code = read_slice_spec(r, x->rank, x->dims, r->inputs[1], r->inputs[2],
-                                     r->inputs[3], &spec))
-    return code;
-  if (hr_code code = check_value(r, spec, r->inputs[4])) return code;
-  keep_plan(r, copy_into(x->dtype, spec, x->dims));
-  r->compute = update_slice;
-  return HR_OK;
+  copy_shape(r->inputs[0], r->outputs[0]);
+  return prepare_write(r, update_slice, update_slice_at_run);
 }
 
 }  // namespace
 
 HR_ROWS(slicing) = {
-    row("Slice", nullptr, prepare_slice).constant(1, 2),
-    row("StridedSlice", nullptr, prepare_strided_slice).constant(1, 2, 3),
-    row("StridedSliceGrad", nullptr, prepare_strided_slice_grad).constant(0, 1, 2, 3),
-    row("TensorStridedSliceUpdate", nullptr, prepare_slice_update).constant(1, 2, 3).reuses(0),
+    row("Slice", nullptr, prepare_slice).values(1, 2).shaped_by(slice_shape_inputs),
+    row("StridedSlice", nullptr, prepare_strided_slice)
+        .values(1, 2, 3)
+        .shaped_by(strided_shape_inputs),
+    row("StridedSliceGrad", nullptr, prepare_strided_slice_grad).constant(0).values(1, 2, 3),
+    row("TensorStridedSliceUpdate", nullptr, prepare_slice_update).values(1, 2, 3).reuses(0),
 };
 HR_ROWS_END(slicing)
 

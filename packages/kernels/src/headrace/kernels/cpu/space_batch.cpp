@@ -118,23 +118,16 @@ hr_code prepare_batch_to_space(void*, hr_request* r) {
 
 // ---- Roll: along each axis the tensor is cut in two pieces that change places --------------------
 
-hr_code prepare_roll(void*, hr_request* r) {
-  HR_APPLY_RULE(unchanged, r);
-  const hr_tensor *x = r->inputs[0], *shifts = r->inputs[1], *axes = r->inputs[2];
+// The copies of one roll; null, or what is wrong with the axes.
+const char* roll_copies(const hr_tensor* x, const hr_tensor* shifts, const hr_tensor* axes,
+                        bool once, std::vector<StridedCopy>* copies) {
   int64_t shift[HR_MAX_RANK] = {};
-  if (hr_elements(shifts) != hr_elements(axes))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "shift is %s, axis is %s",
-                           (const char*)ShapeText(shifts), (const char*)ShapeText(axes));
   for (int64_t i = 0, n = hr_elements(axes); i < n; ++i) {
     const int64_t axis = axis_of(int_at(axes, i), x->rank);
-    if (axis < 0)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                             (long long)int_at(axes, i), int(x->rank));
-    shift[axis] += int_at(shifts, i);
+    if (axis < 0) return "axis is out of range";
+    if (x->dims[axis]) shift[axis] = (shift[axis] + int_at(shifts, i) % x->dims[axis]);
   }
-  auto* plan = keep_plan(r, new CopiesPlan{{}, true});
-  r->compute = compute_copies;
-  if (hr_elements(x) == 0) return HR_OK;
+  if (hr_elements(x) == 0) return nullptr;
   int64_t strides[HR_MAX_RANK];
   row_major(x->rank, x->dims, strides);
   for (int32_t d = 0; d < x->rank; ++d)
@@ -148,8 +141,34 @@ hr_code prepare_roll(void*, hr_request* r) {
       from += wraps ? (x->dims[d] - shift[d]) * strides[d] : 0;
     }
     if (product(dims, 0, x->rank))
-      plan->copies.emplace_back(x->dtype, x->rank, dims, strides, strides, to, from);
+      copies->emplace_back(x->dtype, x->rank, dims, strides, strides, to, from, once);
   }
+  return nullptr;
+}
+
+hr_code compute_roll(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+                     void*) {
+  std::vector<StridedCopy> copies;
+  if (const char* problem = roll_copies(in[0], in[1], in[2], true, &copies))
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s for rank %d", problem, int(in[0]->rank));
+  for (const StridedCopy& copy : copies) copy.run(ctx, out[0]->data, in[0]->data);
+  return HR_OK;
+}
+
+hr_code prepare_roll(void*, hr_request* r) {
+  HR_APPLY_RULE(unchanged, r);
+  const hr_tensor *x = r->inputs[0], *shifts = r->inputs[1], *axes = r->inputs[2];
+  if (hr_elements(shifts) != hr_elements(axes))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "shift is %s, axis is %s",
+                           (const char*)ShapeText(shifts), (const char*)ShapeText(axes));
+  if (!shifts->data || !axes->data) {
+    r->compute = compute_roll;
+    return HR_OK;
+  }
+  auto* plan = keep_plan(r, new CopiesPlan{{}, true});
+  r->compute = compute_copies;
+  if (const char* problem = roll_copies(x, shifts, axes, false, &plan->copies))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "%s for rank %d", problem, int(x->rank));
   return HR_OK;
 }
 
@@ -268,7 +287,7 @@ HR_ROWS(space_batch) = {
     row("BatchToSpaceND", nullptr, prepare_batch_to_space_nd).constant(1, 2),
     row("SpaceToBatch", nullptr, prepare_space_to_batch).constant(1),
     row("BatchToSpace", nullptr, prepare_batch_to_space).constant(1),
-    row("Roll", nullptr, prepare_roll).constant(1, 2),
+    row("Roll", nullptr, prepare_roll).values(1, 2),
     row("ReverseSequence", nullptr, prepare_reverse_sequence),
     row("DataFormatDimMap", nullptr, prepare_format, compute_dim_map),
     row("DataFormatVecPermute", nullptr, prepare_format, compute_vec_permute),

@@ -29,7 +29,7 @@ int64_t row_major(int32_t rank, const int64_t* dims, int64_t* strides) {
 
 StridedCopy::StridedCopy(hr_dtype dtype, int32_t rank, const int64_t* dims,
                          const int64_t* to_strides, const int64_t* from_strides,
-                         int64_t to_offset, int64_t from_offset)
+                         int64_t to_offset, int64_t from_offset, bool once)
     : dtype_(dtype),
       size_(hr_dtype_size(dtype)),
       elements_(1),
@@ -58,7 +58,7 @@ StridedCopy::StridedCopy(hr_dtype dtype, int32_t rank, const int64_t* dims,
     way_ = kOne;
   } else if (rank_ == 1 && to_[0] == 1 && from_[0] == 1) {
     way_ = kWhole;
-  } else if (elements_ <= kSmall && is_plain(dtype)) {
+  } else if (elements_ <= kSmall && is_plain(dtype) && !once) {
     way_ = kMap;
     each_row(rank_, 0, elements_, [&](int64_t t, int64_t f) {
       map_.push_back(int32_t(t));

@@ -16,8 +16,10 @@ class StridedCopy {
   static constexpr int32_t kMostDims = 3 * HR_MAX_RANK;
 
   StridedCopy() = default;
+  // once: for a single run, so that no table is worth making.
   StridedCopy(hr_dtype dtype, int32_t rank, const int64_t* dims, const int64_t* to_strides,
-              const int64_t* from_strides, int64_t to_offset = 0, int64_t from_offset = 0);
+              const int64_t* from_strides, int64_t to_offset = 0, int64_t from_offset = 0,
+              bool once = false);
 
   void run(hr_ctx* ctx, void* to, const void* from) const;
   // A compute function that needs no look at the copy's kind; its plan is the copy.

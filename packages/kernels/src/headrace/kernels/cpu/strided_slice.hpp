@@ -7,6 +7,11 @@
 
 namespace hr {
 
+struct SliceMasks {
+  uint64_t begin, end, ellipsis, new_axis, shrink;
+  explicit SliceMasks(const hr_node* node);
+};
+
 struct SliceSpec {
   int32_t rank = 0;                   // of what is sliced
   int64_t begin[HR_MAX_RANK];
@@ -16,14 +21,23 @@ struct SliceSpec {
   int64_t final_dims[HR_MAX_RANK];
 };
 
-// dims: of what is sliced. begin, end and strides are inputs of known value.
-hr_code read_slice_spec(hr_request* request, int32_t rank, const int64_t* dims,
+// Text of what is wrong with a slice.
+struct SliceError {
+  char text[160] = "";
+};
+
+// dims: of what is sliced. begin and end: null where their values are not known; then only the
+// shape is worked out. HR_NOT_FOUND: the shape depends on them.
+hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* dims,
                         const hr_tensor* begin, const hr_tensor* end, const hr_tensor* strides,
-                        SliceSpec* spec);
+                        SliceSpec* spec, SliceError* error);
+
+// Whether begin and end decide the shape of the result, where strides is known.
+bool slice_shape_depends(const SliceMasks& masks, int64_t entries);
 
 // From the whole to the packed slice, or from the packed slice into the whole.
-StridedCopy* copy_out_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims);
-StridedCopy* copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims);
+StridedCopy copy_out_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once);
+StridedCopy copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once);
 
 }  // namespace hr
 

@@ -18,7 +18,7 @@ from headrace.runtime.attributes cimport (
     AttrScalar, OpEntry, argument_range, find_scalar, kString, op_entry_of,
 )
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport HR_KERNEL_DATA_SHAPE, HR_OK
+from headrace.runtime.kernel_abi cimport HR_KERNEL_DATA_SHAPE, HR_OK, hr_node, hr_tensor
 from headrace.runtime.kernel_table cimport is_python_kernel
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.passes.token_sets cimport TokenSets
@@ -26,6 +26,25 @@ from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.node_text cimport text_of
 
 from headrace.formats.errors import InternalError
+
+
+cdef extern from "headrace/kernel.h" nogil:
+    int32_t hr_attr_bool(const hr_node* node, const char* key, int32_t otherwise)
+
+
+cdef extern from *:
+    """
+    #include "graph_node.hpp"
+    static const hr_tensor* constant_value(const headrace::GraphNode* node) {
+      const hr_tensor* value = nullptr;
+      if (node->op != "Const" ||
+          node->face.api->attr_tensor(&node->face, "value", &value) != HR_OK)
+        return nullptr;
+      return value;
+    }
+    """
+    # The value of a Const; null for any other node.
+    const hr_tensor* constant_value(const GraphNode* node) nogil
 
 
 cdef class Segments:
@@ -106,6 +125,8 @@ cdef class _Cutter:
     # per node
     cdef vector[int32_t] frame, tokens, dead, group, level, known
     cdef vector[uint8_t] boundary, data_dependent, has_back_edge
+    cdef vector[uint8_t] fixed          # its values follow from constants and shapes alone
+    cdef vector[uint64_t] shape_values  # fixed value inputs that decide shapes, by argument
     # per segment
     cdef vector[int32_t] device_of, level_of
 
@@ -195,9 +216,12 @@ cdef class _Cutter:
         self.known.assign(n, 0)
         self.boundary.assign(n, 0)
         self.data_dependent.assign(n, 0)
+        self.fixed.assign(n, 0)
+        self.shape_values.assign(n, 0)
         self.has_back_edge.assign(n, 0)
         for i in range(n):
             self.find_key(i)
+            self.fixed[i] = self.is_fixed(i)
 
     cdef void find_key(self, int32_t i) noexcept nogil:
         cdef ProgramNode* node = &self.program.nodes[i]
@@ -248,6 +272,53 @@ cdef class _Cutter:
             elif node.kind == NodeKind.RECV:
                 self.dead[i] = self.sets.join(dead, self.own_token(i, 0))
 
+    cdef bint is_fixed(self, int32_t i) noexcept nogil:
+        """Whether a node's values follow from constants and from shapes alone."""
+        cdef ProgramNode* node = &self.program.nodes[i]
+        cdef OpEntry* entry = op_entry_of(node.source)
+        cdef int32_t k, producer
+        if node.kind == NodeKind.ENTER:
+            if not hr_attr_bool(&node.source.face, "is_constant", 0):
+                return False
+        elif node.kind == NodeKind.SWITCH:
+            producer = node_of(self.program, node.first_input)
+            return producer < i and self.fixed[producer] != 0
+        elif node.kind != NodeKind.KERNEL or entry == NULL or entry.stateful or \
+                self.data_dependent[i]:
+            return False
+        elif entry.shape_only:
+            return True
+        for k in range(node.n_inputs):
+            producer = node_of(self.program, node.first_input + k)
+            if producer >= i or not self.fixed[producer]:
+                return False
+        return True
+
+    cdef void find_shape_values(self, int32_t i) noexcept nogil:
+        """Which of a node's values decide shapes: part of the key where fixed, else data."""
+        cdef ProgramNode* node = &self.program.nodes[i]
+        cdef vector[const hr_tensor*] known
+        cdef uint64_t bits
+        cdef int32_t k, argument, first, count, producer
+        self.shape_values[i] = 0
+        if node.kernel.value_inputs == 0 or node.kernel.shape_inputs == NULL:
+            return
+        for k in range(node.n_inputs):
+            known.push_back(constant_value(
+                self.program.nodes[node_of(self.program, node.first_input + k)].source))
+        bits = node.kernel.shape_inputs(&node.source.face, known.data()) & node.kernel.value_inputs
+        for argument in range(64):
+            if not bits >> argument:
+                break
+            if bits >> argument & 1:
+                argument_range(node.source, False, argument, &first, &count)
+                for k in range(first, min(first + count, node.n_inputs)):
+                    producer = node_of(self.program, node.first_input + k)
+                    if producer >= i or not self.fixed[producer]:
+                        self.data_dependent[i] = 1
+                        return
+        self.shape_values[i] = bits
+
     cdef void find_level(self, int32_t i) noexcept nogil:
         """Group and level of an ordinary node, and the level at which its values are known."""
         cdef ProgramNode* node = &self.program.nodes[i]
@@ -276,8 +347,13 @@ cdef class _Cutter:
             producer = self.program.controls[node.first_control + k]
             if self.group[producer] == self.group[i]:
                 level = max(level, self.level[producer])
-        if node.kind == NodeKind.KERNEL and node.kernel.constant_inputs:
-            wanted = node.kernel.constant_inputs
+        if node.kind == NodeKind.KERNEL:
+            self.data_dependent[i] = (
+                node.kernel.flags & HR_KERNEL_DATA_SHAPE != 0
+                or (entry != NULL and entry.data_shape)
+                or is_python_kernel(node.kernel))
+            self.find_shape_values(i)
+            wanted = node.kernel.constant_inputs | self.shape_values[i]
             argument = 0
             while wanted >> argument:
                 if wanted >> argument & 1:
@@ -290,11 +366,6 @@ cdef class _Cutter:
                 if argument == 64:
                     break
         self.level[i] = level
-        if node.kind == NodeKind.KERNEL:
-            self.data_dependent[i] = (
-                node.kernel.flags & HR_KERNEL_DATA_SHAPE != 0
-                or (entry != NULL and entry.data_shape)
-                or is_python_kernel(node.kernel))
         if self.data_dependent[i] or entry == NULL or entry.stateful:
             self.known[i] = level + 1
         elif entry.shape_only:
@@ -479,7 +550,7 @@ cdef class _Cutter:
                 for k in range(node.n_inputs):
                     wanted[self.program.inputs[node.first_input + k]] = s
                 continue
-            bits = node.kernel.constant_inputs
+            bits = node.kernel.constant_inputs | self.shape_values[self.result.nodes[i]]
             for argument in range(64):
                 if not bits >> argument:
                     break

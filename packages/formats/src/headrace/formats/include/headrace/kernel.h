@@ -310,7 +310,7 @@ typedef struct hr_kernel {
   int32_t priority;        /* among libraries; the higher wins */
   uint32_t flags;
   /* Bits by argument of the signature (a list argument is one). */
-  uint64_t constant_inputs; /* prepare needs their values */
+  uint64_t constant_inputs; /* prepare needs their values: they are part of a plan's key */
   uint64_t host_inputs;     /* live in host memory also on a device */
   uint64_t host_outputs;
   uint64_t reuse_inputs;    /* output 0 may be written over one of these */
@@ -322,6 +322,14 @@ typedef struct hr_kernel {
                         hr_tensor* const* outputs, void* workspace, hr_done done,
                         void* argument);
   void (*destroy)(void* state);
+
+  /* Inputs whose values prepare takes where they are known (data is not null), and compute reads
+   * otherwise: they are no part of a plan's key. */
+  uint64_t value_inputs;
+  /* Which of value_inputs decide the shape of an output, by the node's attributes and by what is
+   * constant: known[i] is input i's value, or null. Where such a value is not known to prepare,
+   * prepare answers shape_depends_on_data. Null: none decides a shape. */
+  uint64_t (*shape_inputs)(const hr_node* node, const hr_tensor* const* known);
 } hr_kernel;
 
 typedef struct hr_kernel_table {
