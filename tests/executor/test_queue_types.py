@@ -1,4 +1,4 @@
-"""Queues hand on what was put in: never another dtype, another kind of object, or memory of others."""
+"""Queues hand on what was put in: never another dtype or object, nor memory of others."""
 
 from __future__ import annotations
 

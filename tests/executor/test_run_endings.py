@@ -25,7 +25,7 @@ def _long_products() -> hr.Tensor:
 
 
 def _ended_by(end: Callable[[], None], session: hr.Session, fetch: hr.Tensor) -> tuple[str, float]:
-    """Runs on a thread, calls `end` after 0.4 s. Returns: the error's text, seconds it then took."""
+    """Runs on a thread, calls `end` after 0.4 s. Returns: the error's text, seconds since."""
     texts: list[str] = []
 
     def run() -> None:

@@ -52,7 +52,11 @@ CASES += [
     Case("DecodeRaw", (_text(b"\x01\x02\x03\x04"),), {"out_type": "int16", "little_endian": False}),
     Case("DecodePaddedRaw", (_text(b"abc", b"abcdef"), literal(4)), {"out_type": "int16"}),
     Case("DecodeCompressed", (_text(zlib.compress(b"hello")),), {"compression_type": "ZLIB"}),
-    Case("DecodeCompressed", (_text(gzip.compress(b"hello", mtime=0)),), {"compression_type": "GZIP"}),
+    Case(
+        "DecodeCompressed",
+        (_text(gzip.compress(b"hello", mtime=0)),),
+        {"compression_type": "GZIP"},
+    ),
     Case("DecodeCompressed", (_text(b"hello"),)),
     Case(
         "ParseTensor",
