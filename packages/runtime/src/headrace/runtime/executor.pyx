@@ -173,6 +173,9 @@ cdef class Execution:
         finally:
             end_run(&state.active)
         if self.errors:
+            # Planning that was ended knows not why; the run does: timeout, close, reset.
+            if isinstance(self.errors[0], errors.CancelledError) and state.run.code != HR_OK:
+                raise run_error(&state.run)
             raise self.errors[0]
         if state.run.code != HR_OK:
             PyErr_CheckSignals()  # a Python kernel may have met one

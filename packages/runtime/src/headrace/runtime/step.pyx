@@ -237,6 +237,11 @@ cdef class TapeStep:
                     return results
             raise errors.AbortedError(
                 None, None, "variables that the step reads changed their shapes at each attempt")
+        except errors.CancelledError:
+            # Planning that was ended knows not why; the run does: timeout, close, reset.
+            if run.code != HR_OK:
+                raise run_error(&run) from None
+            raise
         finally:
             end_run(&active)
             if work.interrupt != NULL:
