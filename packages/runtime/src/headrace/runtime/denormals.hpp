@@ -1,6 +1,6 @@
-// Denormal numbers are flushed to zero while kernels run: arithmetic on them is up to 160 times
+// Denormal numbers are flushed to zero while kernels run: arithmetic on them is several times
 // slower. TensorFlow flushes on its op threads; here the user's thread also runs kernels, so that
-// the mode is set around them and restored. (docs/numerics.md)
+// the mode is set around them and restored. (docs/architecture.md, Denormals)
 #pragma once
 #include <cstdint>
 #if defined(__SSE__) || defined(_M_X64)
