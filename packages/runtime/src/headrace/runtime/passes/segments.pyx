@@ -34,7 +34,7 @@ cdef extern from "headrace/kernel.h" nogil:
 
 cdef extern from *:
     """
-    #include "graph_node.hpp"
+    #include "headrace/runtime/graph_node.hpp"
     static const hr_tensor* constant_value(const headrace::GraphNode* node) {
       const hr_tensor* value = nullptr;
       if (node->op != "Const" ||
