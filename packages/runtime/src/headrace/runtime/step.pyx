@@ -376,6 +376,8 @@ cdef class TapeStep:
         cdef shared_ptr[InterOpPool] pool
         cdef int64_t since
         cdef bint ran = False
+        if work.made.entries.empty():
+            return 0  # all that is fetched was folded
         work.timed = work.made.cost.wants_sample()
         if place == Place.kInterOp:
             pool = self.owner.pool_of(pool_number)
