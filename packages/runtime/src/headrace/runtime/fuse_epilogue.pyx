@@ -190,8 +190,8 @@ cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* last, bint activat
     cdef AttrEntry entry
     op = _PRODUCTS[<bytes>product.op][0]
     node.op = op
-    # It goes by the name of its last op: errors and traces then name a node of the user's.
-    node.name = last.name
+    # It goes by the name of the product, where its time goes: a trace has a slice of that name.
+    node.name = product.name
     node.device = last.device
     node.session = last.session
     node.info = <const OpInfo*>op_entry(string_view(node.op))
