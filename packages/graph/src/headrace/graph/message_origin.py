@@ -26,7 +26,7 @@ class MessageOrigin:
         are put to use.
 
         Args:
-          field: of MetaGraphDef, whose offset is told.
+          field: of MetaGraphDef, whose offset the message names.
           key: of a collection.
         """
         what = "" if key is None else f"collection {key!r}: "

@@ -169,7 +169,7 @@ cdef void read_spec(hr_node* node, QueueSpec* spec) noexcept nogil:
         spec.order = RANDOM
     elif op.find(b"Priority") == 0:
         spec.order = LEAST
-        # The priority is a component of its own, and a scalar.
+        # The priority is one more component, a scalar.
         spec.types.insert(spec.types.begin(), <hr_dtype>HR_INT64)
         spec.ranks.insert(spec.ranks.begin(), <int32_t>0)
         spec.dims.insert(spec.dims.begin(), vector[int64_t]())

@@ -29,8 +29,8 @@ struct Plan {
   Direction direction;
   Epilogue epilogue;
   int x, filter, y;             // which of inputs..., output they are; -1: the output
-  bool epilogue_apart = false;    // not inside the convolution: a pass of its own
-  bool activation_apart = false;  // of the epilogue, the activation alone is a pass of its own
+  bool epilogue_apart = false;    // not inside the convolution: a second pass
+  bool activation_apart = false;  // of the epilogue, the activation alone is a second pass
 #if HR_WITH_ONEDNN
   std::unique_ptr<onednn::Program> program;
 #endif

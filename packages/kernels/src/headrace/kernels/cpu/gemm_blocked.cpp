@@ -1,7 +1,7 @@
 // Products of any size. The result is cut into tasks, which the team's threads take one by one; a
 // task goes through k in blocks, copies its block of B side by side (packs it) where B's own order
 // is slow to read, and multiplies tile by tile. A is read where it is: packing it never paid, and
-// without it the threads share nothing, so that one which loses its core delays nobody else.
+// without it the threads share nothing, so one that loses its core does not delay the others.
 //
 // Blocking after Goto and van de Geijn 2008.
 #include "gemm.hpp"

@@ -133,7 +133,7 @@ cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& 
         if runs.empty():
             at = orders.back()
             orders.pop_back()
-            if number[at] == _RUNS:     # somebody reads it after all
+            if number[at] == _RUNS:     # it has a reader after all
                 continue
             source = graph.nodes[at]
             for edge in source.inputs:
