@@ -21,8 +21,6 @@ class _Kernel(ctypes.Structure):
         ("priority", ctypes.c_int32),
         ("flags", ctypes.c_uint32),
         ("constant_inputs", ctypes.c_uint64),
-        ("host_inputs", ctypes.c_uint64),
-        ("host_outputs", ctypes.c_uint64),
         ("reuse_inputs", ctypes.c_uint64),
         ("create", ctypes.c_void_p),
         ("prepare", ctypes.c_void_p),
@@ -74,13 +72,13 @@ def row(
     )
 
 
-def add(rows: list[_Kernel]) -> None:
+def add(rows: list[_Kernel], *, abi: int = 2) -> None:
     """Adds the rows to the process's kernels."""
     from headrace.runtime import kernel_table
 
     kernels = (_Kernel * len(rows))(*rows)
     table = _Table(
-        ctypes.sizeof(_Table), 1, b"stub", b"0", ctypes.sizeof(_Kernel), len(rows), kernels
+        ctypes.sizeof(_Table), abi, b"stub", b"0", ctypes.sizeof(_Kernel), len(rows), kernels
     )
     new = ctypes.pythonapi.PyCapsule_New
     new.restype = ctypes.py_object

@@ -392,7 +392,7 @@ EXPORT hr_code driver_compute(call* c, const hr_tensor* inputs, int32_t n_in, hr
                               int32_t n_out, int32_t threads, int64_t repeats, char* message,
                               size_t room) {
   static const volatile int32_t never = 0;
-  context ctx = {{sizeof(hr_ctx), threads, &ctx_api, &never, 1, 0, 0}, message, room, 0};
+  context ctx = {{sizeof(hr_ctx), threads, &ctx_api, &never, 1}, message, room, 0};
   for (int32_t i = 0; i < n_in; ++i) c->input_pointers[i] = &inputs[i];
   for (int32_t i = 0; i < n_out; ++i) c->output_pointers[i] = &outputs[i];
   hr_compute compute = c->request.compute ? c->request.compute : c->row->compute;

@@ -73,8 +73,6 @@ class KernelRow(ctypes.Structure):
         ("priority", ctypes.c_int32),
         ("flags", ctypes.c_uint32),
         ("constant_inputs", ctypes.c_uint64),
-        ("host_inputs", ctypes.c_uint64),
-        ("host_outputs", ctypes.c_uint64),
         ("reuse_inputs", ctypes.c_uint64),
         ("create", ctypes.c_void_p),
         ("prepare", ctypes.c_void_p),

@@ -317,8 +317,6 @@ cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
     run.ctx.api = &api
     run.ctx.cancelled = &run.cancelled
     run.ctx.step = next_step(session)
-    run.ctx.frame = 0
-    run.ctx.iteration = 0
     run.session = session
     run.code = HR_OK
     run.cancelled = 0

@@ -5,7 +5,6 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef extern from "headrace/kernel.h" nogil:
     const char* HR_KERNEL_TABLE_CAPSULE
-    const char* HR_RENDEZVOUS_CAPSULE
     const int HR_KERNEL_ABI
     const int HR_MAX_RANK
     ctypedef int32_t hr_dtype
@@ -88,8 +87,8 @@ cdef extern from "headrace/kernel.h" nogil:
         const hr_ctx_api* api
         const int32_t* cancelled
         int64_t step
-        uint64_t frame
-        int64_t iteration
+
+    int32_t hr_cancelled(const hr_ctx*)
 
     ctypedef struct hr_request:
         uint32_t size
@@ -107,8 +106,7 @@ cdef extern from "headrace/kernel.h" nogil:
         int32_t shape_depends_on_data
 
     enum:
-        HR_KERNEL_VIEW, HR_KERNEL_DATA_SHAPE, HR_KERNEL_PRIVATE_IN, HR_KERNEL_CHEAP
-        HR_KERNEL_UNINITIALIZED
+        HR_KERNEL_VIEW, HR_KERNEL_DATA_SHAPE, HR_KERNEL_PRIVATE_IN
 
     ctypedef struct hr_kernel:
         const char* op
@@ -117,8 +115,6 @@ cdef extern from "headrace/kernel.h" nogil:
         int32_t priority
         uint32_t flags
         uint64_t constant_inputs
-        uint64_t host_inputs
-        uint64_t host_outputs
         uint64_t reuse_inputs
         hr_code (*create)(hr_node*, void**) noexcept nogil
         hr_code (*prepare)(void*, hr_request*) noexcept nogil
@@ -137,7 +133,3 @@ cdef extern from "headrace/kernel.h" nogil:
         uint32_t kernel_size
         int32_t n_kernels
         const hr_kernel* kernels
-
-    ctypedef struct hr_rendezvous:
-        uint32_t size
-        void* self

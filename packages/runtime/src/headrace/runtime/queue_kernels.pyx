@@ -17,7 +17,7 @@ from headrace.runtime.context cimport (
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_INVALID_ARGUMENT, HR_INT64, HR_MAX_RANK, HR_KERNEL_ABI, HR_KERNEL_CHEAP, HR_OK, HR_REF, HR_RESOURCE,
+    HR_INVALID_ARGUMENT, HR_INT64, HR_MAX_RANK, HR_KERNEL_ABI, HR_OK, HR_REF, HR_RESOURCE,
     HR_RESOURCE_EXHAUSTED, HR_STRING, hr_buffer, hr_code, hr_ctx, hr_done, hr_dtype, hr_dtype_size,
     hr_kernel, hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_string, hr_tensor,
 )
@@ -601,7 +601,6 @@ cdef hr_kernel* add(const char* op) noexcept:
     memset(row, 0, sizeof(hr_kernel))
     row.op = op
     row.device_type = "CPU"
-    row.flags = HR_KERNEL_CHEAP
     row.create = create_node
     n_rows += 1
     return row
@@ -609,7 +608,7 @@ cdef hr_kernel* add(const char* op) noexcept:
 
 cdef void add_handle(const char* op) noexcept:
     cdef hr_kernel* row = add(op)
-    row.flags = <int>(HR_KERNEL_CHEAP | SESSION_CONSTANT | OWN_MEMORY)
+    row.flags = <int>(SESSION_CONSTANT | OWN_MEMORY)
     row.create = create_queue
     row.destroy = destroy_state
     row.prepare = prepare_handle

@@ -1,4 +1,4 @@
-// Where Send meets Recv in one process (white paper §3.2.2, §5.2), behind kernel.h's hr_rendezvous.
+// Where Send meets Recv in one process (white paper §3.2.2, §5.2).
 #pragma once
 #include <mutex>
 #include <string>

@@ -18,8 +18,8 @@ from headrace.runtime.context cimport (
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_BOOL, HR_FAILED_PRECONDITION, HR_INVALID_ARGUMENT, HR_KERNEL_ABI, HR_KERNEL_CHEAP,
-    HR_KERNEL_UNINITIALIZED, HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, HR_RESOURCE_EXHAUSTED, hr_code, hr_ctx,
+    HR_BOOL, HR_FAILED_PRECONDITION, HR_INVALID_ARGUMENT, HR_KERNEL_ABI,
+    HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, HR_RESOURCE_EXHAUSTED, hr_code, hr_ctx,
     hr_dtype, hr_kernel, hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport (
@@ -424,7 +424,7 @@ cdef void add(const char* op, hr_code (*prepare)(void*, hr_request*) noexcept no
     memset(row, 0, sizeof(hr_kernel))
     row.op = op
     row.device_type = "CPU"
-    row.flags = <int>flags | HR_KERNEL_CHEAP
+    row.flags = <int>flags
     row.prepare = prepare
     row.compute = compute
     if flags & SESSION_CONSTANT:
@@ -438,12 +438,12 @@ add("Variable", prepare_reference, give_reference, SESSION_CONSTANT)
 add("VarHandleOp", prepare_handle, give_handle, SESSION_CONSTANT | OWN_MEMORY)
 add("_ReadSlot", prepare_read, read_slot, OWN_MEMORY | READS_SLOT)
 add("ReadVariableOp", prepare_read, read_slot, OWN_MEMORY | READS_SLOT)
-add("IsVariableInitialized", prepare_scalar, is_initialized, HR_KERNEL_UNINITIALIZED)
-add("VarIsInitializedOp", prepare_scalar, is_initialized, HR_KERNEL_UNINITIALIZED)
+add("IsVariableInitialized", prepare_scalar, is_initialized, 0)
+add("VarIsInitializedOp", prepare_scalar, is_initialized, 0)
 add("VariableShape", prepare_variable_shape, variable_shape, 0)
-add("Assign", prepare_assign_reference, assign_any, HR_KERNEL_UNINITIALIZED | ASSIGNS_SLOT)
+add("Assign", prepare_assign_reference, assign_any, ASSIGNS_SLOT)
 add("AssignVariableOp", prepare_assign_reference, assign_any,
-    HR_KERNEL_UNINITIALIZED | ASSIGNS_SLOT)
+    ASSIGNS_SLOT)
 add("AssignAdd", prepare_assign, assign_add, 0)
 add("AssignAddVariableOp", prepare_assign, assign_add, 0)
 add("AssignSub", prepare_assign, assign_sub, 0)

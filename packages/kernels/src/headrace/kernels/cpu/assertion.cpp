@@ -95,7 +95,7 @@ hr_code prepare_assert(void*, hr_request* r) {
 }  // namespace
 
 HR_ROWS(assertion) = {
-    row("Assert", nullptr, prepare_assert, compute_assert).is(HR_KERNEL_CHEAP),
+    row("Assert", nullptr, prepare_assert, compute_assert),
 };
 HR_ROWS_END(assertion)
 

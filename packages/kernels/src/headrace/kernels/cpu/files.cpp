@@ -93,8 +93,8 @@ HR_ROWS(files) = {
     row("ReadFile", nullptr, prepare_read, compute_read),
     row("WriteFile", nullptr, prepare_write, compute_write),
     row("MatchingFiles", nullptr, prepare_matching, compute_matching).is(HR_KERNEL_DATA_SHAPE),
-    row("ShardedFilename", nullptr, prepare_sharded, compute_sharded<false>).is(HR_KERNEL_CHEAP),
-    row("ShardedFilespec", nullptr, prepare_sharded, compute_sharded<true>).is(HR_KERNEL_CHEAP),
+    row("ShardedFilename", nullptr, prepare_sharded, compute_sharded<false>),
+    row("ShardedFilespec", nullptr, prepare_sharded, compute_sharded<true>),
 };
 HR_ROWS_END(files)
 

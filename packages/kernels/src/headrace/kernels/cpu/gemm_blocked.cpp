@@ -201,7 +201,7 @@ hr_code blocked(hr_ctx* ctx, const Problem<T>& p, const Cut& cut, T* workspace,
   (void)cut, (void)workspace;
   by_library(p);
   if (finish) finish->part(finish->argument, p.c, p.ldc, 0, p.m, 0, p.n);
-  return *ctx->cancelled ? hr_ctx_fail(ctx, HR_CANCELLED, "cancelled in a matrix product") : HR_OK;
+  return hr_cancelled(ctx) ? hr_ctx_fail(ctx, HR_CANCELLED, "cancelled in a matrix product") : HR_OK;
 #else
   const Tasks<T> tasks{p, cut, workspace, finish};
   const bool all = parallel_tasks(ctx, tasks.count, cut.threads,

@@ -31,7 +31,7 @@ struct Cancelled : std::exception {
 
 // Ends the kernel if its step was cancelled: to be called every few milliseconds.
 inline void poll(const hr_ctx* ctx) {
-  if (*ctx->cancelled) throw Cancelled();
+  if (hr_cancelled(ctx)) throw Cancelled();
 }
 
 // How many elements a simple loop handles in about 10 ms: after so many it polls.
@@ -114,7 +114,7 @@ inline bool parallel_tasks(hr_ctx* ctx, int64_t n_tasks, int64_t threads, Body&&
   std::atomic<bool> all{true};
   const auto take = [&](int64_t thread) {
     for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < n_tasks;) {
-      if (ctx->cancelled && *ctx->cancelled) {
+      if (ctx->cancelled && hr_cancelled(ctx)) {
         all = false;
         return;
       }

@@ -42,7 +42,7 @@ hr_code prepare_join(void*, hr_request* r) {
 }  // namespace
 
 HR_ROWS(strings) = {
-    row("StringJoin", nullptr, prepare_join, compute_join).is(HR_KERNEL_CHEAP),
+    row("StringJoin", nullptr, prepare_join, compute_join),
 };
 HR_ROWS_END(strings)
 

@@ -142,10 +142,10 @@ hr_code prepare_merge(void*, hr_request* r) {
 }  // namespace
 
 HR_ROWS(summary) = {
-    row("ScalarSummary", "T=" HR_REALS, prepare_scalar).is(HR_KERNEL_CHEAP),
+    row("ScalarSummary", "T=" HR_REALS, prepare_scalar),
     row("TensorSummary", nullptr, prepare_tensor),
     row("TensorSummaryV2", nullptr, prepare_tensor),
-    row("MergeSummary", nullptr, prepare_merge, compute_merge).is(HR_KERNEL_CHEAP),
+    row("MergeSummary", nullptr, prepare_merge, compute_merge),
 };
 HR_ROWS_END(summary)
 

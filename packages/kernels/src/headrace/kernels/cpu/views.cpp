@@ -169,7 +169,7 @@ template <hr_code (*rule)(hr_request*)> hr_code by_rule(void*, hr_request* reque
 }
 
 constexpr Row view_of(const char* op, Prepare prepare) {
-  return row(op, nullptr, prepare).is(HR_KERNEL_VIEW | HR_KERNEL_CHEAP).reuses(0);
+  return row(op, nullptr, prepare).is(HR_KERNEL_VIEW).reuses(0);
 }
 
 }  // namespace
@@ -189,17 +189,14 @@ HR_ROWS(views) = {
     view_of("Bitcast", view<hr_shape_bitcast>),
     row("DeepCopy", nullptr, prepare_copies, copy_each),
     row("IdentityN", nullptr, prepare_copies, copy_each),
-    row("Shape", nullptr, by_rule<hr_shape_shape>, compute_shape).is(HR_KERNEL_CHEAP),
-    row("ShapeN", nullptr, prepare_shapes, compute_shapes).is(HR_KERNEL_CHEAP),
-    row("Size", nullptr, by_rule<hr_shape_scalar>, compute_size).is(HR_KERNEL_CHEAP),
-    row("Rank", nullptr, by_rule<hr_shape_scalar>, compute_rank).is(HR_KERNEL_CHEAP),
-    row("BroadcastArgs", nullptr, prepare_broadcast_args, compute_broadcast_args)
-        .is(HR_KERNEL_CHEAP),
+    row("Shape", nullptr, by_rule<hr_shape_shape>, compute_shape),
+    row("ShapeN", nullptr, prepare_shapes, compute_shapes),
+    row("Size", nullptr, by_rule<hr_shape_scalar>, compute_size),
+    row("Rank", nullptr, by_rule<hr_shape_scalar>, compute_rank),
+    row("BroadcastArgs", nullptr, prepare_broadcast_args, compute_broadcast_args),
     row("BroadcastGradientArgs", nullptr, prepare_gradient_axes, compute_gradient_axes)
-        .is(HR_KERNEL_CHEAP)
         .constant(0, 1),
-    row("ConcatOffset", nullptr, prepare_concat_offset, compute_concat_offset)
-        .is(HR_KERNEL_CHEAP),
+    row("ConcatOffset", nullptr, prepare_concat_offset, compute_concat_offset),
 };
 HR_ROWS_END(views)
 

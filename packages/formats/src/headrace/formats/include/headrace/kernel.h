@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HR_KERNEL_ABI 1
+#define HR_KERNEL_ABI 2
 #define HR_KERNEL_TABLE_CAPSULE "headrace.kernel_table.v1"
 
 /* Tensors of more dimensions are refused with HR_UNIMPLEMENTED. */
@@ -115,9 +115,6 @@ typedef struct hr_variant_type {
   const char* name; /* as VariantTensorDataProto.type_name */
   void* (*copy)(const void* value);
   void (*destroy)(void* value);
-  /* Serialises value into bytes it hands to sink; HR_UNIMPLEMENTED if it cannot. */
-  hr_code (*encode)(const void* value, void (*sink)(void* to, const char* bytes, size_t n),
-                    void* to);
 } hr_variant_type;
 
 typedef struct hr_variant {
@@ -252,11 +249,18 @@ struct hr_ctx {
   uint32_t size;
   int32_t threads; /* of the team, that this call may use */
   const hr_ctx_api* api;
-  const volatile int32_t* cancelled; /* long loops look at it now and then */
+  const volatile int32_t* cancelled; /* set by other threads: read it with hr_cancelled */
   int64_t step;
-  uint64_t frame;    /* 0: not in a loop */
-  int64_t iteration;
 };
+
+/* Whether the step was cancelled. A loop that can take longer than 50 ms asks now and then. */
+static inline int32_t hr_cancelled(const hr_ctx* ctx) {
+#if defined(__GNUC__) || defined(__clang__)
+  return __atomic_load_n(ctx->cancelled, __ATOMIC_RELAXED);
+#else
+  return *ctx->cancelled;
+#endif
+}
 
 /* Inputs are read-only. Outputs of known shape come with memory; an output may be the
  * memory of an input that the row allows it to reuse. workspace is 64-byte aligned,
@@ -297,9 +301,7 @@ enum {
   HR_KERNEL_VIEW = 1,          /* output 0 is the bytes of input 0 under another shape: the
                                   runtime passes the memory on and never calls compute */
   HR_KERNEL_DATA_SHAPE = 2,    /* always answers shape_depends_on_data */
-  HR_KERNEL_PRIVATE_IN = 4,    /* takes inputs in this library's private layouts */
-  HR_KERNEL_CHEAP = 8,         /* not worth waking another thread for */
-  HR_KERNEL_UNINITIALIZED = 16 /* takes references to uninitialised slots */
+  HR_KERNEL_PRIVATE_IN = 4     /* takes inputs in this library's private layouts */
 };
 
 typedef struct hr_kernel {
@@ -311,8 +313,6 @@ typedef struct hr_kernel {
   uint32_t flags;
   /* Bits by argument of the signature (a list argument is one). */
   uint64_t constant_inputs; /* prepare needs their values: they are part of a plan's key */
-  uint64_t host_inputs;     /* live in host memory also on a device */
-  uint64_t host_outputs;
   uint64_t reuse_inputs;    /* output 0 may be written over one of these */
 
   hr_code (*create)(hr_node* node, void** state);  /* null: no state */
@@ -341,25 +341,6 @@ typedef struct hr_kernel_table {
   int32_t n_kernels;
   const hr_kernel* kernels;
 } hr_kernel_table;
-
-/* ---- rendezvous --------------------------------------------------------------- */
-
-/* Where Send meets Recv. The one of the process stands behind this; a remote one is
- * handed in as a capsule named HR_RENDEZVOUS_CAPSULE. */
-#define HR_RENDEZVOUS_CAPSULE "headrace.rendezvous.v1"
-
-typedef struct hr_rendezvous {
-  uint32_t size;
-  void* self;
-  /* Takes its own reference, or a copy where the tensor is not counted. */
-  hr_code (*send)(void* self, const char* key, const hr_tensor* value, int32_t dead);
-  /* done gets the value counted for it; value is null on an error. */
-  void (*recv_async)(void* self, const char* key,
-                     void (*done)(void* argument, hr_code code, const char* message,
-                                  const hr_tensor* value, int32_t dead),
-                     void* argument);
-  void (*abort)(void* self, hr_code code, const char* message);
-} hr_rendezvous;
 
 /* ---- conveniences over the tables ------------------------------------------------- */
 
