@@ -91,3 +91,26 @@ def test_a_child_forked_inside_a_python_kernel_works() -> None:
         """
     )
     assert printed == "[0.0, 0.0, 0.0]\n"
+
+
+def test_timeouts_hold_in_a_child_forked_while_the_watch_over_runs_waits() -> None:
+    printed = child_process.output(
+        PROGRAM
+        + """
+    loop = hr.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 1000, [hr.constant(0)])
+    fed = hr.placeholder(hr.float32)
+    quick = fed + 1.0
+    def run():
+        with hr.Session() as session:
+            for _ in range(40):
+                try:
+                    session.run(loop, options=hr.RunOptions(timeout_in_ms=5))
+                except hr.errors.DeadlineExceededError:
+                    pass
+                assert session.run(quick, {fed: 1.0}) == 2.0
+    run()
+    print([child(run) for _ in range(4)])
+        """,
+        180,
+    )
+    assert printed == "[0, 0, 0, 0]\n"

@@ -11,7 +11,13 @@ import pytest
 FUZZ = Path(__file__).parent / "fuzz.py"
 # Kind: how many cases, and how many of them must at least give values, so that the slice cannot
 # decay into one that tests refusals alone.
-SLICE = {"damaged": (800, 40), "known": (800, 350), "ops": (800, 80), "programs": (300, 40)}
+SLICE = {
+    "calls": (24, 20),
+    "damaged": (800, 40),
+    "known": (800, 350),
+    "ops": (800, 80),
+    "programs": (300, 40),
+}
 
 
 @pytest.mark.parametrize("kind", SLICE)

@@ -95,7 +95,11 @@ class ActiveRuns {
       }
     }
     watching_ = false;
+    woken_ = false;
     asleep_ = true;
+    // The parent's watch may have waited for the old one: a signal would wait for that thread to
+    // leave, and the watch for the lock that the signaller holds.
+    wake_ = new std::condition_variable();
   }
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
@@ -103,7 +107,7 @@ class ActiveRuns {
  private:
   std::atomic<RunSlot*> slots_{nullptr};
   std::mutex lock_;                         // of what follows
-  std::condition_variable wake_;
+  std::condition_variable* wake_ = new std::condition_variable();  // never freed, like its owner
   bool watching_ = false, woken_ = false;
   std::atomic<bool> asleep_{true};
   std::atomic<int64_t> next_look_ns_{0};
@@ -147,7 +151,7 @@ class ActiveRuns {
         asleep_ = true;  // the next run tries again
       }
     }
-    wake_.notify_one();
+    wake_->notify_one();
   }
 
   void watch() {
@@ -182,14 +186,14 @@ class ActiveRuns {
         each([&](ActiveRun&) { begun = true; });
         if (!begun) {
           next_look_ns_ = 0;
-          wake_.wait(hold, [&] { return woken_ || !asleep_; });
+          wake_->wait(hold, [&] { return woken_ || !asleep_; });
         }
         asleep_ = false;
         quiet = 0;
       } else if (!woken_) {
         next_look_ns_.store(next, std::memory_order_relaxed);
         const int64_t left = next - steady_ns();
-        if (left > 0) wake_.wait_for(hold, std::chrono::nanoseconds(left));
+        if (left > 0) wake_->wait_for(hold, std::chrono::nanoseconds(left));
       }
       woken_ = false;
     }

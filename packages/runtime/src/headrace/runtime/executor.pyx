@@ -35,7 +35,7 @@ from headrace.runtime.executor_state cimport (
     ExecutionState, Iteration, Ready, wait_for_change,
 )
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
+    HR_CANCELLED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
     HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
 )
 from headrace.runtime.session_owner cimport SessionOwner
@@ -200,13 +200,8 @@ cdef void end_execution(void* argument, hr_code code, const char* why) noexcept 
 
 
 cdef void look_up(Execution e) noexcept:
-    """Lets Ctrl-C and the clock end the step."""
-    cdef ExecutionState* state = state_of(e)
-    state.run.look_up = 0
-    # The watch over runs ends it, too; a step that is busy must not depend on it.
-    if state.run.deadline_ns and monotonic_ns() > state.run.deadline_ns:
-        state.run.deadline_ns = 0
-        cancel(e, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
+    """Lets Ctrl-C end the step."""
+    state_of(e).run.look_up = 0
     try:
         PyErr_CheckSignals()
     except BaseException as interrupt:
