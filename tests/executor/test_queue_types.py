@@ -69,12 +69,8 @@ def test_a_dequeue_of_other_component_types_is_refused(op: str, dtype: hr.DType)
 
 @pytest.mark.parametrize("shape", [[2], [1], [0]])
 @pytest.mark.parametrize("declared", [[], [2]])
-def test_a_priority_that_is_not_a_scalar_is_refused(
-    shape: list[int], declared: list[int]
-) -> None:
-    queue = hr.raw_ops.PriorityQueueV2(
-        component_types=[hr.float32], shapes=[declared], capacity=9
-    )
+def test_a_priority_that_is_not_a_scalar_is_refused(shape: list[int], declared: list[int]) -> None:
+    queue = hr.raw_ops.PriorityQueueV2(component_types=[hr.float32], shapes=[declared], capacity=9)
     priority = hr.placeholder(hr.int64)
     value = np.ones(declared, np.float32)
     put = hr.raw_ops.QueueEnqueueV2(handle=queue, components=[priority, value])
@@ -99,9 +95,7 @@ def test_a_priority_queue_gives_the_least_first_and_equals_in_their_order() -> N
     put = hr.raw_ops.QueueEnqueueManyV2(
         handle=queue, components=[priorities, np.arange(1000, dtype=np.int32)]
     )
-    get = hr.raw_ops.QueueDequeueManyV2(
-        handle=queue, n=1000, component_types=[hr.int64, hr.int32]
-    )
+    get = hr.raw_ops.QueueDequeueManyV2(handle=queue, n=1000, component_types=[hr.int64, hr.int32])
     with hr.Session() as session:
         session.run(put)
         first, number = session.run(get)
@@ -177,7 +171,7 @@ def test_an_enqueue_that_finds_no_memory_fails_and_queues_nothing() -> None:
 def test_a_cancelled_random_or_priority_dequeue_puts_back_what_it_took() -> None:
     for kind, types in (("RandomShuffleQueueV2", 1), ("PriorityQueueV2", 2)):
         queue = getattr(hr.raw_ops, kind)(component_types=[hr.int32], shapes=[[]], capacity=100)
-        dtypes = [hr.int64, hr.int32][2 - types:]
+        dtypes = [hr.int64, hr.int32][2 - types :]
         parts = [np.arange(5, dtype=d.as_numpy_dtype) for d in dtypes]
         put = hr.raw_ops.QueueEnqueueManyV2(handle=queue, components=parts)
         get = hr.raw_ops.QueueDequeueManyV2(handle=queue, n=10, component_types=dtypes)

@@ -111,9 +111,7 @@ def test_slices_of_fed_values_are_numpys(entries: list[tuple[int, int, int, int]
         if kind == 3:
             begin[k] = b % VALUE.shape[axis]
             strides[k] = 1
-        index.append(
-            [slice(b, e, s), slice(None, e, s), slice(b, None, s), begin[k], None][kind]
-        )
+        index.append([slice(b, e, s), slice(None, e, s), slice(b, None, s), begin[k], None][kind])
         axis += kind != 4
 
     def mask(of: int) -> int:
@@ -121,8 +119,14 @@ def test_slices_of_fed_values_are_numpys(entries: list[tuple[int, int, int, int]
 
     feeds = [hr.placeholder(hr.int32, [len(entries)]) for _ in range(2)]
     sliced = hr.strided_slice(
-        hr.constant(VALUE), feeds[0], feeds[1], strides, begin_mask=mask(1), end_mask=mask(2),
-        shrink_axis_mask=mask(3), new_axis_mask=mask(4),
+        hr.constant(VALUE),
+        feeds[0],
+        feeds[1],
+        strides,
+        begin_mask=mask(1),
+        end_mask=mask(2),
+        shrink_axis_mask=mask(3),
+        new_axis_mask=mask(4),
     )
     with hr.Session() as session:
         got = session.run(hr.identity(sliced) + 0.0, {feeds[0]: begin, feeds[1]: end})

@@ -142,9 +142,7 @@ def test_a_resource_variable_read_as_another_dtype_is_refused(dtype: hr.DType) -
     assign = hr.raw_ops.AssignVariableOp(resource=handle, value=np.ones(3, np.float32))
     with hr.Session() as session:
         session.run(assign)
-        with pytest.raises(
-            InvalidArgumentError, match="Trying to read variable with wrong dtype"
-        ):
+        with pytest.raises(InvalidArgumentError, match="Trying to read variable with wrong dtype"):
             session.run(_read(handle, dtype))
 
 

@@ -83,6 +83,8 @@ class BufferRef {
     if (buffer_) release_(buffer_);
   }
 
+  hr_buffer* get() const { return buffer_; }
+
  private:
   hr_buffer* buffer_;
   void (*release_)(hr_buffer*);
@@ -93,6 +95,7 @@ struct SegmentOutput {
   int32_t tensor;
   int32_t root;         // whose memory it is
   uint8_t handed_over;  // alone on memory that a run makes: may be taken, not copied
+  hr_buffer* constant;  // that the executable holds and the value lies in, or null
 };
 
 class Executable;
@@ -216,6 +219,13 @@ class Executable {
 
   // Takes over a reference.
   void keep(hr_buffer* owned, void (*release)(hr_buffer*)) { constants.emplace_back(owned, release); }
+
+  // The constant that begins there; null: none.
+  hr_buffer* constant_at(const void* data) const {
+    for (const BufferRef& held : constants)
+      if (held.get()->data == data) return held.get();
+    return nullptr;
+  }
 
   bool fits(const hr_tensor* given) const {
     for (size_t i = 0; i < inputs.size(); ++i) {

@@ -60,6 +60,7 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         int32_t tensor
         int32_t root
         uint8_t handed_over
+        hr_buffer* constant
 
     cdef cppclass RunBuffers:
         hr_tensor* tensors
@@ -98,6 +99,7 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         int fused
         Cost cost
         int8_t blocks
+        hr_buffer* constant_at(const void* data) nogil
         void keep(hr_buffer* owned, void (*release)(hr_buffer*) noexcept nogil) except +
         cbool fits(const hr_tensor* given)
         vector[ShapeGuard] guards

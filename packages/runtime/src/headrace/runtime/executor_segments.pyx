@@ -101,6 +101,9 @@ cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tenso
             output = &made.outputs[i]
             outputs[i] = buffers.tensors[output.tensor]
             outputs[i].owner = buffers.tensors[output.root].owner
+            if output.constant != NULL:
+                # Of the executable, which may be dropped while the step still uses the value.
+                outputs[i].owner = output.constant
             buffer_retain(outputs[i].owner)
     if code != HR_OK or state.traced:
         # The step still names its nodes, some of which it owns.

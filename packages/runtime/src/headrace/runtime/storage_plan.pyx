@@ -187,6 +187,9 @@ cdef int plan_outputs(SegmentDraft draft, Segments segments, Segment segment) ex
         leaving.tensor = draft.local_of[segments.leaving[segment.first_leaving + i]]
         leaving.root = draft.root[leaving.tensor]
         leaving.handed_over = draft.storage[leaving.root] in (COUNTED, BY_KERNEL)
+        leaving.constant = NULL
+        if draft.storage[leaving.root] == STATIC and draft.tensors[leaving.tensor].dtype < HR_REF:
+            leaving.constant = draft.out.constant_at(draft.tensors[leaving.tensor].data)
         outputs.push_back(leaving)
     for a in range(outputs.size()):
         for b in range(a):
