@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -173,3 +178,79 @@ def test_an_argmax_outside_its_image_is_named():
     with pytest.raises(InvalidArgumentError, match="argmax 4 at 1"):
         run_kernel("MaxPoolGradWithArgmax", x, np.ones((2, 1, 1, 1), np.float32), where,
                    ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")  # fmt: skip
+
+
+def oracle_of_max_pool(x, dy, size, stride, padding):
+    """Maxima and their gradient, window by window; NaN wins, then the first of the largest."""
+    axes = [windows.axis(n, size, stride, 1, padding) for n in x.shape[1:3]]
+    y, dx = np.zeros_like(dy), np.zeros_like(x)
+    images, channels = np.arange(x.shape[0])[:, None], np.arange(x.shape[3])[None]
+    for i, j in np.ndindex(*dy.shape[1:3]):
+        low = [a.stride * o - a.low for a, o in zip(axes, (i, j), strict=True)]
+        rows, columns = (
+            np.arange(max(0, f), min(n, f + size)) for f, n in zip(low, x.shape[1:3], strict=True)
+        )
+        part = x[:, rows[:, None], columns[None]].reshape(x.shape[0], -1, x.shape[3])
+        at = np.argmax(part, axis=1)  # NumPy, too, takes the first NaN, or the first of the largest
+        y[:, i, j] = np.take_along_axis(part, at[:, None], 1)[:, 0]
+        row, column = rows[at // len(columns)], columns[at % len(columns)]
+        dx[images, row, column, channels] += dy[:, i, j]
+    return y, dx
+
+
+def random_max_pools():
+    """Shapes whose channels fill registers of every width and none, values with NaN, inf, ties."""
+    rng = np.random.default_rng(7)
+    for case in range(60):
+        size, stride = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        padding = "SAME" if case % 2 else "VALID"
+        channels = int(rng.choice([3, 4, 8, 12, 16, 24, 32, 48]))
+        extent = rng.integers(size, size + 9, 2)
+        x = rng.standard_normal((int(rng.integers(1, 4)), *extent, channels)).astype(np.float32)
+        if case % 3 == 0:
+            x = np.round(x)  # ties
+            x[rng.random(x.shape) < 0.1] *= -0.0
+        if case % 4 == 0:
+            for value in (np.nan, np.inf, -np.inf, 3e38, 1e-41):
+                x[rng.random(x.shape) < 0.02] = value
+        attrs = {"ksize": [1, size, size, 1], "strides": [1, stride, stride, 1], "padding": padding}
+        axes = [windows.axis(n, size, stride, 1, padding) for n in extent]
+        dy = rng.standard_normal((x.shape[0], *(a.out for a in axes), channels)).astype(np.float32)
+        yield x, dy, size, stride, padding, attrs
+
+
+def test_random_windows_with_nan_inf_and_ties_agree_with_the_oracle():
+    for x, dy, size, stride, padding, attrs in random_max_pools():
+        y, dx = oracle_of_max_pool(x, dy, size, stride, padding)
+        for threads in (1, 2):
+            got = run_kernel("MaxPool", x, threads=threads, **attrs)
+            np.testing.assert_array_equal(got, y)
+            # Gradients of channels with NaN are added last, so that sums may round otherwise.
+            gradient = run_kernel("MaxPoolGrad", x, y, dy, threads=threads, **attrs)
+            np.testing.assert_allclose(gradient, dx, rtol=2e-6, atol=2e-6)
+
+
+RESULTS_OF_ONE_LEVEL = """
+import hashlib, test_cpu_pooling
+from kernel_harness import run_kernel
+digest = hashlib.sha256()
+for x, dy, *_, attrs in test_cpu_pooling.random_max_pools():
+    y = run_kernel("MaxPool", x, **attrs)
+    digest.update(y.tobytes() + run_kernel("MaxPoolGrad", x, y, dy, **attrs).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_every_processor_level_makes_the_same_bits():
+    results = {
+        level: subprocess.run(
+            [sys.executable, "-c", RESULTS_OF_ONE_LEVEL],
+            cwd=Path(__file__).parent,
+            env=os.environ | {"HEADRACE_PROCESSOR_LEVEL": level},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for level in ("v4", "v3", "any")
+    }
+    assert len(set(results.values())) == 1, results

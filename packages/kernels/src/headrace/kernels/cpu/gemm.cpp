@@ -1,10 +1,7 @@
 #include "gemm.hpp"
 
 #include "gemm_tile.hpp"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HR_X86_LEVELS 1
-#endif
+#include "processor_level.hpp"
 
 namespace hr::gemm {
 namespace {
@@ -84,11 +81,9 @@ using Small = void (*)(const Problem<T>&);
 template <class T>
 Small<T> best_level() {
 #ifdef HR_X86_LEVELS
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+  if (processor_level() == ProcessorLevel::v4)
     return small_v4;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return small_v3;
+  if (processor_level() == ProcessorLevel::v3) return small_v3;
 #endif
   return small_any;
 }

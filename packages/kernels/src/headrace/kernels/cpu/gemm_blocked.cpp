@@ -10,13 +10,10 @@
 
 #include "gemm_tile.hpp"
 #include "parallel.hpp"
+#include "processor_level.hpp"
 
 #if HR_WITH_OPENBLAS
 #include <cblas.h>
-#endif
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HR_X86_LEVELS 1
 #endif
 
 namespace hr::gemm {
@@ -117,11 +114,9 @@ template <class T>
 Level<T> best_level() {
   const int64_t halved = sizeof(T) / 4;
 #ifdef HR_X86_LEVELS
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+  if (processor_level() == ProcessorLevel::v4)
     return {14, 32 / halved, task_v4};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (processor_level() == ProcessorLevel::v3)
     return {6, 16 / halved, task_v3};
 #endif
   return {4, 8 / halved, task_any};

@@ -5,6 +5,7 @@
 
 #include "attributes.hpp"
 #include "catalogue_shapes.hpp"
+#include "max_pool_lanes.hpp"
 #include "parallel.hpp"
 #include "pooling_loops.hpp"
 #include "rows.hpp"
@@ -54,13 +55,15 @@ template <class T>
 hr_code compute_max(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                     hr_tensor* const* outputs, void*) {
   const pooling::Shape& s = static_cast<Plan*>(plan)->s;
+  const bool lanes = pooling::has_lanes(s);
   T* y = write<T>(outputs[0]);
   by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
     T* to = y + image * s.out_positions() * s.channels;
-    if constexpr (std::is_same_v<T, float>)
-      maxima_float(s, x, to, b, e);
-    else
+    if constexpr (std::is_same_v<T, float>) {
+      if (!lanes || !pooling::lane_maxima(s, x, to, b, e)) maxima_float(s, x, to, b, e);
+    } else {
       pooling::maxima(s, x, to, b, e);
+    }
   });
   return HR_OK;
 }
@@ -113,6 +116,7 @@ HR_INLINE void over_images(const pooling::Shape& s, const T* x, int64_t begin, i
 
 HR_CLONES void max_gradient_float(const pooling::Shape& s, const float* x, float* dx,
                                   const float* dy) {
+  std::fill_n(dx, s.in_positions() * s.channels, 0.0f);
   pooling::max_gradient(s, x, dx, dy);
 }
 
@@ -120,6 +124,7 @@ template <class T>
 hr_code compute_max_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                              hr_tensor* const* outputs, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
+  const bool lanes = pooling::has_lanes(p.s);
   const int64_t image = p.s.in_positions() * p.s.channels;
   const int64_t out = p.s.out_positions() * p.s.channels;
   const T *x = read<T>(inputs[0]), *dy = read<T>(inputs[p.dy]);
@@ -127,11 +132,13 @@ hr_code compute_max_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* co
   parallel_ranges(
       ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
         for (; i < end; ++i) {
-          std::fill_n(dx + i * image, image, T(0));
-          if constexpr (std::is_same_v<T, float>)
-            max_gradient_float(p.s, x + i * image, dx + i * image, dy + i * out);
-          else
+          if constexpr (std::is_same_v<T, float>) {
+            (lanes ? pooling::lane_max_gradient : max_gradient_float)(p.s, x + i * image,
+                                                                      dx + i * image, dy + i * out);
+          } else {
+            std::fill_n(dx + i * image, image, T(0));
             pooling::max_gradient(p.s, x + i * image, dx + i * image, dy + i * out);
+          }
         }
       });
   return HR_OK;
