@@ -118,9 +118,16 @@ def test_input_that_does_not_fit_is_an_invalid_argument(name: str) -> None:
 def test_a_result_that_numpy_cannot_allocate_exhausts_a_resource() -> None:
     with pytest.raises(ResourceExhaustedError):
         _run(
-            lambda x, n: op("IRFFT3D", x, n),
-            np.ones((2, 2, 2), np.complex64),
-            np.int32([2**30, 2**10, 2**10]),
+            lambda x, n: op(
+                "ImageProjectiveTransformV3",
+                x,
+                np.zeros((1, 8), np.float32),
+                n,
+                0.0,
+                interpolation="NEAREST",
+            ),
+            np.ones((1, 2, 2, 1), np.float32),
+            np.int32([2**20, 2**20]),
         )
 
 

@@ -53,7 +53,7 @@ def _convolution(op: ShapeQuery, space: int, depthwise: bool = False) -> Shapes:
     rank = space + 2
     x, f = with_rank(op.inputs[0], rank, "input"), with_rank(op.inputs[1], rank, "filter")
     strides = four(op, "strides", rank)
-    rates = four(op, "dilations", rank) if attr(op, "dilations") else (1,) * rank
+    rates = four(op, "dilations", rank) if "dilations" in op.attrs else (1,) * rank
     c = 1 if channels_first(op) else rank - 1
     first = 2 if c == 1 else 1
     for name, values in (("strides", strides), ("dilations", rates)):
@@ -69,6 +69,11 @@ def _convolution(op: ShapeQuery, space: int, depthwise: bool = False) -> Shapes:
     padding, explicit = op.attrs["padding"], attr(op, "explicit_paddings") or ()
     if padding == "EXPLICIT" and len(explicit) != 2 * rank:
         raise ValueError(f"explicit_paddings must be {2 * rank} numbers, are {show(explicit)}")
+    if padding != "EXPLICIT" and explicit:
+        raise ValueError(
+            "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT, "
+            f"is {show(explicit)}"
+        )
     out: list[int | None] = [None] * rank
     out[0] = x[0]
     for i in range(space):

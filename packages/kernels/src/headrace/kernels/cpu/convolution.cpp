@@ -271,6 +271,13 @@ hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* fil
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "ranks differ: input is %s, filter is %s",
                            ShapeText(x).text, ShapeText(filter).text);
   const int32_t nd = x->rank - 2;
+  const int64_t* dilations;
+  size_t given = 0;
+  if (r->node->api->attr_ints(r->node, "dilations", &dilations, &given) == HR_OK &&
+      given != size_t(x->rank))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Sliding window dilations field must specify %d dimensions, has %d",
+                           x->rank, int(given));
   hr_code code = read_window(r, x->rank, x->dims, filter->dims, dimension_list(r->node, "strides"),
                              dimension_list(r->node, "dilations"), &c->w);
   if (code != HR_OK) return code;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -252,15 +251,33 @@ hr_code prepare_greedy(void*, hr_request* r) {
 
 // ---- EditDistance -----------------------------------------------------------------------------------
 
-using Sequences = std::map<std::vector<int64_t>, std::vector<std::string>>;
+struct LabelRow {
+  std::vector<int64_t> group;  // all indices but the last
+  std::vector<std::string> values;
+};
 
-// Values by their group (all indices but the last), each as its bytes.
-Sequences sequences_of(const hr_tensor* indices, const hr_tensor* values) {
-  Sequences result;
+// Equal numbers have equal bytes, and a NaN equals nothing.
+template <class T> void make_comparable(std::vector<LabelRow>* sequences) {
+  int64_t unequal = 0;
+  for (LabelRow& sequence : *sequences)
+    for (std::string& bytes : sequence.values) {
+      T number;
+      std::memcpy(&number, bytes.data(), sizeof number);
+      const auto x = Compute<T>(number);
+      if (x != x) bytes = "NaN " + std::to_string(++unequal);
+      else if (x == Compute<T>(0)) bytes.assign(sizeof number, '\0');
+    }
+}
+
+// Each run of rows of one group, in order, with its values as bytes.
+std::vector<LabelRow> sequences_of(const hr_tensor* indices, const hr_tensor* values) {
+  std::vector<LabelRow> result;
   const int64_t n = indices->dims[0], rank = indices->dims[1], size = hr_dtype_size(values->dtype);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t* row = read<int64_t>(indices) + i * rank;
-    auto& sequence = result[std::vector<int64_t>(row, row + rank - 1)];
+    if (result.empty() || !std::equal(row, row + rank - 1, result.back().group.begin()))
+      result.push_back({std::vector<int64_t>(row, row + rank - 1), {}});
+    auto& sequence = result.back().values;
     if (values->dtype == HR_STRING) {
       const hr_string& text = read<hr_string>(values)[i];
       sequence.emplace_back(text.data ? text.data : "", text.size);
@@ -268,6 +285,10 @@ Sequences sequences_of(const hr_tensor* indices, const hr_tensor* values) {
       sequence.emplace_back(read<char>(values) + i * size, size_t(size));
     }
   }
+  if (values->dtype == HR_FLOAT) make_comparable<float>(&result);
+  if (values->dtype == HR_DOUBLE) make_comparable<double>(&result);
+  if (values->dtype == HR_HALF) make_comparable<half>(&result);
+  if (values->dtype == HR_BFLOAT16) make_comparable<bfloat16>(&result);
   return result;
 }
 
@@ -296,30 +317,30 @@ hr_code compute_distance(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   for (int64_t d = 0; d + 1 < rank; ++d)
     out[0]->dims[d] = std::max(int_at(in[2], d), int_at(in[5], d));
   if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
-  const Sequences hypothesis = sequences_of(in[0], in[1]), truth = sequences_of(in[3], in[4]);
+  const auto hypotheses = sequences_of(in[0], in[1]), truths = sequences_of(in[3], in[4]);
   static const std::vector<std::string> empty;
-  std::vector<int64_t> group(size_t(rank - 1), 0);
-  size_t used = 0;
-  for (int64_t i = 0, n = hr_elements(out[0]); i < n; ++i) {
-    if (i % 65536 == 0) poll(ctx);
-    int64_t rest = i;
-    for (int64_t d = rank - 2; d >= 0; --d) {
-      group[size_t(d)] = rest % out[0]->dims[d];
-      rest /= out[0]->dims[d];
+  std::fill_n(write<float>(out[0]), hr_elements(out[0]), 0.0f);
+  // Two sorted lists, walked together.
+  for (size_t i = 0, j = 0; i < hypotheses.size() || j < truths.size();) {
+    poll(ctx);
+    const bool has_guess = j == truths.size() || (i < hypotheses.size() &&
+                                                  hypotheses[i].group <= truths[j].group);
+    const auto& group = has_guess ? hypotheses[i].group : truths[j].group;
+    const bool has_truth = j < truths.size() && truths[j].group == group;
+    const auto& guess = has_guess ? hypotheses[i++].values : empty;
+    const auto& right = has_truth ? truths[j++].values : empty;
+    int64_t at = 0;
+    for (int64_t d = 0; d + 1 < rank; ++d) {
+      if (group[size_t(d)] < 0 || group[size_t(d)] >= out[0]->dims[d])
+        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "an index lies outside of the shape %s",
+                           (const char*)ShapeText(out[0]));
+      at = at * out[0]->dims[d] + group[size_t(d)];
     }
-    const auto h = hypothesis.find(group), t = truth.find(group);
-    const auto& guess = h == hypothesis.end() ? empty : h->second;
-    const auto& right = t == truth.end() ? empty : t->second;
-    used += (h != hypothesis.end()) + (t != truth.end());
     float value = float(distance(ctx, guess, right));
     if (normalize)
-      value = right.empty() ? (guess.empty() ? 0.0f : std::numeric_limits<float>::infinity())
-                            : value / float(right.size());
-    write<float>(out[0])[i] = value;
+      value = right.empty() ? std::numeric_limits<float>::infinity() : value / float(right.size());
+    write<float>(out[0])[at] = value;
   }
-  if (used != hypothesis.size() + truth.size())
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "an index lies outside of the shape %s",
-                       (const char*)ShapeText(out[0]));
   return HR_OK;
 }
 

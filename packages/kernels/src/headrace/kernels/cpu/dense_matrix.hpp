@@ -94,7 +94,7 @@ template <class W, class Poll> bool cholesky(Matrix<W>* a, Poll&& poll) {
     poll();
     double d = real_of((*a)[j][j]);
     for (int64_t k = 0; k < j; ++k) d -= std::norm((*a)[j][k]);
-    if (!(d > 0)) return false;
+    if (d <= 0) return false;  // a NaN goes on to what follows from it
     d = std::sqrt(d);
     (*a)[j][j] = W(d);
     for (int64_t i = j + 1; i < n; ++i) {
@@ -138,7 +138,7 @@ void qr(Matrix<W>* a, Matrix<W>* q, bool full, Poll&& poll) {
     v[size_t(k)] += head > 0 ? v[size_t(k)] / head * norm : W(norm);
     double length = 0;
     for (int64_t i = k; i < m; ++i) length += std::norm(v[size_t(i)]);
-    if (length > 0)
+    if (length != 0)  // also a NaN, which goes on to the results
       for (int64_t j = k; j < n; ++j) {
         W dot = W(0);
         for (int64_t i = k; i < m; ++i) dot += conj_of(v[size_t(i)]) * (*a)[i][j];

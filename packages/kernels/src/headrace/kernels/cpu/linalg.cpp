@@ -40,6 +40,13 @@ template <class T, class W> void store(const Matrix<W>& m, T* to) {
   for (size_t i = 0; i < m.data.size(); ++i) to[i] = narrowed<T>(m.data[i]);
 }
 
+template <class T> bool all_finite(const T* from, int64_t n) {
+  return std::all_of(from, from + n, [](T x) {
+    const auto wide = Wide<T>(Compute<T>(x));
+    return std::isfinite(std::real(wide)) && std::isfinite(std::imag(wide));
+  });
+}
+
 struct MatrixPlan {
   int64_t batch, rows, columns;
   int64_t rhs_columns;
@@ -88,7 +95,7 @@ struct Cholesky {
     const T* in = m.input<T>(0, n * n);
     T* out = m.output<T>(0, n * n);
     if constexpr (!is_small_float<T>)
-      if (by_lapack<T>(m.p)) return large::cholesky(in, n, out);
+      if (by_lapack<T>(m.p) && all_finite(in, n * n)) return large::cholesky(in, n, out);
     auto a = load(in, n, n);
     if (!dense::cholesky(&a, m.polling()))
       return "Cholesky decomposition was not successful. The input might not be valid.";
@@ -143,7 +150,8 @@ struct LogDeterminant {
       double logarithm = 0;
       for (int64_t k = 0; k < m.p.rows; ++k) {
         const double size = std::abs(diagonal(k));
-        sign = size > 0 ? sign * (diagonal(k) / size) : Wide<T>(0);
+        if constexpr (is_complex<T>) sign *= size == 0 ? Wide<T>(0) : diagonal(k) / size;
+        else sign *= size > 0 ? std::copysign(1.0, diagonal(k)) : diagonal(k);  // 0 or NaN
         logarithm += std::log(size);
       }
       *m.output<T>(0, 1) = narrowed<T>(sign);
@@ -231,9 +239,12 @@ struct QrDecomposition {
 };
 
 struct SelfAdjointEig {
+  static constexpr const char* failed =
+      "Self-adjoint eigen decomposition was not successful. The input might not be valid.";
   template <class T> static const char* run(const Item& m) {
     const int64_t n = m.p.rows;
     const T* in = m.input<T>(0, n * n);
+    if (!all_finite(in, n * n)) return failed;
     const auto put = [&](const auto& values) {
       for (int64_t k = 0; k < n; ++k)
         m.output<T>(0, n)[k] = narrowed<T>(Wide<T>(values[size_t(k)]));
@@ -262,6 +273,13 @@ struct SingularValues {
     const int64_t of_u = m.p.full ? rows : least, of_v = m.p.full ? columns : least;
     T* u_out = m.p.vectors ? m.output<T>(1, rows * of_u) : nullptr;
     T* v_out = m.p.vectors ? m.output<T>(2, columns * of_v) : nullptr;
+    if (!all_finite(in, rows * columns)) {
+      const T nan = narrowed<T>(Wide<T>(std::numeric_limits<double>::quiet_NaN()));
+      std::fill_n(m.output<T>(0, least), least, nan);
+      if (u_out) std::fill_n(u_out, rows * of_u, nan);
+      if (v_out) std::fill_n(v_out, columns * of_v, nan);
+      return nullptr;
+    }
     const auto put = [&](const auto& values) {
       for (int64_t k = 0; k < least; ++k)
         m.output<T>(0, least)[k] = narrowed<T>(Wide<T>(values[size_t(k)]));

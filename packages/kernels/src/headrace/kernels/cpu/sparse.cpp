@@ -92,10 +92,16 @@ hr_code prepare_to_dense(void*, hr_request* r) {
   const int64_t rank = hr_elements(shape);
   const int64_t n = indices->rank == 0 ? 1 : indices->dims[0];
   const int64_t depth = indices->rank == 2 ? indices->dims[1] : 1;
+  if (shape->rank != 1)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "output_shape should be a vector, got shape %s",
+                           (const char*)ShapeText(shape));
+  if (r->inputs[3]->rank != 0)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "default_value should be a scalar.");
   if (rank > HR_MAX_RANK)
     return hr_request_fail(r, HR_UNIMPLEMENTED, "a shape of %lld dimensions, at most %d",
                            (long long)rank, HR_MAX_RANK);
-  if (indices->rank > 2 || depth != rank || (values->rank && hr_elements(values) != n))
+  if (indices->rank > 2 || depth != rank || values->rank > 1 ||
+      (values->rank && hr_elements(values) != n))
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "sparse_indices %s and sparse_values %s do not fit output_shape %s",
                            (const char*)ShapeText(indices), (const char*)ShapeText(values),
@@ -122,7 +128,11 @@ hr_code compute_reshape(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   const auto unknown = std::find(shape.begin(), shape.end(), -1);
   if (unknown != shape.end()) *unknown = 1;
   if (!checked_product(shape, &known)) return uncountable(ctx, "new_shape", shape);
-  if (unknown != shape.end()) known *= *unknown = known ? total / known : 0;
+  if (unknown != shape.end() && !known)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                       "reshape cannot infer the missing input size for an empty tensor unless all "
+                       "specified input sizes are non-zero");
+  if (unknown != shape.end()) known *= *unknown = total / known;
   if (known != total)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%lld elements do not fit new_shape %s",
                        (long long)total,
@@ -183,6 +193,11 @@ hr_code prepare_reorder(void*, hr_request* r) {
                            "input_indices %s and input_values %s are no sparse tensor",
                            (const char*)ShapeText(r->inputs[0]),
                            (const char*)ShapeText(r->inputs[1]));
+  if (r->inputs[2]->rank != 1 || r->inputs[2]->dims[0] != r->inputs[0]->dims[1])
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Index rank (%lld) and shape %s of input_shape do not match",
+                           (long long)r->inputs[0]->dims[1],
+                           (const char*)ShapeText(r->inputs[2]));
   copy_shape(r->inputs[0], r->outputs[0]);
   copy_shape(r->inputs[1], r->outputs[1]);
   return HR_OK;
@@ -300,6 +315,9 @@ hr_code compute_fill_rows(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
 
 hr_code prepare_fill_rows(void*, hr_request* r) {
   HR_APPLY_DATA_RULE(sparse_fill_empty_rows, r);
+  if (r->inputs[3]->rank != 0)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "default_value must be a scalar, saw: %s",
+                           (const char*)ShapeText(r->inputs[3]));
   r->shape_depends_on_data = 1;
   return HR_OK;
 }
@@ -328,6 +346,9 @@ hr_code compute_fill_rows_grad(hr_ctx* ctx, void*, void*, const hr_tensor* const
 
 hr_code prepare_fill_rows_grad(void*, hr_request* r) {
   HR_APPLY_RULE(sparse_fill_empty_rows_grad, r);
+  if (r->inputs[1]->rank != 1)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad_values must be a vector, saw: %s",
+                           (const char*)ShapeText(r->inputs[1]));
   r->compute = with_type(r->inputs[1]->dtype, Numbers{}, [](auto t) -> hr_compute {
     return compute_fill_rows_grad<typename decltype(t)::type>;
   });
@@ -382,6 +403,10 @@ hr_code compute_reduce(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 
 template <bool largest, class Set> hr_code prepare_reduce(void*, hr_request* r) {
   static char yes;
+  if (r->inputs[3]->rank > 1)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Expected reduction_axes to be a scalar or a vector; got shape: %s",
+                           (const char*)ShapeText(r->inputs[3]));
   r->plan = hr_attr_bool(r->node, "keep_dims", 0) ? &yes : nullptr;
   r->shape_depends_on_data = 1;
   r->compute = with_type(r->inputs[1]->dtype, Set{}, [](auto t) -> hr_compute {

@@ -39,6 +39,11 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
                            "strides and dilations need %d values: %d and %d given", rank, strides.n,
                            dilations.n);
   const PerDimension explicit_pads = dimension_list(r->node, "explicit_paddings");
+  if (padding != "EXPLICIT" && explicit_pads.n)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "explicit_paddings attribute must be empty if the padding attribute is "
+                           "not EXPLICIT: %d values given",
+                           explicit_pads.n);
   for (int32_t i = 0; i < w->nd; ++i) {
     const int32_t axis = spatial_axis(*w, i);
     w->in[i] = dims[axis];

@@ -47,7 +47,7 @@ class ReferenceKernels:
         import_module(f"headrace.kernels.reference.{family}")
         compute = registry.factories[op](attrs)
 
-        ranks = _sparse_ranks(op, attrs) if family == "sparse" else []
+        ranks = _sparse_ranks(op, attrs) if family.startswith("sparse") else []
 
         # What Python or NumPy refuses in a kernel is input that the kernel does not check itself;
         # in the user's own function it may be anything.

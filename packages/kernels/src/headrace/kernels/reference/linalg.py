@@ -1,4 +1,4 @@
-"""Matrices, decomposed and solved; diagonals and bands; Fourier transforms."""
+"""Matrices, decomposed and solved; diagonals and bands."""
 
 from __future__ import annotations
 
@@ -46,11 +46,14 @@ def cholesky(attrs: Attrs, x: np.ndarray) -> np.ndarray:
 @kernel("CholeskyGrad")
 def cholesky_grad(attrs: Attrs, lower: np.ndarray, grad: np.ndarray) -> np.ndarray:
     """Source: Murray, Differentiation of the Cholesky decomposition, 2016, equation 10."""
-    factor, slope = wide(lower), np.tril(wide(grad))
-    middle = np.tril(_adjoint(factor) @ slope)
+    factor, given = np.tril(wide(lower)), np.tril(wide(grad))
+    middle = np.tril(_adjoint(factor) @ given)
     eye = np.eye(lower.shape[-1])
     middle = middle * (1 - eye / 2)
-    inverse = np.linalg.inv(factor)
+    try:
+        inverse = np.linalg.inv(factor)
+    except np.linalg.LinAlgError:
+        return np.full(lower.shape, np.nan, lower.dtype)
     result = _adjoint(inverse) @ middle @ inverse
     return ((result + _adjoint(result)) / 2).astype(lower.dtype)
 
@@ -108,7 +111,11 @@ def self_adjoint_eig_v2(attrs: Attrs, x: np.ndarray) -> tuple[np.ndarray, np.nda
 
 @kernel("Eig")
 def eig(attrs: Attrs, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    dtype = numpy_type(attrs["Tout"])
+    dtype = np.dtype(numpy_type(attrs["Tout"]))
+    if dtype.itemsize != np.result_type(x.dtype, np.complex64).itemsize:
+        raise InvalidArgumentError(
+            None, None, f"Invalid output dtype {dtype} for an input of {x.dtype}"
+        )
     values, vectors = _solved(lambda: np.linalg.eig(wide(x)), "Eigen decomposition failed.")
     if not attrs["compute_v"]:
         vectors = np.zeros(0)
@@ -138,6 +145,8 @@ def log_matrix_determinant(attrs: Attrs, x: np.ndarray) -> tuple[np.ndarray, np.
 def _exponential(matrix: np.ndarray) -> np.ndarray:
     """Taylor's series of a matrix halved until small, squared as often."""
     norm = np.abs(matrix).sum(axis=-1).max(initial=0)
+    if not np.isfinite(norm):
+        return np.full_like(matrix, np.nan)
     halvings = max(0, int(np.ceil(np.log2(max(norm, 1e-300)))) + 2)
     small = matrix / 2.0**halvings
     term = total = np.eye(len(matrix), dtype=matrix.dtype)
@@ -150,6 +159,8 @@ def _exponential(matrix: np.ndarray) -> np.ndarray:
 
 
 def _by_eigenvalues(function: Any, matrix: np.ndarray) -> np.ndarray:
+    if not np.isfinite(matrix).all():
+        return np.full(matrix.shape, complex(np.nan, np.nan))
     values, vectors = np.linalg.eig(matrix.astype(np.complex128))
     return (vectors * function(values)) @ np.linalg.inv(vectors)
 
@@ -199,6 +210,8 @@ def matrix_solve_ls(
 ) -> np.ndarray:
     a, b = wide(matrix), wide(rhs)
     if not attrs["fast"]:
+        if not np.isfinite(a).all():
+            return np.full((*a.shape[:-2], a.shape[-1], b.shape[-1]), np.nan, rhs.dtype)
         return (np.linalg.pinv(a) @ b).astype(rhs.dtype)
     rows, columns = a.shape[-2:]
     ridge = float(regularizer) * np.eye(min(rows, columns))
@@ -222,11 +235,39 @@ def _tridiagonal(upper: np.ndarray, main: np.ndarray, lower: np.ndarray) -> np.n
 
 @kernel("TridiagonalSolve")
 def tridiagonal_solve(attrs: Attrs, diagonals: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """NaN where the matrix is singular or, without pivoting, a pivot is 0."""
+    if diagonals.ndim < 2 or diagonals.ndim != rhs.ndim:
+        raise InvalidArgumentError(
+            None,
+            None,
+            "diagonals and rhs must have one rank, at least 2: "
+            f"{list(diagonals.shape)} and {list(rhs.shape)}",
+        )
     upper, main, lower = np.moveaxis(wide(diagonals), -2, 0)
+    if not attrs["partial_pivoting"]:
+        return _without_pivoting(upper, main, lower, wide(rhs)).astype(rhs.dtype)
     whole = _tridiagonal(upper, main, lower)
-    return _solved(
-        lambda: np.linalg.solve(whole, wide(rhs)), "The first element of diagonals is zero."
-    ).astype(rhs.dtype)
+    try:
+        return np.linalg.solve(whole, wide(rhs)).astype(rhs.dtype)
+    except np.linalg.LinAlgError:
+        return np.full(rhs.shape, np.nan, rhs.dtype)
+
+
+def _without_pivoting(
+    upper: np.ndarray, main: np.ndarray, lower: np.ndarray, rhs: np.ndarray
+) -> np.ndarray:
+    """Thomas' algorithm."""
+    n = main.shape[-1]
+    x, pivot = rhs.copy(), main.copy()
+    for k in range(1, n):
+        factor = lower[..., k] / pivot[..., k - 1]
+        pivot[..., k] -= factor * upper[..., k - 1]
+        x[..., k, :] -= factor[..., np.newaxis] * x[..., k - 1, :]
+    for k in range(n - 1, -1, -1):
+        if k + 1 < n:
+            x[..., k, :] -= upper[..., k, np.newaxis] * x[..., k + 1, :]
+        x[..., k, :] /= pivot[..., k, np.newaxis]
+    return np.where((pivot == 0).any(axis=-1)[..., np.newaxis, np.newaxis], np.nan, x)
 
 
 @kernel("TridiagonalMatMul")
@@ -356,63 +397,3 @@ def matrix_diag_v2(
     outer = diagonal.shape[:-1] if low == high else diagonal.shape[:-2]
     whole = np.full((*outer, rows, columns), padding, diagonal.dtype)
     return _unpacked(whole, diagonal, _Band(attrs, k, rows, columns))
-
-
-# ---- Fourier transforms of the last axes ----
-
-
-def _axes(rank: int) -> tuple[int, ...]:
-    return tuple(range(-rank, 0))
-
-
-def _fft(transform: Any, rank: int, x: np.ndarray) -> np.ndarray:
-    return transform(wide(x), axes=_axes(rank)).astype(x.dtype)
-
-
-@kernel("FFT")
-def fft(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _fft(np.fft.fftn, 1, x)
-
-
-@kernel("FFT2D")
-def fft2d(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _fft(np.fft.fftn, 2, x)
-
-
-@kernel("FFT3D")
-def fft3d(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _fft(np.fft.fftn, 3, x)
-
-
-@kernel("IFFT")
-def ifft(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _fft(np.fft.ifftn, 1, x)
-
-
-@kernel("IFFT2D")
-def ifft2d(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _fft(np.fft.ifftn, 2, x)
-
-
-@kernel("IFFT3D")
-def ifft3d(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _fft(np.fft.ifftn, 3, x)
-
-
-@kernel("RFFT", "RFFT2D", "RFFT3D")
-def rfft(attrs: Attrs, x: np.ndarray, length: np.ndarray) -> np.ndarray:
-    sizes = x.shape[x.ndim - len(length) :]
-    if any(n < wanted for n, wanted in zip(sizes, length.tolist(), strict=True)):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"the input must have at least fft_length {length.tolist()}, it has {list(sizes)}",
-        )
-    y = np.fft.rfftn(wide(x), s=length.tolist(), axes=_axes(len(length)))
-    return y.astype(numpy_type(attrs["Tcomplex"]))
-
-
-@kernel("IRFFT", "IRFFT2D", "IRFFT3D")
-def irfft(attrs: Attrs, x: np.ndarray, length: np.ndarray) -> np.ndarray:
-    y = np.fft.irfftn(wide(x), s=length.tolist(), axes=_axes(len(length)))
-    return y.astype(numpy_type(attrs["Treal"]))

@@ -1,48 +1,29 @@
-"""Sparse tensors: indices [n, rank] in order, values [n], a shape [rank]; sets; edit distance."""
+"""Sparse tensors: indices [n, rank] in order, values [n], a shape [rank]."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
-from headrace.formats.proto.tensor_pb2 import TensorProto
-from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
-from headrace.kernels.reference.arrays import zeros
 from headrace.kernels.reference.memory_needs import need_memory
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.reduction import reduction_axes
 from headrace.kernels.reference.registry import Attrs, kernel
+from headrace.kernels.reference.sparse_parts import (
+    Sparse,
+    cells_of,
+    check_inside,
+    check_sizes,
+    refuse,
+    runs_of,
+    sparse_tensor,
+)
 from headrace.kernels.reference.string_hashes import fingerprint64, fingerprint_cat64
-
-Sparse = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def _cells(indices: np.ndarray) -> list[tuple[int, ...]]:
-    return [tuple(row) for row in indices.tolist()]
-
-
-def _sparse(cells: Iterable[tuple[int, ...]], values: list[Any], shape: Any, dtype: Any) -> Sparse:
-    dims = np.asarray(shape, np.int64)
-    held = np.empty(len(values), dtype)
-    held[:] = values
-    return np.array(list(cells), np.int64).reshape(len(values), dims.size), held, dims
-
-
-def _check_inside(indices: np.ndarray, shape: np.ndarray) -> None:
-    wrong = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=-1))
-    if wrong.size:
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"indices[{wrong[0]}] = {indices[wrong[0]].tolist()} is out of bounds: need 0 <= index "
-            f"< {shape.tolist()}",
-        )
 
 
 @kernel("SparseToDense")
@@ -54,8 +35,17 @@ def sparse_to_dense(
     default: np.ndarray,
 ) -> np.ndarray:
     rank = shape.size
+    if default.ndim:
+        raise refuse("default_value should be a scalar.")
+    if shape.ndim != 1:
+        raise refuse(f"output_shape should be a vector, got shape {list(shape.shape)}")
+    count = len(indices) if indices.ndim else 1
+    if values.ndim and values.shape != (count,):
+        raise refuse(
+            f"sparse_values has incorrect shape {list(values.shape)}, should be [] or [{count}]"
+        )
     cells = indices.reshape(-1, rank) if indices.ndim else indices.reshape(1, 1)
-    _check_inside(cells, shape)
+    check_inside(cells, shape)
     if attrs["validate_indices"] and len(cells) > 1:
         flat = np.ravel_multi_index(tuple(cells.T), tuple(shape.tolist()))
         wrong = np.flatnonzero(np.diff(flat) <= 0)
@@ -73,6 +63,7 @@ def sparse_to_dense(
 def sparse_reorder(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    check_sizes(indices, values, shape)
     order = np.lexsort(indices.T[::-1]) if indices.size else np.arange(len(indices))
     return indices[order], values[order]
 
@@ -116,7 +107,19 @@ def sparse_concat(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
 def sparse_split(
     attrs: Attrs, axis: np.ndarray, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
 ) -> list[np.ndarray]:
-    count, along = attrs["num_split"], int(axis.item()) % shape.size
+    count, rank = attrs["num_split"], shape.size
+    check_sizes(indices, values, shape)
+    if axis.ndim:
+        raise refuse(f"Input axis should be a scalar but received shape {list(axis.shape)}")
+    if not -rank <= int(axis) < rank:
+        raise refuse(f"Input axis should be in range [{-rank}, {rank}), got {int(axis)}")
+    along = int(axis) % rank
+    if not 1 <= count <= shape[along]:
+        raise refuse(
+            "Input num_split should be between 1 and the splitting dimension size "
+            f"({int(shape[along])}), got {count}"
+        )
+    check_inside(indices, shape)
     size, more = divmod(int(shape[along]), count)
     parts, start = [], 0
     for number in range(count):
@@ -139,7 +142,17 @@ def sparse_slice(
     start: np.ndarray,
     size: np.ndarray,
 ) -> Sparse:
-    end = np.minimum(start + size, shape)
+    check_sizes(indices, values, shape)
+    for name, given in (("start", start), ("size", size)):
+        if given.ndim != 1:
+            raise refuse(f"Input {name} should be a vector but received shape {list(given.shape)}")
+        if given.size != shape.size:
+            raise refuse(
+                f"Expected {name} to be a vector of length {shape.size} but got length {given.size}"
+            )
+    if (size < 0).any():
+        raise refuse(f"Expected a non-negative size, got {size.tolist()}")
+    end = np.minimum(np.where(start > shape - size, shape, start + size), shape)
     inside = ((indices >= start) & (indices < end)).all(axis=1)
     return indices[inside] - start, values[inside], np.maximum(end - start, 0)
 
@@ -152,14 +165,41 @@ def sparse_slice_grad(
     start: np.ndarray,
     kept: np.ndarray,
 ) -> np.ndarray:
-    by_cell = dict(zip(_cells(kept + start), grad, strict=True))
-    return np.array([by_cell.get(cell, 0) for cell in _cells(indices)], grad.dtype)
+    rank = indices.shape[1]
+    if grad.ndim != 1 or start.ndim != 1:
+        raise refuse(
+            "backprop_val_grad and input_start must be vectors, their shapes are "
+            f"{list(grad.shape)} and {list(start.shape)}"
+        )
+    if kept.shape[1] != rank:
+        raise refuse(
+            f"The input and output should have the same ndims: got: {rank} and {kept.shape[1]}"
+        )
+    if start.size != rank:
+        raise refuse(
+            f"Expected input_start to be a vector of length {rank} but got length {start.size}"
+        )
+    if len(kept) != len(grad):
+        raise refuse(f"{len(grad)} elements of backprop_val_grad, but {len(kept)} output_indices")
+    result, used = np.zeros(len(indices), grad.dtype), 0
+    wanted = cells_of(kept + start)
+    for place, cell in enumerate(cells_of(indices)):  # both in the order of the slice
+        if used < len(wanted) and cell == wanted[used]:
+            result[place] = grad[used]
+            used += 1
+    if used != len(grad):
+        raise refuse(
+            "Elements of backprop_val_grad aren't all propagated. "
+            f"Num elements:{len(grad)}, used: {used}"
+        )
+    return result
 
 
 @kernel("SparseFillEmptyRows")
 def sparse_fill_empty_rows(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, default: np.ndarray
 ) -> tuple[np.ndarray, ...]:
+    check_sizes(indices, values, shape)
     rows = int(shape[0])
     empty = np.ones(rows, bool)
     empty[indices[:, 0]] = False
@@ -185,41 +225,70 @@ def sparse_fill_empty_rows_grad(
 # ---- sums ----
 
 
-def _united(a: np.ndarray, b: np.ndarray) -> list[tuple[int, ...]]:
-    return sorted({*_cells(a), *_cells(b)})
+def _check_operands(inputs: tuple[np.ndarray, ...]) -> None:
+    """Refuses a and b that are no two sparse tensors of one shape."""
+    check_sizes(*inputs[:3])
+    check_sizes(*inputs[3:6])
+    a, b = inputs[2].tolist(), inputs[5].tolist()
+    if len(a) != len(b):
+        raise refuse(f"Ranks of input tensors must match, but saw ranks: {len(a)} and {len(b)}")
+    for axis, (one, other) in enumerate(zip(a, b, strict=True)):
+        if one != other:
+            raise refuse(
+                f"Operands' shapes do not match: got {one} and {other} for dimension {axis}"
+            )
+
+
+def _merged(a: np.ndarray, b: np.ndarray) -> list[tuple[tuple[int, ...], int | None, int | None]]:
+    """Each cell of both with its places in a and b, in one walk over two sorted lists."""
+    ours, theirs = cells_of(a), cells_of(b)
+    found: list[tuple[tuple[int, ...], int | None, int | None]] = []
+    i = j = 0
+    while i < len(ours) or j < len(theirs):
+        if j == len(theirs) or i < len(ours) and ours[i] < theirs[j]:
+            found.append((ours[i], i, None))
+            i += 1
+        elif i == len(ours) or theirs[j] < ours[i]:
+            found.append((theirs[j], None, j))
+            j += 1
+        else:
+            found.append((ours[i], i, j))
+            i, j = i + 1, j + 1
+    return found
 
 
 @kernel("SparseAdd")
-def sparse_add(
-    attrs: Attrs,
-    a_indices: np.ndarray,
-    a_values: np.ndarray,
-    a_shape: np.ndarray,
-    b_indices: np.ndarray,
-    b_values: np.ndarray,
-    b_shape: np.ndarray,
-    threshold: np.ndarray,
-) -> Sparse:
-    if a_shape.tolist() != b_shape.tolist():
-        raise ValueError(f"shapes differ: a is {a_shape.tolist()}, b is {b_shape.tolist()}")
-    a = dict(zip(_cells(a_indices), a_values, strict=True))
-    b = dict(zip(_cells(b_indices), b_values, strict=True))
-    zero = a_values.dtype.type(0)
-    kept = {}
-    for cell in _united(a_indices, b_indices):
-        total = a.get(cell, zero) + b.get(cell, zero)
-        if np.abs(total) >= threshold or cell not in a or cell not in b:
-            kept[cell] = total
-    return _sparse(kept, list(kept.values()), a_shape, a_values.dtype)
+def sparse_add(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
+    a_indices, a, shape, b_indices, b, _, threshold = inputs
+    if threshold.ndim:
+        raise refuse(f"The magnitude threshold must be a scalar: got shape {list(threshold.shape)}")
+    _check_operands(inputs)
+    cells, values = [], []
+    for cell, i, j in _merged(a_indices, b_indices):
+        if i is not None and j is not None:
+            total = a[i] + b[j]
+            if np.abs(total) < threshold:
+                continue
+        else:
+            total = a[i] if i is not None else b[j]
+        cells.append(cell)
+        values.append(total)
+    return sparse_tensor(cells, values, shape, a.dtype)
 
 
 @kernel("SparseAddGrad")
 def sparse_add_grad(
     attrs: Attrs, grad: np.ndarray, a: np.ndarray, b: np.ndarray, total: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    by_cell = dict(zip(_cells(total), grad, strict=True))
+    ranks = [x.shape[1] for x in (a, b, total)]
+    if len({*ranks}) > 1:
+        raise refuse(
+            "The densified operands should have the same ndims; for A, B, sum got: "
+            + ", ".join(map(str, ranks))
+        )
+    by_cell = dict(zip(cells_of(total), grad, strict=True))
     a_grad, b_grad = (
-        np.array([by_cell.get(cell, 0) for cell in _cells(cells)], grad.dtype) for cells in (a, b)
+        np.array([by_cell.get(cell, 0) for cell in cells_of(cells)], grad.dtype) for cells in (a, b)
     )
     return a_grad, b_grad
 
@@ -228,13 +297,30 @@ def sparse_add_grad(
 def sparse_tensor_dense_add(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
-    _check_inside(indices, shape)
+    check_sizes(indices, values, shape)
+    if shape.size != b.ndim:
+        raise refuse(
+            f"Two operands have different ranks: sparse side {shape.size} vs dense side {b.ndim}"
+        )
+    for axis, (one, other) in enumerate(zip(shape.tolist(), b.shape, strict=True)):
+        if one != other:
+            raise refuse(
+                f"Dimension {axis} does not equal (no broadcasting is supported): sparse side "
+                f"{one} vs dense side {other}"
+            )
+    check_inside(indices, shape)
     total = wide(b).copy()
     np.add.at(total, tuple(indices.T), wide(values))
     return total.astype(b.dtype)
 
 
-def _dense_at(indices: np.ndarray, shape: np.ndarray, dense: np.ndarray) -> np.ndarray:
+def _dense_at(
+    indices: np.ndarray, values: np.ndarray, shape: np.ndarray, dense: np.ndarray
+) -> np.ndarray:
+    """The elements of the dense side, broadcast, that meet the values of the sparse side."""
+    check_sizes(indices, values, shape)
+    if ((indices < 0) | (indices >= shape)).any():
+        raise refuse("Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape")
     whole = np.broadcast_to(dense, tuple(shape.tolist()))
     return wide(whole[tuple(indices.T)])
 
@@ -243,21 +329,21 @@ def _dense_at(indices: np.ndarray, shape: np.ndarray, dense: np.ndarray) -> np.n
 def sparse_dense_add(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, dense: np.ndarray
 ) -> np.ndarray:
-    return (wide(values) + _dense_at(indices, shape, dense)).astype(values.dtype)
+    return (wide(values) + _dense_at(indices, values, shape, dense)).astype(values.dtype)
 
 
 @kernel("SparseDenseCwiseMul")
 def sparse_dense_mul(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, dense: np.ndarray
 ) -> np.ndarray:
-    return (wide(values) * _dense_at(indices, shape, dense)).astype(values.dtype)
+    return (wide(values) * _dense_at(indices, values, shape, dense)).astype(values.dtype)
 
 
 @kernel("SparseDenseCwiseDiv")
 def sparse_dense_div(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, dense: np.ndarray
 ) -> np.ndarray:
-    divisor = _dense_at(indices, shape, dense)
+    divisor = _dense_at(indices, values, shape, dense)
     if values.dtype.kind in "iu":
         quotient = np.trunc(values / divisor.astype(np.float64))
         return quotient.astype(values.dtype)
@@ -268,27 +354,32 @@ def sparse_dense_div(
 def sparse_softmax(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
 ) -> np.ndarray:
-    """Along the last axis, over the values that are there."""
-    result = np.empty(len(values))
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for place, cell in enumerate(_cells(indices)):
-        groups.setdefault(cell[:-1], []).append(place)
-    for places in groups.values():
-        scores = np.exp(wide(values)[places] - wide(values)[places].max())
+    """Along the last axis, over the values that are there; in the order of sorted indices."""
+    if shape.size < 2:
+        raise refuse(f"Input should have rank >= 2, but received shape: {shape.tolist()}")
+    check_sizes(indices, values, shape)
+    order = np.lexsort(indices.T[::-1])
+    result, held = np.empty(len(values)), wide(values)[order]
+    for _, places in runs_of(cells_of(indices[order, :-1])):
+        scores = np.exp(held[places] - held[places].max())
         result[places] = scores / scores.sum()
     return result.astype(values.dtype)
 
 
 def _sparse_sparse(choose: Callable[..., Any], inputs: tuple[np.ndarray, ...]) -> Any:
-    a_indices, a_values, _, b_indices, b_values, _ = inputs
-    a = dict(zip(_cells(a_indices), a_values, strict=True))
-    b = dict(zip(_cells(b_indices), b_values, strict=True))
-    zero = a_values.dtype.type(0)
-    cells = _united(a_indices, b_indices)
-    values = [choose(a.get(cell, zero), b.get(cell, zero)) for cell in cells]
+    a_indices, a, shape, b_indices, b, _ = inputs
+    _check_operands(inputs)
+    check_inside(a_indices, shape)
+    check_inside(b_indices, shape)
+    zero = a.dtype.type(0)
+    merged = _merged(a_indices, b_indices)
+    values = [
+        choose(zero if i is None else a[i], zero if j is None else b[j]) for _, i, j in merged
+    ]
+    cells = [cell for cell, _, _ in merged]
     return (
         np.array(cells, np.int64).reshape(-1, a_indices.shape[1]),
-        np.array(values, a_values.dtype),
+        np.array(values, a.dtype),
     )
 
 
@@ -306,7 +397,8 @@ def sparse_sparse_minimum(attrs: Attrs, *inputs: np.ndarray) -> tuple[np.ndarray
 def sparse_tensor_dense_matmul(
     attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray, b: np.ndarray
 ) -> np.ndarray:
-    _check_inside(indices, shape)
+    check_sizes(indices, values, shape)
+    check_inside(indices, shape)
     rows, columns = indices.T
     outer = int(shape[0])
     held, dense = wide(values), wide(b)
@@ -327,11 +419,16 @@ def _reduced(
 ) -> tuple[dict[tuple[int, ...], Any], list[int]]:
     """The cells that have values after the reduction, and the shape."""
     indices, values, shape, axes = inputs
+    check_sizes(indices, values, shape)
+    if axes.ndim > 1:
+        raise refuse(
+            f"Expected reduction_axes to be a scalar or a vector; got shape: {list(axes.shape)}"
+        )
     rank = shape.size
     gone = reduction_axes(axes, rank)
     kept = [axis for axis in range(rank) if axis not in gone]
     groups: dict[tuple[int, ...], list[Any]] = {}
-    for cell, value in zip(_cells(indices), wide(values), strict=True):
+    for cell, value in zip(cells_of(indices), wide(values), strict=True):
         groups.setdefault(tuple(cell[axis] for axis in kept), []).append(value)
     dims = [int(shape[axis]) for axis in kept]
     reduced = {cell: how(np.array(group)) for cell, group in sorted(groups.items())}
@@ -354,7 +451,7 @@ def _reduce_dense(how: Any, attrs: Attrs, inputs: tuple[np.ndarray, ...]) -> np.
 
 def _reduce_sparse(how: Any, attrs: Attrs, inputs: tuple[np.ndarray, ...]) -> Sparse:
     reduced, dims = _reduced(how, attrs, inputs)
-    return _sparse(reduced, list(reduced.values()), dims, inputs[1].dtype)
+    return sparse_tensor(reduced, list(reduced.values()), dims, inputs[1].dtype)
 
 
 @kernel("SparseReduceSum")
@@ -393,14 +490,7 @@ def sparse_cross(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
         raise InvalidArgumentError(None, None, f"Expected batch size {batch}, got {sizes}")
     columns: list[dict[int, list[Any]]] = []
     for cells, held in zip(indices, values, strict=True):
-        rows: dict[int, list[Any]] = {}
-        for cell, value in zip(cells.tolist(), held.tolist(), strict=True):
-            if not 0 <= cell[0] < batch:
-                raise InvalidArgumentError(
-                    None, None, f"index {cell} is outside of a batch of {batch} rows"
-                )
-            rows.setdefault(cell[0], []).append(value)
-        columns.append(rows)
+        columns.append(_features_by_row(cells, held, batch))
     columns += [dict(enumerate(column.tolist())) for column in dense]
     # A row in which a column has no feature has no crosses.
     crossing = sorted(set.intersection(*(set(column) for column in columns)))
@@ -413,7 +503,18 @@ def sparse_cross(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
         longest = max(longest, len(crossed))
         found.update(((row, place), value) for place, value in enumerate(crossed))
     dtype = numpy_type(attrs["out_type"])
-    return _sparse(found, list(found.values()), [batch, longest], dtype)
+    return sparse_tensor(found, list(found.values()), [batch, longest], dtype)
+
+
+def _features_by_row(cells: np.ndarray, values: np.ndarray, batch: int) -> dict[int, list[Any]]:
+    """The features of each row, read in order: what stands out of order or beyond is not seen."""
+    rows: dict[int, list[Any]] = {}
+    last = -1
+    for row, places in runs_of(cells[:, 0].tolist()):
+        if not last < row < batch:
+            break
+        rows[row], last = values[places].tolist(), row
+    return rows
 
 
 def _cross(attrs: Attrs, features: tuple[Any, ...]) -> Any:
@@ -425,171 +526,3 @@ def _cross(attrs: Attrs, features: tuple[Any, ...]) -> Any:
         number = fingerprint64(feature) if isinstance(feature, bytes) else feature % 2**64
         total = fingerprint_cat64(total, number)
     return total % (attrs["num_buckets"] or 2**63 - 1)
-
-
-# ---- as strings ----
-
-
-def _serialized(parts: Iterable[np.ndarray]) -> list[bytes]:
-    return [make_tensor_proto(part).SerializeToString() for part in parts]
-
-
-def _strings(rows: Any) -> np.ndarray:
-    shape = np.shape(rows)
-    result = np.empty(shape, object)
-    result[...] = rows
-    return result
-
-
-@kernel("SerializeSparse")
-def serialize_sparse(
-    attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
-) -> np.ndarray:
-    return _strings(_serialized((indices, values, shape)))
-
-
-@kernel("SerializeManySparse")
-def serialize_many_sparse(
-    attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
-) -> np.ndarray:
-    rows = []
-    need_memory(int(shape[0]), 300, "the rows")
-    for row in range(int(shape[0])):
-        inside = indices[:, 0] == row
-        rows.append(_serialized((indices[inside][:, 1:], values[inside], shape[1:])))
-    return _strings(rows) if rows else np.empty((0, 3), object)
-
-
-@kernel("DeserializeSparse", "DeserializeManySparse")
-def deserialize_sparse(attrs: Attrs, serialized: np.ndarray) -> Sparse:
-    rows = serialized.reshape(-1, 3)
-    outer = serialized.shape[:-1]
-    dtype = numpy_type(attrs["dtype"])
-    cells, held, inner = [], [], np.zeros(0, np.int64)
-    for place, row in zip(np.ndindex(*outer), rows, strict=True):
-        indices, values, shape = (make_ndarray(TensorProto.FromString(part)) for part in row)
-        if values.dtype != dtype:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Requested SparseTensor of type {as_dtype(dtype).name} but the values are of type "
-                f"{as_dtype(values.dtype).name}",
-            )
-        front = np.tile(np.array(place, np.int64), (len(indices), 1))
-        front = front.reshape(len(indices), len(place))
-        cells.append(np.hstack([front, indices]))
-        held.append(values)
-        inner = np.maximum(inner, shape) if inner.size else shape
-    shape = np.concatenate([np.array(outer, np.int64), inner])
-    if not cells:
-        return np.zeros((0, shape.size), np.int64), np.zeros(0, dtype), shape
-    return np.concatenate(cells), np.concatenate(held), shape
-
-
-# ---- sets, along the last axis ----
-
-
-def _sets_of_dense(values: np.ndarray) -> dict[tuple[int, ...], set[Any]]:
-    rows = values.reshape((-1, values.shape[-1]))
-    return {
-        place: set(row.tolist())
-        for place, row in zip(np.ndindex(*values.shape[:-1]), rows, strict=True)
-    }
-
-
-def _sets_of_sparse(
-    indices: np.ndarray, values: np.ndarray, shape: np.ndarray
-) -> dict[tuple[int, ...], set[Any]]:
-    sets: dict[tuple[int, ...], set[Any]] = {}
-    for cell, value in zip(_cells(indices), values.tolist(), strict=True):
-        sets.setdefault(cell[:-1], set()).add(value)
-    return sets
-
-
-_OPERATIONS: dict[bytes, Callable[[set[Any], set[Any]], set[Any]]] = {
-    b"a-b": lambda a, b: a - b,
-    b"b-a": lambda a, b: b - a,
-    b"intersection": lambda a, b: a & b,
-    b"union": lambda a, b: a | b,
-}
-
-
-def _set_operation(attrs: Attrs, first: Any, second: Any, outer: Any, dtype: np.dtype) -> Sparse:
-    name = attrs["set_operation"].lower()
-    if name not in _OPERATIONS:
-        raise InvalidArgumentError(None, None, f"Invalid set_operation {name.decode()}.")
-    cells, values, longest = [], [], 0
-    for place in sorted({*first, *second}):
-        members = sorted(_OPERATIONS[name](first.get(place, set()), second.get(place, set())))
-        longest = max(longest, len(members))
-        cells += [(*place, i) for i in range(len(members))]
-        values += members
-    return _sparse(cells, values, [*outer, longest], dtype)
-
-
-@kernel("DenseToDenseSetOperation")
-def dense_to_dense_set_operation(attrs: Attrs, a: np.ndarray, b: np.ndarray) -> Sparse:
-    return _set_operation(attrs, _sets_of_dense(a), _sets_of_dense(b), a.shape[:-1], a.dtype)
-
-
-@kernel("DenseToSparseSetOperation")
-def dense_to_sparse_set_operation(attrs: Attrs, a: np.ndarray, *b: np.ndarray) -> Sparse:
-    return _set_operation(attrs, _sets_of_dense(a), _sets_of_sparse(*b), a.shape[:-1], a.dtype)
-
-
-@kernel("SparseToSparseSetOperation")
-def sparse_to_sparse_set_operation(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
-    a, b = inputs[:3], inputs[3:]
-    outer = np.maximum(a[2][:-1], b[2][:-1]).tolist()
-    return _set_operation(attrs, _sets_of_sparse(*a), _sets_of_sparse(*b), outer, a[1].dtype)
-
-
-@kernel("SetSize")
-def set_size(
-    attrs: Attrs, indices: np.ndarray, values: np.ndarray, shape: np.ndarray
-) -> np.ndarray:
-    sizes = np.zeros(tuple(shape[:-1].tolist()), np.int32)
-    for place, members in _sets_of_sparse(indices, values, shape).items():
-        sizes[place] = len(members)
-    return sizes
-
-
-# ---- distances ----
-
-
-def _sequences(indices: np.ndarray, values: np.ndarray) -> dict[tuple[int, ...], list[Any]]:
-    rows: dict[tuple[int, ...], list[Any]] = {}
-    for cell, value in zip(_cells(indices), values.tolist(), strict=True):
-        rows.setdefault(cell[:-1], []).append(value)
-    return rows
-
-
-def _levenshtein(a: list[Any], b: list[Any]) -> int:
-    before = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        row = [i]
-        for j, y in enumerate(b, 1):
-            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (x != y)))
-        before = row
-    return before[-1]
-
-
-@kernel("EditDistance")
-def edit_distance(
-    attrs: Attrs,
-    h_indices: np.ndarray,
-    h_values: np.ndarray,
-    h_shape: np.ndarray,
-    t_indices: np.ndarray,
-    t_values: np.ndarray,
-    t_shape: np.ndarray,
-) -> np.ndarray:
-    hypotheses, truths = _sequences(h_indices, h_values), _sequences(t_indices, t_values)
-    result = zeros(tuple(np.maximum(h_shape, t_shape)[:-1].tolist()), np.dtype(np.float32))
-    for place in {*hypotheses, *truths}:
-        truth = truths.get(place, [])
-        distance: float = _levenshtein(hypotheses.get(place, []), truth)
-        if attrs["normalize"]:
-            distance = distance / len(truth) if truth else np.inf
-        result[place] = distance
-    return result

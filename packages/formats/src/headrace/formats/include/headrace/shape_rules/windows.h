@@ -63,6 +63,11 @@ static inline hr_code hr_explicit_paddings(hr_request* r, int padding, int32_t r
   if (padding == HR_EXPLICIT && n != 2 * rank)
     HR_BAD(r, "explicit_paddings must be %d numbers, are %s", 2 * rank,
            hr_show_dims(*values, n, &s));
+  if (padding != HR_EXPLICIT && n)
+    HR_BAD(r,
+           "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT, "
+           "is %s",
+           hr_show_dims(*values, n, &s));
   return HR_OK;
 }
 
@@ -72,13 +77,12 @@ static inline hr_code hr_convolution(hr_request* r, int32_t space, int depthwise
   const int32_t rank = space + 2;
   const hr_tensor *x = r->inputs[0], *f = r->inputs[1];
   const int64_t *strides, *rates, *explicit_paddings;
-  int32_t n_rates;
+  size_t n_rates = 0;
   HR_TRY(hr_with_rank(r, 0, rank, "input"));
   HR_TRY(hr_with_rank(r, 1, rank, "filter"));
   HR_TRY(hr_positive_list(r, "strides", rank, &strides));
-  hr_attr_list(r->node, "dilations", &rates, &n_rates);
-  if (n_rates)
-    HR_TRY(hr_check_positive(r, "dilations", rates, n_rates, rank));
+  if (r->node->api->attr_ints(r->node, "dilations", &rates, &n_rates) == HR_OK)
+    HR_TRY(hr_check_positive(r, "dilations", rates, (int32_t)n_rates, rank));
   else
     rates = ones;
   int32_t c = hr_channels_first(r->node) ? 1 : rank - 1, first = c == 1 ? 2 : 1;
