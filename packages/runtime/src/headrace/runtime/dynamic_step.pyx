@@ -83,7 +83,7 @@ cdef class DynamicStep:
 
     @property
     def loops(self):
-        return [(len(loop.nodes), loop.condition, loop.body) for loop in self.plan.loops]
+        return [(len(loop.nodes), loop.describe()) for loop in self.plan.loops]
 
     cdef list execute(self, values, double timeout, list trace, int pool):
         cdef Execution execution

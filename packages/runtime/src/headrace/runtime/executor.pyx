@@ -388,7 +388,7 @@ cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready i
         code = run_segment(state, plan, item.unit, inputs, outputs, alone, poll, execution)
     else:
         start = monotonic_ns()
-        code = run_loop(state, unit, inputs, outputs)
+        code = run_loop(state, unit, inputs, outputs, poll, execution)
     if code != HR_OK:
         fail(state, unit.node, code, "")
     state.lock.lock()

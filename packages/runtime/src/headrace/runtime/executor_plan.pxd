@@ -76,7 +76,8 @@ cdef class ExecutorPlan:
     cdef readonly list runners           # SegmentRunner per segment
     cdef vector[void*] runner_pointers   # the same, for code without the GIL
     cdef readonly list loops             # NativeLoop per RUN_LOOP unit
+    cdef vector[void*] loop_pointers     # the same, for code without the GIL
     cdef readonly list frame_names
 
-# native_loops: loops that can run as two tapes do.
+# native_loops: whether loops may run in their native form.
 cdef ExecutorPlan plan_executor(Program program, Segments segments, bint native_loops)

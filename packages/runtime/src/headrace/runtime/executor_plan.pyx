@@ -14,7 +14,8 @@ from headrace.formats import errors
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_node
 from headrace.runtime.node_text cimport blame, text_of
-from headrace.runtime.native_loop cimport NativeLoop, native_loop_of
+from headrace.runtime.loop_cut cimport native_loop_of
+from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.node_kind cimport ENTER, EXIT, FEED, MERGE, NEXT_ITERATION, RECV, SEND, SWITCH
 from headrace.runtime.threads cimport HEAVY, LIGHT
@@ -56,17 +57,23 @@ cdef ExecutorPlan plan_executor(Program program, Segments segments, bint native_
 
 
 cdef int find_loops(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
-    """Loops that run as two tapes, and which nodes are in them."""
+    """Loops that have a native form, and which nodes are in them; inner loops are part of it."""
     cdef int32_t frame
     cdef NativeLoop loop
+    cdef dict found = {}     # frame -> NativeLoop
     plan.loop_of.assign(plan.program.nodes.size(), -1)
-    for frame in range(1, <int32_t>plan.frames.size()):
+    for frame in range(<int32_t>plan.frames.size() - 1, 0, -1):
         loop = native_loop_of(plan.program, plan.segments, frame, plan.frames[frame].parent,
-                              frame_of, plan.entered)
+                              frame_of, plan.entered, found)
         if loop is not None:
-            for node in loop.nodes:
-                plan.loop_of[<size_t>node] = <int32_t>len(plan.loops)
-            plan.loops.append(loop)
+            for inner in [f for f, other in found.items() if other in loop.inner]:
+                del found[inner]
+            found[frame] = loop
+    for _, loop in sorted(found.items()):
+        for node in loop.nodes:
+            plan.loop_of[<size_t>node] = <int32_t>len(plan.loops)
+        plan.loops.append(loop)
+        plan.loop_pointers.push_back(<void*>loop)
     return 0
 
 

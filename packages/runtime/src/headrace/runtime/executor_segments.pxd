@@ -9,5 +9,5 @@ from headrace.runtime.kernel_abi cimport hr_code, hr_tensor
 cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
                          hr_tensor* inputs, hr_tensor* outputs, bint alone,
                          void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil
-cdef hr_code run_loop(ExecutionState* state, Unit* unit, hr_tensor* inputs,
-                      hr_tensor* outputs) noexcept nogil
+cdef hr_code run_loop(ExecutionState* state, Unit* unit, hr_tensor* inputs, hr_tensor* outputs,
+                      void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil

@@ -19,7 +19,7 @@ from headrace.runtime.executor_state cimport ExecutionState
 from headrace.runtime.kernel_abi cimport (
     HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
-from headrace.runtime.native_loop cimport NativeLoop
+from headrace.runtime.native_loop cimport LoopContext, NativeLoop, run_native
 from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.threads cimport (
     expected_ns, kParallel, run_intra_op, steady_ns, thread_number, weight_of,
@@ -184,14 +184,15 @@ cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, hr_te
     return found
 
 
-cdef hr_code run_loop(ExecutionState* state, Unit* unit, hr_tensor* inputs,
-                      hr_tensor* outputs) noexcept nogil:
-    cdef hr_code code = HR_INTERNAL   # what is not foreseen is no success
-    with gil:
-        try:
-            (<NativeLoop>(<ExecutorPlan>state.plan).loops[unit.number]).run(
-                &state.run, inputs, outputs)
-            code = state.run.code
-        except BaseException as error:
-            (<list>state.errors).append(error)
-    return code
+cdef hr_code run_loop(ExecutionState* state, Unit* unit, hr_tensor* inputs, hr_tensor* outputs,
+                      void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+    cdef LoopContext context
+    context.run = &state.run
+    context.wide = &state.wide
+    context.team = state.team
+    context.errors = state.errors
+    context.poll = poll
+    context.poll_argument = poll_argument
+    context.rounds = 0
+    return run_native(<NativeLoop>(<ExecutorPlan>state.plan).loop_pointers[unit.number], &context,
+                      inputs, outputs)

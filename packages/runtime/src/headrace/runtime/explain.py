@@ -24,9 +24,9 @@ def explain_dynamic_step(step: Any) -> str:
     for runner in step.runners:
         lines.append(f"segment {runner.number}:")
         lines += explain_specialisations(runner)
-    for count, condition, body in step.loops:
+    for count, parts in step.loops:
         lines.append(f"native loop of {count} nodes:")
-        for part, runner in (("condition", condition), ("body", body)):
+        for part, runner in parts:
             lines.append(f" {part}:")
             lines += [f" {line}" for line in explain_specialisations(runner)]
     return "\n".join(lines)

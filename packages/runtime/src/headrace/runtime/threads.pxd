@@ -42,7 +42,9 @@ cdef extern from "thread_policy.hpp" namespace "headrace" nogil:
 
     const int64_t kLookUpNs
     const double kHoldGil
+    const double kHeavy
     const double kParallel
+    const double kLong
     double expected_ns(double flops, double bytes_moved)
     Weight weight_of(double ns)
     Place place_of(const StepFacts& step)

@@ -6,10 +6,10 @@ values `entering[first_entering : +n_entering]` are there and all nodes
 `leaving[first_leaving : +n_leaving]` are read outside, or fetched; others never leave the segment.
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.program cimport Program
+from headrace.runtime.program cimport Program, ProgramNode
 
 
 cdef struct Segment:
@@ -29,8 +29,13 @@ cdef class Segments:
     cdef vector[uint8_t] shape_like     # beside `entering`: the value itself is wanted by prepare
     cdef vector[int32_t] leaving        # value numbers
     cdef vector[int32_t] waits          # node numbers outside the segment
+    cdef vector[uint8_t] data_dependent # per node: its outputs' shapes follow from data
+    cdef vector[uint64_t] wanted        # per node: arguments whose values `prepare` needs
     cdef readonly bint whole            # at most one segment and no boundary node: one tape will do
 
+
+# The value that decides a Switch, seen through Identities (a condition has a few).
+cdef int32_t predicate_of(Program program, ProgramNode* switch) noexcept nogil
 
 # late_feeds: each feed arrives on its own (partial_run), so it bounds segments.
 cdef Segments cut_segments(Program program, bint late_feeds)

@@ -160,19 +160,10 @@ cdef class _Cutter:
             if node.kind == NodeKind.MERGE and self.has_back_edge[i]:
                 return self.token(_MERGES, self.frame[i], 0)
             if node.kind == NodeKind.SWITCH and port >= 0:
-                return self.token(_SWITCHES, self.predicate(node), port)
+                return self.token(_SWITCHES, predicate_of(self.program, node), port)
             if node.kind == NodeKind.EXIT:
                 return self.token(_EXITS, self.frame[node_of(self.program, node.first_input)], 0)
         return self.token(_NODE, i, port if node.kind == NodeKind.SWITCH else 0)
-
-    cdef int32_t predicate(self, ProgramNode* node) noexcept nogil:
-        """The value that decides a Switch, seen through Identities (a condition has a few)."""
-        cdef int32_t value = self.program.inputs[node.first_input + 1]
-        cdef ProgramNode* maker = &self.program.nodes[self.program.values[value].node]
-        while maker.kind == NodeKind.KERNEL and maker.source.op == b"Identity":
-            value = self.program.inputs[maker.first_input]
-            maker = &self.program.nodes[self.program.values[value].node]
-        return value
 
     cdef int32_t find_frame(self, int32_t i) noexcept nogil:
         cdef ProgramNode* node = &self.program.nodes[i]
@@ -527,6 +518,11 @@ cdef class _Cutter:
             segment.n_waits = <int32_t>to.waits.size() - segment.first_wait
             to.segments.push_back(segment)
         to.whole = n_segments <= 1 and not bounded
+        to.data_dependent = self.data_dependent
+        to.wanted = self.shape_values
+        for i in range(n):
+            if self.program.nodes[i].kind == NodeKind.KERNEL:
+                to.wanted[i] |= self.program.nodes[i].kernel.constant_inputs
 
     cdef void mark_wanted(self, int32_t s, int32_t begin, int32_t end,
                           vector[int32_t]& wanted) noexcept nogil:
@@ -562,3 +558,12 @@ cdef class _Cutter:
 
 cdef inline int32_t node_of(Program program, int32_t input) noexcept nogil:
     return program.values[program.inputs[input]].node
+
+
+cdef int32_t predicate_of(Program program, ProgramNode* switch) noexcept nogil:
+    cdef int32_t value = program.inputs[switch.first_input + 1]
+    cdef ProgramNode* maker = &program.nodes[program.values[value].node]
+    while maker.kind == NodeKind.KERNEL and maker.source.op == b"Identity":
+        value = program.inputs[maker.first_input]
+        maker = &program.nodes[program.values[value].node]
+    return value
