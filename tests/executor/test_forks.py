@@ -114,3 +114,132 @@ def test_timeouts_hold_in_a_child_forked_while_the_watch_over_runs_waits() -> No
         180,
     )
     assert printed == "[0, 0, 0, 0]\n"
+
+
+SLOW_LIBRARY = """
+    from headrace.runtime import kernel_table
+    begun = threading.Event()
+    class Slow:
+        library, version, device_type, priority = "slow", "0", "CPU", 1000
+        def ops(self):
+            return ["Neg"]
+        def create(self, op, attrs):
+            begun.set()
+            time.sleep(1)
+            return np.negative
+    n = hr.placeholder(hr.float32, [2])
+    minus = hr.negative(n)
+    def run():
+        with hr.Session() as session:
+            assert session.run(minus, {n: np.ones(2, np.float32)}).tolist() == [-1, -1]
+"""
+
+
+def test_a_child_is_forked_while_another_thread_makes_a_kernel() -> None:
+    printed = child_process.output(
+        PROGRAM
+        + SLOW_LIBRARY
+        + """
+    kernel_table.add_library(Slow())
+    thread = threading.Thread(target=run)
+    thread.start()
+    begun.wait()
+    print(child(run))
+    thread.join()
+        """
+    )
+    assert printed == "0\n"
+
+
+def test_a_child_is_forked_while_another_thread_loads_the_kernel_libraries() -> None:
+    printed = child_process.output(
+        PROGRAM
+        + """
+    from headrace.formats import services
+    find = services.find_service
+    begun = threading.Event()
+    def slow_find(group, name):
+        if group == services.KERNELS:
+            begun.set()
+            time.sleep(1)
+        return find(group, name)
+    services.find_service = slow_find
+    def run():
+        with hr.Session() as session:
+            assert session.run(y, {x: at}) == 343490000.0
+    thread = threading.Thread(target=run)
+    thread.start()
+    begun.wait()
+    print(child(run))
+    thread.join()
+        """
+    )
+    assert printed == "0\n"
+
+
+def test_a_fork_ends_while_another_thread_prepares_kernels_in_python() -> None:
+    printed = child_process.output(
+        PROGRAM
+        + """
+    values = hr.placeholder(hr.float32, [None])
+    same = hr.py_func(lambda a: a, [values], hr.float32)
+    over = False
+    def busy(size):
+        with hr.Session() as session:
+            while not over:
+                size += 1
+                session.run(same, {values: np.ones([size % 300], np.float32)})
+    def run():
+        with hr.Session() as session:
+            session.run(same, {values: np.ones([3], np.float32)})
+    run()
+    threads = [threading.Thread(target=busy, args=[i * 100]) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    failed = 0
+    for _ in range(60):
+        failed += child(run) != 0
+    over = True
+    for thread in threads:
+        thread.join()
+    print(failed)
+        """
+    )
+    assert printed == "0\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "lock"),
+    [
+        ("headrace.formats.op_catalogue", "_lock"),
+        ("headrace.runtime.session_owner", "_naming"),
+        ("headrace.runtime.local_session", "_sharing"),
+    ],
+)
+def test_a_child_is_forked_while_another_thread_holds_a_lock_of_the_process(module, lock) -> None:
+    printed = child_process.output(
+        PROGRAM
+        + f"""
+    import importlib
+    from headrace.formats import op_catalogue
+    config = hr.ConfigProto()
+    config.session_inter_op_thread_pool.add(num_threads=1, global_name="named")
+    held = getattr(importlib.import_module("{module}"), "{lock}")
+    """
+        + """
+    def hold():
+        with held.current:
+            started()
+            time.sleep(1)
+    def run():
+        op_catalogue.names()
+        with hr.Session("local://shared", config=config) as session:
+            assert session.run(y, {x: at}) == 343490000.0
+    thread = threading.Thread(target=hold)
+    thread.start()
+    time.sleep(0.2)
+    print(child(run))
+    thread.join()
+        """
+    )
+    assert printed == "started\n0\n"

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from child_process import begin, end, interrupt
+from child_process import begin, end, interrupt, output
 
 import headrace.graph as hr
 from headrace.formats.errors import InternalError, InvalidArgumentError, OpError
@@ -158,3 +158,21 @@ def test_concurrent_errors_of_one_node_keep_their_texts() -> None:
         for thread in threads:
             thread.join()
     assert not wrong, wrong[:3]
+
+
+def test_of_two_python_libraries_with_one_op_the_one_of_higher_priority_computes() -> None:
+    printed = output(
+        """
+        from headrace.runtime import kernel_table
+        class Louder:
+            library, version, device_type, priority = "louder", "0", "CPU", 1000
+            def ops(self):
+                return ["Neg"]
+            def create(self, op, attributes):
+                return lambda x: -10 * x
+        kernel_table.add_library(Louder())
+        with hr.Session() as session:  # which loads the library `reference`, that has Neg, too
+            print(session.run(hr.negative(hr.constant([1.0, 2.0]))))
+        """
+    )
+    assert printed == "[-10. -20.]\n"

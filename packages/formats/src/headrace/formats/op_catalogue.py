@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 
+from headrace.formats.fork_lock import ForkLock
 from headrace.formats.op_def_signature import from_op_def, to_op_def
 from headrace.formats.op_signature import NO_DEFAULT, Arg, Attr, Signature
 from headrace.formats.signature_language import parse_signature
@@ -35,7 +35,7 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "ops")
 _ENTRY = re.compile(r"^([A-Za-z_]\w*)\(.*(?:(?<=\\)\n.*)*", re.MULTILINE)
 FOREIGN = "foreign"  # the family of ops that a library from outside brought
 
-_lock = threading.RLock()
+_lock = ForkLock()
 _lines: dict[
     str, tuple[str, str]
 ] = {}  # name -> (family, text); empty until the first look-up
@@ -125,7 +125,7 @@ def register(op_list: bytes) -> list[str]:
         raise InvalidArgumentError(
             None, None, f"not an OpList message: {error}"
         ) from error
-    with _lock:
+    with _lock.current:
         for new in added:
             old = _foreign.get(new.name)
             if new.name in _index() or (old is not None and old != new):
@@ -140,7 +140,7 @@ def register(op_list: bytes) -> list[str]:
 
 def _index() -> dict[str, tuple[str, str]]:
     if not _lines:
-        with _lock:
+        with _lock.current:
             if not _lines:
                 _lines.update(_read_lines())
     return _lines
@@ -162,7 +162,7 @@ def _read_entry_points() -> None:
     global _foreign_read
     if _foreign_read:
         return
-    with _lock:
+    with _lock.current:
         if _foreign_read:
             return
         _foreign_read = True

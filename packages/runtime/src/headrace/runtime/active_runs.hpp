@@ -12,6 +12,7 @@
 
 #include "buffer.hpp"
 #include "headrace/kernel.h"
+#include "relaxed.hpp"
 #include "thread_policy.hpp"
 
 namespace headrace {
@@ -21,8 +22,8 @@ inline int64_t steady_ns() {
              std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-using CancelFlag = const volatile int32_t*;
-using LookUpFlag = volatile int32_t*;
+using CancelFlag = const Flag*;
+using LookUpFlag = Flag*;
 
 // One run, on the stack of the thread that called it.
 struct ActiveRun {
@@ -165,7 +166,7 @@ class ActiveRuns {
       bool expired = false;
       each([&](ActiveRun& r) {
         any = true;
-        if (++r.ticks > 1 && r.look_up) *r.look_up = 1;
+        if (++r.ticks > 1 && r.look_up) r.look_up->set(1);
         if (!r.deadline_ns) return;
         if (r.deadline_ns <= now) expired = true;
         else if (r.deadline_ns < next) next = r.deadline_ns;

@@ -1,12 +1,13 @@
 // The attribute values of a node: parsed when a kernel asks, from AttrValue messages.
 #pragma once
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph_node.hpp"
@@ -92,6 +93,7 @@ struct ParsedValue {  // of one attribute that is more than a scalar
   std::vector<ShapeProto> shapes;
   std::vector<int32_t> ranks;
   std::vector<const int64_t*> dims;
+  ParsedValue* next = nullptr;  // in Attributes::parsed
 
   ParsedValue() = default;
   ParsedValue(const ParsedValue&) = delete;
@@ -104,7 +106,21 @@ struct ParsedValue {  // of one attribute that is more than a scalar
 struct Attributes {
   std::vector<AttrEntry> entries;  // views into bytes that outlive this, or into `owned`
   std::list<std::string> owned;
-  std::vector<std::unique_ptr<ParsedValue>> parsed;  // under parse_mutex()
+  std::atomic<ParsedValue*> parsed{nullptr};  // a list that only grows, at its head
+
+  Attributes() = default;
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  ~Attributes() {
+    for (ParsedValue* value = parsed.load(); value;) delete std::exchange(value, value->next);
+  }
+
+  // The value of that key among those parsed before, up to `end`.
+  ParsedValue* known(std::string_view key, const ParsedValue* end = nullptr) const {
+    ParsedValue* value = parsed.load(std::memory_order_acquire);
+    while (value != end && value->key != key) value = value->next;
+    return value == end ? nullptr : value;
+  }
 
   const AttrEntry* find(std::string_view key) const {
     for (size_t i = entries.size(); i-- > 0;)  // of equal keys the last one counts
@@ -118,11 +134,6 @@ struct Attributes {
     entries.push_back({kept, owned.back()});
   }
 };
-
-inline std::mutex& parse_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 // ---- making AttrValue messages (for nodes that passes add, and for defaults) ---------------
 
@@ -256,15 +267,14 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
 
 }  // namespace attributes_detail
 
-// The parsed value of a list, shape or tensor; kept with the node. Null: not there.
+// The parsed value of a list, shape or tensor; kept with the node. Null: not there. Threads that
+// meet here parse the same value twice, and one of both stays: no lock that a fork could leave taken.
 inline ParsedValue* parsed_value(const GraphNode* node, std::string_view key) {
   using namespace attributes_detail;
   Attributes* attributes = node->attributes.get();
   const AttrEntry* entry = attributes ? attributes->find(key) : nullptr;
   if (!entry) return nullptr;
-  std::lock_guard<std::mutex> lock(parse_mutex());
-  for (const auto& known : attributes->parsed)
-    if (known->key == key) return known.get();
+  if (ParsedValue* known = attributes->known(key)) return known;
   auto value = std::make_unique<ParsedValue>();
   value->key = key;
   AttrScalar scalar = read_attr(entry->value);
@@ -285,8 +295,13 @@ inline ParsedValue* parsed_value(const GraphNode* node, std::string_view key) {
     value->ranks.push_back(shape.unknown_rank ? -1 : static_cast<int32_t>(shape.dims.size()));
     value->dims.push_back(shape.dims.data());
   }
-  attributes->parsed.push_back(std::move(value));
-  return attributes->parsed.back().get();
+  ParsedValue* seen = nullptr;  // up to here the list was looked through
+  while (!attributes->parsed.compare_exchange_weak(value->next, value.get(),
+                                                   std::memory_order_acq_rel)) {
+    if (ParsedValue* known = attributes->known(key, seen)) return known;
+    seen = value->next;
+  }
+  return value.release();
 }
 
 inline hr_code find_parsed(const hr_node* node, const char* key, AttrKind kind,

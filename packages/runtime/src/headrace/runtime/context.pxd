@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.kernel_abi cimport (
     hr_code, hr_ctx, hr_ctx_api, hr_dtype, hr_object, hr_tensor,
 )
+from headrace.runtime.relaxed cimport Flag
 
 
 cdef extern from "run.hpp" namespace "headrace" nogil:
@@ -22,17 +23,21 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
     cdef cppclass Run:
         Run() except +
         hr_ctx ctx
-        int32_t cancelled
-        int32_t look_up
+        Flag cancelled
+        Flag look_up
         void (*on_look_up)(void*) noexcept nogil
         void* look_up_argument
         SessionState* session
-        hr_code code
-        void* failed
         int64_t deadline_ns
         char* message
 
     hr_code run_fail_text(Run* run, hr_code code, const char* text)
+    # The first error; HR_OK: none yet. Any thread may ask.
+    hr_code run_code(const Run* run)
+    # Names the GraphNode of the error; the first one stays.
+    void run_blame(Run* run, void* node)
+    void* run_blamed(const Run* run)
+    void run_clear(Run* run)
     void run_cancel(Run* run)
     cbool run_wants_attention(const Run* run)
     hr_code run_attend(Run* run)

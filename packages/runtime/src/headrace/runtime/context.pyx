@@ -315,11 +315,7 @@ cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
     run.ctx.size = sizeof(hr_ctx)
     run.ctx.threads = threads
     run.ctx.api = &api
-    run.ctx.cancelled = &run.cancelled
+    run.ctx.cancelled = run.cancelled.address()
     run.ctx.step = next_step(session)
     run.session = session
-    run.code = HR_OK
-    run.cancelled = 0
-    run.look_up = 0
-    run.on_look_up = NULL
-    run.failed = NULL
+    run_clear(run)

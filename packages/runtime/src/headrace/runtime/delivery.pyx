@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport buffer_release, buffer_retain
-from headrace.runtime.context cimport run_cancel, run_fail_text
+from headrace.runtime.context cimport run_blame, run_cancel, run_fail_text
 from headrace.runtime.executor_plan cimport (
     RUN_ENTER, RUN_EXIT, RUN_MERGE, RUN_NEXT, ExecutorPlan, FrameInfo, Port, Target, Unit,
 )
@@ -30,9 +30,8 @@ from headrace.runtime.trace cimport TraceRecord, monotonic_ns, trace_outputs
 cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
                const char* message) noexcept nogil:
     run_fail_text(&state.run, code, message)
+    run_blame(&state.run, node)
     state.lock.lock()
-    if state.run.failed == NULL:
-        state.run.failed = node
     state.failed = True
     state.lock.unlock()
     run_cancel(&state.run)
@@ -57,7 +56,7 @@ cdef void push(ExecutionState* state, ExecutorPlan plan, int32_t unit,
     cdef Ready item
     item.unit = unit
     item.iteration = iteration
-    if plan.weights[unit]:
+    if plan.weights[unit].get():
         state.heavy.push_back(item)
     else:
         state.light.push_back(item)

@@ -37,7 +37,7 @@ inline hr_code fail_node(hr_node* node) noexcept {
 
 inline hr_code fail_ctx(hr_ctx* ctx) noexcept {
   // Kernels leave deep loops by an exception where their step was cancelled.
-  if (ctx->cancelled && *ctx->cancelled)
+  if (ctx->cancelled && hr_cancelled(ctx))
     return ctx->api->fail(ctx, HR_CANCELLED, "the step was cancelled");
   return code_of_exception(
       [&](hr_code code, const char* text) { return ctx->api->fail(ctx, code, "%s", text); });

@@ -10,7 +10,7 @@ from libcpp.memory cimport make_shared, shared_ptr
 
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
 from headrace.runtime.context cimport (
-    HR_REPLAN, Run, run_attend, run_fail_text, run_wants_attention,
+    HR_REPLAN, Run, run_attend, run_blame, run_fail_text, run_wants_attention,
 )
 from headrace.runtime.error_boundary cimport call_compute
 from headrace.runtime.kernel_abi cimport (
@@ -124,9 +124,9 @@ cdef hr_code stopped(Executable* made, Run* run, size_t entry, hr_code code) noe
     """What a run returns that ended in that entry: HR_REPLAN while nothing has had an effect."""
     if code == HR_REPLAN and <int64_t>entry <= made.first_effect:
         return code
-    run.failed = made.entries[entry].node
     if code == HR_REPLAN:
-        return run_fail_text(run, HR_ABORTED, "the variable's shape changed during the run")
+        code = run_fail_text(run, HR_ABORTED, "the variable's shape changed during the run")
+    run_blame(run, made.entries[entry].node)
     return code
 
 

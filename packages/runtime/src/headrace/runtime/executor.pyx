@@ -20,7 +20,9 @@ from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor
 from headrace.runtime.fed_values cimport fed_tensor
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
-from headrace.runtime.context cimport run_begin, run_cancel, run_fail_text, shape_text
+from headrace.runtime.context cimport (
+    run_begin, run_cancel, run_code, run_fail_text, shape_text,
+)
 from headrace.runtime.delivery cimport (
     deliver_value, end_frame, fail, finish, finish_failed, finish_switch, new_iteration, push,
     note,
@@ -174,10 +176,10 @@ cdef class Execution:
             end_run(&state.active)
         if self.errors:
             # Planning that was ended knows not why; the run does: timeout, close, reset.
-            if isinstance(self.errors[0], errors.CancelledError) and state.run.code != HR_OK:
+            if isinstance(self.errors[0], errors.CancelledError) and run_code(&state.run) != HR_OK:
                 raise run_error(&state.run)
             raise self.errors[0]
-        if state.run.code != HR_OK:
+        if run_code(&state.run) != HR_OK:
             PyErr_CheckSignals()  # a Python kernel may have met one
             raise run_error(&state.run)
         return True
@@ -201,7 +203,7 @@ cdef void end_execution(void* argument, hr_code code, const char* why) noexcept 
 
 cdef void look_up(Execution e) noexcept:
     """Lets Ctrl-C end the step."""
-    state_of(e).run.look_up = 0
+    state_of(e).run.look_up.set(0)
     try:
         PyErr_CheckSignals()
     except BaseException as interrupt:
@@ -293,7 +295,7 @@ cdef inline void ask_for_help(ExecutionState* state, ExecutorPlan plan) noexcept
     if state.heavy.size() == 0 or state.pool.get() == NULL:
         return
     most = state.pool.get().size()
-    if state.takes_long or plan.weights[state.heavy.back().unit] != LONG:
+    if state.takes_long or plan.weights[state.heavy.back().unit].get() != LONG:
         most -= 1   # the calling thread takes one itself
     if state.helpers < most and state.pool.get().submit(help, state):
         state.helpers += 1
@@ -301,7 +303,7 @@ cdef inline void ask_for_help(ExecutionState* state, ExecutorPlan plan) noexcept
 
 cdef inline bint is_for_helper(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
     """Whether the next heavy unit is one of those that only threads of the pool take."""
-    if state.takes_long or plan.weights[state.heavy.back().unit] != LONG:
+    if state.takes_long or plan.weights[state.heavy.back().unit].get() != LONG:
         return False
     ask_for_help(state, plan)
     return state.helpers > 0   # else the pool has no thread to give

@@ -96,13 +96,14 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
     cdef Call* call = new_call(state, number, iteration)
     cdef hr_request request
+    cdef void* kernel_state = NULL
     cdef hr_code code
     cdef int32_t i
     if call == NULL:
         return
     for i in range(unit.n_ports):
         call.outputs[i].dtype = unit.node.face.output_dtypes[i]
-    code = make_state(state, unit)
+    code = make_state(state, unit, &kernel_state)
     memset(&request, 0, sizeof(hr_request))
     request.size = sizeof(hr_request)
     request.node = &unit.node.face
@@ -111,7 +112,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     request.threads = 1
     if code == HR_OK:
         begin_prepare()
-        code = call_prepare(unit.kernel, unit.node.state, &request)
+        code = call_prepare(unit.kernel, kernel_state, &request)
         end_prepare()
         if code != HR_OK:
             run_fail_text(&state.run, code, unit.node.error.take().c_str())
@@ -129,19 +130,20 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code != HR_OK:
         kernel_done(call, code)
         return
-    call_compute_async(unit.kernel, &state.run.ctx, unit.node.state, call.plan,
+    call_compute_async(unit.kernel, &state.run.ctx, kernel_state, call.plan,
                        <const hr_tensor* const*>call.input_pointers,
                        <hr_tensor* const*>call.output_pointers, call.workspace.data,
                        kernel_done, call)
 
 
-cdef hr_code make_state(ExecutionState* state, Unit* unit) noexcept nogil:
-    if unit.node.created:
+cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) noexcept nogil:
+    if unit.node.created.load():
+        kernel_state[0] = unit.node.state.load()
         return HR_OK
     cdef hr_code code = HR_INTERNAL   # what is not foreseen is no success
     with gil:
         try:
-            ensure_state(unit.node, unit.kernel, state.run.session)
+            ensure_state(unit.node, unit.kernel, state.run.session, kernel_state)
             code = HR_OK
         except BaseException as error:
             (<list>state.errors).append(error)

@@ -9,6 +9,7 @@ from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_kernel
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program
+from headrace.runtime.relaxed cimport Relaxed
 
 
 cdef enum UnitKind:
@@ -68,7 +69,7 @@ cdef class ExecutorPlan:
     cdef vector[int32_t] fetches         # per Port's fetch range: fetch numbers
     cdef vector[FrameInfo] frames        # 0: not in a loop
     cdef vector[vector[UnitState]] starts # per frame: its units as an iteration starts
-    cdef vector[uint8_t] weights         # per unit: Weight (thread_policy.hpp), as far as known
+    cdef vector[Relaxed[uint8_t]] weights  # per unit: Weight (thread_policy.hpp), as far as known
     cdef vector[int32_t] roots           # units of frame 0 that wait for nothing
     cdef vector[int32_t] entered         # per node: the frame that an Enter enters
     cdef vector[int32_t] loop_of         # per node: its native loop; -1: none

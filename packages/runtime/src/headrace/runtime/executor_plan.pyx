@@ -19,6 +19,7 @@ from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.node_kind cimport ENTER, EXIT, FEED, MERGE, NEXT_ITERATION, RECV, SEND, SWITCH
 from headrace.runtime.threads cimport HEAVY, LIGHT
+from headrace.runtime.relaxed cimport Relaxed
 from headrace.runtime.program cimport Program, ProgramNode
 
 
@@ -303,7 +304,8 @@ cdef int connect(ExecutorPlan plan, vector[int32_t]& unit_of) except -1:
         start.merged = 0
         plan.starts[plan.units[i].frame].push_back(start)
         # A loop of unknown length: not the walking thread's, where there is another.
-        plan.weights.push_back(HEAVY if plan.units[i].kind == RUN_LOOP else LIGHT)
+        plan.weights.push_back(Relaxed[uint8_t](
+            <uint8_t>(HEAVY if plan.units[i].kind == RUN_LOOP else LIGHT)))
     for i in range(plan.program.fetches.size()):
         value_fetches[plan.program.fetches[i]].push_back(<int32_t>i)
     for i in range(plan.program.feeds.size()):

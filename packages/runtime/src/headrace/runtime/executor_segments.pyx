@@ -10,7 +10,9 @@ from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport buffer_release, buffer_retain
-from headrace.runtime.context cimport HR_REPLAN, Run, run_fail_text
+from headrace.runtime.context cimport (
+    HR_REPLAN, Run, run_blame, run_blamed, run_code, run_fail_text,
+)
 from headrace.runtime.executable cimport (
     Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
 )
@@ -59,8 +61,8 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
         chosen = specialised(state, number, inputs, 1)
         if chosen.get() == NULL:
             return HR_INTERNAL
-        plan.weights[unit] = weight_of(cost_of(chosen.get()))
-    ns = cost_of(chosen.get()) if plan.weights[unit] else 0
+        plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+    ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
     if alone and state.team > 1 and ns > kParallel:
         if run_wide(state, number, inputs, outputs, poll, poll_argument, &code):
             return code
@@ -70,7 +72,7 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     code = run_on(state, &state.run, inputs, outputs, chosen)
     if timed:
         chosen.get().cost.add_sample(<double>(steady_ns() - start))
-        plan.weights[unit] = weight_of(cost_of(chosen.get()))
+        plan.weights[unit].set(weight_of(cost_of(chosen.get())))
     return code
 
 
@@ -152,8 +154,8 @@ cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tens
     if made.get() == NULL:
         code[0] = HR_INTERNAL
     elif work.code != HR_OK and work.code != HR_REPLAN:
-        run_fail_text(&state.run, state.wide.code, state.wide.message)
-        state.run.failed = state.wide.failed
+        run_fail_text(&state.run, run_code(&state.wide), state.wide.message)
+        run_blame(&state.run, run_blamed(&state.wide))
     return True
 
 

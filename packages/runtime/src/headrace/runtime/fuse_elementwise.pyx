@@ -232,9 +232,10 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     cdef vector[const hr_tensor*] sources
     cdef shared_ptr[PreparedNode] made = make_shared[PreparedNode]()
     cdef hr_code code
+    cdef void* state
     cdef size_t i
     try:
-        ensure_state(node, kernel, draft.session)
+        ensure_state(node, kernel, draft.session, &state)
     except errors.OpError:
         return False    # a library that knows fewer ops
     for i in range(inputs.size()):
@@ -247,7 +248,7 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     request.threads = draft.threads
     with nogil:
         begin_prepare()
-        code = call_prepare(kernel, node.state, &request)
+        code = call_prepare(kernel, state, &request)
         end_prepare()
     made.get().plan = request.plan
     made.get().destroy = request.destroy_plan
@@ -256,6 +257,7 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     draft.out.prepared.push_back(<shared_ptr[const PreparedNode]>made)
     root.node = node
     root.kernel = kernel
+    root.state = state
     root.compute = kernel.compute
     if request.compute != NULL:
         root.compute = request.compute

@@ -1,5 +1,6 @@
 // The nodes of a session's graph: parsed once at extend, shared by all programs.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,10 +47,11 @@ struct GraphNode {
   std::vector<hr_dtype> input_dtypes, output_dtypes;
   std::shared_ptr<Attributes> attributes;
 
-  // The session's: chosen kernel and its state, made at first use under the session's lock.
+  // The session's: chosen kernel and its state, made at first use (ensure_state). Whoever sees
+  // `created` may use both; after a reset, `state` is the old or the new one.
   const hr_kernel* kernel = nullptr;
-  void* state = nullptr;
-  bool created = false;
+  std::atomic<void*> state{nullptr};
+  std::atomic<bool> created{false};
   void* session = nullptr;  // SessionState*, for kernels of the runtime's own
   CallError error;          // texts of face.api->fail during create or prepare
 
@@ -57,7 +59,7 @@ struct GraphNode {
   GraphNode(const GraphNode&) = delete;
   GraphNode& operator=(const GraphNode&) = delete;
   ~GraphNode() {
-    if (created && kernel && kernel->destroy) kernel->destroy(state);
+    if (created.load() && kernel && kernel->destroy) kernel->destroy(state.load());
   }
 };
 

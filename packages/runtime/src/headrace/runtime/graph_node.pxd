@@ -8,6 +8,15 @@ from libcpp.vector cimport vector
 from headrace.runtime.kernel_abi cimport hr_dtype, hr_kernel, hr_node
 
 
+cdef extern from "<atomic>" nogil:
+    cdef cppclass AtomicPointer "std::atomic<void*>":
+        void* load()
+        void store(void* value)
+
+    cdef cppclass AtomicBool "std::atomic<bool>":
+        cbool load()
+        void store(cbool value)
+
 cdef extern from "graph_node.hpp" namespace "headrace" nogil:
     # One text per calling thread.
     cdef cppclass CallError:
@@ -50,7 +59,7 @@ cdef extern from "graph_node.hpp" namespace "headrace" nogil:
         vector[hr_dtype] input_dtypes
         vector[hr_dtype] output_dtypes
         const hr_kernel* kernel
-        void* state
-        cbool created
+        AtomicPointer state
+        AtomicBool created
         void* session
         CallError error

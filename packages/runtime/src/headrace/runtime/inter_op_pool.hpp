@@ -17,6 +17,7 @@
 
 #include "denormals.hpp"
 #include "intra_op_pool.hpp"
+#include "relaxed.hpp"
 
 namespace headrace {
 
@@ -52,8 +53,8 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
   }
 
   // Runs work(argument) on a thread of the pool and waits, calling poll every 20 ms. Work that has
-  // not begun when *cancelled is set never runs. False: the pool has no thread, nothing ran.
-  bool run(Work work, void* argument, const volatile int32_t* cancelled, Work poll,
+  // not begun when cancelled is set never runs. False: the pool has no thread, nothing ran.
+  bool run(Work work, void* argument, const Flag* cancelled, Work poll,
            void* poll_argument) {
     Waited waited{work, argument, {}, {}, false};
     if (!submit(run_waited, &waited)) return false;
@@ -64,7 +65,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
         continue;
       hold.unlock();
       if (poll) poll(poll_argument);
-      const bool withdrawn = *cancelled && withdraw(&waited) > 0;
+      const bool withdrawn = cancelled->get() && withdraw(&waited) > 0;
       hold.lock();
       if (withdrawn) break;
     }

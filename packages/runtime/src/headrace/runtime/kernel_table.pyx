@@ -5,7 +5,7 @@ Libraries come through the entry-point group `headrace.kernels`: a callable that
 PyCapsule with a kernel table (kernel.h) or, for kernels written in Python, a `PythonKernels`.
 """
 
-import threading
+import logging  # noqa: F401  # before _loading: who loads may wait for what logging locks in a fork
 
 from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer
 from libcpp cimport bool as cbool
@@ -13,6 +13,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors, services
+from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_KERNEL_ABI, HR_KERNEL_TABLE_CAPSULE, hr_kernel, hr_kernel_table,
@@ -34,7 +35,8 @@ cdef extern from "kernel_rows.hpp" namespace "headrace" nogil:
 
 cdef KernelRows table
 cdef bint loaded = False
-_loading = threading.Lock()
+_loading = ForkLock()
+_loaded_names = set()
 _kept = []  # capsules and adapters whose memory the rows point into
 
 
@@ -42,7 +44,7 @@ cdef int load_kernels() except -1:
     global loaded
     if loaded:
         return 0
-    with _loading:
+    with _loading.current:
         if loaded:
             return 0
         # The rows of the runtime's own register themselves when these modules load.
@@ -54,7 +56,9 @@ cdef int load_kernels() except -1:
                 if missing.name != "headrace.runtime." + module:
                     raise
         for name in services.service_names(services.KERNELS):
-            add_library(services.find_service(services.KERNELS, name)())
+            if name not in _loaded_names:  # a child may go on with what its parent began
+                add_library(services.find_service(services.KERNELS, name)())
+                _loaded_names.add(name)
         loaded = True
     return 0
 

@@ -11,6 +11,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
+from headrace.formats.fork_lock import ForkLock
 from headrace.formats.proto import device_pb2
 from headrace.runtime.context cimport clear_containers
 from headrace.runtime.fed_values cimport tensor_spec
@@ -47,13 +48,11 @@ atexit.register(_end_all)
 
 # States that several sessions of the process share, by the NAME of local://NAME.
 _shared = {}
-_sharing = threading.Lock()
+_sharing = ForkLock()
 
 
 def _after_fork():
-    """Another thread may have held the lock; the parent's states are of no use in the child."""
-    global _sharing
-    _sharing = threading.Lock()
+    """The parent's states are of no use in the child."""
     _shared.clear()
     _open.clear()
 
@@ -74,7 +73,7 @@ def open_session(target: str, config: bytes) -> LocalSession:
     name = target.removeprefix("local://").removeprefix("local")
     if not name:
         return LocalSession(StateOwner(), options)
-    with _sharing:
+    with _sharing.current:
         state = _shared.get(name)
         if state is None:
             state = _shared[name] = StateOwner()

@@ -15,7 +15,8 @@ from headrace.runtime.buffer cimport (
     buffer_references, buffer_release, buffer_retain, copy_tensor, is_plain,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, Run, SessionState, run_attend, run_fail_text, run_wants_attention, shape_text,
+    HR_REPLAN, Run, SessionState, run_attend, run_blame, run_blamed, run_code, run_fail_text,
+    run_wants_attention, shape_text,
 )
 from headrace.runtime.executable cimport Executable, run_entries
 from headrace.runtime.kernel_abi cimport (
@@ -150,7 +151,7 @@ cdef hr_code iterate(NativeLoop loop, LoopRun* state, LoopContext* context) noex
                 return code
         go_on = test(state, &loop.predicate, context.run)
         if go_on <= 0:
-            return HR_OK if go_on == 0 else context.run.code
+            return HR_OK if go_on == 0 else run_code(context.run)
         for i in range(loop.n_condition, n):
             code = run_step(loop, state, &steps[i], context)
             if code != HR_OK:
@@ -191,8 +192,8 @@ cdef int fail_predicate(Guard* guard, const hr_tensor* predicate, Run* run) noex
     cdef string text
     text.assign(b"The second input must be a scalar, but it has shape ")
     text.append(shape_text(predicate))
-    run.failed = guard.node
     run_fail_text(run, HR_INVALID_ARGUMENT, text.c_str())
+    run_blame(run, guard.node)
     return -1
 
 
@@ -204,7 +205,7 @@ cdef inline hr_code run_step(NativeLoop loop, LoopRun* state, LoopStep* step,
     for i in range(step.first_guard, step.first_guard + step.n_guards):
         taken = test(state, &loop.guards[i], context.run)
         if taken <= 0:
-            return HR_OK if taken == 0 else context.run.code
+            return HR_OK if taken == 0 else run_code(context.run)
     if step.kind == RUN_PART:
         return run_part(loop, state, step, slots, context)
     if step.kind == RUN_INNER:
@@ -451,9 +452,9 @@ cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t*
     work.context = context
     work.code = HR_INTERNAL
     if run_intra_op(work_heavy, &work, context.team, context.poll, context.poll_argument):
-        if work.code != HR_OK and work.code != HR_REPLAN and context.wide.code != HR_OK:
-            context.run.failed = context.wide.failed
-            run_fail_text(context.run, context.wide.code, context.wide.message)
+        if work.code != HR_OK and work.code != HR_REPLAN and run_code(context.wide) != HR_OK:
+            run_fail_text(context.run, run_code(context.wide), context.wide.message)
+            run_blame(context.run, run_blamed(context.wide))
         return work.code
     if part.made.threads != 1:
         code = choose(loop, state, step, slots, 1, context)

@@ -30,7 +30,7 @@ from headrace.runtime.kernel_abi cimport (
 )
 from headrace.runtime.threads cimport begin_python_kernel, end_python_kernel
 
-_libraries = {}  # op -> PythonKernels: `create` finds its library by op
+_libraries = {}  # address of a row -> PythonKernels: `create` finds its library by its row
 
 
 cdef extern from "shape_check.hpp" namespace "headrace" nogil:
@@ -76,9 +76,10 @@ cdef void create_in_python(GraphNode* node, void** state, hr_code* code) noexcep
         kernel = NodeKernel()
         kernel.node = node
         op = (<bytes>node.op).decode()
-        kernel.call = _libraries[op].create(op, attribute_values(node))
+        library = _libraries[<size_t>node.kernel]
+        kernel.call = library.create(op, attribute_values(node))
         kernel.rule = hr_shape_rule_by_name(op_catalogue.signature(op).shape_rule.encode())
-        log_once(op, (<bytes>node.name).decode(errors="replace"), _libraries[op].library)
+        log_once(op, (<bytes>node.name).decode(errors="replace"), library.library)
         Py_INCREF(kernel)
         state[0] = <void*>kernel
         code[0] = HR_OK
@@ -98,10 +99,8 @@ cdef void destroy(void* state) noexcept nogil:
 
 
 cdef hr_code prepare(void* state, hr_request* request) noexcept nogil:
-    cdef hr_shape_fn rule
-    with gil:
-        rule = (<NodeKernel>state).rule
-    cdef hr_code code = check_shapes(rule, request)
+    # Without the GIL: a fork that waits until kernels are prepared holds it.
+    cdef hr_code code = check_shapes((<NodeKernel>state).rule, request)
     request.shape_depends_on_data = 1
     return code
 
@@ -155,7 +154,7 @@ def make_table(library):
     memset(rows, 0, sizeof(hr_kernel) * (len(ops) + 1))
     cdef int n = 0
     for op in ops:
-        _libraries[op] = library
+        _libraries[<size_t>&rows[n]] = library
         rows[n].op = strdup(op.encode())
         rows[n].device_type = strdup(library.device_type.encode())
         rows[n].priority = library.priority

@@ -15,6 +15,7 @@
 
 #include "buffer.hpp"
 #include "headrace/kernel.h"
+#include "relaxed.hpp"
 
 namespace headrace {
 
@@ -36,14 +37,15 @@ inline int64_t next_step(SessionState* session) { return ++session->steps; }
 
 struct Run {
   hr_ctx ctx;  // first: hr_ctx* and Run* convert
-  alignas(8) volatile int32_t cancelled = 0;
-  volatile int32_t look_up = 0;  // right behind: between kernels, both are read at once
+  alignas(8) Flag cancelled;
+  Flag look_up;  // right behind: between kernels, both are read at once
   void (*on_look_up)(void*) = nullptr;
   void* look_up_argument = nullptr;
   SessionState* session = nullptr;
-  SpinLock lock;            // of code and message: the first error wins
-  hr_code code = HR_OK;
-  void* failed = nullptr;   // GraphNode*, set by whoever sees the code
+  // The first error wins. Once `code` says so, the message stands; see run_code.
+  SpinLock lock;
+  std::atomic<hr_code> code{HR_OK};
+  std::atomic<void*> failed{nullptr};  // GraphNode*
   char message[1536];
 
   std::mutex cancel_lock;
@@ -57,12 +59,31 @@ struct Run {
 
 inline hr_code run_fail_text(Run* run, hr_code code, const char* text) {
   run->lock.lock();
-  if (run->code == HR_OK) {
-    run->code = code;
+  if (run->code.load(std::memory_order_relaxed) == HR_OK) {
     std::snprintf(run->message, sizeof run->message, "%s", text);
+    run->code.store(code, std::memory_order_release);
   }
   run->lock.unlock();
   return code;
+}
+
+// The run's error so far. Where it is not HR_OK, the message is complete and stays.
+inline hr_code run_code(const Run* run) { return run->code.load(std::memory_order_acquire); }
+
+// Names the node of the run's error; the first one stays.
+inline void run_blame(Run* run, void* node) {
+  void* none = nullptr;
+  if (node) run->failed.compare_exchange_strong(none, node, std::memory_order_acq_rel);
+}
+inline void* run_blamed(const Run* run) { return run->failed.load(std::memory_order_acquire); }
+
+// As when it was made: before other threads know the run.
+inline void run_clear(Run* run) {
+  run->code.store(HR_OK, std::memory_order_relaxed);
+  run->failed.store(nullptr, std::memory_order_relaxed);
+  run->cancelled.set(0);
+  run->look_up.set(0);
+  run->on_look_up = nullptr;
 }
 
 inline hr_code run_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
@@ -77,7 +98,7 @@ inline hr_code run_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
 inline uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument) {
   Run* run = reinterpret_cast<Run*>(ctx);
   std::lock_guard<std::mutex> hold(run->cancel_lock);
-  if (run->cancelled) return 0;
+  if (run->cancelled.get()) return 0;
   run->on_cancel[run->next_token] = {cancel, argument};
   return run->next_token++;
 }
@@ -94,8 +115,8 @@ inline void run_forget_cancel(hr_ctx* ctx, uint64_t token) {
 // Marks the run cancelled and calls everybody who asked; later calls do nothing.
 inline void run_cancel(Run* run) {
   std::unique_lock<std::mutex> hold(run->cancel_lock);
-  if (run->cancelled) return;
-  run->cancelled = 1;
+  if (run->cancelled.get()) return;
+  run->cancelled.set(1);
   run->caller = std::this_thread::get_id();
   while (!run->on_cancel.empty()) {
     auto first = run->on_cancel.begin();
@@ -118,13 +139,14 @@ inline bool run_wants_attention(const Run* run) {
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
   static_assert(offsetof(Run, look_up) == offsetof(Run, cancelled) + 4, "read as one word");
 #pragma GCC diagnostic pop
-  return *reinterpret_cast<const volatile Both*>(&run->cancelled) != 0;
+  return __atomic_load_n(reinterpret_cast<const volatile Both*>(&run->cancelled),
+                         __ATOMIC_RELAXED) != 0;
 }
 
 // Called between kernels where run_wants_attention. HR_OK: the run goes on.
 inline hr_code run_attend(Run* run) {
-  if (!run->cancelled && run->on_look_up) run->on_look_up(run->look_up_argument);
-  return run->cancelled ? run_fail_text(run, HR_CANCELLED, "the step was cancelled") : HR_OK;
+  if (!run->cancelled.get() && run->on_look_up) run->on_look_up(run->look_up_argument);
+  return run->cancelled.get() ? run_fail_text(run, HR_CANCELLED, "the step was cancelled") : HR_OK;
 }
 
 inline void run_parallel_for(hr_ctx* ctx, int64_t total, int64_t grain,

@@ -33,7 +33,7 @@ cdef int write_schedule(SegmentDraft draft) except -1:
             made.first_effect = <int32_t>made.entries.size()
         if not step.elided and not (step.view and is_placed(draft, step, made)):
             entry.compute = <hr_compute>alias_entry if step.view else step.compute
-            entry.state = step.node.state
+            entry.state = step.state
             entry.plan = step.plan
             entry.first_input = step.first_input
             entry.n_inputs = step.n_inputs

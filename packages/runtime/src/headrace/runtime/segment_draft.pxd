@@ -29,6 +29,7 @@ cdef extern from "prepared_nodes.hpp" namespace "headrace" nogil:
 cdef struct Step:
     GraphNode* node
     const hr_kernel* kernel
+    void* state
     hr_compute compute
     void* plan
     int64_t workspace
@@ -67,7 +68,9 @@ cdef inline bint is_stateful(GraphNode* node) noexcept nogil:
     # Nodes that passes add, reads of variables above all, carry no entry of the catalogue.
     return node.info == NULL or node.info.stateful
 
-# Makes the kernel's state at first use; raises what `create` refuses.
-cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session) except -1
+# The state of a node's kernel, made at first use; raises what `create` refuses. A caller that needs
+# it twice keeps it: after a reset the node gets another one.
+cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session,
+                      void** state) except -1
 # The error that create or prepare left on a node.
 cdef object node_error(GraphNode* node, hr_code code)

@@ -1,20 +1,19 @@
 # cython: language_level=3
 """A segment on its way to an executable: what the walks of specialisation.pyx share."""
 
-import threading
-
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
+from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.context cimport SessionState
 from headrace.runtime.error_boundary cimport call_create
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, hr_code, hr_kernel, hr_tensor
 from headrace.runtime.node_text cimport node_label
 
-_creating = threading.RLock()
+_creating = ForkLock()
 
 
 cdef class SegmentDraft:
@@ -32,24 +31,31 @@ cdef class SegmentDraft:
         return <int>self.tensors.size() - 1
 
 
-cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session) except -1:
-    if node.created:
-        return 0
+cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session,
+                      void** state) except -1:
     cdef hr_code code = HR_OK
-    cdef void* state = NULL
-    with _creating:
-        if node.created:
+    state[0] = NULL
+    if node.created.load():
+        state[0] = node.state.load()
+        return 0
+    with _creating.current:
+        if node.created.load():
+            state[0] = node.state.load()
             return 0
-        node.session = session
-        node.kernel = kernel
+        # After a reset other threads read both: they are the same then, and stay as they are.
+        if node.session != session:
+            node.session = session
+        if node.kernel != kernel:
+            node.kernel = kernel
         if kernel.create != NULL:
             with nogil:
-                code = call_create(kernel, &node.face, &state)
+                code = call_create(kernel, &node.face, state)
             if code != HR_OK:
+                state[0] = NULL
                 PyErr_CheckSignals()   # a Python kernel may have met one
                 raise node_error(node, code)
-        node.state = state
-        node.created = True
+        node.state.store(state[0])
+        node.created.store(True)
     return 0
 
 

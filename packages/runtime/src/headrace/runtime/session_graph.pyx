@@ -126,13 +126,13 @@ cdef class SessionGraph:
         with self.lock:
             for i in range(self.nodes.size()):
                 node = self.nodes[i]
-                if node.created:
+                if node.created.load():
                     retired.kernel = node.kernel
-                    retired.state = node.state
+                    retired.state = node.state.load()
                     self.retired.push_back(retired)
                     # The old state stays in its place until there is a new one: a run may be
                     # about to use it.
-                    node.created = False
+                    node.created.store(False)
 
     def node_names(self):
         """The names of all nodes, in the order in which they came."""

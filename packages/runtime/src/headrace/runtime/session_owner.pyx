@@ -1,12 +1,12 @@
 # cython: language_level=3
 """What the steps of a session need of it: its state, its pools and limits, whether it is open."""
 
-import threading
 import weakref
 
 from libcpp.memory cimport shared_ptr
 
 from headrace.formats import errors
+from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.context cimport SessionState
 from headrace.runtime.kernel_abi cimport HR_CANCELLED, hr_code
 from headrace.runtime.threads cimport (
@@ -15,7 +15,7 @@ from headrace.runtime.threads cimport (
 
 # Pools that sessions share by the global_name of a ThreadPoolOptionProto, as long as one uses them.
 _named_pools = weakref.WeakValueDictionary()
-_naming = threading.Lock()
+_naming = ForkLock()
 
 
 cdef class PoolHandle:
@@ -38,7 +38,7 @@ cdef PoolHandle pool_named(str name, int size):
     """The pool of that name, made by the first session that asks for it; "" makes a new one."""
     if not name:
         return PoolHandle(size)
-    with _naming:
+    with _naming.current:
         found = _named_pools.get(name)
         if found is None or (<PoolHandle>found).generation != fork_generation():
             found = _named_pools[name] = PoolHandle(size)

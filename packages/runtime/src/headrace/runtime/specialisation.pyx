@@ -215,7 +215,7 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     cdef hr_tensor* source
     cdef int i
     cdef bint known = True
-    ensure_state(node, kernel, draft.session)
+    ensure_state(node, kernel, draft.session, &step.state)
     for i in range(step.n_inputs):
         source = &draft.tensors[draft.arguments[step.first_input + i]]
         inputs.push_back(source)
@@ -285,7 +285,7 @@ cdef shared_ptr[const PreparedNode] prepared(
     request.private_layout = private_bits
     with nogil:
         begin_prepare()
-        code = call_prepare(step.kernel, step.node.state, &request)
+        code = call_prepare(step.kernel, step.state, &request)
         end_prepare()
     to.plan = request.plan
     to.destroy = request.destroy_plan

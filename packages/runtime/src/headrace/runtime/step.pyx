@@ -17,7 +17,9 @@ from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor, fetched
 from headrace.runtime.buffer cimport buffer_release
 from headrace.runtime.fed_values cimport fed_tensor
-from headrace.runtime.context cimport HR_REPLAN, Run, run_begin, run_cancel, run_fail_text
+from headrace.runtime.context cimport (
+    HR_REPLAN, Run, run_begin, run_blamed, run_cancel, run_code, run_fail_text,
+)
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, hr_code, hr_dtype, hr_tensor
 from headrace.runtime.kernel_table cimport is_python_kernel, library_of
@@ -43,12 +45,13 @@ cdef int MOST_PLANS = 16
 
 
 cdef object run_error(Run* run):
-    cdef GraphNode* node = <GraphNode*>run.failed
+    cdef hr_code code = run_code(run)
+    cdef GraphNode* node = <GraphNode*>run_blamed(run)
     text = (<bytes>run.message).decode(errors="replace")
     if node == NULL:
-        return errors.from_code(run.code, text)
+        return errors.from_code(code, text)
     name = (<bytes>node.name).decode(errors="replace")
-    return errors.from_code(run.code, f"{node_label(node)}: {text}", name)
+    return errors.from_code(code, f"{node_label(node)}: {text}", name)
 
 
 # One run, as the thread that computes it sees it.
@@ -90,7 +93,7 @@ cdef void look_at_signals(void* argument) noexcept nogil:
     if not sees_signals():
         return
     with gil:
-        work.run.look_up = 0
+        work.run.look_up.set(0)
         try:
             PyErr_CheckSignals()
         except BaseException as interrupt:
@@ -239,7 +242,7 @@ cdef class TapeStep:
                 None, None, "variables that the step reads changed their shapes at each attempt")
         except errors.CancelledError:
             # Planning that was ended knows not why; the run does: timeout, close, reset.
-            if run.code != HR_OK:
+            if run_code(&run) != HR_OK:
                 raise run_error(&run) from None
             raise
         finally:
@@ -289,7 +292,8 @@ cdef class TapeStep:
             if work.took_ns and work.code == HR_OK:
                 # On a team: about what one thread takes, and no less.
                 chosen.get().cost.add_sample(<double>work.took_ns * chosen.get().threads)
-            if work.code == HR_REPLAN and work.run.code == HR_OK and not work.run.cancelled:
+            if work.code == HR_REPLAN and run_code(work.run) == HR_OK and \
+                    not work.run.cancelled.get():
                 return None
             raise_failure(work)
             if trace is not None:
@@ -424,10 +428,10 @@ cdef int raise_failure(KernelWork* work) except -1:
     """Raises what ended the run, if anything did."""
     if work.interrupt != NULL:
         raise <object>work.interrupt
-    if work.run.code != HR_OK:
+    if run_code(work.run) != HR_OK:
         PyErr_CheckSignals()  # a Python kernel may have met one
         raise run_error(work.run)
-    if work.run.cancelled:
+    if work.run.cancelled.get():
         raise errors.CancelledError(None, None, "the step was cancelled")
     return 0
 

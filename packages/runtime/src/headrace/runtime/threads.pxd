@@ -8,6 +8,7 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr
 
 from headrace.runtime.kernel_abi cimport hr_code
+from headrace.runtime.relaxed cimport Flag
 
 ctypedef void (*Work)(void*) noexcept nogil
 
@@ -55,17 +56,14 @@ cdef extern from "thread_policy.hpp" namespace "headrace" nogil:
 cdef extern from "active_runs.hpp" namespace "headrace" nogil:
     int64_t steady_ns()
 
-    ctypedef const int32_t* CancelFlag
-    ctypedef int32_t* LookUpFlag
-
     cdef cppclass ActiveRun:
         ActiveRun()
         void (*end)(void* argument, hr_code code, const char* why) noexcept nogil
         void* argument
         const void* session
         const void* state
-        CancelFlag cancelled
-        LookUpFlag look_up
+        const Flag* cancelled
+        Flag* look_up
         int64_t deadline_ns
         ActiveRun* outer
 
@@ -74,7 +72,7 @@ cdef extern from "inter_op_pool.hpp" namespace "headrace" nogil:
         int size()
         cbool submit(Work work, void* argument)
         int withdraw(void* argument)
-        cbool run(Work work, void* argument, CancelFlag cancelled, Work poll,
+        cbool run(Work work, void* argument, const Flag* cancelled, Work poll,
                   void* poll_argument)
         void close()
 

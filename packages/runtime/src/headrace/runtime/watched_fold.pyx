@@ -47,7 +47,7 @@ cdef hr_code compute_watched(Step* step, Run* run, const hr_tensor* const* input
             ran = process_inter_op_pool().get().run(fold, &work, &run.cancelled, look_at_signals,
                                                     &work)
     elif work.around != NULL:
-        run.ctx.cancelled = work.around.cancelled
+        run.ctx.cancelled = work.around.cancelled.address()
     if not ran:
         with nogil:
             fold(&work)
@@ -56,7 +56,7 @@ cdef hr_code compute_watched(Step* step, Run* run, const hr_tensor* const* input
         Py_DECREF(interrupt)
         raise interrupt
     PyErr_CheckSignals()
-    if work.around != NULL and work.around.cancelled[0]:
+    if work.around != NULL and work.around.cancelled.get():
         raise errors.CancelledError(None, None, "the run was ended while it was planned")
     return work.code
 
@@ -64,20 +64,20 @@ cdef hr_code compute_watched(Step* step, Run* run, const hr_tensor* const* input
 cdef void fold(void* argument) noexcept nogil:
     cdef FoldWork* work = <FoldWork*>argument
     cdef uint64_t mode = flush_denormals()
-    work.code = call_compute(work.step.compute, &work.run.ctx, work.step.node.state,
+    work.code = call_compute(work.step.compute, &work.run.ctx, work.step.state,
                              work.step.plan, work.inputs, work.outputs, work.workspace)
     restore_denormals(mode)
 
 
 cdef void look_at_signals(void* argument) noexcept nogil:
     cdef FoldWork* work = <FoldWork*>argument
-    if work.around != NULL and work.around.cancelled[0]:
-        work.run.cancelled = 1
+    if work.around != NULL and work.around.cancelled.get():
+        work.run.cancelled.set(1)
     with gil:
         try:
             PyErr_CheckSignals()
         except BaseException as interrupt:
-            work.run.cancelled = 1
+            work.run.cancelled.set(1)
             if work.interrupt == NULL:
                 Py_INCREF(interrupt)
                 work.interrupt = <void*>interrupt
