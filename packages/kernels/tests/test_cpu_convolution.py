@@ -175,6 +175,34 @@ def test_fused_convolution_keeps_nans_and_the_sign_of_zero(activation, channels)
         assert not np.signbit(y[0, 1:]).any()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [("x", np.nan), ("x", np.inf), ("filter", np.nan), ("filter", -np.inf), ("bias", np.nan),
+     ("x", 3e38), ("x", 1e-41), (None, 0)],
+)  # fmt: skip
+def test_relu_after_many_channels_of_a_few_keeps_every_nan(where, value, threads):
+    # So many results per operand that the operands are looked through for what may make a NaN.
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((4, 12, 12, 2)).astype(np.float32)
+    f = rng.standard_normal((3, 3, 2, 32)).astype(np.float32)
+    bias = rng.standard_normal(32).astype(np.float32)
+    if where:
+        operand = {"x": x, "filter": f, "bias": bias}[where]
+        operand.reshape(-1)[::29] = value
+        if value == np.inf:
+            operand.reshape(-1)[7::29] = -np.inf
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    with np.errstate(all="ignore"):
+        linear = run_kernel("Conv2D", x, f, threads=threads, **attrs) + bias
+        want = np.where(linear < 0, np.float32(0), linear)
+    got = run_kernel("_FusedConv2D", x, f, [bias], [], num_args=1, fused_ops=["BiasAdd", "Relu"],
+                     threads=threads, **attrs)  # fmt: skip
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    assert not np.signbit(got[~np.isnan(got)]).any()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_fused_convolution_normalises_by_known_statistics(dtype):
     case = Case(CASES["valid"], dtype)

@@ -1,5 +1,6 @@
 // Convolutions in two and three dimensions, grouped and depthwise, and their gradients.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -33,6 +34,8 @@ struct Plan {
   bool activation_apart = false;  // of the epilogue, the activation alone is a second pass
 #if HR_WITH_ONEDNN
   std::unique_ptr<onednn::Program> program;
+  // The same with a Relu that is cheaper and makes NaN zero, for operands that make none.
+  std::unique_ptr<onednn::Program> for_finite;
 #endif
 };
 
@@ -108,13 +111,45 @@ hr_code compute_loops(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
 }
 
 #if HR_WITH_ONEDNN
+HR_CLONES uint32_t largest_bits(const uint32_t* x, int64_t n) {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t magnitude = x[i] & 0x7fffffffu;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest;
+}
+
+// The largest magnitude; infinite where there is a NaN, whose bits are above infinity's.
+double largest_magnitude(hr_ctx* ctx, const hr_tensor* t) {
+  const auto* x = static_cast<const uint32_t*>(t->data);
+  std::atomic<uint32_t> largest{0};
+  parallel_ranges(ctx, hr_elements(t), kGrainBytes / 4, [&](int64_t begin, int64_t end) {
+    const uint32_t mine = largest_bits(x + begin, end - begin);
+    uint32_t seen = largest;
+    while (seen < mine && !largest.compare_exchange_weak(seen, mine)) {
+    }
+  });
+  const uint32_t bits = largest;
+  return bits >= 0x7f800000u ? double(INFINITY) : double(bits_as<float>(bits));
+}
+
+// Whether no sum of a convolution can overflow, and so none can be NaN.
+bool stays_finite(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs) {
+  const double terms = double(p.c.w.window_positions()) * double(p.c.in_group);
+  const double bias = p.epilogue.bias ? largest_magnitude(ctx, inputs[2]) : 0.0;
+  const double product = largest_magnitude(ctx, inputs[0]) * largest_magnitude(ctx, inputs[1]);
+  return terms * product + bias < 1e38;  // false also where infinity times zero makes NaN
+}
+
 hr_code compute_onednn(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void* workspace) {
   const Plan& p = *static_cast<Plan*>(plan);
   Ends e = ends(p, inputs, outputs);
   const bool bias = p.epilogue.bias && !p.epilogue_apart;
   void* external[4] = {e.x, e.filter, e.y, bias ? inputs[2]->data : nullptr};
-  hr_code code = p.program->run(ctx, external, workspace);
+  const bool cheaper = p.for_finite && stays_finite(ctx, p, inputs);
+  hr_code code = (cheaper ? p.for_finite : p.program)->run(ctx, external, workspace);
   if (code == HR_OK && p.epilogue_apart)
     finish<float>(ctx, p, inputs, static_cast<float*>(outputs[0]->data));
   else if (code == HR_OK && p.activation_apart)
@@ -154,13 +189,17 @@ memory::desc filter_desc(const Convolution& c) {
 }
 
 // Appends the activation, or answers false where oneDNN's own does not keep a NaN: its relu and
-// clip take the larger of it and zero, which is zero.
-bool append_activation(const Epilogue& e, dnnl::primitive_attr& attr) {
+// clip take the larger of it and zero, which is zero. `finite`: no NaN comes.
+bool append_activation(const Epilogue& e, bool finite, dnnl::primitive_attr& attr) {
   using alg = dnnl::algorithm;
   dnnl::post_ops ops;
   switch (e.activation) {
     case Activation::none: return true;
     case Activation::relu:  // an elu whose lower branch is -0; adding 0 makes that 0
+      if (finite) {
+        ops.append_eltwise(alg::eltwise_relu, 0, 0);
+        break;
+      }
       ops.append_eltwise(alg::eltwise_elu, 0, 0);
       ops.append_eltwise(alg::eltwise_linear, 1, 0);
       break;
@@ -182,7 +221,7 @@ bool overruns_scratch(const Convolution& c) {
   return strided && c.w.window_positions() == 1 && (c.in_group < 16 || c.out_channels < 16);
 }
 
-void build_onednn(hr_request* r, Plan* p) {
+std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool finite) {
   const Window& w = p->c.w;
   onednn::TeamSize team(r->threads);
   auto program = std::make_unique<onednn::Program>(r->threads);
@@ -202,7 +241,7 @@ void build_onednn(hr_request* r, Plan* p) {
       bias ? memory::desc({p->c.out_channels}, memory::data_type::f32, memory::format_tag::a)
            : memory::desc();
   dnnl::primitive_attr attr = onednn::attributes();
-  if (!p->epilogue_apart) p->activation_apart = !append_activation(p->epilogue, attr);
+  if (!p->epilogue_apart) p->activation_apart = !append_activation(p->epilogue, finite, attr);
   const auto kind = p->direction == Direction::forward ? dnnl::prop_kind::forward_inference
                                                        : dnnl::prop_kind::forward_training;
   dnnl::convolution_forward::primitive_desc fwd(onednn::engine(), kind, direct, xw,
@@ -243,8 +282,20 @@ void build_onednn(hr_request* r, Plan* p) {
              {DNNL_ARG_DIFF_WEIGHTS, out}});
     if (out != fe) program->copy(out, fe);
   }
-  r->workspace = program->workspace();
-  p->program = std::move(program);
+  return program;
+}
+
+void build_onednn(hr_request* r, Plan* p) {
+  p->program = onednn_program(r, p, false);
+  r->workspace = p->program->workspace();
+  // The Relu that keeps NaN costs an exponential per result, to look for one a comparison per
+  // operand: it pays where an image of few channels becomes one of many.
+  const int64_t operands = hr_elements(r->inputs[0]) + hr_elements(r->inputs[1]);
+  if (p->direction == Direction::forward && p->epilogue.activation == Activation::relu &&
+      !p->epilogue_apart && hr_elements(r->outputs[0]) >= 4 * operands) {
+    p->for_finite = onednn_program(r, p, true);
+    r->workspace = std::max(r->workspace, p->for_finite->workspace());
+  }
   r->compute = compute_onednn;
 }
 #endif
