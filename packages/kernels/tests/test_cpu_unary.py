@@ -123,6 +123,21 @@ def test_float_polynomials_are_accurate_over_all_magnitudes(op, f, most):
     assert ulps(run_kernel(op, x), exact) <= most
 
 
+def test_tanh_is_accurate_where_its_two_ways_meet_and_where_it_becomes_one():
+    sweep = np.arange(0x3F000000, 0x41200000, 97, dtype=np.int32).view(np.float32)  # 0.5 to 10
+    around = np.arange(-40, 41, dtype=np.int32)
+    edges = np.concatenate([v.view(np.int32) + around for v in np.float32([0.55, 9.02])])
+    edges = edges.view(np.float32)
+    x = np.concatenate([sweep, -sweep, edges, -edges])
+    assert ulps(run_kernel("Tanh", x), np.tanh(x.astype(np.float64))) <= 2
+    special = np.float32([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-38, -1e-38, 3e38, -3e38])
+    got = run_kernel("Tanh", special)
+    want = np.float32([0.0, -0.0, 1, -1, np.nan, 1e-38, -1e-38, 1, -1])
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit(got[:2]), [False, True])
+    assert np.abs(run_kernel("Tanh", sweep)).max() == 1
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(
     "op", ["Exp", "Log", "Tanh", "Sin", "Cos", "Expm1", "Log1p", "Sqrt", "Neg", "Floor", "Abs"]

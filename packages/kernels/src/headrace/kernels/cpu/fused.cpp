@@ -78,6 +78,7 @@ template <class Op, class T> HR_CLONES void one(const T* a, T* out, int64_t n) {
 template <class Op, class T, bool a_moves, bool b_moves>
 HR_CLONES void two(const T* a, const T* b, T* out, int64_t n) {
   HR_INDEPENDENT
+#pragma GCC unroll 4
   for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[a_moves ? i : 0], b[b_moves ? i : 0]);
 }
 

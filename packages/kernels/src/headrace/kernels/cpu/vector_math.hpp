@@ -27,6 +27,11 @@ HR_INLINE float nearest(float x, int32_t* n) {
   return shifted - magic;
 }
 
+// a where the mask is all ones, b where it is all zeros.
+HR_INLINE float either(int32_t mask, float a, float b) {
+  return bits_as<float>((bits_as<int32_t>(a) & mask) | (bits_as<int32_t>(b) & ~mask));
+}
+
 HR_INLINE float power_of_two(int32_t n) { return bits_as<float>((n + 127) << 23); }
 
 HR_INLINE float exp(float x) {
@@ -80,17 +85,29 @@ HR_INLINE float log(float x) {
 }
 HR_INLINE double log(double x) { return std::log(x); }
 
+// From tanh(h), a polynomial, and |x| = n log(2)/2 + h: 1 - tanh is (1 - u) / (sinh + cosh u of
+// n log(2)/2, times so much). Below 0.55 that difference would lose digits, and n is 0.
 HR_INLINE float tanh(float x) {
-  const float a = std::fabs(x);
-  const float z = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * z + 2.06390887954e-2f;
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
-  const float small = p * z * x + x;
-  const float large = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
-  return std::copysign(a < 0.625f ? std::fabs(small) : large, x);  // -0 stays -0
+  float a = std::fabs(x);
+  a = a > 9.02f ? 9.02f : a;  // beyond it the result is 1; NaN passes
+  // A mask and not a condition, for which GCC 12 would compute everything twice.
+  const int32_t small = (bits_as<int32_t>(a) - bits_as<int32_t>(0.55f)) >> 31;
+  const float magic = 12582912.0f;  // as in nearest()
+  const float shifted = either(small, magic, a * 2.88539008f + magic);
+  const int32_t n = bits_as<int32_t>(shifted) - bits_as<int32_t>(magic);
+  const float k = shifted - magic;
+  float h = a - k * 0.3466796875f;
+  h = h - k * -1.06097220e-4f;
+  const float g = h * h;
+  float p = -6.257535424083471e-3f;
+  p = p * g + 2.1060187369585037e-2f;
+  p = p * g - 5.384957417845726e-2f;
+  p = p * g + 1.3332560658454895e-1f;
+  p = p * g - 3.333331e-1f;
+  const float u = p * (h * g) + h;
+  const float t = power_of_two(n - 1);
+  const float large = 1.0f - (1.0f - u) / ((t - 0.5f) * u + (t + 0.5f));
+  return std::copysign(either(small, u, large), x);  // -0 stays -0
 }
 HR_INLINE double tanh(double x) { return std::tanh(x); }
 
