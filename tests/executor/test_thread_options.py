@@ -76,17 +76,34 @@ def test_values_that_no_session_can_have_are_refused(config: hr.ConfigProto, tex
 
 
 def test_an_option_without_support_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
-    config = hr.ConfigProto(log_device_placement=True)
+    config = hr.ConfigProto(allow_soft_placement=True)
+    config.gpu_options.allow_growth = True
     config.graph_options.build_cost_model = 3
+    config.graph_options.optimizer_options.do_constant_folding = True
     config.graph_options.optimizer_options.opt_level = hr.OptimizerOptions.L0
+    config.graph_options.optimizer_options.global_jit_level = hr.OptimizerOptions.ON_1
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
     with caplog.at_level(logging.WARNING, "headrace.runtime"):
         for _ in range(2):
             with hr.Session(config=config) as session:
                 session.run(hr.constant(1))
     assert sorted(record.getMessage() for record in caplog.records) == [
-        "ConfigProto.graph_options.build_cost_model is not supported and has no effect",
-        "ConfigProto.log_device_placement is not supported and has no effect",
+        f"ConfigProto.graph_options.{name} is not supported and has no effect"
+        for name in (
+            "build_cost_model",
+            "optimizer_options.global_jit_level",
+            "optimizer_options.opt_level",
+            "rewrite_options",
+        )
     ]
+
+
+def test_log_device_placement_prints_where_each_node_runs(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with hr.Session(config=hr.ConfigProto(log_device_placement=True)) as session:
+        session.run(hr.add(hr.placeholder_with_default(1, [], name="a"), 2, name="sum"))
+    assert "sum: (AddV2): /job:localhost/replica:0/task:0/device:CPU:0\n" in capfd.readouterr().err
 
 
 def test_an_option_of_a_run_without_support_is_warned_about_once(

@@ -148,9 +148,7 @@ def test_reads_that_nothing_orders_come_before_writes():
 def test_a_fetched_variable_is_read_behind_the_writes():
     program = build(VARIABLE, [], ["twice", "v"], ["add"])
     add = where(program, "add")
-    before, behind = (
-        i for i, node in enumerate(program["nodes"]) if node["kind"] == "READ_SLOT"
-    )
+    before, behind = (i for i, node in enumerate(program["nodes"]) if node["kind"] == "READ_SLOT")
     assert before < add < behind
     assert program["nodes"][behind]["controls"] == [add]
     assert program["fetches"][1] == program["nodes"][behind]["outputs"][0]

@@ -27,7 +27,10 @@ THEIRS = [
 
 # Fields of our own have numbers from here on, out of the way of TensorFlow's later ones.
 FIRST_OWN = 10000
-OWN = {"ConfigProto.Experimental.refuse_reference_kernels"}
+OWN = {
+    "ConfigProto.Experimental.plan_memory_limit_bytes",
+    "ConfigProto.Experimental.refuse_reference_kernels",
+}
 
 
 def _collect(module_names):

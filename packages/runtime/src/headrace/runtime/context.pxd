@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp cimport bool as cbool
+from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -11,6 +12,11 @@ from headrace.runtime.kernel_abi cimport (
 from headrace.runtime.relaxed cimport Flag
 
 
+cdef extern from "memory_account.hpp" namespace "headrace" nogil:
+    cdef cppclass MemoryAccount:
+        MemoryAccount(int64_t limit) except +
+        string text() except +
+
 cdef extern from "run.hpp" namespace "headrace" nogil:
     cdef cppclass AtomicCount "std::atomic<int64_t>":
         int64_t load()
@@ -19,6 +25,7 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
     cdef cppclass SessionState:
         SessionState() except +
         AtomicCount resets
+        shared_ptr[MemoryAccount] memory
 
     cdef cppclass Run:
         Run() except +

@@ -16,6 +16,7 @@
 #include "buffer.hpp"
 #include "graph_node.hpp"
 #include "headrace/kernel.h"
+#include "memory_account.hpp"
 #include "thread_policy.hpp"
 #include "run.hpp"
 #include "slot_shapes.hpp"
@@ -141,6 +142,8 @@ class IdleBuffers {
   RunBuffers* take(Executable* owner);
   void give(RunBuffers* buffers);
   void forget(Executable* owner);
+  // Frees what plans of that account hold idle.
+  void drop_of(const MemoryAccount* account);
   int64_t bytes() {
     std::lock_guard<std::mutex> hold(lock_);
     return bytes_;
@@ -212,9 +215,34 @@ class Executable {
     idle_->forget(this);
     while (idle_of_mine_) {
       RunBuffers* next = idle_of_mine_->next_of_owner;
-      free_block(idle_of_mine_, idle_of_mine_->bytes);
+      free_buffers(idle_of_mine_);
       idle_of_mine_ = next;
     }
+    if (memory_) {
+      memory_->give(this, constant_bytes());
+      memory_->leave(this);
+    }
+  }
+
+  // From now on what it holds counts against the session's limit, under that name. False: even its
+  // constants go beyond it.
+  bool hold_in(std::shared_ptr<MemoryAccount> account, std::string name) {
+    account->enter(this, std::move(name));
+    if (!account->take(this, constant_bytes())) {
+      idle_->drop_of(account.get());
+      if (!account->take(this, constant_bytes())) {
+        account->leave(this);
+        return false;
+      }
+    }
+    memory_ = std::move(account);
+    return true;
+  }
+
+  // Why there are no buffers for a run.
+  std::string no_room() const {
+    std::string text = "no memory for an arena of " + std::to_string(arena_bytes) + " bytes";
+    return memory_ ? text + ": " + memory_->text() : text;
   }
 
   // Takes over a reference.
@@ -268,8 +296,21 @@ class Executable {
  private:
   friend class IdleBuffers;
   IdleBuffers* idle_;
+  std::shared_ptr<MemoryAccount> memory_;  // null: no limit
   SpinLock lock_;                       // of idle_of_mine_ where that is small
   RunBuffers* idle_of_mine_ = nullptr;  // guarded by idle_ where it is large
+
+  int64_t constant_bytes() const {
+    int64_t total = 0;
+    for (const BufferRef& held : constants) total += held.get()->bytes;
+    return total;
+  }
+
+  void free_buffers(RunBuffers* buffers) {
+    const int64_t bytes = buffers->bytes;
+    free_block(buffers, bytes);
+    if (memory_) memory_->give(this, bytes);
+  }
 
   static int64_t up_to_line(size_t bytes) { return (int64_t(bytes) + 63) & ~int64_t(63); }
 
@@ -279,8 +320,15 @@ class Executable {
     const int64_t for_entries = up_to_line(sizeof(Entry) * entries.size());
     const int64_t for_arguments = up_to_line(sizeof(hr_tensor*) * arguments.size());
     const int64_t total = header + for_tensors + for_entries + for_arguments + arena_bytes + 64;
+    if (memory_ && !memory_->take(this, total)) {
+      idle_->drop_of(memory_.get());
+      if (!memory_->take(this, total)) return nullptr;
+    }
     void* block = block_of(total);
-    if (!block) return nullptr;
+    if (!block) {
+      if (memory_) memory_->give(this, total);
+      return nullptr;
+    }
     char* memory = static_cast<char*>(block);
     auto* made = static_cast<RunBuffers*>(block);
     made->owner = this;
@@ -343,7 +391,16 @@ inline void IdleBuffers::drop(RunBuffers* buffers) {
   while (*place != buffers) place = &(*place)->next_of_owner;
   *place = buffers->next_of_owner;
   unlink(buffers);
-  free_block(buffers, buffers->bytes);
+  buffers->owner->free_buffers(buffers);
+}
+
+inline void IdleBuffers::drop_of(const MemoryAccount* account) {
+  std::lock_guard<std::mutex> hold(lock_);
+  for (RunBuffers* buffers = oldest_; buffers;) {
+    RunBuffers* after = buffers->after;
+    if (buffers->owner->memory_.get() == account) drop(buffers);
+    buffers = after;
+  }
 }
 
 // An executable in use by one run, with that run's buffers. What kernels left in counted tensors is

@@ -3,9 +3,10 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.context cimport Run
+from headrace.runtime.context cimport MemoryAccount, Run
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_compute, hr_tensor
 from headrace.runtime.threads cimport Cost
@@ -100,6 +101,8 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         Cost cost
         int8_t blocks
         hr_buffer* constant_at(const void* data) nogil
+        bint hold_in(shared_ptr[MemoryAccount] account, string name) except +
+        string no_room() except +
         void keep(hr_buffer* owned, void (*release)(hr_buffer*) noexcept nogil) except +
         cbool fits(const hr_tensor* given)
         vector[ShapeGuard] guards

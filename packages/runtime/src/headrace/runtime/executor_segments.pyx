@@ -89,7 +89,7 @@ cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tenso
     cdef size_t i
     cdef hr_code code
     if not lease.begin(chosen, buffer_release):
-        return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for an arena")
+        return run_fail_text(run, HR_RESOURCE_EXHAUSTED, chosen.get().no_room().c_str())
     made = lease.made()
     buffers = lease.buffers()
     for i in range(made.input_tensor.size()):

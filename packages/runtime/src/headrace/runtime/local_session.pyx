@@ -23,6 +23,7 @@ from headrace.runtime.session_owner cimport SessionOwner, StateOwner
 
 from headrace.runtime.recent_values cimport RecentValues
 
+from headrace.runtime.placement_log import print_placement
 from headrace.runtime.session_options import SessionOptions
 from headrace.runtime.step import TapeStep
 from headrace.runtime.threads import count_at_work
@@ -96,7 +97,7 @@ cdef class LocalSession:
         load_kernels()
         self.graph = SessionGraph()
         self.owner = SessionOwner(state, options.intra_op_threads, options.inter_op_threads,
-                                  options.inter_op_pools, options.timeout_s)
+                                  options.inter_op_pools, options.timeout_s, options.memory_limit)
         self.options = options
         self.steps = RecentValues(RECENT_SIGNATURES)
         self.partial_plans = RecentValues(RECENT_SIGNATURES)
@@ -125,6 +126,8 @@ cdef class LocalSession:
                                              list(targets), self.program_config(False))
         cdef Segments segments = cut_segments(program, False)
         cdef bint dynamic = self.options.dynamic
+        if self.options.log_placement:
+            print_placement(program)
         if segments.whole and not dynamic:
             return TapeStep(self.owner, program, segments)
         from headrace.runtime.dynamic_step import DynamicStep

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 
 #include "buffer.hpp"
 #include "headrace/kernel.h"
+#include "memory_account.hpp"
 #include "relaxed.hpp"
 
 namespace headrace {
@@ -27,6 +29,7 @@ struct SessionState {
   std::atomic<int32_t> closed{0};
   // Counts resets: what was prepared before the last one holds objects that are no longer named.
   std::atomic<int64_t> resets{0};
+  std::shared_ptr<MemoryAccount> memory;  // what its plans may hold; null: no limit
 
   ~SessionState() {
     for (auto& entry : objects) object_release(entry.second);

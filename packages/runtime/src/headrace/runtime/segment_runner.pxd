@@ -29,3 +29,4 @@ cdef class SegmentRunner:
     cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering, int threads) noexcept nogil
     # The same, made if need be.
     cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *
+    cdef int account(self, Executable* made, const hr_tensor* entering) except -1

@@ -7,12 +7,16 @@ what specialising does, and what the nodes' kernels prepared is kept beyond the 
 
 import threading
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from headrace.formats import errors
+from headrace.runtime.context cimport shape_text
 from headrace.runtime.executable cimport Executable
 from headrace.runtime.kernel_abi cimport hr_tensor
+from headrace.runtime.passes.segments cimport Segment
 from headrace.runtime.segment_draft cimport PreparedNodes
 from headrace.runtime.specialisation cimport describe, specialise
 
@@ -67,6 +71,7 @@ cdef class SegmentRunner:
                 found = specialise(self.program, self.segments, self.number, entering, threads,
                                    self.session, self.copy_small, self.cache)
                 found.get().resets = resets
+                self.account(found.get(), entering)
                 self.made_lock.lock()
                 self.made.insert(self.made.begin(), found)
                 if self.made.size() > LIMIT:
@@ -75,6 +80,27 @@ cdef class SegmentRunner:
                     self.made.pop_back()
                 self.made_lock.unlock()
         return found
+
+    cdef int account(self, Executable* made, const hr_tensor* entering) except -1:
+        """Counts an executable against the session's memory limit, if it has one."""
+        cdef Segment* segment = &self.segments.segments[self.number]
+        cdef int32_t last
+        cdef string name
+        cdef int i
+        if self.session.memory.get() == NULL:
+            return 0
+        last = self.segments.nodes[segment.first_node + segment.n_nodes - 1]
+        name.assign(b"the plan up to node '")
+        name.append(self.program.nodes[last].source.name)
+        name.append(b"'")
+        for i in range(segment.n_entering):
+            name.append(b" for " if i == 0 else b", ")
+            name.append(shape_text(&entering[i]))
+        if not made.hold_in(self.session.memory, name):
+            raise errors.ResourceExhaustedError(
+                None, None, "no memory for constants: "
+                + (<bytes>self.session.memory.get().text()).decode(errors="replace"))
+        return 0
 
     def describe(self) -> list:
         """Figures of each executable, for `explain`: most recently used first."""

@@ -16,40 +16,36 @@ _EXECUTORS = ("", "DEFAULT", "dynamic")
 _log = logging.getLogger("headrace.runtime")
 _warned: set[str] = set()
 
-# Options that mean nothing on one machine without GPUs, or choose between ways that end in the same
-# results: they are accepted as they are.
-_WITHOUT_EFFECT = frozenset(
+# Options of devices, connections and collectives that this machine does not have, labels, and hints
+# that bind nobody: there is nothing that they could change.
+_WITHOUT_MEANING = frozenset(
     """
-    placement_period allow_soft_placement isolate_session_state share_cluster_devices_in_session
-    gpu_options pluggable_device_options rpc_options
-    graph_options.infer_shapes graph_options.place_pruned_graph graph_options.enable_recv_scheduling
-    graph_options.optimizer_options.do_constant_folding
-    graph_options.optimizer_options.do_common_subexpression_elimination
-    graph_options.optimizer_options.do_function_inlining
-    graph_options.optimizer_options.opt_level
-    graph_options.optimizer_options.global_jit_level
-    graph_options.optimizer_options.cpu_global_jit
-    graph_options.optimizer_options.max_folded_constant_in_bytes
-    graph_options.rewrite_options
+    placement_period isolate_session_state share_cluster_devices_in_session
+    gpu_options pluggable_device_options rpc_options graph_options.infer_shapes
     experimental.collective_deterministic_sequential_execution experimental.collective_nccl
     experimental.recv_buf_max_chunk experimental.share_cluster_devices_in_session
     experimental.share_session_state_in_clusterspec_propagation
     experimental.optimize_for_static_graph experimental.disable_optimize_for_static_graph
-    experimental.disable_output_partition_graphs
-    experimental.enable_mlir_bridge experimental.mlir_bridge_rollout
-    experimental.enable_mlir_graph_optimization experimental.xla_fusion_autotuner_thresh
-    experimental.xla_prefer_single_graph_cluster experimental.use_tfrt experimental.tfrt_use_ifrt
-    experimental.disable_functional_ops_lowering
     experimental.disable_eager_executor_streaming_enqueue
-    experimental.finalize_function_library_runtime experimental.finalize_resource_manager
     experimental.session_metadata experimental.stream_merge_threshold
+    """.split()
+)
+# They ask for what is done anyway; each is a flag, and set only where it is true.
+_DONE_ANYWAY = frozenset(
+    """
+    graph_options.place_pruned_graph
+    graph_options.optimizer_options.do_constant_folding
+    graph_options.optimizer_options.do_common_subexpression_elimination
+    graph_options.optimizer_options.do_function_inlining
     """.split()
 )
 _SUPPORTED = frozenset(
     """
     device_count intra_op_parallelism_threads inter_op_parallelism_threads use_per_session_threads
-    session_inter_op_thread_pool operation_timeout_in_ms
+    allow_soft_placement session_inter_op_thread_pool operation_timeout_in_ms
+    log_device_placement
     experimental.executor_type experimental.refuse_reference_kernels
+    experimental.plan_memory_limit_bytes
     """.split()
 )
 
@@ -77,12 +73,18 @@ class SessionOptions:
             raise _invalid("operation_timeout_in_ms", asked.operation_timeout_in_ms, "0 or more")
         self.timeout_s = asked.operation_timeout_in_ms / 1000.0
         self.allow_soft_placement = asked.allow_soft_placement
+        self.log_placement = asked.log_device_placement
+        self.memory_limit = asked.experimental.plan_memory_limit_bytes
+        if self.memory_limit < 0:
+            raise _invalid(
+                "experimental.plan_memory_limit_bytes", self.memory_limit, "0 (no limit) or more"
+            )
         executor = asked.experimental.executor_type
         if executor not in _EXECUTORS:
             raise _invalid("experimental.executor_type", repr(executor), "'' or 'dynamic'")
         self.dynamic = executor == "dynamic"
         self.allow_reference = not asked.experimental.refuse_reference_kernels
-        warn_of_unsupported(asked, _SUPPORTED | _WITHOUT_EFFECT, "ConfigProto")
+        warn_of_unsupported(asked, _SUPPORTED | _WITHOUT_MEANING | _DONE_ANYWAY, "ConfigProto")
 
 
 def warn_of_unsupported(message: Message, known: frozenset[str], what: str) -> None:

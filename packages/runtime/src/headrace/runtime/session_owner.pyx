@@ -3,11 +3,12 @@
 
 import weakref
 
-from libcpp.memory cimport shared_ptr
+from libc.stdint cimport int64_t
+from libcpp.memory cimport make_shared, shared_ptr
 
 from headrace.formats import errors
 from headrace.formats.fork_lock import ForkLock
-from headrace.runtime.context cimport SessionState
+from headrace.runtime.context cimport MemoryAccount, SessionState
 from headrace.runtime.kernel_abi cimport HR_CANCELLED, hr_code
 from headrace.runtime.threads cimport (
     InterOpPool, end_runs_of, fork_generation, make_inter_op_pool, process_inter_op_pool,
@@ -56,13 +57,16 @@ cdef class StateOwner:
 
 cdef class SessionOwner:
     def __init__(self, StateOwner shared, int team, int inter_op_threads=0, pools=(),
-                 double timeout_s=0.0):
+                 double timeout_s=0.0, int64_t memory_limit=0):
         """inter_op_threads: 0 shares the process's pool, -1 has none, else the size of an own one;
-        pools: (threads, global name) by number, instead."""
+        pools: (threads, global name) by number, instead; memory_limit: bytes that plans may hold,
+        0: no limit. Sessions that share a state share the limit that the first of them set."""
         self.shared = shared
         self.state = shared.state
         self.team = team
         self.timeout_s = timeout_s
+        if memory_limit and self.state.memory.get() == NULL:
+            self.state.memory = make_shared[MemoryAccount](memory_limit)
         self.numbered_pools = []
         for size, name in pools or ([(inter_op_threads, "")] if inter_op_threads else []):
             self.numbered_pools.append(pool_named(name, size))

@@ -461,7 +461,7 @@ cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable]& chosen, hr_t
     cdef hr_tensor* t
     if not lease.begin(chosen, buffer_release):
         raise errors.ResourceExhaustedError(
-            None, None, f"no memory for an arena of {chosen.get().arena_bytes} bytes")
+            None, None, (<bytes>chosen.get().no_room()).decode(errors="replace"))
     work.made = lease.made()
     work.buffers = lease.buffers()
     for i in range(step.n_entering):
