@@ -271,7 +271,7 @@ def test_more_than_six_steps_are_not_stacked_and_the_toolbar_says_so(
 
 
 def test_groups_close_and_the_address_keeps_the_view(page: Any, url: str) -> None:
-    # Lanes are counted, not rows: curves of memory arrive when they are computed, perhaps meanwhile.
+    # Lanes are counted, not rows: curves of memory may arrive meanwhile.
     lanes = "window.__board.trace.rows.filter((row) => row.kind === 'lane').length"
     open_trace(page, url, "?trun=run&step=3")
     before = page.evaluate(lanes)

@@ -402,7 +402,8 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
                 (<list>context.errors).append(error)
                 return HR_INTERNAL
     if not part.begin(chosen, buffer_release):
-        return run_fail_text(context.run, HR_RESOURCE_EXHAUSTED, "no memory for an arena")
+        return run_fail_text(context.run, HR_RESOURCE_EXHAUSTED,
+                             chosen.get().no_room().c_str())
     part.samples_left = 0 if part.made.cost.known() else 4
     part.hand_out(state.values.data(), slots + step.n_inputs)
     weigh(part, context)
