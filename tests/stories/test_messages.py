@@ -30,9 +30,7 @@ def test_a_line_of_text_and_tensors_is_printed(capfd):
 
 
 def test_long_tensors_are_shortened_and_the_ends_may_be_chosen(capfd):
-    said = _said(
-        hr.print(hr.range(20), hr.constant("a"), summarize=2, sep="|", end="!"), capfd
-    )
+    said = _said(hr.print(hr.range(20), hr.constant("a"), summarize=2, sep="|", end="!"), capfd)
     assert said.err == '[0 1 ... 18 19]|"a"!' and said.out == ""
 
 
