@@ -30,9 +30,7 @@ from headrace.formats.proto.op_pb2 import OpDef, OpList
 from headrace.formats.proto.types_pb2 import DataType
 from headrace.formats.signature_language import parse_signature, print_signature
 
-FLOAT, INT32, STRING, RESOURCE = (
-    TYPE_NUMBERS[n] for n in ("float", "int32", "string", "resource")
-)
+FLOAT, INT32, STRING, RESOURCE = (TYPE_NUMBERS[n] for n in ("float", "int32", "string", "resource"))
 
 
 def test_every_line_parses_and_prints_as_it_was_read():
@@ -46,6 +44,8 @@ def test_every_line_parses_and_prints_as_it_was_read():
 def test_no_name_stands_twice():
     found = []
     for file in os.listdir(op_catalogue._FOLDER):
+        if not file.endswith(".ops"):
+            continue
         with open(os.path.join(op_catalogue._FOLDER, file)) as stream:
             text = stream.read()
         found += [match.group(1) for match in op_catalogue._ENTRY.finditer(text)]
@@ -69,28 +69,16 @@ def test_a_line_says_what_the_op_def_needs():
     assert op_catalogue.signature("MatMul").attr("transpose_b") == Attr(
         "transpose_b", "bool", False
     )
-    assert op_catalogue.signature("AddN").inputs == (
-        Arg("inputs", type_attr="T", number_attr="N"),
-    )
+    assert op_catalogue.signature("AddN").inputs == (Arg("inputs", type_attr="T", number_attr="N"),)
     assert op_catalogue.signature("AddN").attr("N") == Attr("N", "int", minimum=1)
-    assert (
-        op_catalogue.signature("AddN").aggregate
-        and op_catalogue.signature("AddN").commutative
-    )
+    assert op_catalogue.signature("AddN").aggregate and op_catalogue.signature("AddN").commutative
     assign = op_catalogue.signature("Assign")
-    assert (
-        assign.inputs[0] == Arg("ref", type_attr="T", is_ref=True)
-        and assign.uninitialized_ok
-    )
+    assert assign.inputs[0] == Arg("ref", type_attr="T", is_ref=True) and assign.uninitialized_ok
     queue = op_catalogue.signature("FIFOQueueV2")
     assert queue.outputs == (Arg("handle", RESOURCE),) and queue.stateful
-    assert queue.attr("component_types") == Attr(
-        "component_types", "list(type)", minimum=1
-    )
+    assert queue.attr("component_types") == Attr("component_types", "list(type)", minimum=1)
     assert queue.attr("shapes").default == ()
-    assert op_catalogue.signature("SaveV2").inputs[3] == Arg(
-        "tensors", type_list_attr="dtypes"
-    )
+    assert op_catalogue.signature("SaveV2").inputs[3] == Arg("tensors", type_list_attr="dtypes")
     assert op_catalogue.signature("ScalarSummary").outputs == (Arg("summary", STRING),)
     assert op_catalogue.signature("Placeholder").attr("shape").default is None
     assert op_catalogue.signature("Shape").attr("out_type") == Attr(
@@ -137,13 +125,8 @@ def test_op_def_of_matmul_is_tensorflow_s():
 def test_every_op_def_reads_back_as_its_signature():
     for name in op_catalogue._index():
         signature = op_catalogue.signature(name)
-        kept = signature.replace(
-            shape_rule="", shape_only=False, view=False, data_shape=False
-        )
-        assert (
-            from_op_def(OpDef.FromString(to_op_def(signature).SerializeToString()))
-            == kept
-        )
+        kept = signature.replace(shape_rule="", shape_only=False, view=False, data_shape=False)
+        assert from_op_def(OpDef.FromString(to_op_def(signature).SerializeToString())) == kept
 
 
 def test_type_numbers_are_the_enum_s():
@@ -151,11 +134,19 @@ def test_type_numbers_are_the_enum_s():
         assert DataType.Value("DT_" + name.upper()) == number
 
 
+def test_the_ranks_of_inputs_are_those_of_ops_that_are_there():
+    with open(os.path.join(op_catalogue._FOLDER, "input.ranks")) as stream:
+        listed = [line.split() for line in stream if not line.startswith("#")]
+    assert len(listed) > 400
+    for op, *ranks in listed:
+        assert len(ranks) == len(op_catalogue.signature(op).inputs), op
+    assert op_catalogue.input_ranks("SparseReorder") == (4, 2, 2)
+    assert op_catalogue.input_ranks("NoOp") == ()
+
+
 def test_an_unknown_name_is_answered_with_near_ones():
     assert op_catalogue.find("MatMull") is None
-    with pytest.raises(
-        NotFoundError, match=r"no op named 'MatMull' .* did you mean MatMul"
-    ):
+    with pytest.raises(NotFoundError, match=r"no op named 'MatMull' .* did you mean MatMul"):
         op_catalogue.signature("MatMull")
     with pytest.raises(NotFoundError):
         op_catalogue.family("MatMull")
@@ -177,13 +168,9 @@ def test_foreign_ops_are_registered_from_bytes():
 
 def test_foreign_ops_cannot_replace_others():
     op_catalogue.register(foreign("TestTaken"))
-    with pytest.raises(
-        AlreadyExistsError, match="op 'TestTaken' is in the catalogue already"
-    ):
+    with pytest.raises(AlreadyExistsError, match="op 'TestTaken' is in the catalogue already"):
         op_catalogue.register(foreign("TestTaken", is_stateful=True))
-    with pytest.raises(
-        AlreadyExistsError, match="op 'MatMul' is in the catalogue already"
-    ):
+    with pytest.raises(AlreadyExistsError, match="op 'MatMul' is in the catalogue already"):
         op_catalogue.register(foreign("MatMul"))
     with pytest.raises(InvalidArgumentError, match="not an OpList message"):
         op_catalogue.register(b"\x0a\xff")
@@ -265,15 +252,11 @@ def signatures(draw):
     attrs = tuple(draw(attributes(name)) for name in attr_names)
 
     def arg():
-        number = draw(
-            st.sampled_from([""] + [a.name for a in attrs if a.kind == "int"])
-        )
+        number = draw(st.sampled_from([""] + [a.name for a in attrs if a.kind == "int"]))
         is_ref = draw(st.booleans())
         lists = [a.name for a in attrs if a.kind == "list(type)"]
         if lists and not number and draw(st.booleans()):
-            return Arg(
-                draw(names), type_list_attr=draw(st.sampled_from(lists)), is_ref=is_ref
-            )
+            return Arg(draw(names), type_list_attr=draw(st.sampled_from(lists)), is_ref=is_ref)
         kinds = [a.name for a in attrs if a.kind == "type"]
         if kinds and draw(st.booleans()):
             of = draw(st.sampled_from(kinds))

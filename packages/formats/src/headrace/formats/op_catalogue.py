@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from headrace.formats.proto.op_pb2 import OpDef
 
 __all__ = [
+    "ANY_RANK",
     "NO_DEFAULT",
     "Arg",
     "Attr",
     "Signature",
     "family",
     "find",
+    "input_ranks",
     "names",
     "op_def",
     "register",
@@ -33,6 +35,7 @@ __all__ = [
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "ops")
 _ENTRY = re.compile(r"^([A-Za-z_]\w*)\(.*(?:(?<=\\)\n.*)*", re.MULTILINE)
+ANY_RANK = 2**9 - 1  # bit n: rank n is allowed; the last one stands for 8 and above
 FOREIGN = "foreign"  # the family of ops that a library from outside brought
 
 _lock = ForkLock()
@@ -40,6 +43,7 @@ _lines: dict[
     str, tuple[str, str]
 ] = {}  # name -> (family, text); empty until the first look-up
 _parsed: dict[str, Signature] = {}
+_ranks: dict[str, tuple[int, ...]] = {}
 _foreign: dict[str, Signature] = {}
 _foreign_read = False
 
@@ -76,14 +80,8 @@ def signature(name: str) -> Signature:
     from headrace.formats.errors import NotFoundError
 
     near = get_close_matches(name, names(), n=3)
-    remedy = (
-        f"did you mean {' or '.join(near)}?"
-        if near
-        else "install the library that has it"
-    )
-    raise NotFoundError(
-        None, None, f"no op named {name!r} is in the catalogue: {remedy}"
-    )
+    remedy = f"did you mean {' or '.join(near)}?" if near else "install the library that has it"
+    raise NotFoundError(None, None, f"no op named {name!r} is in the catalogue: {remedy}")
 
 
 def op_def(name: str) -> OpDef:
@@ -105,6 +103,42 @@ def family(name: str) -> str:
         return line[0]
     signature(name)
     return FOREIGN
+
+
+def input_ranks(name: str) -> tuple[int, ...]:
+    """The ranks that the inputs of an op may have.
+
+    Returns: a set of bits for each input of the signature, bit n for rank n; () where any rank will
+      do for all.
+    """
+    if not _ranks:
+        with _lock.current:
+            _ranks.update(_read_ranks())
+    return _ranks.get(name, ())
+
+
+def _read_ranks() -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    with open(os.path.join(_FOLDER, "input.ranks"), encoding="utf-8") as stream:
+        for line in stream:
+            if not line.startswith("#"):
+                op, *texts = line.split()
+                bits = tuple(map(_rank_bits, texts))
+                earlier = found.get(op, (ANY_RANK,) * len(bits))
+                found[op] = tuple(a & b for a, b in zip(earlier, bits, strict=True))
+    return found
+
+
+def _rank_bits(text: str) -> int:
+    """The bits of a text such as "*", "2", "0-1", "3+" or "1,3"."""
+    if text == "*":
+        return ANY_RANK
+    bits = 0
+    for part in text.split(","):
+        low, to, high = part.rstrip("+").partition("-")
+        last = 8 if part.endswith("+") else int(high if to else low)
+        bits |= sum(1 << rank for rank in range(int(low), last + 1))
+    return bits
 
 
 def register(op_list: bytes) -> list[str]:

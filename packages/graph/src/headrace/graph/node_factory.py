@@ -6,6 +6,7 @@ import os
 import sys
 from typing import Any
 
+from headrace.formats import op_catalogue
 from headrace.graph.attributes import AttrSet
 from headrace.graph.device_spec import canonical, merged
 from headrace.graph.op_registry import shape_function
@@ -100,6 +101,30 @@ def add_node(
     return node
 
 
+def _check_ranks(
+    where: str, ranks: tuple[int, ...], shapes: tuple[Shape, ...], attrs: AttrSet
+) -> None:
+    """Refuses an input whose known rank the op never takes."""
+    place = 0
+    for arg, allowed in zip(attrs.signature.inputs, ranks, strict=True):
+        count = 1
+        if arg.number_attr:
+            count = attrs.values[arg.number_attr]
+        elif arg.type_list_attr:
+            count = len(attrs.values[arg.type_list_attr])
+        for shape in shapes[place : place + count]:
+            if shape is not None and not allowed >> min(len(shape), 8) & 1:
+                wanted = [rank for rank in range(9) if allowed >> rank & 1]
+                text = "at least " * (len(wanted) > 1 and wanted[-1] == 8) + str(wanted[0])
+                if len(wanted) > 1 and wanted[-1] != 8:
+                    text = " or ".join(map(str, wanted))
+                raise ValueError(
+                    f"{where}: {arg.name}: Shape must be rank {text} but is rank {len(shape)}: "
+                    f"it is {list(shape)}"
+                )
+        place += count
+
+
 def infer_shapes(
     op_type: str,
     name: str,
@@ -114,6 +139,9 @@ def infer_shapes(
     n_outputs = attrs.n_outputs
     if attrs.signature is None:
         return (None,) * n_outputs
+    ranks = op_catalogue.input_ranks(op_type)
+    if ranks:
+        _check_ranks(f"{op_type} '{name}'", ranks, input_shapes, attrs)
     # An op from outside has no rule in its OpDef: its function goes by the op's own name.
     function = shape_function(attrs.signature.shape_rule or op_type)
     if function is None:

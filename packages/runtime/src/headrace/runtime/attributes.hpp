@@ -40,6 +40,7 @@ struct OpEntry : OpInfo {
   bool placeholder = false;  // must be fed
   bool writes = false;       // changes a variable that it is handed
   bool has_ref = false;      // takes or gives references
+  bool limits_ranks = false;  // some input may not have any rank
   bool pure = false;         // running it changes nothing, waits for nothing, checks nothing
 };
 

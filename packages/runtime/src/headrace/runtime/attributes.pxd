@@ -91,6 +91,7 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
         cbool placeholder
         cbool writes
         cbool has_ref
+        cbool limits_ranks
         cbool pure
 
     cdef struct AttrEntry:

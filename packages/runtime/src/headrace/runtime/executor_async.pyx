@@ -25,6 +25,9 @@ from headrace.runtime.threads cimport begin_prepare, end_prepare
 from headrace.runtime.trace cimport monotonic_ns
 
 
+cdef extern from "input_ranks.hpp" namespace "headrace" nogil:
+    hr_code check_input_ranks(GraphNode* node, const hr_request* request)
+
 cdef extern from *:
     """
     #include <cstdlib>
@@ -112,7 +115,9 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     request.threads = 1
     if code == HR_OK:
         begin_prepare()
-        code = call_prepare(unit.kernel, kernel_state, &request)
+        code = check_input_ranks(<GraphNode*>unit.node, &request)
+        if code == HR_OK:
+            code = call_prepare(unit.kernel, kernel_state, &request)
         end_prepare()
         if code != HR_OK:
             run_fail_text(&state.run, code, unit.node.error.take().c_str())

@@ -17,11 +17,14 @@ struct Edge {
   int32_t port;
 };
 
+constexpr uint16_t kAnyRank = (1 << 9) - 1;
+
 struct ArgInfo {
   std::string name;
   hr_dtype dtype = HR_INVALID;   // or one of the three attributes below
   std::string type_attr, number_attr, type_list_attr;
   bool is_ref = false;
+  uint16_t ranks = kAnyRank;  // that its tensors may have: bit n for rank n
 };
 
 // What the catalogue says of an op; made once per op and process, never freed.
@@ -45,6 +48,7 @@ struct GraphNode {
   std::vector<Edge> inputs;
   std::vector<int32_t> controls;
   std::vector<hr_dtype> input_dtypes, output_dtypes;
+  std::vector<uint16_t> input_ranks;  // as in ArgInfo, by input; empty: any
   std::shared_ptr<Attributes> attributes;
 
   // The session's: chosen kernel and its state, made at first use (ensure_state). Whoever sees

@@ -1,6 +1,6 @@
 """The C++ side of a session graph's nodes (graph_node.hpp)."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint16_t
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -35,6 +35,7 @@ cdef extern from "graph_node.hpp" namespace "headrace" nogil:
         string number_attr
         string type_list_attr
         cbool is_ref
+        uint16_t ranks
 
     cdef cppclass OpInfo:
         string name
@@ -58,6 +59,7 @@ cdef extern from "graph_node.hpp" namespace "headrace" nogil:
         vector[int32_t] controls
         vector[hr_dtype] input_dtypes
         vector[hr_dtype] output_dtypes
+        vector[uint16_t] input_ranks
         const hr_kernel* kernel
         AtomicPointer state
         AtomicBool created

@@ -139,6 +139,8 @@ cdef int _find_dtypes(GraphNode* node, OpEntry* entry) except -1 nogil:
     node.output_dtypes.reserve(entry.outputs.size())
     for i in range(entry.inputs.size()):
         _expand(node, &entry.inputs[i], node.input_dtypes)
+        if entry.limits_ranks:
+            node.input_ranks.resize(node.input_dtypes.size(), entry.inputs[i].ranks)
     for i in range(entry.outputs.size()):
         _expand(node, &entry.outputs[i], node.output_dtypes)
     finish_face(node)

@@ -43,6 +43,7 @@ _RESOURCE_WRITERS = (
 )
 
 # Ops without state that programs run for the error they may raise.
+_RESOURCE, _VARIANT = 20, 21  # DataType: what a handle is like is for its kernel to look at
 _CHECKS = frozenset({"EnsureShape"})
 
 
@@ -77,9 +78,13 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     entry.view = signature.view
     entry.data_shape = signature.data_shape
     ref_input = False
-    for arg in signature.inputs:
+    ranks = op_catalogue.input_ranks(name)
+    for place, arg in enumerate(signature.inputs):
         entry.inputs.push_back(_arg(arg))
         ref_input = ref_input or arg.is_ref
+        if ranks and not arg.is_ref and arg.dtype not in (_RESOURCE, _VARIANT):
+            entry.inputs.back().ranks = ranks[place]
+            entry.limits_ranks = True
     for arg in signature.outputs:
         entry.outputs.push_back(_arg(arg))
         if arg.is_ref:

@@ -46,6 +46,9 @@ from headrace.runtime.trace cimport label_of
 from headrace.runtime.watched_fold cimport compute_watched
 
 
+cdef extern from "input_ranks.hpp" namespace "headrace" nogil:
+    hr_code check_input_ranks(GraphNode* node, const hr_request* request)
+
 cdef extern from "thread_count.hpp" namespace "headrace" nogil:
     cdef cppclass TeamOf:
         TeamOf(int threads)
@@ -285,7 +288,9 @@ cdef shared_ptr[const PreparedNode] prepared(
     request.private_layout = private_bits
     with nogil:
         begin_prepare()
-        code = call_prepare(step.kernel, step.state, &request)
+        code = check_input_ranks(<GraphNode*>step.node, &request)
+        if code == HR_OK:
+            code = call_prepare(step.kernel, step.state, &request)
         end_prepare()
     to.plan = request.plan
     to.destroy = request.destroy_plan

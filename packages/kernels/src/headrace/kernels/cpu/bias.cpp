@@ -160,6 +160,10 @@ hr_code prepare_bias_add(void*, hr_request* r) {
   Channels c;
   if (code == HR_OK) code = read_channels(r, r->inputs[0], &c);
   if (code != HR_OK) return code;
+  if (r->inputs[0]->rank < 3 && attr_text(r->node, "data_format", "NHWC") == "NCHW")
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Shape must be at least rank 3 for NCHW but is rank %d",
+                           int(r->inputs[0]->rank));
   keep_plan(r, new Channels(c));
   r->compute = with_type(r->inputs[0]->dtype, Numbers{}, [](auto type) -> hr_compute {
     return compute_bias_add<typename decltype(type)::type>;

@@ -235,7 +235,9 @@ hr_code compute_inplace(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
 template <Way way> hr_code prepare_inplace(void*, hr_request* r) {
   if (hr_code code = hr_shape_unchanged(r)) return code;
   const hr_tensor *x = r->inputs[0], *v = r->inputs[2];
-  if (x->rank < 1 || hr_elements(v) != hr_elements(r->inputs[1]) * product(x->dims, 1, x->rank))
+  bool fits = x->rank >= 1 && v->rank == x->rank && v->dims[0] == hr_elements(r->inputs[1]);
+  for (int32_t d = 1; fits && d < x->rank; ++d) fits = v->dims[d] == x->dims[d];
+  if (!fits)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "x is %s, i is %s, v is %s",
                            (const char*)ShapeText(x), (const char*)ShapeText(r->inputs[1]),
                            (const char*)ShapeText(v));
