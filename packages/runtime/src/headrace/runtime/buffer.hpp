@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 #include "headrace/kernel.h"
 
@@ -12,8 +13,7 @@ struct hr_buffer {
   int32_t size_class;    // -1: not from the allocator's classes
   int64_t bytes;         // as asked for
   void* data;
-  void (*destroy)(hr_buffer*);  // null: back to the allocator
-  void* destroy_argument;
+  void (*destroy)(hr_buffer*);  // what the last release calls
   hr_buffer* next;       // in a free list
 };
 
@@ -29,6 +29,64 @@ inline bool buffer_drop(hr_buffer* b) {
 inline int32_t buffer_references(const hr_buffer* b) {
   return b->references.load(std::memory_order_acquire);
 }
+inline void buffer_release(hr_buffer* b) {
+  if (b && buffer_drop(b)) b->destroy(b);
+}
+
+// A counted reference to a buffer; takes over the count that it is made with.
+class BufferRef {
+ public:
+  explicit BufferRef(hr_buffer* counted) : buffer_(counted) {}
+  BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  BufferRef& operator=(BufferRef&& other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferRef() { buffer_release(buffer_); }
+  hr_buffer* get() const { return buffer_; }
+
+ private:
+  hr_buffer* buffer_;
+};
+
+// A tensor that counts its memory. Without memory of its own (owner null) it is a plain tensor.
+class OwnedTensor {
+ public:
+  OwnedTensor() { tensor_.owner = nullptr; }
+  explicit OwnedTensor(const hr_tensor& counted) : tensor_(counted) {}
+  OwnedTensor(OwnedTensor&& other) noexcept : tensor_(other.tensor_) {
+    other.tensor_.owner = nullptr;
+  }
+  OwnedTensor& operator=(OwnedTensor&& other) noexcept {
+    std::swap(tensor_, other.tensor_);
+    return *this;
+  }
+  ~OwnedTensor() { buffer_release(tensor_.owner); }
+
+  hr_tensor* get() { return &tensor_; }
+  const hr_tensor* get() const { return &tensor_; }
+  // Takes over a count; what was held is released.
+  void own(const hr_tensor& counted) {
+    hr_buffer* before = tensor_.owner;
+    tensor_ = counted;
+    buffer_release(before);
+  }
+  // Counts another holder's tensor once more.
+  void share(const hr_tensor& tensor) {
+    buffer_retain(tensor.owner);
+    own(tensor);
+  }
+  // The tensor with its count, which is the caller's from now on.
+  hr_tensor take() {
+    hr_tensor taken = tensor_;
+    tensor_.owner = nullptr;
+    return taken;
+  }
+  void swap(OwnedTensor& other) { std::swap(tensor_, other.tensor_); }
+
+ private:
+  hr_tensor tensor_;
+};
 
 // A lock held for a few instructions.
 class SpinLock {

@@ -7,9 +7,19 @@ from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_dtype, hr_object
 
 cdef extern from "buffer.hpp" namespace "headrace" nogil:
     void buffer_retain(hr_buffer* b)
+    void buffer_release(hr_buffer* b)
     int32_t buffer_references(const hr_buffer* b)
     int32_t object_retain(hr_object* o)
     void object_release(hr_object* o)
+    # A tensor that counts its memory.
+    cdef cppclass OwnedTensor:
+        OwnedTensor()
+        OwnedTensor(const hr_tensor& counted)
+        hr_tensor* get()
+        void own(const hr_tensor& counted)
+        void share(const hr_tensor& tensor)
+        hr_tensor take()
+        void swap(OwnedTensor& other)
     cdef cppclass SpinLock:
         void lock()
         void unlock()
@@ -17,7 +27,6 @@ cdef extern from "buffer.hpp" namespace "headrace" nogil:
 # A buffer of at least `bytes`, 64-byte aligned, one reference, uninitialised; zeroed where
 # `elements` is string, resource or variant. Null: out of memory.
 cdef hr_buffer* buffer_new(int64_t bytes, hr_dtype elements) noexcept nogil
-cdef void buffer_release(hr_buffer* b) noexcept nogil
 # How many blocks were ever taken from the C library: the tests' proof that a second run takes none.
 cdef int64_t buffers_from_system() noexcept nogil
 # Sets t->bytes from its dims; -1 if the product overflows or a dimension is negative.

@@ -34,21 +34,20 @@ cdef extern from *:
       if (posix_memalign(&memory, 64, static_cast<size_t>(bytes + kHeader))) return nullptr;
       return place_header(memory);
     }
-    void reset(hr_buffer* b, int64_t bytes, hr_dtype elements) {
+    void reset(hr_buffer* b, int64_t bytes, hr_dtype elements, void (*destroy)(hr_buffer*)) {
       b->references.store(1, std::memory_order_relaxed);
       b->elements = elements;
       b->bytes = bytes;
-      b->destroy = nullptr;
+      b->destroy = destroy;
     }
     std::atomic<int64_t> from_system{0};
     int64_t count_from_system(int64_t by) { return from_system += by; }
-    bool drop(hr_buffer* b) { return headrace::buffer_drop(b); }
     }
     """
     hr_buffer* block_from_system(int64_t bytes) nogil
-    void reset(hr_buffer* b, int64_t bytes, hr_dtype elements) nogil
+    void reset(hr_buffer* b, int64_t bytes, hr_dtype elements,
+               void (*destroy)(hr_buffer*) noexcept nogil) nogil
     int64_t count_from_system(int64_t by) nogil
-    bint drop(hr_buffer* b) nogil
 
 
 cdef extern from "buffer.hpp" nogil:
@@ -57,7 +56,6 @@ cdef extern from "buffer.hpp" nogil:
         int32_t size_class
         int64_t bytes
         void* data
-        void (*destroy)(hr_buffer*) noexcept nogil
         hr_buffer* next
 
 cdef inline buffer_fields* fields(hr_buffer* b) noexcept nogil:
@@ -115,7 +113,7 @@ cdef hr_buffer* buffer_new(int64_t bytes, hr_dtype elements) noexcept nogil:
             return NULL
         count_from_system(1)
         fields(b).size_class = number
-    reset(b, bytes, elements)
+    reset(b, bytes, elements, give_back)
     if not is_plain(elements):
         memset(fields(b).data, 0, bytes)
     return b
@@ -141,16 +139,12 @@ cdef void destroy_elements(buffer_fields* b) noexcept nogil:
                 variants[i].type.destroy(variants[i].value)
 
 
-cdef void buffer_release(hr_buffer* b) noexcept nogil:
+cdef void give_back(hr_buffer* b) noexcept nogil:
+    """The end of a buffer that nobody holds: its elements end, its memory is kept for the next."""
     global cached_bytes
-    if b == NULL or not drop(b):
-        return
     cdef buffer_fields* f = fields(b)
     if not is_plain(f.elements):
         destroy_elements(f)
-    if f.destroy != NULL:
-        f.destroy(b)
-        return
     cdef int64_t rounded
     cdef int number = size_class(f.bytes, &rounded)
     cdef bint keep = True
@@ -266,6 +260,7 @@ cdef void copy_elements(const hr_tensor* src, hr_tensor* dst) noexcept nogil:
 
 cdef hr_code copy_tensor(const hr_tensor* src, hr_tensor* dst) noexcept nogil:
     dst[0] = src[0]
+    dst.owner = NULL
     dst.layout = 0
     cdef hr_code code = allocate_tensor(dst)
     if code == HR_OK:

@@ -6,6 +6,7 @@ from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
+from headrace.runtime.buffer cimport OwnedTensor
 from headrace.runtime.kernel_abi cimport (
     hr_code, hr_ctx, hr_ctx_api, hr_dtype, hr_object, hr_tensor,
 )
@@ -64,7 +65,7 @@ cdef extern from "slot.hpp" namespace "headrace" nogil:
         Slot() except +
         hr_object object
         Mutex lock
-        hr_tensor value
+        OwnedTensor value
         cbool initialised
         int64_t version
         AtomicCount shape_version    # grows with every change of shape or of `initialised`
@@ -97,8 +98,8 @@ cdef enum:
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
 
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil
-# A pinned value: the caller releases value.owner. FAILED_PRECONDITION: uninitialised.
-cdef hr_code slot_pin(Slot* slot, hr_tensor* value) noexcept nogil
+# A pinned value. FAILED_PRECONDITION: uninitialised.
+cdef hr_code slot_pin(Slot* slot, OwnedTensor* value) noexcept nogil
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil
 cdef void slot_clear(Slot* slot) noexcept nogil
 # Forgets what the containers hold, all where none is named, and frees what variables hold.

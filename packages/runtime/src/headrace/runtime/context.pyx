@@ -12,8 +12,8 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport (
-    allocate_tensor, buffer_new, buffer_references, buffer_release, buffer_retain, copy_elements,
-    copy_tensor, object_release, object_retain,
+    OwnedTensor, allocate_tensor, buffer_new, buffer_references, buffer_release, buffer_retain,
+    copy_elements, copy_tensor, object_release, object_retain,
 )
 from headrace.runtime.kernel_abi cimport (
     HR_FAILED_PRECONDITION, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED,
@@ -33,7 +33,8 @@ cdef extern from *:
         slot->object.size = sizeof(hr_object);
         slot->object.references = 1;
         slot->object.kind = "Variable";
-        std::memset(&slot->value, 0, sizeof slot->value);
+        slot->object.destroy = [](hr_object* o) { delete reinterpret_cast<headrace::Slot*>(o); };
+        *slot->value.get() = hr_tensor{};
       }
       return slot;
     }
@@ -69,46 +70,31 @@ cdef extern from "headrace/kernel.h" nogil:
                                     hr_object**) noexcept nogil
 
 
-cdef extern from "slot_destroy.hpp" nogil:
-    void bind_release(void (*release)(hr_buffer*) noexcept nogil)
-    void destroy_slot_object(hr_object* object)
-
-
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil:
     cdef Slot* slot = new_slot()
     if slot != NULL:
-        slot.object.destroy = destroy_slot_object
         slot.dtype = dtype
         slot.name.assign(name)
     return slot
 
 
-cdef hr_code slot_pin(Slot* slot, hr_tensor* value) noexcept nogil:
+cdef hr_code slot_pin(Slot* slot, OwnedTensor* value) noexcept nogil:
     slot.lock.lock()
     if not slot.initialised:
         slot.lock.unlock()
         return HR_FAILED_PRECONDITION
-    value[0] = slot.value
-    buffer_retain(value.owner)
+    value.share(slot.value.get()[0])
     slot.lock.unlock()
     return HR_OK
 
 
-cdef inline void set_value(Slot* slot, const hr_tensor* value) noexcept nogil:
-    if not slot.initialised or not same_shape(&slot.value, value):
-        slot.shape_version.store(slot.shape_version.load() + 1)
-    slot.value = value[0]
-    slot.initialised = True
-
-
 cdef void slot_clear(Slot* slot) noexcept nogil:
+    cdef OwnedTensor old   # ends without the lock
     slot.lock.lock()
-    cdef hr_buffer* old = slot.value.owner
-    slot.value.owner = NULL
+    slot.value.swap(old)
     slot.initialised = False
     slot.shape_version.store(slot.shape_version.load() + 1)
     slot.lock.unlock()
-    buffer_release(old)
 
 
 cdef void clear_containers(SessionState* session,
@@ -123,33 +109,30 @@ cdef void clear_containers(SessionState* session,
 
 
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
-    cdef hr_tensor made
+    cdef OwnedTensor made    # at last the slot's old value, which ends without the lock
+    cdef hr_tensor* held = slot.value.get()
     cdef hr_code code
-    cdef hr_buffer* old
     slot.lock.lock()
-    if value.owner != NULL and value.owner == slot.value.owner and slot.initialised:
-        set_value(slot, value)
-        slot.lock.unlock()
-        return HR_OK
-    if value.owner == NULL and slot.initialised and same_shape(value, &slot.value) and \
-            buffer_references(slot.value.owner) == 1:
-        copy_elements(value, &slot.value)
+    if value.owner == NULL and slot.initialised and same_shape(value, held) and \
+            buffer_references(held.owner) == 1:
+        copy_elements(value, held)
         slot.version += 1
         slot.lock.unlock()
         return HR_OK
     if value.owner != NULL:
-        made = value[0]
-        buffer_retain(made.owner)
+        made.share(value[0])
     else:
-        code = copy_tensor(value, &made)
+        code = copy_tensor(value, made.get())
         if code != HR_OK:
             slot.lock.unlock()
             return code
-    old = slot.value.owner
-    set_value(slot, &made)
-    slot.version += 1
+    if not slot.initialised or not same_shape(held, value):
+        slot.shape_version.store(slot.shape_version.load() + 1)
+    if value.owner == NULL or value.owner != held.owner or not slot.initialised:
+        slot.version += 1
+    slot.value.swap(made)
+    slot.initialised = True
     slot.lock.unlock()
-    buffer_release(old)
     return HR_OK
 
 
@@ -214,7 +197,7 @@ cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* ref
                              hr_tensor* values) noexcept nogil:
     cdef Slot* slots[8]
     cdef Slot* slot
-    cdef hr_tensor copy
+    cdef OwnedTensor copy
     cdef int i, j
     if n > 8:
         return run_fail(ctx, HR_INTERNAL, "begin_write takes 8 variables at most, got %d", n)
@@ -238,14 +221,13 @@ cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* ref
             code = run_fail(ctx, HR_FAILED_PRECONDITION,
                             "Attempting to use uninitialized value %s", slot.name.c_str())
             break
-        if buffer_references(slot.value.owner) != 1:
-            if copy_tensor(&slot.value, &copy) != HR_OK:
+        if buffer_references(slot.value.get().owner) != 1:
+            if copy_tensor(slot.value.get(), copy.get()) != HR_OK:
                 code = run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory to copy variable '%s'",
                                 slot.name.c_str())
                 break
-            buffer_release(slot.value.owner)
-            slot.value = copy
-        values[i] = slot.value
+            slot.value.own(copy.take())
+        values[i] = slot.value.get()[0]
     if code != HR_OK:
         for i in range(n):
             slots[i].lock.unlock()
@@ -263,11 +245,13 @@ cdef void ctx_commit(hr_ctx* ctx, int32_t n, const hr_tensor* const* refs) noexc
 
 cdef hr_code ctx_slot_read(hr_ctx* ctx, const hr_tensor* ref, hr_tensor* value) noexcept nogil:
     cdef Slot* slot = slot_of(ref)
+    cdef OwnedTensor pinned
     if slot == NULL:
         return not_a_variable(ctx)
-    if slot_pin(slot, value) != HR_OK:
+    if slot_pin(slot, &pinned) != HR_OK:
         return run_fail(ctx, HR_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
                         slot.name.c_str())
+    value[0] = pinned.take()
     return HR_OK
 
 
@@ -308,7 +292,6 @@ fill_api(&api)
 (<api_fields*>&api).slot_read = ctx_slot_read
 (<api_fields*>&api).slot_assign = ctx_slot_assign
 (<api_fields*>&api).lookup_or_create = ctx_lookup
-bind_release(buffer_release)
 
 
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil:

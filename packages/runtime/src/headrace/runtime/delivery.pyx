@@ -17,7 +17,7 @@ from headrace.runtime.executor_plan cimport (
     RUN_ENTER, RUN_EXIT, RUN_MERGE, RUN_NEXT, ExecutorPlan, FrameInfo, Port, Target, Unit,
 )
 from headrace.runtime.executor_state cimport (
-    ExecutionState, FrameRun, Held, Iteration, Ready, UnitState, allocate_iteration,
+    ExecutionState, FrameRun, Held, Iteration, Ready, UnitState, allocate_iteration, hold,
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
@@ -156,8 +156,7 @@ cdef void deliver_value(ExecutionState* state, ExecutorPlan plan, int32_t number
         for i in range(port.n_fetches):
             fetch = plan.fetches[port.first_fetch + i]
             state.fetch_state[fetch] = 1
-            state.fetched[fetch] = value[0]
-            buffer_retain(value.owner)
+            state.fetched[fetch].share(value[0])
     if port.n_targets == 0:
         buffer_release(value.owner)
         return
@@ -225,21 +224,15 @@ cdef void enter(ExecutionState* state, ExecutorPlan plan, int32_t number, Iterat
     cdef FrameRun* frame = child_frame(state, plan, iteration, unit.child)
     cdef bint dead = outputs == NULL
     cdef int32_t i
-    cdef Held held
     if frame == NULL:
         give_up(unit, outputs)
         return
     frame.enters_left -= 1
     frame.dead = frame.dead or dead
     if unit.constant:
-        held.unit = number
-        held.port = unit.first_port
-        held.dead = dead
-        if not dead:
-            held.value = outputs[0]
-        frame.constants.push_back(held)
+        hold(frame.constants, number, unit.first_port, outputs)
         for i in range(<int32_t>frame.live.size()):
-            deliver_constant(state, plan, &held, frame.live[i])
+            deliver_constant(state, plan, &frame.constants.back(), frame.live[i])
     else:
         pass_on(state, plan, unit, frame.live[0], outputs)
     end_iterations(state, plan, frame)
@@ -247,12 +240,13 @@ cdef void enter(ExecutionState* state, ExecutorPlan plan, int32_t number, Iterat
 
 cdef void deliver_constant(ExecutionState* state, ExecutorPlan plan, Held* held,
                            Iteration* into) noexcept nogil:
-    cdef hr_tensor* value = &held.value
+    cdef hr_tensor value
     if held.dead:
-        value = NULL
+        pass_on(state, plan, &plan.units[held.unit], into, NULL)
     else:
-        buffer_retain(held.value.owner)
-    pass_on(state, plan, &plan.units[held.unit], into, value)
+        value = held.value.get()[0]
+        buffer_retain(value.owner)
+        pass_on(state, plan, &plan.units[held.unit], into, &value)
 
 
 cdef Iteration* new_iteration(ExecutionState* state, ExecutorPlan plan,
@@ -306,15 +300,10 @@ cdef Iteration* next_iteration(ExecutionState* state, ExecutorPlan plan, int32_t
     """The iteration after this one; null while the window of parallel iterations is full."""
     cdef FrameRun* frame = iteration.frame
     cdef int64_t wanted = iteration.number + 1
-    cdef Held held
     if wanted < frame.next_number:
         return frame.live[wanted - frame.oldest]
     if frame.live.size() >= <size_t>plan.frames[frame.number].parallel_iterations + 1:
-        held.unit = unit
-        held.port = plan.units[unit].first_port
-        held.value = outputs[0]
-        held.dead = False
-        frame.deferred.push_back(held)
+        hold(frame.deferred, unit, plan.units[unit].first_port, &outputs[0])
         return NULL
     return start_iteration(state, plan, frame)
 
@@ -364,15 +353,15 @@ cdef void end_iterations(ExecutionState* state, ExecutorPlan plan, FrameRun* fra
 cdef void admit_deferred(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
     cdef vector[Held] waiting
     cdef Iteration* it
+    cdef hr_tensor value
     cdef size_t i
     waiting.swap(frame.deferred)
     it = start_iteration(state, plan, frame)
+    if it == NULL:
+        return
     for i in range(waiting.size()):
-        if it != NULL:
-            pass_on(state, plan, &plan.units[waiting[i].unit], it,
-                    &waiting[i].value)
-        else:
-            buffer_release(waiting[i].value.owner)
+        value = waiting[i].value.take()
+        pass_on(state, plan, &plan.units[waiting[i].unit], it, &value)
 
 
 cdef void give_iteration(ExecutionState* state, ExecutorPlan plan, Iteration* it) noexcept nogil:
@@ -396,10 +385,5 @@ cdef void end_frame(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) n
             del child
         give_iteration(state, plan, frame.live[i])
     frame.live.clear()
-    for i in range(frame.constants.size()):
-        if not frame.constants[i].dead:
-            buffer_release(frame.constants[i].value.owner)
     frame.constants.clear()
-    for i in range(frame.deferred.size()):
-        buffer_release(frame.deferred[i].value.owner)
     frame.deferred.clear()

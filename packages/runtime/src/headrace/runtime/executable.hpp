@@ -69,28 +69,6 @@ struct PreparedNode {
   }
 };
 
-// A reference to a counted buffer.
-class BufferRef {
- public:
-  BufferRef(hr_buffer* owned, void (*release)(hr_buffer*)) : buffer_(owned), release_(release) {}
-  BufferRef(BufferRef&& other) noexcept
-      : buffer_(std::exchange(other.buffer_, nullptr)), release_(other.release_) {}
-  BufferRef& operator=(BufferRef&& other) noexcept {
-    std::swap(buffer_, other.buffer_);
-    std::swap(release_, other.release_);
-    return *this;
-  }
-  ~BufferRef() {
-    if (buffer_) release_(buffer_);
-  }
-
-  hr_buffer* get() const { return buffer_; }
-
- private:
-  hr_buffer* buffer_;
-  void (*release_)(hr_buffer*);
-};
-
 // A value that leaves the segment.
 struct SegmentOutput {
   int32_t tensor;
@@ -246,7 +224,7 @@ class Executable {
   }
 
   // Takes over a reference.
-  void keep(hr_buffer* owned, void (*release)(hr_buffer*)) { constants.emplace_back(owned, release); }
+  void keep(hr_buffer* counted) { constants.emplace_back(counted); }
 
   // The constant that begins there; null: none.
   hr_buffer* constant_at(const void* data) const {
@@ -413,9 +391,8 @@ class Lease {
   ~Lease() { end(); }
 
   // False: no memory for the buffers.
-  bool begin(std::shared_ptr<Executable> executable, void (*release)(hr_buffer*)) {
+  bool begin(std::shared_ptr<Executable> executable) {
     end();
-    release_ = release;
     made_ = std::move(executable);
     buffers_ = made_->take_buffers();
     return buffers_ != nullptr;
@@ -439,11 +416,10 @@ class Lease {
  private:
   std::shared_ptr<Executable> made_;
   RunBuffers* buffers_ = nullptr;
-  void (*release_)(hr_buffer*) = nullptr;
 
   void release_value(int32_t i) {
     hr_tensor& t = buffers_->tensors[i];
-    if (t.owner) release_(t.owner);
+    buffer_release(t.owner);
     t.owner = nullptr;
   }
 };

@@ -103,15 +103,14 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         hr_buffer* constant_at(const void* data) nogil
         bint hold_in(shared_ptr[MemoryAccount] account, string name) except +
         string no_room() except +
-        void keep(hr_buffer* owned, void (*release)(hr_buffer*) noexcept nogil) except +
+        void keep(hr_buffer* counted) except +
         cbool fits(const hr_tensor* given)
         vector[ShapeGuard] guards
         cbool variables_fit(const hr_tensor* given)
 
     cdef cppclass Lease:
         Lease()
-        cbool begin(shared_ptr[Executable] executable,
-                    void (*release)(hr_buffer*) noexcept nogil)
+        cbool begin(shared_ptr[Executable] executable)
         void end()
         void release_values()
         Executable* made()

@@ -38,7 +38,7 @@ from headrace.runtime.executor_state cimport (
 )
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
-    HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
+    HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 from headrace.runtime.session_owner cimport SessionOwner
 from headrace.runtime.step cimport run_error
@@ -49,16 +49,6 @@ from headrace.runtime.threads cimport (
 from headrace.runtime.trace cimport metadata_of, monotonic_ns
 
 
-cdef extern from *:
-    """
-    #include "executor_state.hpp"
-    static void drain_rendezvous(headrace::ExecutionState* s, void (*release)(hr_buffer*)) {
-      s->rendezvous.drain(release);
-    }
-    """
-    void drain_rendezvous(ExecutionState* s, void (*release)(hr_buffer*) noexcept nogil) nogil
-
-
 cdef inline ExecutionState* state_of(Execution e) noexcept nogil:
     return <ExecutionState*>e.state
 
@@ -66,14 +56,12 @@ cdef inline ExecutionState* state_of(Execution e) noexcept nogil:
 cdef class Execution:
     def __init__(self, SessionOwner owner, ExecutorPlan plan, bint traced):
         cdef ExecutionState* state = new ExecutionState()
-        cdef hr_tensor none
         cdef int32_t unit
         self.state = state
         self.owner = owner
         self.plan = plan
         self.kept = []
         self.errors = []
-        memset(&none, 0, sizeof(hr_tensor))
         run_begin(&state.run, owner.state, 1)
         run_begin(&state.wide, owner.state, owner.team)
         state.plan = <void*>plan
@@ -94,7 +82,7 @@ cdef class Execution:
         state.root.enters_left = 0
         state.root.dead = False
         state.pools.resize(plan.frames.size())
-        state.fetched.assign(plan.program.fetches.size(), none)
+        state.fetched.resize(plan.program.fetches.size())
         state.fetch_state.assign(plan.program.fetches.size(), 0)
         state.root_iteration = new_iteration(state, plan, &state.root)
         if state.root_iteration == NULL:
@@ -113,9 +101,6 @@ cdef class Execution:
         for i in range(state.pools.size()):
             for j in range(state.pools[i].size()):
                 free(state.pools[i][j])
-        for i in range(state.fetched.size()):
-            buffer_release(state.fetched[i].owner)
-        drain_rendezvous(state, buffer_release)
         del state
 
     cdef int feed(self, int number, object value) except -1:
@@ -144,8 +129,8 @@ cdef class Execution:
             name = self.plan.program.fetch_names[number]
             raise errors.InvalidArgumentError(
                 None, None, f"fetch '{name}' has no value: it lies in a branch that was not taken")
-        cdef hr_tensor t = state.fetched[number]
-        found = array_from_tensor(&t)
+        cdef const hr_tensor* t = state.fetched[number].get()
+        found = array_from_tensor(t)
         return found if t.rank else found[()]
 
     cdef int take_pool(self, int number) except -1:

@@ -6,11 +6,10 @@ callback delivers.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
 from libc.string cimport memset
 from libcpp.string cimport string
 
-from headrace.runtime.buffer cimport allocate_tensor, buffer_release
+from headrace.runtime.buffer cimport OwnedTensor, allocate_tensor
 from headrace.runtime.context cimport SessionState, run_fail_text
 from headrace.runtime.delivery cimport fail, finish, finish_failed, note
 from headrace.runtime.error_boundary cimport call_compute_async, call_prepare
@@ -30,7 +29,6 @@ cdef extern from "input_ranks.hpp" namespace "headrace" nogil:
 
 cdef extern from *:
     """
-    #include <cstdlib>
     #include <string>
     #include "headrace/kernel.h"
     static std::string send_key(const hr_node* node, uint64_t frame, int64_t iteration) {
@@ -44,44 +42,36 @@ cdef extern from *:
     """
     string send_key(const void* node, size_t frame, int64_t iteration) nogil
 
-cdef extern from "<cstdlib>" namespace "std" nogil:
-    void* calloc(size_t n, size_t size)
+cdef extern from "async_call.hpp" namespace "headrace" nogil:
+    cdef cppclass AsyncCall:
+        ExecutionState* state
+        int32_t unit
+        Iteration* iteration
+        hr_tensor* outputs
+        hr_tensor** output_pointers
+        const hr_tensor** input_pointers
+        void* plan
+        void (*destroy_plan)(void*) noexcept nogil
+        OwnedTensor workspace
+        int64_t start_ns
+        void handed_over()
+        void end_plan()
+
+    AsyncCall* new_async_call(ExecutionState* state, int32_t unit, Iteration* iteration,
+                              int32_t n_inputs, int32_t n_outputs)
+    void delete_async_call(AsyncCall* call)
 
 
-# A call under way, in one block with its tensors.
-cdef struct Call:
-    ExecutionState* state
-    int32_t unit
-    Iteration* iteration
-    hr_tensor* outputs
-    hr_tensor** output_pointers
-    const hr_tensor** input_pointers
-    void* plan
-    void (*destroy_plan)(void*) noexcept nogil
-    hr_tensor workspace
-    int64_t start_ns
-
-
-cdef Call* new_call(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+cdef AsyncCall* new_call(ExecutionState* state, int32_t number,
+                         Iteration* iteration) noexcept nogil:
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
-    cdef size_t outputs = max(unit.n_ports, 1)
-    cdef size_t inputs = max(unit.n_inputs, 1)
-    cdef char* block = <char*>calloc(1, sizeof(Call) + outputs * sizeof(hr_tensor)
-                                     + (outputs + inputs) * sizeof(void*))
-    cdef Call* call = <Call*>block
     cdef int32_t i
+    cdef AsyncCall* call = new_async_call(state, number, iteration, unit.n_inputs,
+                                          max(unit.n_ports, 1))
     if call == NULL:
         give_up(state, number, iteration, HR_RESOURCE_EXHAUSTED, "no memory for a call")
         return NULL
-    call.state = state
-    call.unit = number
-    call.iteration = iteration
     call.start_ns = monotonic_ns()
-    call.outputs = <hr_tensor*>(block + sizeof(Call))
-    call.output_pointers = <hr_tensor**>(block + sizeof(Call) + outputs * sizeof(hr_tensor))
-    call.input_pointers = <const hr_tensor**>(call.output_pointers + outputs)
-    for i in range(unit.n_ports):
-        call.output_pointers[i] = &call.outputs[i]
     for i in range(unit.n_inputs):
         call.input_pointers[i] = &iteration.slots[unit.first_slot + i]
     return call
@@ -97,7 +87,7 @@ cdef void give_up(ExecutionState* state, int32_t number, Iteration* iteration, h
 
 cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
-    cdef Call* call = new_call(state, number, iteration)
+    cdef AsyncCall* call = new_call(state, number, iteration)
     cdef hr_request request
     cdef void* kernel_state = NULL
     cdef hr_code code
@@ -128,16 +118,16 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
             if code == HR_OK:
                 code = allocate_tensor(&call.outputs[i])
     if code == HR_OK and request.workspace:
-        call.workspace.dtype = 4
-        call.workspace.rank = 1
-        call.workspace.dims[0] = <int64_t>request.workspace
-        code = allocate_tensor(&call.workspace)
+        call.workspace.get().dtype = 4
+        call.workspace.get().rank = 1
+        call.workspace.get().dims[0] = <int64_t>request.workspace
+        code = allocate_tensor(call.workspace.get())
     if code != HR_OK:
         kernel_done(call, code)
         return
     call_compute_async(unit.kernel, &state.run.ctx, kernel_state, call.plan,
                        <const hr_tensor* const*>call.input_pointers,
-                       <hr_tensor* const*>call.output_pointers, call.workspace.data,
+                       <hr_tensor* const*>call.output_pointers, call.workspace.get().data,
                        kernel_done, call)
 
 
@@ -156,22 +146,16 @@ cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) 
 
 
 cdef void kernel_done(void* argument, hr_code code) noexcept nogil:
-    end_call(<Call*>argument, code, False)
+    end_call(<AsyncCall*>argument, code, False)
 
 
-cdef void end_call(Call* call, hr_code code, bint dead) noexcept nogil:
+cdef void end_call(AsyncCall* call, hr_code code, bint dead) noexcept nogil:
     cdef ExecutionState* state = call.state
     cdef int32_t number = call.unit
-    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
     cdef Iteration* iteration = call.iteration
-    cdef int32_t i
-    if call.destroy_plan != NULL and call.plan != NULL:
-        call.destroy_plan(call.plan)
-    buffer_release(call.workspace.owner)
+    call.end_plan()
     if code != HR_OK:
-        for i in range(unit.n_ports):
-            buffer_release(call.outputs[i].owner)
-        free(call)
+        delete_async_call(call)
         give_up(state, number, iteration, code, "")
         return
     state.lock.lock()
@@ -182,14 +166,15 @@ cdef void end_call(Call* call, hr_code code, bint dead) noexcept nogil:
         finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
     else:
         finish(state, <ExecutorPlan>state.plan, number, iteration, call.outputs)
+        call.handed_over()
     state.lock.unlock()
-    free(call)
+    delete_async_call(call)
 
 
 # ---- between devices ----------------------------------------------------------------------------------
 
 cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
-    cdef Call* call = new_call(state, number, iteration)
+    cdef AsyncCall* call = new_call(state, number, iteration)
     cdef string key
     if call == NULL:
         return
@@ -200,7 +185,7 @@ cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration
 
 cdef void received(void* argument, hr_code code, const char* message, const hr_tensor* value,
                    int32_t dead) noexcept nogil:
-    cdef Call* call = <Call*>argument
+    cdef AsyncCall* call = <AsyncCall*>argument
     if code == HR_OK and value != NULL:
         call.outputs[0] = value[0]
     elif code != HR_OK:

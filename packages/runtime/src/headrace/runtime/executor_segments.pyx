@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from headrace.runtime.buffer cimport buffer_release, buffer_retain
+from headrace.runtime.buffer cimport buffer_retain
 from headrace.runtime.context cimport (
     HR_REPLAN, Run, run_blame, run_blamed, run_code, run_fail_text,
 )
@@ -88,7 +88,7 @@ cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tenso
     cdef SegmentOutput* output
     cdef size_t i
     cdef hr_code code
-    if not lease.begin(chosen, buffer_release):
+    if not lease.begin(chosen):
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, chosen.get().no_room().c_str())
     made = lease.made()
     buffers = lease.buffers()

@@ -37,9 +37,14 @@ struct Iteration {
 
 struct Held {            // a value on its way into iterations that do not exist yet
   int32_t unit, port;
-  hr_tensor value;
+  OwnedTensor value;
   bool dead;
 };
+
+// Keeps a value for later; null: a dead one.
+inline void hold(std::vector<Held>& held, int32_t unit, int32_t port, const hr_tensor* counted) {
+  held.push_back({unit, port, counted ? OwnedTensor(*counted) : OwnedTensor(), counted == nullptr});
+}
 
 struct FrameRun {
   int32_t number;        // of the static frame
@@ -79,7 +84,7 @@ struct ExecutionState {
   FrameRun root;
   Iteration* root_iteration = nullptr;
   std::vector<std::vector<Iteration*>> pools;   // free iterations by static frame
-  std::vector<hr_tensor> fetched;
+  std::vector<OwnedTensor> fetched;
   std::vector<int32_t> fetch_state;             // 0 not yet, 1 there, 2 dead
   LocalRendezvous rendezvous;
   bool traced = false;

@@ -5,6 +5,7 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
+from headrace.runtime.buffer cimport OwnedTensor
 from headrace.runtime.context cimport Run
 from headrace.runtime.executable cimport Executable
 from headrace.runtime.kernel_abi cimport hr_buffer, hr_code, hr_tensor
@@ -36,7 +37,7 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
     cdef cppclass Held:
         int32_t unit
         int32_t port
-        hr_tensor value
+        OwnedTensor value
         cbool dead
 
     cdef cppclass FrameRun:
@@ -63,7 +64,6 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         hr_code send(const char* key, const hr_tensor* value, int32_t dead)
         void recv(const char* key, ReceivedDone done, void* argument)
         void abort(hr_code code, const char* message)
-        void drain(void (*release)(hr_buffer*) noexcept nogil)
 
     cdef cppclass ExecutionState:
         ExecutionState() except +
@@ -86,12 +86,14 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         FrameRun root
         Iteration* root_iteration
         vector[vector[Iteration*]] pools
-        vector[hr_tensor] fetched
+        vector[OwnedTensor] fetched
         vector[int32_t] fetch_state
         LocalRendezvous rendezvous
         cbool traced
         vector[TraceRecord] records
         vector[shared_ptr[Executable]] named
 
+    # Keeps a value for later; null: a dead one.
+    void hold(vector[Held]& held, int32_t unit, int32_t port, const hr_tensor* counted)
     void wait_for_change(ExecutionState* state)
     Iteration* allocate_iteration(int32_t n_units, int32_t n_slots)

@@ -76,10 +76,10 @@ struct PartRun {
       values[slots[i]] = {&buffers->tensors[made->outputs[i].tensor],
                           buffers->tensors[made->outputs[i].root].owner};
   }
-  bool begin(std::shared_ptr<Executable> chosen, void (*release)(hr_buffer*)) {
+  bool begin(std::shared_ptr<Executable> chosen) {
     lease.end();
     made = nullptr;
-    if (!lease.begin(std::move(chosen), release)) return false;
+    if (!lease.begin(std::move(chosen))) return false;
     made = lease.made();
     buffers = lease.buffers();
     leaves_counted = made->counted.size() || made->by_kernel.size();

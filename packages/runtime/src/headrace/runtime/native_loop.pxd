@@ -49,7 +49,7 @@ cdef extern from "native_loop.hpp" namespace "headrace" nogil:
         cbool fits(const LoopValue* values, const int32_t* slots)
         void place(const LoopValue* values, const int32_t* slots)
         void hand_out(LoopValue* values, const int32_t* slots)
-        cbool begin(shared_ptr[Executable] chosen, void (*release)(hr_buffer*) noexcept nogil)
+        cbool begin(shared_ptr[Executable] chosen)
 
     cdef cppclass LoopRun:
         vector[hr_tensor] variables

@@ -401,7 +401,7 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
             except BaseException as error:
                 (<list>context.errors).append(error)
                 return HR_INTERNAL
-    if not part.begin(chosen, buffer_release):
+    if not part.begin(chosen):
         return run_fail_text(context.run, HR_RESOURCE_EXHAUSTED,
                              chosen.get().no_room().c_str())
     part.samples_left = 0 if part.made.cost.known() else 4

@@ -17,35 +17,6 @@
 
 namespace headrace {
 
-// A tensor whose memory is counted for its holder.
-class OwnedTensor {
- public:
-  OwnedTensor(const hr_tensor& counted, void (*release)(hr_buffer*))
-      : tensor_(counted), release_(release) {}
-  OwnedTensor(OwnedTensor&& other) noexcept : tensor_(other.tensor_), release_(other.release_) {
-    other.tensor_.owner = nullptr;
-  }
-  OwnedTensor& operator=(OwnedTensor&& other) noexcept {
-    std::swap(tensor_, other.tensor_);
-    std::swap(release_, other.release_);
-    return *this;
-  }
-  ~OwnedTensor() {
-    if (tensor_.owner) release_(tensor_.owner);
-  }
-  const hr_tensor* get() const { return &tensor_; }
-  // The tensor with its count, which is the caller's from now on.
-  hr_tensor take() {
-    hr_tensor taken = tensor_;
-    tensor_.owner = nullptr;
-    return taken;
-  }
-
- private:
-  hr_tensor tensor_;
-  void (*release_)(hr_buffer*);
-};
-
 // What is enqueued at once: one tensor per component.
 struct Element {
   std::vector<OwnedTensor> parts;
@@ -158,7 +129,6 @@ class Queue {
   QueueSpec spec;
   // Makes the batch (or the one element) that a dequeue answers; takes its elements.
   hr_code (*deliver)(Waiter*) = nullptr;
-  void (*release)(hr_buffer*) = nullptr;
 
   // The waiter is the queue's from now on.
   void add(Waiter* given) {

@@ -9,8 +9,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport (
-    allocate_tensor, buffer_release, buffer_retain, copy_elements, copy_tensor, object_release,
-    object_retain,
+    OwnedTensor, allocate_tensor, copy_elements, copy_tensor, object_release, object_retain,
 )
 from headrace.runtime.context cimport (
     Run, SessionState, object_of, run_fail_text, session_lookup,
@@ -35,10 +34,6 @@ cdef extern from "<string>" namespace "std" nogil:
     string to_text "std::to_string"(int64_t n)
 
 cdef extern from "queue.hpp" namespace "headrace" nogil:
-    cdef cppclass OwnedTensor:
-        const hr_tensor* get()
-        hr_tensor take()
-
     cdef cppclass Element:
         Element()
         vector[OwnedTensor] parts
@@ -82,7 +77,6 @@ cdef extern from "queue.hpp" namespace "headrace" nogil:
         hr_object object
         QueueSpec spec
         hr_code (*deliver)(Waiter*) noexcept nogil
-        void (*release)(void*) noexcept nogil
         void add(Waiter* waiter)
         void close(cbool cancel_pending)
         void cancel(Waiter* waiter)
@@ -94,7 +88,6 @@ cdef extern from *:
     """
     #include "queue.hpp"
     using headrace::Queue; using headrace::Waiter;
-    static void set_release(Queue* q, void (*release)(hr_buffer*)) { q->release = release; }
     static void set_kind(Waiter* w, int enqueue) {
       w->kind = enqueue ? Waiter::kEnqueue : Waiter::kDequeue;
     }
@@ -125,9 +118,8 @@ cdef extern from *:
       Waiter* w = static_cast<Waiter*>(argument);
       w->queue->cancel(w);
     }
-    // Moves what the caller counted into the element.
-    static void add_part(Queue* q, headrace::Element& element, const hr_tensor& counted) {
-      element.parts.emplace_back(counted, q->release);
+    static void add_part(headrace::Element& element, headrace::OwnedTensor& part) {
+      element.parts.push_back(std::move(part));
     }
     static void add_element(Waiter* w, headrace::Element& element) {
       w->elements.push_back(std::move(element));
@@ -139,13 +131,13 @@ cdef extern from *:
     }
     static uint64_t watch(hr_ctx* c, Waiter* w) { return c->api->on_cancel(c, cancel_waiter, w); }
     """
-    void set_release(Queue* q, void (*release)(hr_buffer*) noexcept nogil) nogil
     void set_kind(Waiter* w, int enqueue) nogil
     void destroy_queue(hr_object* o) nogil
     string queue_text(const hr_node* node, const char* key) nogil
     void queue_components(const hr_node* node, QueueSpec* spec) nogil
     uint64_t watch(hr_ctx* c, Waiter* w) nogil
-    void add_part(Queue* q, Element& element, const hr_tensor& counted) nogil
+    # Moves.
+    void add_part(Element& element, OwnedTensor& part) nogil
     void add_element(Waiter* w, Element& element) nogil
     void hold_queue(Waiter* w, Queue* q) nogil
 
@@ -185,7 +177,6 @@ cdef hr_object* make_queue(void* argument) noexcept nogil:
     q.object.kind = "Queue"
     q.object.destroy = destroy_queue
     q.deliver = deliver
-    set_release(q, buffer_release)
     read_spec(node, &q.spec)
     return &q.object
 
@@ -350,7 +341,7 @@ cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
     cdef Queue* q = queue_of(inputs[0])
     cdef hr_code code = check(ctx, q, node, inputs, 0)
     cdef Element element
-    cdef hr_tensor kept
+    cdef OwnedTensor kept
     cdef Waiter* w
     cdef int32_t i
     if code != HR_OK:
@@ -358,12 +349,11 @@ cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
         return
     for i in range(1, node.face.n_inputs):
         if inputs[i].owner != NULL:
-            kept = inputs[i][0]
-            buffer_retain(kept.owner)
-        elif copy_tensor(inputs[i], &kept) != HR_OK:
+            kept.share(inputs[i][0])
+        elif copy_tensor(inputs[i], kept.get()) != HR_OK:
             done(argument, fail_memory(ctx))
             return
-        add_part(q, element, kept)
+        add_part(element, kept)
     w = new_waiter(q, ctx, 1, done, argument)
     add_element(w, element)
     submit(w, ctx)
@@ -377,7 +367,7 @@ cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     cdef hr_code code = check(ctx, q, node, inputs, 1)
     cdef Element element
     cdef hr_tensor slice_
-    cdef hr_tensor kept
+    cdef OwnedTensor kept
     cdef Waiter* w
     cdef int32_t i
     cdef int64_t row
@@ -388,11 +378,11 @@ cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     for row in range(inputs[1].dims[0]):
         for i in range(1, node.face.n_inputs):
             slice_of(inputs[i], row, &slice_)
-            if copy_tensor(&slice_, &kept) != HR_OK:
+            if copy_tensor(&slice_, kept.get()) != HR_OK:
                 del w
                 done(argument, fail_memory(ctx))
                 return
-            add_part(q, element, kept)
+            add_part(element, kept)
         add_element(w, element)
     submit(w, ctx)
 

@@ -21,10 +21,10 @@ class LocalRendezvous {
       if (code_ != HR_OK) return code_;
       auto found = waiters_.find(key);
       if (found == waiters_.end()) {
-        Item item{*value, dead};
-        buffer_retain(item.value.owner);
-        if (!items_.emplace(key, item).second) return HR_ALREADY_EXISTS;
-        return HR_OK;
+        Item item;
+        item.value.share(*value);
+        item.dead = dead;
+        return items_.emplace(key, std::move(item)).second ? HR_OK : HR_ALREADY_EXISTS;
       }
       waiter = found->second;
       waiters_.erase(found);
@@ -48,14 +48,16 @@ class LocalRendezvous {
           waiters_[key] = Waiter{done, argument};
           return;
         }
-        item = found->second;
+        item = std::move(found->second);
         items_.erase(found);
       }
     }
-    if (code == HR_OK)
-      done(argument, HR_OK, "", &item.value, item.dead);
-    else
+    if (code == HR_OK) {
+      const hr_tensor value = item.value.take();
+      done(argument, HR_OK, "", &value, item.dead);
+    } else {
       done(argument, code, message.c_str(), nullptr, 0);
+    }
   }
 
   void abort(hr_code code, const char* message) {
@@ -71,18 +73,10 @@ class LocalRendezvous {
       entry.second.done(entry.second.argument, code, message, nullptr, 0);
   }
 
-  // Calls release for the owner of every value that nobody received.
-  template <typename Release>
-  void drain(Release release) {
-    std::lock_guard<std::mutex> hold(lock_);
-    for (auto& entry : items_) release(entry.second.value.owner);
-    items_.clear();
-  }
-
  private:
   struct Item {
-    hr_tensor value;
-    int32_t dead;
+    OwnedTensor value;
+    int32_t dead = 0;
   };
   struct Waiter {
     Done done;

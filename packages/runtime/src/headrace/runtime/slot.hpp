@@ -63,7 +63,7 @@ inline std::string shape_text(const hr_tensor* t) {
 struct Slot {
   hr_object object;  // first; kind "Variable"
   std::mutex lock;
-  hr_tensor value;   // owner counted by the slot
+  OwnedTensor value;
   bool initialised = false;
   int64_t version = 0;
   // Grows whenever shape or `initialised` changes; written under the lock.

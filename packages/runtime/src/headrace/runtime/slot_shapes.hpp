@@ -27,8 +27,8 @@ class ShapeGuard {
     // A variable without a value fits any plan: its read fails.
     const bool fits =
         !slot->initialised ||
-        (rank_ == slot->value.rank &&
-         std::memcmp(dims_, slot->value.dims, rank_ * sizeof(int64_t)) == 0);
+        (rank_ == slot->value.get()->rank &&
+         std::memcmp(dims_, slot->value.get()->dims, rank_ * sizeof(int64_t)) == 0);
     if (fits && slot == planned)
       __atomic_store_n(&version_, slot->shape_version.load(std::memory_order_relaxed),
                        __ATOMIC_RELAXED);
@@ -57,8 +57,8 @@ class SlotShapes {
     if (found == shapes_.end()) {
       hr_tensor shape;
       std::lock_guard<std::mutex> hold(slot->lock);
-      shape.rank = slot->initialised ? slot->value.rank : slot->declared_rank;
-      const int64_t* dims = slot->initialised ? slot->value.dims : slot->declared_dims;
+      shape.rank = slot->initialised ? slot->value.get()->rank : slot->declared_rank;
+      const int64_t* dims = slot->initialised ? slot->value.get()->dims : slot->declared_dims;
       if (shape.rank > 0) std::memcpy(shape.dims, dims, shape.rank * sizeof(int64_t));
       guards.emplace_back(slot, entering, shape.rank, shape.dims,
                           slot->shape_version.load(std::memory_order_relaxed));

@@ -14,7 +14,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.runtime.buffer cimport allocate_tensor, buffer_release, copy_tensor, set_bytes
+from headrace.runtime.buffer cimport OwnedTensor, allocate_tensor, copy_tensor, set_bytes
 from headrace.runtime.context cimport (
     READ_ANY_SHAPE, READ_ENDS, Run, SessionState, run_begin,
 )
@@ -104,7 +104,7 @@ cdef int enter(SegmentDraft draft, Segments segments, Segment segment,
         if segments.shape_like[segment.first_entering + i]:
             if copy_tensor(&entering[i], &key) != HR_OK:
                 raise MemoryError()
-            draft.out.keep(key.owner, buffer_release)
+            draft.out.keep(key.owner)
             key.owner = NULL
             t.data = key.data
         else:
@@ -430,30 +430,28 @@ cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
     cdef Run* run = new Run()
     cdef hr_code code = HR_OK
     cdef size_t i
-    cdef hr_tensor workspace
-    workspace.dtype = 4  # bytes
-    workspace.rank = 1
-    workspace.dims[0] = step.workspace
-    workspace.owner = NULL
-    workspace.data = NULL
+    cdef OwnedTensor workspace
+    workspace.get().dtype = 4  # bytes
+    workspace.get().rank = 1
+    workspace.get().dims[0] = step.workspace
+    workspace.get().data = NULL
     try:
         run_begin(run, draft.session, draft.threads)
         if not step.kernel.flags & (OWN_MEMORY | SESSION_CONSTANT):
             for i in range(outputs.size()):
                 if allocate_tensor(outputs[i]) != HR_OK:
                     raise no_memory(step.node)
-        if step.workspace > 0 and allocate_tensor(&workspace) != HR_OK:
+        if step.workspace > 0 and allocate_tensor(workspace.get()) != HR_OK:
             raise no_memory(step.node)
         code = compute_watched(step, run, <const hr_tensor* const*>inputs.data(),
-                               <hr_tensor* const*>outputs.data(), workspace.data, cost_ns)
+                               <hr_tensor* const*>outputs.data(), workspace.get().data, cost_ns)
         if code != HR_OK:
             step.node.error.assign(run.message)
             raise node_error(step.node, code)
     finally:
-        buffer_release(workspace.owner)
         for i in range(outputs.size()):
             if outputs[i].owner != NULL:
-                draft.out.keep(outputs[i].owner, buffer_release)
+                draft.out.keep(outputs[i].owner)
                 outputs[i].owner = NULL
             draft.storage[draft.arguments[step.first_output + i]] = STATIC
         del run

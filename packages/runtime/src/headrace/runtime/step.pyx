@@ -459,7 +459,7 @@ cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable]& chosen, hr_t
                KernelWork* work, list trace) except -1:
     cdef int i
     cdef hr_tensor* t
-    if not lease.begin(chosen, buffer_release):
+    if not lease.begin(chosen):
         raise errors.ResourceExhaustedError(
             None, None, (<bytes>chosen.get().no_room()).decode(errors="replace"))
     work.made = lease.made()

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from libcpp.string cimport string
 
 from headrace.runtime.buffer cimport (
-    allocate_tensor, buffer_new, buffer_release, object_release, object_retain, set_bytes,
+    OwnedTensor, allocate_tensor, buffer_new, object_release, object_retain, set_bytes,
 )
 from headrace.runtime.context cimport (
     HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, run_fail_text, same_shape, session_lookup, shape_text, slot_clear,
@@ -164,24 +164,22 @@ cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     plan: one of READ_*.
     """
     cdef Slot* slot = slot_of(inputs[0])
-    cdef hr_tensor value
+    cdef OwnedTensor value
     cdef string text
     if slot == NULL:
         return fail_no_variable(ctx)
     if slot_pin(slot, &value) != HR_OK:
         return fail_uninitialised(ctx, slot)
-    if value.dtype != outputs[0].dtype:
-        buffer_release(value.owner)
+    if value.get().dtype != outputs[0].dtype:
         text.assign(b"Trying to read variable with wrong dtype. Expected ")
         text.append(dtype_name(outputs[0].dtype))
         text.append(b" got ")
-        text.append(dtype_name(value.dtype))
+        text.append(dtype_name(value.get().dtype))
         return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
     if <size_t>plan != READ_ANY_SHAPE and (
-            <size_t>plan == READ_ENDS or not same_shape(&value, outputs[0])):
-        buffer_release(value.owner)
+            <size_t>plan == READ_ENDS or not same_shape(value.get(), outputs[0])):
         return HR_REPLAN
-    outputs[0][0] = value
+    outputs[0][0] = value.take()
     return HR_OK
 
 
@@ -215,10 +213,11 @@ cdef hr_code prepare_variable_shape(void* state, hr_request* request) noexcept n
 
 cdef hr_code variable_shape(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                             hr_tensor* const* outputs, void* workspace) noexcept nogil:
-    cdef hr_tensor value
+    cdef OwnedTensor pinned
+    cdef const hr_tensor* value = pinned.get()
     cdef int i
     cdef Slot* slot = slot_of(inputs[0])
-    if slot == NULL or slot_pin(slot, &value) != HR_OK:
+    if slot == NULL or slot_pin(slot, &pinned) != HR_OK:
         return run_fail_text(<Run*>ctx, HR_FAILED_PRECONDITION,
                              "the variable whose shape is asked is not initialized")
     outputs[0].rank = 1
@@ -230,7 +229,6 @@ cdef hr_code variable_shape(hr_ctx* ctx, void* state, void* plan, const hr_tenso
             (<int32_t*>outputs[0].data)[i] = <int32_t>value.dims[i]
         else:
             (<int64_t*>outputs[0].data)[i] = value.dims[i]
-    buffer_release(value.owner)
     return HR_OK
 
 
@@ -293,7 +291,7 @@ cdef hr_code assign_same_shape(hr_ctx* ctx, void* state, void* plan,
         return fail_no_variable(ctx)
     slot.lock.lock()
     if slot.initialised:
-        held = slot.value
+        held = slot.value.get()[0]
     else:
         held.rank = slot.declared_rank
         if held.rank > 0:
