@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -12,6 +17,8 @@ from headrace.formats.errors import InvalidArgumentError
 # Small ones, then blocked ones: of one task, of several tasks of both directions, with B packed or
 # read in place, of several blocks of k. Odd sizes end inside tiles.
 SIZES = [(4, 4, 4), (1, 7, 3), (8, 32, 32), (17, 65, 33), (3, 1, 5), (1, 1, 1)]
+# 1024 columns of A are copied tile by tile, as their rows would fill one set of the cache.
+SIZES += [(150, 140, 1024), (420, 150, 1024)]
 SIZES += [(65, 130, 70), (230, 301, 530), (15, 1100, 700), (150, 40, 290), (600, 33, 600)]
 EMPTY = [(0, 3, 4), (3, 0, 4), (3, 4, 0)]
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
@@ -52,6 +59,37 @@ def test_matmul_is_numpys(sizes, dtype, transposed):
     want = (x.T if ta else x) @ (y.T if tb else y)
     got = run_kernel("MatMul", a, b, transpose_a=ta, transpose_b=tb, threads=2)
     near(got, want, np.dtype(dtype), k)
+
+
+PRODUCTS_OF_ONE_LEVEL = """
+import sys
+import numpy as np
+import test_cpu_matmul as here
+from kernel_harness import run_kernel
+for m, n, k in here.SIZES:
+    for dtype in (np.float32, np.float64):
+        for ta, tb in ((False, False), (True, True)):
+            rng = np.random.default_rng(5)
+            a = here.matrix(rng, (k, m) if ta else (m, k), dtype)
+            b = here.matrix(rng, (n, k) if tb else (k, n), dtype)
+            want = (a.T if ta else a).astype(float) @ (b.T if tb else b).astype(float)
+            got = [run_kernel("MatMul", a, b, transpose_a=ta, transpose_b=tb, threads=threads)
+                   for threads in (1, 2, 2)]
+            here.near(got[0], want, np.dtype(dtype), k)
+            assert np.array_equal(got[1], got[0]) and np.array_equal(got[2], got[0])
+"""
+
+
+@pytest.mark.parametrize("level", ["v4", "v3", "any"])
+def test_products_of_every_processor_level_are_numpys_and_the_same_on_any_threads(level):
+    done = subprocess.run(
+        [sys.executable, "-c", PRODUCTS_OF_ONE_LEVEL],
+        cwd=Path(__file__).parent,
+        env=os.environ | {"HEADRACE_PROCESSOR_LEVEL": level},
+        capture_output=True,
+        text=True,
+    )
+    assert not done.returncode, done.stderr
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

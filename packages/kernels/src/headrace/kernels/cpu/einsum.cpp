@@ -269,7 +269,7 @@ hr_code prepare_einsum(void*, hr_request* r) {
   if (p.inner && p.rows * p.columns) {
     const bool wide = r->inputs[0]->dtype == HR_DOUBLE;
     const auto cut = wide ? gemm::cut_of<double> : gemm::cut_of<float>;
-    plan->cut = cut(p.rows, p.columns, p.inner, false, r->threads);
+    plan->cut = cut(p.rows, p.columns, p.inner, false, false, r->threads);
     const auto workspace = wide ? gemm::workspace_of<double> : gemm::workspace_of<float>;
     r->workspace += workspace(plan->cut);
   }

@@ -32,15 +32,15 @@ inline bool is_small(int64_t m, int64_t n, int64_t k) {
   return m * n * k <= 128 * 1024 && n * k <= max_packed;
 }
 
-// How a product is cut into tasks for a team, and whether B is packed; chosen at prepare.
+// How a product is cut into tasks for a team, and what is copied; chosen at prepare.
 struct Cut {
   int64_t tile_rows, k_block;  // of a tile; of a block of B
   int64_t rows, columns;       // of a task
-  bool packs_b;
+  bool packs_b, copies_a;
   int threads;
 };
 template <class T>
-Cut cut_of(int64_t m, int64_t n, int64_t k, bool transpose_b, int threads);
+Cut cut_of(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, int threads);
 // Bytes of memory that `blocked` needs beside its operands.
 template <class T>
 size_t workspace_of(const Cut& cut);

@@ -1,7 +1,8 @@
 // Products of any size. The result is cut into tasks, which the team's threads take one by one; a
 // task goes through k in blocks, copies its block of B side by side (packs it) where B's own order
-// is slow to read, and multiplies tile by tile. A is read where it is: packing it never paid, and
-// without it the threads share nothing, so one that loses its core does not delay the others.
+// is slow to read, and multiplies tile by tile. A is read where it is, but for strides that fill one
+// set of the cache: packing it never paid otherwise, and without it the threads share nothing, so
+// one that loses its core does not delay the others.
 //
 // Blocking after Goto and van de Geijn 2008.
 #include "gemm.hpp"
@@ -26,10 +27,23 @@ constexpr int64_t most_k = 512, most_columns = 256, least_work = 1 << 20, pays_a
 // Equal parts of at most `size`.
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// A thread's block of B, on cache lines that no other thread writes.
-int64_t packed_elements(const Cut& cut, size_t element) {
+// Rows of A apart by a multiple of this share one set of the first cache, which holds 8 or 12 lines:
+// a tile of more rows would lose each line before it has read it whole.
+constexpr int64_t one_set = 4096, most_rows_in_set = 8;
+
+// From one row of a copied tile of A to the next: rows lie in different sets.
+int64_t copied_stride(const Cut& cut) { return cut.k_block + 16; }
+
+// A thread's block of B, and behind it a copied tile of A, on cache lines that no other thread
+// writes.
+int64_t block_elements(const Cut& cut, size_t element) {
   const int64_t line = int64_t(64 / element);
   return parts(cut.columns * cut.k_block, line) * line;
+}
+int64_t packed_elements(const Cut& cut, size_t element) {
+  const int64_t line = int64_t(64 / element);
+  const int64_t tile = cut.copies_a ? cut.tile_rows * copied_stride(cut) : 0;
+  return block_elements(cut, element) + parts(tile, line) * line;
 }
 
 // A part of the result: rows [i0, i1), columns [j0, j1).
@@ -79,7 +93,14 @@ HR_INLINE void run_task(const Task<T>& t) {
     for (int64_t i = t.i0; i < t.i1; i += cut.tile_rows) {
       const int64_t rows = std::min(cut.tile_rows, t.i1 - i);
       const T* a = p.a + (p.transpose_a ? i + k0 * p.lda : i * p.lda + k0);
-      const int64_t ai = p.transpose_a ? 1 : p.lda, ak = p.transpose_a ? p.lda : 1;
+      int64_t ai = p.transpose_a ? 1 : p.lda;
+      const int64_t ak = p.transpose_a ? p.lda : 1;
+      if (cut.copies_a) {
+        T* copy = t.packed + block_elements(cut, sizeof(T));
+        ai = copied_stride(cut);
+        for (int64_t r = 0; r < rows; ++r) std::copy_n(a + r * p.lda, k, copy + r * ai);
+        a = copy;
+      }
       for (int64_t j = t.j0; j < t.j1; j += width) {
         const T* packed = t.packed + (j - t.j0) * k;
         T* c = p.c + i * p.ldc + j;
@@ -162,7 +183,7 @@ void by_library(const Problem<T>& p) {
 }  // namespace
 
 template <class T>
-Cut cut_of(int64_t m, int64_t n, int64_t k, bool transpose_b, int threads) {
+Cut cut_of(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, int threads) {
   const Level<T>& with = level<T>();
   Cut cut;
   cut.threads = std::max(1, threads);
@@ -171,12 +192,17 @@ Cut cut_of(int64_t m, int64_t n, int64_t k, bool transpose_b, int threads) {
   cut.tile_rows = parts(m, row_tiles);
   cut.k_block = parts(k, k_blocks);
   cut.packs_b = transpose_b || row_tiles > pays_after;
-  // About four tasks a thread, of whole panels; rows are cut only where columns do not suffice.
+  cut.copies_a = !transpose_a && k * int64_t(sizeof(T)) % one_set == 0 &&
+                 cut.tile_rows > most_rows_in_set && n >= 4 * with.columns;
+  // About four tasks a thread, of whole panels.
   const int64_t panels = parts(n, with.columns);
   const int64_t wanted = cut.threads > 1 ? 4 * cut.threads : 1;
   const double work = double(m) * double(n) * double(k) / least_work;
   const int64_t tasks = work < double(wanted) ? int64_t(work) + 1 : wanted;
-  const int64_t in_task = std::min(parts(panels, tasks), most_columns / with.columns);
+  const int64_t most = std::min(panels, most_columns / with.columns);
+  // Rows instead of columns are cut where each task keeps rows enough to pay for packing its B.
+  const bool by_rows = row_tiles / parts(tasks, parts(panels, most)) >= pays_after;
+  const int64_t in_task = by_rows ? most : std::min(parts(panels, tasks), most);
   cut.columns = in_task * with.columns;
   const int64_t across = parts(panels, in_task);
   const int64_t down = std::min(parts(tasks, across), parts(row_tiles, 4));
@@ -212,7 +238,7 @@ void blocked_alone(const Problem<T>& p, const Cut& cut, T* workspace, const Fini
 }
 
 #define HR_INSTANCE(T)                                                                          \
-  template Cut cut_of<T>(int64_t, int64_t, int64_t, bool, int);                                 \
+  template Cut cut_of<T>(int64_t, int64_t, int64_t, bool, bool, int);                           \
   template size_t workspace_of<T>(const Cut&);                                                  \
   template hr_code blocked<T>(hr_ctx*, const Problem<T>&, const Cut&, T*, const Finish*);       \
   template void blocked_alone<T>(const Problem<T>&, const Cut&, T*, const Finish*);

@@ -179,7 +179,8 @@ void choose_floats(hr_request* r, Product* p) {
     r->compute = compute_small<T>;
   } else {
     p->by_batch = r->threads > 1 && p->batch >= 2 * r->threads;
-    p->cut = gemm::cut_of<T>(p->m, p->n, p->k, p->transpose_b, p->by_batch ? 1 : r->threads);
+    p->cut = gemm::cut_of<T>(p->m, p->n, p->k, p->transpose_a, p->transpose_b,
+                             p->by_batch ? 1 : r->threads);
     r->workspace = gemm::workspace_of<T>(p->cut) * size_t(p->by_batch ? r->threads : 1);
     r->compute = compute_blocked<T>;
   }
