@@ -67,6 +67,63 @@ print(resident() - before)
     assert grown < 24
 
 
+def test_a_new_batch_size_takes_over_the_memory_of_one_that_is_no_longer_kept() -> None:
+    faults = int(
+        output(
+            """
+import resource
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+x = hr.placeholder(hr.float32, [None, 512])
+h = x
+for _ in range(3):
+    h = hr.tanh(hr.matmul(h, hr.ones([512, 512])))
+y = hr.reduce_sum(h)
+fed = np.ones([700, 512], np.float32)
+with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=1)) as session:
+    found = []
+    for n in range(600, 700):  # arenas of 2.4 to 2.8 MiB, 600 pages
+        before = faults()
+        session.run(y, {x: fed[:n]})
+        found.append(faults() - before)
+print(sorted(found[40:])[30])
+""",
+            120,
+        ).split()[-1]
+    )
+    assert faults < 100
+
+
+def test_a_small_program_plans_each_of_a_hundred_shapes_once() -> None:
+    """What a run of a shape that was met before costs, beside the same shape again and again."""
+    ratio = float(
+        output(
+            """
+import time
+x = hr.placeholder(hr.float32, [None, 4])
+h = x
+for _ in range(6):
+    h = hr.tanh(hr.matmul(h, hr.ones([4, 4])) + 1.0)
+y = hr.reduce_sum(h)
+fed = np.ones([100, 4], np.float32)
+with hr.Session() as session:
+    def seconds(sizes):
+        found = []
+        for n in sizes:
+            start = time.perf_counter()
+            session.run(y, {x: fed[:n]})
+            found.append(time.perf_counter() - start)
+        return sorted(found)[len(found) // 5]
+    in_turn = list(range(1, 101))
+    seconds(in_turn)
+    print(seconds(in_turn * 5) / seconds([50] * 500))
+""",
+            120,
+        ).split()[-1]
+    )
+    assert ratio < 4
+
+
 def test_new_signatures() -> None:
     grown = _growth_mib("""
 x = hr.placeholder(hr.float32, [8])

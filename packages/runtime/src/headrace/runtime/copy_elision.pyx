@@ -7,22 +7,42 @@ to the same type, a pad by nothing: their outputs become views, as those of Resh
 """
 
 from libc.stdint cimport int32_t, int64_t
+from libcpp.string cimport string
 
 from headrace.runtime.kernel_abi cimport (
     HR_INT32, HR_INT64, HR_REF, HR_RESOURCE, hr_elements, hr_tensor,
 )
 from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
-# Each output element is one element of input 0, in its order, if there are as many of them.
-_SAME_COUNT = frozenset(
-    b"Sum Mean Prod Max Min All Any Tile BroadcastTo Pad PadV2 MirrorPad Slice".split())
-# Likewise where nothing but the first input has elements to give.
-_OF_ONE = {b"AddN": 1, b"Pack": 1, b"ConcatV2": 2}    # op: inputs if there is one value
+cdef extern from *:
+    """
+    #include <string_view>
+    namespace {
+    struct CopyRule {
+      std::string_view op;
+      int one_value;  // inputs if there is one value; 0: whatever there is
+    };
+    // Each output element is one element of input 0, in its order, if there are as many of them;
+    // in the last three where nothing but the first input has elements to give.
+    constexpr CopyRule copy_rules[] = {
+        {"Cast", 0}, {"Sum", 0}, {"Mean", 0}, {"Prod", 0}, {"Max", 0}, {"Min", 0}, {"All", 0},
+        {"Any", 0}, {"Tile", 0}, {"BroadcastTo", 0}, {"Pad", 0}, {"PadV2", 0}, {"MirrorPad", 0},
+        {"Slice", 0}, {"AddN", 1}, {"Pack", 1}, {"ConcatV2", 2}};
+    int copying_inputs(std::string_view op) {
+      for (const CopyRule& rule : copy_rules)
+        if (rule.op == op) return rule.one_value;
+      return -1;
+    }
+    }
+    """
+    # 0: any number of inputs; -1: the op is none of those that may copy.
+    int copying_inputs(const string& op) nogil
 
 
 cdef bint copies_input(SegmentDraft draft, const Step* step) except -1:
     cdef const hr_tensor* given
     cdef const hr_tensor* made
+    cdef int needed
     if step.n_inputs < 1 or step.n_outputs != 1 or step.by_kernel or step.writes:
         return False
     given = &draft.tensors[draft.arguments[step.first_input]]
@@ -31,14 +51,13 @@ cdef bint copies_input(SegmentDraft draft, const Step* step) except -1:
             given.layout or made.layout or given.rank < 0 or made.rank < 0 or \
             hr_elements(given) != hr_elements(made):
         return False
-    op = <bytes>step.node.op
-    if op in _SAME_COUNT or op == b"Cast":
-        return True
-    if op in _OF_ONE:
-        return step.n_inputs == _OF_ONE[op]
-    if op == b"Transpose":
+    needed = copying_inputs(step.node.op)
+    if needed >= 0:
+        return needed == 0 or step.n_inputs == needed
+    if step.node.op == b"Transpose":
         return keeps_order(given, &draft.tensors[draft.arguments[step.first_input + 1]])
-    return op == b"StridedSlice" and all_ones(&draft.tensors[draft.arguments[step.first_input + 3]])
+    return step.node.op == b"StridedSlice" and \
+        all_ones(&draft.tensors[draft.arguments[step.first_input + 3]])
 
 
 cdef int64_t element(const hr_tensor* t, int64_t i) noexcept nogil:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -86,7 +87,8 @@ struct RunBuffers {
   Executable* owner;
   hr_tensor* tensors;
   Entry* entries;
-  int64_t bytes;
+  int64_t bytes;        // that it was made of
+  int64_t block_bytes;  // of the block in which it lies
   // While idle:
   RunBuffers* next_of_owner;
   RunBuffers *before, *after;  // in IdleBuffers, in order of time
@@ -112,9 +114,12 @@ inline void free_block(void* block, int64_t bytes) {
 
 // The large buffers that executables keep between runs. Beyond the limit, what was idle longest is
 // freed. Buffers below SMALL stay with their executable: they cost less than the list does.
+// Mapped blocks of executables that are gone are kept for the next ones: touching fresh pages costs
+// more than planning for a new shape does.
 class IdleBuffers {
  public:
   static constexpr int64_t SMALL = 32 << 10;
+  static constexpr int64_t MOST_SPARE = 64 << 20;  // bytes
 
   explicit IdleBuffers(int64_t limit) : limit_(limit) {}
   RunBuffers* take(Executable* owner);
@@ -122,9 +127,34 @@ class IdleBuffers {
   void forget(Executable* owner);
   // Frees what plans of that account hold idle.
   void drop_of(const MemoryAccount* account);
+  // A block of at least `bytes`, and how large it is. Null: no memory.
+  void* block(int64_t bytes, int64_t* size) {
+    *size = bytes;
+    if (bytes >= MAPPED_BYTES) {
+      // Sizes in steps of an eighth to a quarter, so that the next shape's arena fits into this
+      // one's block; what is mapped and not touched costs no memory.
+      int64_t step = MAPPED_BYTES / 4;
+      while (step * 8 <= bytes) step *= 2;
+      bytes = *size = (bytes + step - 1) / step * step;
+      std::lock_guard<std::mutex> hold(lock_);
+      auto best = spare_.end();
+      for (auto it = spare_.begin(); it != spare_.end(); ++it)
+        if (it->bytes >= bytes && it->bytes / 2 <= bytes &&
+            (best == spare_.end() || it->bytes < best->bytes))
+          best = it;
+      if (best != spare_.end()) {
+        void* found = best->block;
+        *size = best->bytes;
+        spare_bytes_ -= best->bytes;
+        spare_.erase(best);
+        return found;
+      }
+    }
+    return block_of(bytes);
+  }
   int64_t bytes() {
     std::lock_guard<std::mutex> hold(lock_);
-    return bytes_;
+    return bytes_ + spare_bytes_;
   }
   int64_t limit() {
     std::lock_guard<std::mutex> hold(lock_);
@@ -145,9 +175,29 @@ class IdleBuffers {
   int64_t bytes_ = 0;
   int64_t limit_;
 
+  struct Spare {
+    void* block;
+    int64_t bytes;
+  };
+  std::deque<Spare> spare_;  // newest last
+  int64_t spare_bytes_ = 0;
+
   void unlink(RunBuffers* buffers);
   void drop(RunBuffers* buffers);
+  void keep_spare(void* block, int64_t bytes) {
+    if (bytes < MAPPED_BYTES || bytes > MOST_SPARE) return free_block(block, bytes);
+    spare_.push_back({block, bytes});
+    spare_bytes_ += bytes;
+    while (spare_bytes_ > MOST_SPARE) free_spare();
+  }
+  void free_spare() {
+    const Spare oldest = spare_.front();
+    spare_.pop_front();
+    spare_bytes_ -= oldest.bytes;
+    free_block(oldest.block, oldest.bytes);
+  }
   void trim() {
+    while (bytes_ + spare_bytes_ > limit_ && !spare_.empty()) free_spare();
     while (bytes_ > limit_ && oldest_) drop(oldest_);
   }
 };
@@ -233,6 +283,16 @@ class Executable {
     return nullptr;
   }
 
+  // About what it takes, with the memory of one run.
+  int64_t held_bytes() const {
+    int64_t total = arena_bytes + int64_t(sizeof(Executable));
+    total += int64_t(tensors.size() * (2 * sizeof(hr_tensor) + sizeof storage[0]));
+    total += int64_t(entries.size() * (sizeof(EntryPlan) + sizeof(Entry)));
+    total += int64_t(arguments.size() * (sizeof(int32_t) + sizeof(void*)));
+    for (const BufferRef& held : constants) total += held.get()->bytes;
+    return total;
+  }
+
   bool fits(const hr_tensor* given) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const hr_tensor& mine = inputs[i];
@@ -286,7 +346,7 @@ class Executable {
 
   void free_buffers(RunBuffers* buffers) {
     const int64_t bytes = buffers->bytes;
-    free_block(buffers, bytes);
+    free_block(buffers, buffers->block_bytes);
     if (memory_) memory_->give(this, bytes);
   }
 
@@ -302,7 +362,8 @@ class Executable {
       idle_->drop_of(memory_.get());
       if (!memory_->take(this, total)) return nullptr;
     }
-    void* block = block_of(total);
+    int64_t size = 0;
+    void* block = idle_->block(total, &size);
     if (!block) {
       if (memory_) memory_->give(this, total);
       return nullptr;
@@ -311,6 +372,7 @@ class Executable {
     auto* made = static_cast<RunBuffers*>(block);
     made->owner = this;
     made->bytes = total;
+    made->block_bytes = size;
     made->tensors = reinterpret_cast<hr_tensor*>(memory + header);
     made->entries = reinterpret_cast<Entry*>(memory + header + for_tensors);
     auto** pointers = reinterpret_cast<hr_tensor**>(memory + header + for_tensors + for_entries);
@@ -361,7 +423,13 @@ inline void IdleBuffers::give(RunBuffers* buffers) {
 inline void IdleBuffers::forget(Executable* owner) {
   std::lock_guard<std::mutex> hold(lock_);
   if (owner->arena_bytes < SMALL) return;
-  while (owner->idle_of_mine_) drop(owner->idle_of_mine_);
+  while (RunBuffers* buffers = owner->idle_of_mine_) {
+    owner->idle_of_mine_ = buffers->next_of_owner;
+    unlink(buffers);
+    if (owner->memory_) owner->memory_->give(owner, buffers->bytes);
+    keep_spare(buffers, buffers->block_bytes);
+  }
+  trim();
 }
 
 inline void IdleBuffers::drop(RunBuffers* buffers) {

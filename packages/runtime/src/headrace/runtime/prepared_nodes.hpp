@@ -3,11 +3,11 @@
 // A new shape of a segment then lays out memory and prepares only what it has not met before.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "executable.hpp"
@@ -22,16 +22,17 @@ class PreparedNodes {
   // Null: not prepared yet.
   std::shared_ptr<const PreparedNode> find(int32_t node, const std::string& key) {
     auto& kept = by_node_[node];
+    const size_t hash = std::hash<std::string>()(key);
     for (auto it = kept.begin(); it != kept.end(); ++it)
-      if (it->first == key) {
+      if (it->hash == hash && it->key == key) {
         kept.splice(kept.begin(), kept, it);
-        return it->second;
+        return it->made;
       }
     return nullptr;
   }
   void keep(int32_t node, const std::string& key, const std::shared_ptr<PreparedNode>& made) {
     auto& kept = by_node_[node];
-    kept.emplace_front(key, made);
+    kept.push_front({std::hash<std::string>()(key), key, made});
     if (kept.size() > MOST_PER_NODE) kept.pop_back();
   }
 
@@ -46,7 +47,12 @@ class PreparedNodes {
   }
 
  private:
-  using Kept = std::list<std::pair<std::string, std::shared_ptr<const PreparedNode>>>;
+  struct Answer {
+    size_t hash;
+    std::string key;
+    std::shared_ptr<const PreparedNode> made;
+  };
+  using Kept = std::list<Answer>;
   std::unordered_map<int32_t, Kept> by_node_;
   std::unordered_map<std::string, std::shared_ptr<GraphNode>> fused_;
 };

@@ -1,13 +1,13 @@
 # cython: language_level=3
-"""One segment of a program with its executables, the least recently used dropped first.
+"""One segment of a program with its executables, bounded (executable_cache.hpp).
 
-A bounded list does what running a program unspecialised would: preparing kernels node by node costs
-what specialising does, and what the nodes' kernels prepared is kept beyond the list (bounded, too).
+Where a shape is new, planning node by node costs what running a program unspecialised would; what
+the nodes' kernels prepared is kept beyond the executables (bounded, too).
 """
 
 import threading
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -20,9 +20,6 @@ from headrace.runtime.passes.segments cimport Segment
 from headrace.runtime.segment_draft cimport PreparedNodes
 from headrace.runtime.specialisation cimport describe, specialise
 
-cdef enum:
-    LIMIT = 16
-
 
 cdef class SegmentRunner:
     def __cinit__(self):
@@ -32,31 +29,18 @@ cdef class SegmentRunner:
     def __dealloc__(self):
         del self.cache
 
+    cdef uint64_t hash_of(self, const hr_tensor* entering) noexcept nogil:
+        cdef Segment* segment = &self.segments.segments[self.number]
+        return key_hash(entering, self.segments.shape_like.data() + segment.first_entering,
+                        segment.n_entering)
+
     cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering,
                                        int threads) noexcept nogil:
-        cdef shared_ptr[Executable] found
-        cdef Executable* made
-        cdef size_t i
-        cdef vector[shared_ptr[Executable]] stale   # freed after the lock
-        cdef int64_t resets = self.session.resets.load()
-        self.made_lock.lock()
-        if self.made.size() and self.made[0].get().resets != resets:
-            stale.swap(self.made)
-        for i in range(self.made.size()):
-            made = self.made[i].get()
-            if made.resets == resets and made.threads == threads and made.fits(entering) and \
-                    made.variables_fit(entering):
-                found = self.made[i]
-                while i > 0:
-                    self.made[i].swap(self.made[i - 1])
-                    i -= 1
-                break
-        self.made_lock.unlock()
-        return found
+        return self.made.find(self.hash_of(entering), entering, threads,
+                              self.session.resets.load())
 
     cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *:
         cdef shared_ptr[Executable] found = self.lookup(entering, threads)
-        cdef shared_ptr[Executable] dropped
         cdef int64_t resets
         if found.get() != NULL:
             return found
@@ -72,13 +56,7 @@ cdef class SegmentRunner:
                                    self.session, self.copy_small, self.cache)
                 found.get().resets = resets
                 self.account(found.get(), entering)
-                self.made_lock.lock()
-                self.made.insert(self.made.begin(), found)
-                if self.made.size() > LIMIT:
-                    # Freed after the lock, and after the runs that hold it.
-                    dropped.swap(self.made.back())
-                    self.made.pop_back()
-                self.made_lock.unlock()
+                self.made.keep(self.hash_of(entering), found)
         return found
 
     cdef int account(self, Executable* made, const hr_tensor* entering) except -1:
@@ -106,7 +84,5 @@ cdef class SegmentRunner:
         """Figures of each executable, for `explain`: most recently used first."""
         cdef vector[shared_ptr[Executable]] now
         cdef size_t i
-        self.made_lock.lock()
-        now = self.made
-        self.made_lock.unlock()
+        now = self.made.all()
         return [describe(now[i].get()) for i in range(now.size())]

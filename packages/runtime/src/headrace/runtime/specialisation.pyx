@@ -21,13 +21,13 @@ from headrace.runtime.context cimport (
 from headrace.runtime.copy_elision cimport copies_input
 from headrace.runtime.error_boundary cimport call_prepare
 from headrace.runtime.executable cimport (
-    ARENA, INPUT, STATIC, Executable, PreparedNode, new_executable,
+    ARENA, INPUT, STATIC, Executable, PreparedNode, new_executable, release_entry,
 )
 from headrace.runtime.fuse_elementwise cimport fuse_elementwise
 from headrace.runtime.fuse_epilogue cimport fuse_epilogues
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_KERNEL_PRIVATE_IN, HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, hr_code, hr_kernel,
+    HR_KERNEL_PRIVATE_IN, HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, hr_code, hr_compute, hr_kernel,
     hr_request, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport (
@@ -468,6 +468,8 @@ cdef dict describe(Executable* made):
     fused_nodes = []
     for i in range(made.entries.size()):
         node = made.entries[i].node
+        if made.entries[i].compute == <hr_compute>release_entry:
+            continue     # no kernel: it gives memory back behind the node that it names
         if label_of(node) != f"{text_of(node.name)} = {text_of(node.op)}":
             fused_nodes.append(label_of(node))
         library = library_of(node.kernel) if node.kernel != NULL else NULL
@@ -476,7 +478,7 @@ cdef dict describe(Executable* made):
         kernels[name] = kernels.get(name, 0) + 1
     return {
         "inputs": ", ".join([shape_text(&made.inputs[i]) for i in range(made.inputs.size())]),
-        "entries": made.entries.size(),
+        "entries": sum(kernels.values()),
         "arena_bytes": made.arena_bytes,
         "intermediate_bytes": made.intermediate_bytes,
         "flops": made.flops,
