@@ -1,10 +1,11 @@
 # cython: language_level=3
 # distutils: language = c++
-"""Lets a convolution add the bias and apply the activation that follow it.
+"""Lets a convolution or a matrix product add the bias and apply the activation that follow it.
 
 Conv2D -> BiasAdd -> Relu moves the output through memory three times; _FusedConv2D does so once.
-What is between them must have no other reader. In training that holds, too: gradients of these
+What is between them must have no other reader. In training that holds, too: gradients of most
 activations read their outputs. Shapes are known here, so an Add of a vector counts as a BiasAdd.
+The catalogue says which ops have such a kin, and its kernel which activations it applies.
 """
 
 from libc.stdint cimport int32_t
@@ -13,6 +14,7 @@ from libcpp.string cimport string
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
+from headrace.formats import op_catalogue
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
     AttrEntry, AttrScalar, Attributes, attributes_of, bytes_attr, find_scalar, finish_face, kInt,
@@ -28,13 +30,20 @@ from headrace.runtime.op_table cimport op_entry
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
-# By op: the fused op, and the activations that it applies exactly as their own kernels do.
-_PRODUCTS = {
-    b"Conv2D": (b"_FusedConv2D", frozenset((b"Relu",))),
-}
-# Attributes of the product that its fused op has as well.
-_KEPT = frozenset((
-    b"T", b"strides", b"padding", b"explicit_paddings", b"data_format", b"dilations"))
+# By op: the signature of the one that takes an epilogue along; None: there is none.
+_kin = {}
+# Activations that an op's kernel refused, as (fused op, activation).
+_refused = set()
+# What an activation's attributes are called on the fused op; with others it stands alone.
+_ATTRIBUTES_OF_ACTIVATIONS = {b"T": None, b"alpha": b"leakyrelu_alpha"}
+
+
+cdef object kin_of(GraphNode* node):
+    op = <bytes>node.op
+    if op not in _kin:
+        found = op_catalogue.find("_Fused" + op.decode())
+        _kin[op] = found if found and any(a.name == "fused_ops" for a in found.attrs) else None
+    return _kin[op]
 
 
 cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) except -1:
@@ -44,9 +53,10 @@ cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) 
     cdef int32_t argument
     cdef int i, j
     cdef bint possible = False
+    cdef bytes activation
     for i in range(<int>draft.steps.size()):
         step = &draft.steps[i]
-        possible = possible or not step.elided and <bytes>step.node.op in _PRODUCTS
+        possible = possible or not step.elided and kin_of(step.node) is not None
     if not possible:
         return 0
     reader.assign(draft.tensors.size(), -1)
@@ -61,9 +71,13 @@ cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) 
         reader[draft.local_of[segments.leaving[segment.first_leaving + i]]] = -2
     for i in range(<int>draft.steps.size()):
         step = &draft.steps[i]
-        if not step.elided and <bytes>step.node.op in _PRODUCTS and find_chain(
-                draft, i, reader, group):
-            replace_chain(draft, group)
+        if step.elided or kin_of(step.node) is None or not find_chain(draft, i, reader, group):
+            continue
+        if not replace_chain(draft, group) and group.size() > 2:
+            activation = <bytes>draft.steps[group.back()].node.op
+            group.pop_back()
+            if replace_chain(draft, group):
+                _refused.add((kin_of(step.node).name, activation))
     return 0
 
 
@@ -98,8 +112,21 @@ cdef bint find_chain(SegmentDraft draft, int product, vector[int32_t]& reader,
     group.push_back(after)
     after = reader[draft.arguments[draft.steps[after].first_output]]
     if after >= 0 and plain_float(draft, &draft.steps[after]) and draft.steps[after].n_inputs == 1 \
-            and <bytes>draft.steps[after].node.op in _PRODUCTS[<bytes>first.node.op][1]:
+            and may_activate(first.node, draft.steps[after].node):
         group.push_back(after)
+    return True
+
+
+cdef bint may_activate(GraphNode* product, GraphNode* node):
+    """Whether the kernel of the product's kin may be asked to apply an op to its result."""
+    cdef AttrEntry entry
+    cdef bytes key
+    if (kin_of(product).name, <bytes>node.op) in _refused:
+        return False
+    for entry in attributes_of(node).entries:
+        key = entry.key.data()[:entry.key.size()]
+        if key not in _ATTRIBUTES_OF_ACTIVATIONS and not key.startswith(b"_"):
+            return False
     return True
 
 
@@ -188,8 +215,10 @@ cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* last, bint activat
     cdef Attributes* from_product = attributes_of(product)
     cdef Attributes* attributes
     cdef AttrEntry entry
-    op = _PRODUCTS[<bytes>product.op][0]
-    node.op = op
+    cdef bytes key
+    kin = kin_of(product)
+    declared = {attr.name.encode() for attr in kin.attrs}
+    node.op = kin.name.encode()
     # It goes by the name of the product, where its time goes: a trace has a slice of that name.
     node.name = product.name
     node.device = last.device
@@ -198,12 +227,19 @@ cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* last, bint activat
     make_attributes(node)
     attributes = attributes_of(node)
     for entry in from_product.entries:
-        if entry.key.data()[:entry.key.size()] in _KEPT:
+        if entry.key.data()[:entry.key.size()] in declared:
             attributes.add(<string>entry.key, <string>entry.value)
     attributes.add(<string>b"num_args", number_attr(kInt, 1))
-    attributes.add(<string>b"TArgs", <string>op_pb2.AttrValue(
-        list=op_pb2.AttrValue.ListValue(type=[HR_FLOAT])).SerializeToString())
-    fused = [b"BiasAdd"] + ([<bytes>last.op] if activates else [])
+    if b"TArgs" in declared:
+        attributes.add(<string>b"TArgs", <string>op_pb2.AttrValue(
+            list=op_pb2.AttrValue.ListValue(type=[HR_FLOAT])).SerializeToString())
+    fused = [b"BiasAdd"]
+    if activates:
+        fused.append(<bytes>last.op)
+        for entry in attributes_of(last).entries:
+            key = _ATTRIBUTES_OF_ACTIVATIONS.get(entry.key.data()[:entry.key.size()])
+            if key is not None:
+                attributes.add(<string>key, <string>entry.value)
     attributes.add(<string>b"fused_ops", <string>op_pb2.AttrValue(
         list=op_pb2.AttrValue.ListValue(s=fused)).SerializeToString())
     attributes.add(<string>b"_origins", bytes_attr(kString, <string>origins.encode()))
