@@ -37,6 +37,7 @@ THREAD = {
     "ignore_noninstrumented_modules": "1",
     "die_after_fork": "0",  # a test forks while threads run
     "history_size": "4",
+    "allocator_may_return_null": "1",  # what cannot be had is refused, as without the sanitizer
     "report_signal_unsafe": "0",  # Python's own handlers
 }
 

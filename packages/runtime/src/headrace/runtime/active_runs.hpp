@@ -8,6 +8,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "buffer.hpp"
@@ -37,7 +38,6 @@ struct ActiveRun {
   int64_t deadline_ns = 0;                 // on the steady clock; 0: none
   ActiveRun* outer = nullptr;              // the run whose Python kernel called this one
   int32_t ticks = 0;                       // of the watch, since it began
-  std::atomic<int32_t> pins{0};            // threads that are ending it
 };
 
 // The runs of one thread, innermost first. The thread alone changes `top`.
@@ -45,6 +45,7 @@ struct RunSlot {
   SpinLock lock;  // held while others look at the runs, and while one is taken off
   std::atomic<ActiveRun*> top{nullptr};
   std::atomic<bool> taken{true};
+  std::atomic<int32_t> pins{0};  // runs that other threads are ending
   RunSlot* next = nullptr;
 };
 
@@ -65,10 +66,11 @@ class ActiveRuns {
   }
 
   void begin(RunSlot* slot, ActiveRun* run) {
+    const int64_t deadline_ns = run->deadline_ns;  // the watch's, once the run is listed
     run->outer = slot->top.load(std::memory_order_relaxed);
     slot->top.exchange(run, std::memory_order_seq_cst);
     if (asleep_.load(std::memory_order_seq_cst) ||
-        (run->deadline_ns && run->deadline_ns < next_look_ns_.load(std::memory_order_relaxed)))
+        (deadline_ns && deadline_ns < next_look_ns_.load(std::memory_order_relaxed)))
       wake();
   }
 
@@ -77,7 +79,19 @@ class ActiveRuns {
     while (!slot->lock.try_lock()) yield();
     slot->top.store(run->outer, std::memory_order_relaxed);
     slot->lock.unlock();
-    while (run->pins.load(std::memory_order_acquire)) yield();
+    while (slot->pins.load(std::memory_order_acquire)) yield();
+  }
+
+  // The thread ends, perhaps in the midst of a run: Python ends daemon threads where they want the
+  // GIL while the process ends. Its stack goes, and the run with it. Who is ending that run may be
+  // such a thread too, so this does not wait for it for ever.
+  void leave(RunSlot* slot) {
+    slot->lock.lock();
+    slot->top.store(nullptr, std::memory_order_relaxed);
+    slot->lock.unlock();
+    for (int i = 0; i < 1000 && slot->pins.load(std::memory_order_acquire); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    slot->taken.store(false, std::memory_order_release);
   }
 
   // Ends the runs of a session, or all that use a state. Returns how many.
@@ -90,6 +104,7 @@ class ActiveRuns {
   void forked(RunSlot* mine) {
     for (RunSlot* s = slots_.load(); s; s = s->next) {
       s->lock.unlock();
+      s->pins.store(0);
       if (s != mine) {
         s->top.store(nullptr);
         s->taken.store(false);
@@ -119,7 +134,7 @@ class ActiveRuns {
     for (RunSlot* s = slots_.load(std::memory_order_acquire); s; s = s->next) {
       if (!s->top.load(std::memory_order_seq_cst)) continue;
       s->lock.lock();
-      for (ActiveRun* r = s->top.load(std::memory_order_acquire); r; r = r->outer) f(*r);
+      for (ActiveRun* r = s->top.load(std::memory_order_acquire); r; r = r->outer) f(*r, *s);
       s->lock.unlock();
     }
   }
@@ -127,15 +142,15 @@ class ActiveRuns {
   // Runs are ended without the slot's lock: `end` may call into queues and wait for the GIL.
   template <class Where>
   int end_where(const Where& where, hr_code code, const char* why) {
-    std::vector<ActiveRun*> found;
-    each([&](ActiveRun& r) {
+    std::vector<std::pair<ActiveRun*, RunSlot*>> found;
+    each([&](ActiveRun& r, RunSlot& slot) {
       if (!where(r)) return;
-      r.pins.fetch_add(1, std::memory_order_relaxed);
-      found.push_back(&r);
+      slot.pins.fetch_add(1, std::memory_order_relaxed);
+      found.emplace_back(&r, &slot);
     });
-    for (ActiveRun* r : found) {
+    for (auto& [r, slot] : found) {
       r->end(r->argument, code, why);
-      r->pins.fetch_sub(1, std::memory_order_release);
+      slot->pins.fetch_sub(1, std::memory_order_release);
     }
     return static_cast<int>(found.size());
   }
@@ -164,7 +179,7 @@ class ActiveRuns {
       hold.unlock();
       const int64_t now = steady_ns();
       bool expired = false;
-      each([&](ActiveRun& r) {
+      each([&](ActiveRun& r, RunSlot&) {
         any = true;
         if (++r.ticks > 1 && r.look_up) r.look_up->set(1);
         if (!r.deadline_ns) return;
@@ -184,7 +199,7 @@ class ActiveRuns {
       if (quiet > 50) {  // a second without a run in progress at any look
         asleep_.store(true, std::memory_order_seq_cst);
         bool begun = false;
-        each([&](ActiveRun&) { begun = true; });
+        each([&](ActiveRun&, RunSlot&) { begun = true; });
         if (!begun) {
           next_look_ns_ = 0;
           wake_->wait(hold, [&] { return woken_ || !asleep_; });

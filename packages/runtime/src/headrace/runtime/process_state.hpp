@@ -54,7 +54,7 @@ struct ThreadState {
   int watched_since = -1;   // fork_count when `watched` was found out
   bool watched = false;     // Python's main thread: it alone sees signals
   ~ThreadState() {
-    if (slot) slot->taken.store(false, std::memory_order_release);
+    if (slot) active_runs.leave(slot);
   }
 };
 thread_local ThreadState this_thread;
