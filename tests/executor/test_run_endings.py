@@ -111,6 +111,57 @@ def test_a_timeout_ends_a_run_of_python_kernels_between_two_of_them(on_main_thre
             assert not failed
 
 
+def _spins(_: object) -> np.ndarray:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("ops_that_wait", [0, 1])
+def test_a_timeout_ends_a_python_kernel_that_computes(ops_that_wait: int) -> None:
+    x = hr.py_func(_spins, [hr.constant(1.0)], hr.float32)
+    for _ in range(ops_that_wait):  # the dynamic executor, and threads of the pool
+        queue = hr.FIFOQueue(1, [hr.float32], [[]])
+        with hr.control_dependencies([queue.enqueue([x])]):
+            x = queue.dequeue()
+    with hr.Session() as session:
+        began = time.monotonic()
+        with pytest.raises(DeadlineExceededError):
+            session.run(x, options=hr.RunOptions(timeout_in_ms=200))
+        assert time.monotonic() - began < 0.2 + SOON_S
+        assert session.run(hr.constant(2.0)) == 2.0
+
+
+def test_closing_ends_a_python_kernel_that_computes() -> None:
+    x = hr.py_func(_spins, [hr.constant(1.0)], hr.float32)
+    session = hr.Session()
+    text, seconds = _ended_by(session.close, session, x)
+    assert "closed" in text and seconds < SOON_S
+
+
+def test_a_timeout_that_comes_as_a_python_kernel_returns_hits_nothing_else() -> None:
+    def busy(seconds: np.ndarray) -> np.ndarray:
+        end = time.monotonic() + float(seconds)
+        while time.monotonic() < end:
+            pass
+        return seconds
+
+    for_s = hr.placeholder(hr.float64, [])
+    x = hr.py_func(busy, [for_s], hr.float64)
+    outcomes = {"ended": 0, "ran": 0}
+    with hr.Session() as session:
+        session.run(x, {for_s: 0.0})
+        for number in range(300):
+            try:
+                options = hr.RunOptions(timeout_in_ms=2)
+                session.run(x, {for_s: 0.0018 + number % 7 * 1e-4}, options)
+                outcomes["ran"] += 1
+            except DeadlineExceededError:
+                outcomes["ended"] += 1
+            sum(range(2000))  # where a late exception would land
+    assert sum(outcomes.values()) == 300
+    assert outcomes["ended"]
+
+
 INTERRUPTED = {
     "constants being folded": "x = hr.constant(np.full([900, 900], 1e-3, np.float32))",
     "products": "x = hr.random_uniform([900, 900])",

@@ -47,6 +47,9 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
     void* run_blamed(const Run* run)
     void run_clear(Run* run)
     void run_cancel(Run* run)
+    # A token, or 0 where the run is cancelled already: `cancel` will not be called then.
+    uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*) noexcept nogil, void* argument)
+    void run_forget_cancel(hr_ctx* ctx, uint64_t token)
     cbool run_wants_attention(const Run* run)
     hr_code run_attend(Run* run)
     hr_code session_lookup(SessionState* session, const char* container, const char* name,

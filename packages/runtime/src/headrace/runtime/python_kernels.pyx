@@ -21,7 +21,7 @@ from headrace.runtime.reference_log import log_once
 from headrace.runtime.arrays cimport array_from_tensor, tensor_from_array
 from headrace.runtime.attribute_values cimport attribute_values
 from headrace.runtime.buffer cimport copy_tensor
-from headrace.runtime.context cimport Run, run_fail_text
+from headrace.runtime.context cimport Run, run_fail_text, run_forget_cancel, run_on_cancel
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_KERNEL_ABI, HR_KERNEL_DATA_SHAPE,
@@ -37,6 +37,32 @@ cdef extern from "shape_check.hpp" namespace "headrace" nogil:
     ctypedef hr_code (*hr_shape_fn)(hr_request*)
     hr_shape_fn hr_shape_rule_by_name(const char*)
     hr_code check_shapes(hr_shape_fn rule, hr_request* request) noexcept
+
+
+cdef extern from *:
+    """
+    // A call of a Python kernel that the end of its run interrupts.
+    struct InterruptibleCall {
+      unsigned long thread;
+      std::atomic<bool> sent{false};
+    };
+    """
+    cdef cppclass InterruptibleCall:
+        unsigned long thread
+        Sent sent
+    cdef cppclass Sent "std::atomic<bool>":
+        bint load() nogil
+        void store(bint) nogil
+
+
+cdef extern from "Python.h" nogil:
+    unsigned long PyThread_get_thread_ident()
+    int PyThreadState_SetAsyncExc(unsigned long thread, PyObject* error) with gil
+    int Py_IsInitialized()
+
+
+class RunEnded(BaseException):
+    """Raised inside a Python kernel whose run was cancelled, closed, reset or is out of time."""
 
 
 cdef class NodeKernel:
@@ -109,18 +135,41 @@ cdef hr_code compute(hr_ctx* ctx, void* state, void* plan, const hr_tensor* cons
                      hr_tensor* const* outputs, void* workspace) noexcept nogil:
     cdef uint64_t mode = begin_python_kernel()
     cdef hr_code code = HR_INTERNAL
+    cdef InterruptibleCall call
+    cdef uint64_t token
+    call.thread = PyThread_get_thread_ident()
+    token = run_on_cancel(ctx, interrupt, &call)
     with gil:
         compute_in_python(<Run*>ctx, <NodeKernel>state, inputs, outputs, &code)
+    if token:
+        run_forget_cancel(ctx, token)  # without the GIL, which `interrupt` may be waiting for
+    if call.sent.load():
+        # Sent too late for the kernel: it must not hit what this thread runs next.
+        with gil:
+            PyThreadState_SetAsyncExc(call.thread, NULL)
     if code == HR_INTERNAL:  # an earlier text stays
         run_fail_text(<Run*>ctx, code, "the Python kernel failed, and so did the report of it")
     end_python_kernel(mode)
     return code
 
 
+cdef void interrupt(void* argument) noexcept nogil:
+    """Raises RunEnded on the thread of a call, at its next line of Python."""
+    cdef InterruptibleCall* call = <InterruptibleCall*>argument
+    if not Py_IsInitialized():
+        return
+    with gil:
+        call.sent.store(True)
+        PyThreadState_SetAsyncExc(call.thread, <PyObject*>RunEnded)
+
+
 cdef void compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const* inputs,
                             hr_tensor* const* outputs, hr_code* code) noexcept:
     cdef int32_t i
     try:
+        # A cancellation before this thread was known to Python could not interrupt it.
+        if run.cancelled.get():
+            raise RunEnded
         arrays = [array_from_tensor(inputs[i]) for i in range(kernel.node.face.n_inputs)]
         results = kernel.call(*arrays)
         if kernel.node.face.n_outputs == 1 and not isinstance(results, (list, tuple)):
@@ -138,6 +187,8 @@ cdef void compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const*
         # Not the kernel's error: the step, once it is over, raises it.
         PyErr_SetInterrupt()
         code[0] = run_fail_text(run, HR_CANCELLED, "interrupted")
+    except RunEnded:
+        code[0] = run_fail_text(run, HR_CANCELLED, b"the step was cancelled")
     except errors.OpError as error:
         code[0] = run_fail_text(run, error_code(error, HR_UNKNOWN), error_text(error))
     except BaseException as error:
