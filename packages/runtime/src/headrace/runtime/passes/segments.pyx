@@ -310,6 +310,13 @@ cdef class _Cutter:
                         return
         self.shape_values[i] = bits
 
+    cdef bint runs_user_code(self, int32_t i) noexcept nogil:
+        """Whether a node may give variables other shapes than the program tells (by `session.run`)."""
+        cdef ProgramNode* node = &self.program.nodes[i]
+        cdef OpEntry* entry = op_entry_of(node.source)
+        return node.kind == NodeKind.KERNEL and is_python_kernel(node.kernel) and (
+            entry == NULL or entry.stateful)
+
     cdef void find_level(self, int32_t i) noexcept nogil:
         """Group and level of an ordinary node, and the level at which its values are known."""
         cdef ProgramNode* node = &self.program.nodes[i]
@@ -337,7 +344,7 @@ cdef class _Cutter:
         for k in range(node.n_controls):
             producer = self.program.controls[node.first_control + k]
             if self.group[producer] == self.group[i]:
-                level = max(level, self.level[producer])
+                level = max(level, self.level[producer] + self.runs_user_code(producer))
         if node.kind == NodeKind.KERNEL:
             self.data_dependent[i] = (
                 node.kernel.flags & HR_KERNEL_DATA_SHAPE != 0
