@@ -72,15 +72,27 @@ cdef object strings_from(const hr_tensor* t):
     out = np.empty(n, dtype=object)
     for i in range(n):
         out[i] = PyBytes_FromStringAndSize(s[i].data, <Py_ssize_t>s[i].size)
-    return out.reshape(shape)
+    try:
+        return out.reshape(shape)
+    except ValueError as error:
+        raise no_array(t, error) from error
+
+
+cdef object no_array(const hr_tensor* t, error):
+    """The error of a tensor whose sizes, without the zeros, multiply beyond what NumPy can count."""
+    dims = [t.dims[i] for i in range(t.rank)]
+    return errors.ResourceExhaustedError(None, None, f"NumPy has no array of shape {dims}: {error}")
 
 
 cdef object array_from_tensor(const hr_tensor* t):
     if t.dtype == HR_STRING:
         return strings_from(t)
     cdef cnp.dtype descr = descriptor(t.dtype)
-    cdef cnp.ndarray out = cnp.PyArray_EMPTY(t.rank, <cnp.npy_intp*>t.dims,
-                                             type_numbers[t.dtype], 0)
+    cdef cnp.ndarray out
+    try:
+        out = cnp.PyArray_EMPTY(t.rank, <cnp.npy_intp*>t.dims, type_numbers[t.dtype], 0)
+    except ValueError as error:
+        raise no_array(t, error) from error
     memcpy(cnp.PyArray_DATA(out), t.data, t.bytes)
     return out
 
