@@ -299,6 +299,22 @@ def test_runs_of_one_loop_on_many_threads_do_not_meet() -> None:
     assert wrong == []
 
 
+def test_a_heavy_body_runs_on_the_threads_of_the_session_and_can_be_ended() -> None:
+    x = hr.constant(np.full((600, 600), 1 / 600, np.float32))
+    n = hr.placeholder(hr.int32, [])
+    body = lambda i, v: (i + 1, hr.cond(i >= 0, lambda: hr.matmul(v, x), lambda: v))  # noqa: E731
+    _, v = hr.while_loop(lambda i, _: i < n, body, (hr.constant(0), x))
+    with _session(intra_op_parallelism_threads=2) as session:
+        np.testing.assert_allclose(session.run(v, {n: 5}), np.full((600, 600), 1 / 600), rtol=1e-4)
+        explained = session.explain(v, [n])
+        assert "native loop of" in explained and "2 thread(s)" in explained
+        start = time.monotonic()
+        with pytest.raises(DeadlineExceededError):
+            session.run(v, {n: 1_000_000}, options=hr.RunOptions(timeout_in_ms=200))
+        assert time.monotonic() - start < 2.0
+        assert session.run(v, {n: 1}).shape == (600, 600)
+
+
 def _time(run: Callable[[], Any]) -> float:
     best = float("inf")
     for _ in range(10):

@@ -1,9 +1,11 @@
 // The executables of one segment, by the shapes that they were made for.
 //
-// Sixteen are kept whatever their size, more where they are small: a program of few and small values
-// meets many shapes, and planning costs ten times a run of it. What is used least recently goes first.
+// Sixteen are kept whatever their size. Where shapes come back that were dropped, more are kept as long
+// as they are small: for a small program, planning costs ten times a run. What is used least recently
+// goes first.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -36,7 +38,7 @@ class ExecutableCache {
  public:
   using Made = std::shared_ptr<Executable>;
   static constexpr size_t ALWAYS = 16;
-  static constexpr size_t MOST = 256;
+  static constexpr size_t MOST = 128;
   static constexpr int64_t SMALL_BYTES = 2 << 20;           // of a segment with more than ALWAYS
   static constexpr int64_t MOST_SMALL_BYTES = 64 << 20;     // of all of these
 
@@ -71,14 +73,22 @@ class ExecutableCache {
     std::lock_guard<SpinLock> hold(lock_);
     kept_.push_back({hash, ++clock_, bytes, std::move(made)});
     add(bytes);
-    while (kept_.size() > ALWAYS &&
-           (kept_.size() > MOST || bytes_ > SMALL_BYTES || all_bytes() > MOST_SMALL_BYTES)) {
+    if (std::find(gone_.begin(), gone_.end(), hash) != gone_.end()) {
+      capacity_ = std::min(MOST, 2 * capacity_);
+      new_in_a_row_ = 0;
+    } else if (++new_in_a_row_ > MOST) {
+      capacity_ = std::max(ALWAYS, capacity_ / 2);
+      new_in_a_row_ = 0;
+    }
+    while (kept_.size() > ALWAYS && is_full()) {
       auto oldest = std::min_element(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
         return a.used < b.used;
       });
       add(-oldest->bytes);
+      gone_[next_gone_++ % MOST] = oldest->hash;
       dropped.push_back(std::move(*oldest));
-      kept_.erase(oldest);
+      *oldest = std::move(kept_.back());
+      kept_.pop_back();
     }
   }
 
@@ -105,7 +115,13 @@ class ExecutableCache {
   SpinLock lock_;
   std::vector<Kept> kept_;
   int64_t clock_ = 0, bytes_ = 0;
+  size_t capacity_ = ALWAYS;
+  std::array<uint64_t, MOST> gone_{};  // hashes of those that were dropped last
+  size_t next_gone_ = 0, new_in_a_row_ = 0;
 
+  bool is_full() const {
+    return kept_.size() > capacity_ || bytes_ > SMALL_BYTES || all_bytes() > MOST_SMALL_BYTES;
+  }
   void add(int64_t bytes) {
     bytes_ += bytes;
     all_bytes() += bytes;
