@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -240,3 +244,32 @@ def test_channels_that_do_not_fit_are_named():
     x, f = np.ones((1, 5, 5, 3), np.float32), np.ones((3, 3, 4, 2), np.float32)
     with pytest.raises(InvalidArgumentError, match=r"\[1, 5, 5, 3\].*\[3, 3, 4, 2\]"):
         run_kernel("Conv2D", x, f, strides=[1, 1, 1, 1], padding="SAME")
+
+
+SHAPES_OF_ONE_PROCESS = """
+import resource
+import numpy as np
+from kernel_harness import run_kernel
+f = np.ones((3, 3, 1, 16), np.float32)
+def resident():
+    with open("/proc/self/statm") as pages:
+        return int(pages.read().split()[1]) * resource.getpagesize() / 2**20
+for n in range(10_000):
+    x = np.ones((1, 3 + n // 100, 3 + n % 100, 1), np.float32)
+    run_kernel("Conv2D", x, f, strides=[1, 1, 1, 1], padding="SAME")
+    if n == 1_000:
+        before = resident()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_ten_thousand_shapes_stay_in_bounded_memory():
+    done = subprocess.run(
+        [sys.executable, "-c", SHAPES_OF_ONE_PROCESS],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(done.stdout) < 24  # MiB between the 1,000th shape and the last

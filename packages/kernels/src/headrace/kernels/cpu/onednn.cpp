@@ -3,7 +3,6 @@
 #include "onednn.hpp"
 
 #include <cstdlib>
-#include <mutex>
 
 namespace hr::onednn {
 
@@ -25,52 +24,14 @@ dnnl_stream_t stream() {
   return own.get();
 }
 
-struct Layouts {
-  std::mutex mutex;
-  std::vector<desc> known;
-};
-
-Layouts& layouts() {
-  static Layouts* one = new Layouts;
-  return *one;
-}
-
 size_t rounded(size_t bytes) { return (bytes + 63) & ~size_t(63); }
 
 }  // namespace
-
-dnnl::memory::data_type data_type(hr_dtype dtype) {
-  using dt = dnnl::memory::data_type;
-  switch (dtype) {
-    case HR_FLOAT: return dt::f32;
-    case HR_BFLOAT16: return dt::bf16;
-    case HR_INT32: return dt::s32;
-    case HR_INT8: return dt::s8;
-    case HR_UINT8: return dt::u8;
-    default: return dt::undef;
-  }
-}
 
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
-}
-
-int64_t intern_layout(const desc& layout) {
-  Layouts& all = layouts();
-  std::lock_guard<std::mutex> hold(all.mutex);
-  for (size_t i = 0; i < all.known.size(); ++i) {
-    if (all.known[i] == layout) return static_cast<int64_t>(i) + 1;
-  }
-  all.known.push_back(layout);
-  return static_cast<int64_t>(all.known.size());
-}
-
-desc layout(int64_t id) {
-  Layouts& all = layouts();
-  std::lock_guard<std::mutex> hold(all.mutex);
-  return all.known.at(static_cast<size_t>(id - 1));
 }
 
 struct Program::Frame {

@@ -1,5 +1,5 @@
-// oneDNN behind the kernel ABI: one engine, a stream per thread, private layouts by number,
-// and programs: primitives made once in prepare, run without allocation in compute.
+// oneDNN behind the kernel ABI: one engine, a stream per thread, and programs: primitives made once
+// in prepare, run without allocation in compute.
 #pragma once
 
 #include <dnnl.hpp>
@@ -20,21 +20,9 @@ using tag = dnnl::memory::format_tag;
 
 const dnnl::engine& engine();
 
-// f32, s32, s8, u8 or bf16; undef for what oneDNN does not compute with.
-dnnl::memory::data_type data_type(hr_dtype dtype);
-
 // Attributes for every primitive here: the caller owns the scratchpad, because a library
 // scratchpad belongs to the thread that made the primitive.
 dnnl::primitive_attr attributes();
-
-// Private layouts: a descriptor of logical order N, C, spatial... under a number above 0.
-int64_t intern_layout(const desc& layout);
-desc layout(int64_t id);
-
-// The descriptor of an input that is plain (then `plain`) or in a private layout.
-inline desc input_desc(const hr_tensor& t, const desc& plain) {
-  return t.layout ? layout(t.layout) : plain;
-}
 
 // oneDNN bakes the team's size into a primitive when it is made.
 class TeamSize {
