@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace.graph as hr
+from headrace.kernels.cpu._table import fused_instructions
 
 ROWS, COLUMNS = 64, 96
 SHAPES = [[ROWS, COLUMNS], [COLUMNS], [ROWS, 1], [1, COLUMNS], [], [1, 1]]
@@ -341,3 +342,33 @@ def test_a_training_step_fuses_its_dense_layers_and_learns_the_same() -> None:
         assert "_FusedMatMul" not in session.explain([*gradients, *middle], [x])
     for one, other in zip(fused, apart, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_every_instruction_of_the_kernel_takes_part_in_a_chain() -> None:
+    x = hr.placeholder(hr.float32, [128, 64])
+    value = np.random.RandomState(0).uniform(0.1, 2.0, [128, 64]).astype(np.float32)
+    vector = hr.constant(value[0])
+    views = {"Identity", "StopGradient"}  # wherever they stand
+    create = hr.get_default_graph().create_op
+    with hr.Session() as session:
+        for name, operands in sorted(fused_instructions().items()):
+            if name == "AddN":
+                y = hr.add_n([x] * operands)
+            else:
+                more = [vector if name == "BiasAdd" else x] * (operands - 1)
+                y = create(name, [x, *more]).outputs[0]
+            chain = hr.square(y)
+            got = session.run(chain, {x: value})
+            told = session.explain(chain, [x])
+            assert ("_FusedElementwise" in told) == (name not in views), (name, told)
+            apart = session.run([chain, y], {x: value})[0]
+            np.testing.assert_allclose(got, apart, rtol=1e-6)
+
+
+def test_an_op_that_the_kernel_does_not_know_stays_apart() -> None:
+    x = hr.placeholder(hr.float32, [128, 64])
+    y = hr.square(hr.exp(hr.nn.leaky_relu(hr.square(hr.exp(x)), alpha=0.3)))
+    with hr.Session() as session:
+        session.run(y, {x: np.ones([128, 64])})
+        assert "2  _FusedElementwise" in session.explain(y, [x])
+        assert "LeakyRelu" in session.explain(y, [x])

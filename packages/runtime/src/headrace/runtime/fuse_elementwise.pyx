@@ -16,7 +16,7 @@ from libcpp.vector cimport vector
 
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
-    AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kInt, kString, kType,
+    AttrEntry, AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kInt, kString, kType,
     make_attributes, number_attr,
 )
 from headrace.runtime.error_boundary cimport call_prepare
@@ -38,13 +38,10 @@ from headrace.formats import errors
 cdef int64_t FEWEST_ELEMENTS = 4096
 cdef int MOST_STEPS = 64
 
-# Ops that a program may name.
-_FUSIBLE = frozenset(
-    b"Neg Square Sqrt Rsqrt Exp Expm1 Log Log1p Tanh Sigmoid Abs Reciprocal Inv Relu Relu6 Elu "
-    b"Softsign Floor Ceil Rint Sign Add AddV2 Sub Mul RealDiv Div Maximum Minimum "
-    b"SquaredDifference DivNoNan MulNoNan ReluGrad Relu6Grad EluGrad SigmoidGrad TanhGrad "
-    b"SqrtGrad RsqrtGrad ReciprocalGrad InvGrad BiasAdd AddN Softplus SoftplusGrad SoftsignGrad "
-    b"Pow".split())
+# Whether the kernel of _FusedElementwise knows an instruction: by op, number of operands and dtype.
+_known = {}
+# Attributes that change nothing: an instruction computes its op as it is without any others.
+_IDLE_ATTRIBUTES = frozenset((b"T", b"N", b"data_format"))
 
 
 cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment) except -1:
@@ -99,14 +96,44 @@ cdef bint may_fuse(SegmentDraft draft, Step* step):
         t = &draft.tensors[draft.arguments[step.first_input + j]]
         if t.dtype != out.dtype or t.layout or t.rank < 0:
             return False
-    op = <bytes>step.node.op
-    if step.n_inputs == 1 and op == b"AddN" or op == b"BiasAdd" and not channels_last(step.node):
-        return False
-    return op in _FUSIBLE
+    return plain_attributes(step.node) and channels_last(step.node) and \
+        is_instruction(draft, step.node, step.n_inputs, out.dtype)
+
+
+cdef bint is_instruction(SegmentDraft draft, GraphNode* like, int operands,
+                         hr_dtype dtype) except -1:
+    """Whether a program may name an op: the kernel says so when it reads one of that op alone."""
+    cdef shared_ptr[GraphNode] node
+    cdef const hr_kernel* kernel
+    cdef void* state
+    key = (<bytes>like.op, operands, <int>dtype)
+    known = _known.get(key)
+    if known is None:
+        line = b" ".join([<bytes>like.op, b"t0", *(b"i%d" % i for i in range(operands))])
+        node.reset(fused_node(like, operands, dtype, [line], []))
+        kernel = find_kernel(node.get(), b"CPU", False)
+        known = kernel != NULL
+        if known:
+            try:
+                ensure_state(node.get(), kernel, draft.session, &state)
+            except errors.OpError:
+                known = False
+        _known[key] = known
+    return known
+
+
+cdef bint plain_attributes(GraphNode* node):
+    cdef AttrEntry entry
+    cdef bytes key
+    for entry in attributes_of(node).entries:
+        key = entry.key.data()[:entry.key.size()]
+        if key not in _IDLE_ATTRIBUTES and not key.startswith(b"_"):
+            return False
+    return True
 
 
 cdef bint channels_last(GraphNode* node):
-    """Whether a BiasAdd adds along the last dimension, as every vector in a program is added."""
+    """Whether a vector is added along the last dimension, as every vector in a program is."""
     cdef AttrScalar format
     return find_scalar(node, string_view(<const char*>b"data_format"), kString, format) != HR_OK \
         or format.bytes.data()[:format.bytes.size()] == b"NHWC"

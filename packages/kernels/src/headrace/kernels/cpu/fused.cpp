@@ -40,7 +40,7 @@ constexpr int64_t kBlock = 1024;
   X(Relu, a < T(0) ? T(0) : a) X(Relu6, a < T(0) ? T(0) : (a > T(6) ? T(6) : a))      \
   X(Elu, a < T(0) ? vm::expm1(a) : a) X(Softsign, a / (T(1) + std::fabs(a)))          \
   X(Softplus, (a > T(0) ? a : T(0)) + vm::log1p(vm::exp(-std::fabs(a))))              \
-  X(Floor, std::floor(a)) X(Ceil, std::ceil(a)) X(Rint, std::nearbyint(a))            \
+  X(Erf, std::erf(a)) X(Erfc, std::erfc(a)) X(Floor, std::floor(a)) X(Ceil, std::ceil(a)) X(Rint, std::nearbyint(a))            \
   X(Sign, a != a ? a : T((a > T(0)) - (a < T(0)))) X(Identity, a) X(StopGradient, a)
 
 #define HR_FUSED_BINARY(X)                                                            \
