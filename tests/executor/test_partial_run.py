@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import child_process
 import numpy as np
 import pytest
 
@@ -147,3 +148,52 @@ def test_partial_runs_that_were_abandoned_are_bounded() -> None:
         with pytest.raises(ValueError, match="or it has ended"):
             session.partial_run(handles[0], twice, {a: 1.0})
         assert session.partial_run(handles[-1], twice, {a: 1.0}) == 2.0
+
+
+def test_a_session_that_is_closed_beside_a_partial_run_under_way() -> None:
+    printed = child_process.output(
+        """
+    x = hr.placeholder(hr.float32, [])
+    queue = hr.FIFOQueue(1, [hr.float32], shapes=[[]])
+    waits = queue.dequeue() + x
+    for round in range(200):
+        session = hr.Session()
+        handle = session.partial_run_setup([waits], [x])
+        def walk():
+            try:
+                session.partial_run(handle, waits, {x: 1.0})
+            except (hr.errors.CancelledError, RuntimeError):
+                pass
+        threads = [threading.Thread(target=walk) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        if round % 2:
+            time.sleep(0.002)
+        session.close()
+        for thread in threads:
+            thread.join()
+        del session, handle
+    print("closed")
+        """,
+        120,
+    )
+    assert printed == "closed\n"
+
+
+def test_a_partial_run_whose_python_kernel_closes_the_session_ends() -> None:
+    printed = child_process.output(
+        """
+    x = hr.placeholder(hr.float32, [])
+    session = hr.Session()
+    def close(value):
+        session.close()
+        return value
+    y = hr.py_func(close, [x], hr.float32)
+    handle = session.partial_run_setup([y], [x])
+    try:
+        session.partial_run(handle, y, {x: 1.0})
+    except hr.errors.CancelledError as error:
+        print("cancelled")
+        """
+    )
+    assert printed == "cancelled\n"

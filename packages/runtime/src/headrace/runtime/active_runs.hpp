@@ -37,6 +37,8 @@ struct ActiveRun {
   LookUpFlag look_up = nullptr;     // set while the run is long; null: need not look
   int64_t deadline_ns = 0;                 // on the steady clock; 0: none
   ActiveRun* outer = nullptr;              // the run whose Python kernel called this one
+  struct RunSlot* slot = nullptr;          // of the thread that called it
+  bool in_pool = false;                    // that thread belongs to a pool of ours
   int32_t ticks = 0;                       // of the watch, since it began
 };
 

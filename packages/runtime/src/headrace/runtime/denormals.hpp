@@ -40,10 +40,8 @@ inline FloatMode keep_denormals() {
   if (before & kFlushBits) set_float_mode(before & ~kFlushBits);
   return before;
 }
-// Sticky exception flags stay as they are now.
-inline void restore_denormals(FloatMode before) {
-  const FloatMode now = float_mode();
-  if ((now ^ before) & kFlushBits) set_float_mode((now & ~kFlushBits) | (before & kFlushBits));
-}
+// On x86 this also forgets the exception flags that were raised meanwhile; who looks at flags, as
+// NumPy does, clears them first.
+inline void restore_denormals(FloatMode before) { set_float_mode(before); }
 
 }  // namespace headrace

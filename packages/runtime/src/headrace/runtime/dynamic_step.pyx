@@ -1,6 +1,8 @@
 # cython: language_level=3
 """Steps of programs that need the dynamic executor, in one call (`DynamicStep`) or in several."""
 
+import threading
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
@@ -120,10 +122,12 @@ cdef class DynamicPartialStep:
     cdef dict targets            # operation -> number of its node
     cdef set fed
     cdef ExecutorPlan plan
+    cdef object turn             # held by the thread that walks the step
     cdef object __weakref__
 
     def __init__(self, SessionOwner owner, ExecutorPlan plan, list targets):
         cdef Program program = plan.program
+        self.turn = threading.Lock()
         owner.check()
         self.owner = owner
         self.program = program
@@ -135,9 +139,14 @@ cdef class DynamicPartialStep:
         self.fed = set()
 
     def __del__(self):
-        self.cancel("the partial run was given up")
+        if self.execution is not None:  # else the setup was refused
+            self.cancel("the partial run was given up")
 
     def run(self, feeds, fetches):
+        with self.turn:
+            return self.walk(feeds, fetches)
+
+    cdef list walk(self, feeds, fetches):
         cdef vector[int32_t] wanted, everything
         cdef int number
         for name in feeds:
@@ -201,7 +210,11 @@ cdef class DynamicPartialStep:
     def cancel(self, str reason):
         cdef vector[int32_t] none
         self.execution.cancel(reason)
+        if not self.turn.acquire(blocking=False):
+            return  # the thread that walks the step sees it, and may wait for this one
         try:
             self.execution.advance(none, 0)
         except errors.OpError:
             pass  # the cancellation itself
+        finally:
+            self.turn.release()

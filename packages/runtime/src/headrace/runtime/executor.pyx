@@ -43,7 +43,7 @@ from headrace.runtime.kernel_abi cimport (
 from headrace.runtime.session_owner cimport SessionOwner
 from headrace.runtime.step cimport run_error
 from headrace.runtime.threads cimport (
-    LONG, begin_run, end_run, flush_denormals, in_pool, is_watched, kLookUpNs, restore_denormals,
+    LONG, begin_run, end_run, flush_denormals, kLookUpNs, restore_denormals,
     sees_signals,
 )
 from headrace.runtime.trace cimport metadata_of, monotonic_ns
@@ -142,12 +142,10 @@ cdef class Execution:
         cdef bint over = False
         state.active.deadline_ns = deadline_ns
         state.run.deadline_ns = deadline_ns
-        state.active.look_up = NULL
-        if is_watched():
-            state.active.look_up = &state.run.look_up
-        # A nested run has its thread of the pool already.
-        state.takes_long = state.pool.get() == NULL or in_pool()
+        state.active.look_up = &state.run.look_up
         begin_run(&state.active)
+        # A nested run has its thread of the pool already.
+        state.takes_long = state.pool.get() == NULL or state.active.in_pool
         try:
             if self.owner.closed:  # since the check: `close` did not see this one
                 self.cancel("the session was closed")

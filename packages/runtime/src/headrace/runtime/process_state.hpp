@@ -104,13 +104,21 @@ void yield_with_gil() {
   }
 }
 
-RunSlot* this_slot() {
-  if (!this_thread.slot) this_thread.slot = active_runs.take_slot();
-  return this_thread.slot;
+// A run that would look at signals does so only on the thread that sees them. False: whether this is
+// that thread is not known yet, and nothing was done.
+bool begin_run(ActiveRun* run) {
+  ThreadState& thread = this_thread;
+  if (run->look_up) {
+    if (thread.watched_since != fork_count) return false;
+    if (!thread.watched) run->look_up = nullptr;
+  }
+  if (!thread.slot) thread.slot = active_runs.take_slot();
+  run->slot = thread.slot;
+  run->in_pool = thread.in_pool;
+  active_runs.begin(run->slot, run);
+  return true;
 }
-
-void begin_run(ActiveRun* run) { active_runs.begin(this_slot(), run); }
-void end_run(ActiveRun* run) { active_runs.end(this_thread.slot, run, yield_with_gil); }
+void end_run(ActiveRun* run) { active_runs.end(run->slot, run, yield_with_gil); }
 ActiveRun* current_run() {
   return this_thread.slot ? this_thread.slot->top.load(std::memory_order_relaxed) : nullptr;
 }

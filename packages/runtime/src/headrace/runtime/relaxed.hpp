@@ -19,6 +19,8 @@ class Relaxed {
 
   T get() const { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
   void set(T value) { __atomic_store_n(&value_, value, __ATOMIC_RELAXED); }
+  // Returns what was there. Ordered with every other such exchange.
+  T swap(T value) { return __atomic_exchange_n(&value_, value, __ATOMIC_SEQ_CST); }
   // For readers that load it atomically themselves, as kernel.h's hr_cancelled does.
   const volatile T* address() const { return &value_; }
 

@@ -38,6 +38,16 @@ struct SessionState {
 
 inline int64_t next_step(SessionState* session) { return ++session->steps; }
 
+// Whom to call when a run is cancelled: kernels that wait for something. Most runs have none.
+struct CancelCalls {
+  std::mutex lock;
+  std::condition_variable done;
+  uint64_t next_token = 1;
+  uint64_t calling = 0;     // the token whose callback runs now
+  std::thread::id caller;
+  std::map<uint64_t, std::pair<void (*)(void*), void*>> waiting;
+};
+
 struct Run {
   hr_ctx ctx;  // first: hr_ctx* and Run* convert
   alignas(8) Flag cancelled;
@@ -51,13 +61,10 @@ struct Run {
   std::atomic<void*> failed{nullptr};  // GraphNode*
   char message[1536];
 
-  std::mutex cancel_lock;
-  std::condition_variable cancel_done;
-  uint64_t next_token = 1;
-  uint64_t calling = 0;     // the token whose callback runs now
-  std::thread::id caller;
-  std::map<uint64_t, std::pair<void (*)(void*), void*>> on_cancel;
+  std::atomic<CancelCalls*> calls{nullptr};  // made by the first kernel that wants to be called
   int64_t deadline_ns = 0;  // on the steady clock; 0: none
+
+  ~Run() { delete calls.load(std::memory_order_relaxed); }
 };
 
 inline hr_code run_fail_text(Run* run, hr_code code, const char* text) {
@@ -98,41 +105,54 @@ inline hr_code run_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
   return run_fail_text(reinterpret_cast<Run*>(ctx), code, text);
 }
 
+// 0: the run is cancelled already, or there is no memory.
 inline uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument) {
   Run* run = reinterpret_cast<Run*>(ctx);
-  std::lock_guard<std::mutex> hold(run->cancel_lock);
-  if (run->cancelled.get()) return 0;
-  run->on_cancel[run->next_token] = {cancel, argument};
-  return run->next_token++;
+  CancelCalls* calls = run->calls.load(std::memory_order_acquire);
+  if (!calls) {
+    auto* made = new CancelCalls();
+    if (run->calls.compare_exchange_strong(calls, made, std::memory_order_seq_cst)) {
+      calls = made;
+    } else {
+      delete made;
+    }
+  }
+  std::lock_guard<std::mutex> hold(calls->lock);
+  // Who cancels sets the flag and then looks for calls; this looks at the flag after there are some.
+  if (__atomic_load_n(run->cancelled.address(), __ATOMIC_SEQ_CST)) return 0;
+  calls->waiting[calls->next_token] = {cancel, argument};
+  return calls->next_token++;
 }
 
 // Afterwards the callback neither runs nor will run, so its argument may go.
 inline void run_forget_cancel(hr_ctx* ctx, uint64_t token) {
-  Run* run = reinterpret_cast<Run*>(ctx);
-  std::unique_lock<std::mutex> hold(run->cancel_lock);
-  run->on_cancel.erase(token);
-  if (run->caller != std::this_thread::get_id())
-    run->cancel_done.wait(hold, [&] { return run->calling != token; });
+  CancelCalls* calls = reinterpret_cast<Run*>(ctx)->calls.load(std::memory_order_acquire);
+  if (!calls) return;
+  std::unique_lock<std::mutex> hold(calls->lock);
+  calls->waiting.erase(token);
+  if (calls->caller != std::this_thread::get_id())
+    calls->done.wait(hold, [&] { return calls->calling != token; });
 }
 
 // Marks the run cancelled and calls everybody who asked; later calls do nothing.
 inline void run_cancel(Run* run) {
-  std::unique_lock<std::mutex> hold(run->cancel_lock);
-  if (run->cancelled.get()) return;
-  run->cancelled.set(1);
-  run->caller = std::this_thread::get_id();
-  while (!run->on_cancel.empty()) {
-    auto first = run->on_cancel.begin();
+  if (run->cancelled.swap(1)) return;
+  CancelCalls* calls = run->calls.load(std::memory_order_seq_cst);
+  if (!calls) return;
+  std::unique_lock<std::mutex> hold(calls->lock);
+  calls->caller = std::this_thread::get_id();
+  while (!calls->waiting.empty()) {
+    auto first = calls->waiting.begin();
     auto callback = first->second;
-    run->calling = first->first;
-    run->on_cancel.erase(first);
+    calls->calling = first->first;
+    calls->waiting.erase(first);
     hold.unlock();
     callback.first(callback.second);
     hold.lock();
-    run->calling = 0;
-    run->cancel_done.notify_all();
+    calls->calling = 0;
+    calls->done.notify_all();
   }
-  run->caller = std::thread::id();
+  calls->caller = std::thread::id();
 }
 
 // Whether the run was cancelled, or shall look at signals.

@@ -11,6 +11,7 @@ cdef class StateOwner:
     """The resources of one session, or of all sessions of one local://NAME."""
     cdef SessionState* state
     cdef int generation          # of forks, when it was made
+    cdef const int* forks        # how many there are now
 
 
 cdef class SessionOwner:

@@ -11,7 +11,7 @@ from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.context cimport MemoryAccount, SessionState
 from headrace.runtime.kernel_abi cimport HR_CANCELLED, hr_code
 from headrace.runtime.threads cimport (
-    InterOpPool, end_runs_of, fork_generation, make_inter_op_pool, process_inter_op_pool,
+    InterOpPool, end_runs_of, fork_counter, fork_generation, make_inter_op_pool, process_inter_op_pool,
 )
 
 # Pools that sessions share by the global_name of a ThreadPoolOptionProto, as long as one uses them.
@@ -49,7 +49,8 @@ cdef PoolHandle pool_named(str name, int size):
 cdef class StateOwner:
     def __cinit__(self):
         self.state = new SessionState()
-        self.generation = fork_generation()
+        self.forks = fork_counter()
+        self.generation = self.forks[0]
 
     def __dealloc__(self):
         del self.state
@@ -109,7 +110,7 @@ cdef class SessionOwner:
     cdef int check(self) except -1:
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
-        if self.shared.generation != fork_generation():
+        if self.shared.generation != self.shared.forks[0]:
             raise errors.FailedPreconditionError(
                 None, None, "this session was made before a fork: threads and locks of the parent "
                 "are not in the child; make a new Session in the child")

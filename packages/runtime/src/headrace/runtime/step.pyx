@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from libcpp.memory cimport shared_ptr
+from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
@@ -33,9 +34,9 @@ from headrace.runtime.executable cimport (
 )
 from headrace.runtime.session_owner cimport SessionOwner
 from headrace.runtime.threads cimport (
-    ActiveRun, InterOpPool, Place, StepFacts, Work, begin_run, end_run, expected_ns,
-    flush_denormals, gil_left, gil_returned, in_pool, is_watched, keeps_gil, place_of,
-    restore_denormals, run_intra_op, sees_signals, steady_ns, thread_number, wait_for_gil,
+    ActiveRun, InterOpPool, Place, StepFacts, Work, begin_run,
+    begin_run_unwatched, end_run, expected_ns, flush_denormals, gil_left, gil_returned, keeps_gil,
+    place_of, restore_denormals, run_intra_op, sees_signals, steady_ns, thread_number, wait_for_gil,
 )
 from headrace.runtime.trace cimport TraceRecord, metadata_of, trace_entries
 
@@ -124,7 +125,7 @@ cdef void search_for_team(void* argument) noexcept nogil:
     cdef TeamSearch* search = <TeamSearch*>argument
     cdef ActiveRun proxy
     proxy.cancelled = search.run.cancelled
-    begin_run(&proxy)
+    begin_run_unwatched(&proxy)
     with gil:
         try:
             search.found[0] = (<SegmentRunner>search.runner).find(search.entering, search.threads)
@@ -200,11 +201,11 @@ cdef class TapeStep:
         cdef KernelWork work
         cdef int i
         cdef list keep = None
-        self.owner.check()
         if <size_t>len(values) != self.feed_dtypes.size():
             raise errors.InvalidArgumentError(
                 None, None, f"the step takes {self.feed_dtypes.size()} values, got {len(values)}")
         if self.runner is None:
+            self.owner.check()
             return [self.fed(values, i) for i in self.leaving_of]
         if self.n_entering > 16:
             many.resize(self.n_entering)
@@ -221,13 +222,13 @@ cdef class TapeStep:
         active.cancelled = &run.cancelled
         if timeout > 0:
             active.deadline_ns = steady_ns() + <int64_t>(timeout * 1e9)
-        if is_watched():
-            active.look_up = &run.look_up
-            run.on_look_up = look_at_signals
-            run.look_up_argument = &work
+        active.look_up = &run.look_up
+        run.on_look_up = look_at_signals
+        run.look_up_argument = &work
         begin_run(&active)
         try:
-            self.owner.check()  # `close` may have come in between
+            # Not before: a `close` that comes later ends the run.
+            self.owner.check()
             if self.n_entering:
                 keep = []
                 for i in range(self.n_entering):
@@ -287,11 +288,11 @@ cdef class TapeStep:
                 facts.intra_op_threads = 1
                 if chosen.get().threads != 1:
                     chosen = self.runner.find(entering, 1)
-                begin(self, lease, chosen, entering, work, trace)
+                begin(self, lease, move(chosen), entering, work, trace)
                 self.run_on_one(&facts, active, work, pool)
             if work.took_ns and work.code == HR_OK:
                 # On a team: about what one thread takes, and no less.
-                chosen.get().cost.add_sample(<double>work.took_ns * chosen.get().threads)
+                work.made.cost.add_sample(<double>work.took_ns * work.made.threads)
             if work.code == HR_REPLAN and run_code(work.run) == HR_OK and \
                     not work.run.cancelled.get():
                 return None
@@ -328,7 +329,7 @@ cdef class TapeStep:
         facts.measured = made.cost.known()
         facts.calls_python = may_block(made)
         facts.watched = active.look_up != NULL
-        facts.in_pool = in_pool()
+        facts.in_pool = active.in_pool
         facts.intra_op_threads = self.owner.team
         return facts
 
@@ -455,13 +456,13 @@ cdef bint may_block(Executable* made):
     return made.blocks != 0
 
 
-cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable]& chosen, hr_tensor* entering,
+cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable] chosen, hr_tensor* entering,
                KernelWork* work, list trace) except -1:
     cdef int i
     cdef hr_tensor* t
-    if not lease.begin(chosen):
+    if not lease.begin(move(chosen)):
         raise errors.ResourceExhaustedError(
-            None, None, (<bytes>chosen.get().no_room()).decode(errors="replace"))
+            None, None, (<bytes>lease.made().no_room()).decode(errors="replace"))
     work.made = lease.made()
     work.buffers = lease.buffers()
     for i in range(step.n_entering):

@@ -66,6 +66,7 @@ cdef extern from "active_runs.hpp" namespace "headrace" nogil:
         Flag* look_up
         int64_t deadline_ns
         ActiveRun* outer
+        cbool in_pool
 
 cdef extern from "inter_op_pool.hpp" namespace "headrace" nogil:
     cdef cppclass InterOpPool:
@@ -83,6 +84,8 @@ cdef extern from "denormals.hpp" namespace "headrace" nogil:
 
 # Sessions made when this was smaller are not of use in this process.
 cdef int fork_generation() noexcept nogil
+# Where it stands, for those who look often.
+cdef const int* fork_counter() noexcept nogil
 # The calling thread's number in traces, counted from 0 as threads first trace something.
 cdef int32_t thread_number() noexcept nogil
 
@@ -93,8 +96,10 @@ cdef bint run_intra_op(Work work, void* argument, int threads, Work poll,
 cdef shared_ptr[InterOpPool] process_inter_op_pool() noexcept nogil
 cdef shared_ptr[InterOpPool] make_inter_op_pool(int size) except *
 
-# Around a run, on the thread that called it.
-cdef void begin_run(ActiveRun* run) noexcept nogil
+# Around a run, on the thread that called it. `look_up` becomes null where that thread is not the one
+# that sees signals.
+cdef int begin_run(ActiveRun* run) except -1
+cdef void begin_run_unwatched(ActiveRun* run) noexcept nogil
 cdef void end_run(ActiveRun* run) noexcept nogil
 # The innermost run that the calling thread called; null: none.
 cdef ActiveRun* current_run() noexcept nogil

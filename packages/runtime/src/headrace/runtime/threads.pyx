@@ -21,12 +21,13 @@ cdef extern from "process_state.hpp" nogil:
     }
     """
     int fork_count
+    const int* address_of_fork_count "&fork_count"
     int working_threads "working.load"()
     void watch_forks()
     bint try_intra_op(Work work, void* argument, int threads, Work poll, void* poll_argument)
     shared_ptr[InterOpPool] the_inter_op_pool()
     shared_ptr[InterOpPool] new_inter_op_pool(int size) except +
-    void c_begin_run "begin_run"(ActiveRun* run)
+    bint c_begin_run "begin_run"(ActiveRun* run)
     void c_end_run "end_run"(ActiveRun* run)
     ActiveRun* c_current_run "current_run"()
     int end_of "active_runs.end_of"(const void* owner, hr_code code, const char* why)
@@ -66,6 +67,10 @@ cdef int fork_generation() noexcept nogil:
     return fork_count
 
 
+cdef const int* fork_counter() noexcept nogil:
+    return address_of_fork_count
+
+
 cdef int32_t thread_number() noexcept nogil:
     return number_of_thread()
 
@@ -83,7 +88,15 @@ cdef shared_ptr[InterOpPool] make_inter_op_pool(int size) except *:
     return new_inter_op_pool(size)
 
 
-cdef void begin_run(ActiveRun* run) noexcept nogil:
+cdef int begin_run(ActiveRun* run) except -1:
+    if not c_begin_run(run):
+        is_watched()
+        c_begin_run(run)
+    return 0
+
+
+cdef void begin_run_unwatched(ActiveRun* run) noexcept nogil:
+    run.look_up = NULL
     c_begin_run(run)
 
 
