@@ -64,6 +64,7 @@ cdef class _LoopCut:
     cdef dict inner_places     # id of an inner loop -> its (key, phase); None while it is looked for
     cdef int32_t root          # the value that decides whether the loop goes on
     cdef tuple go_on           # its token
+    cdef dict switches         # value of a predicate -> a Switch
     cdef dict keys             # node -> frozenset of tokens: (value of a predicate, wanted)
     cdef dict phases           # node -> number
     cdef dict known            # node -> the phase in which its values are known
@@ -143,8 +144,11 @@ cdef class _LoopCut:
         cdef ProgramNode* node
         cdef int32_t i
         roots = set()
+        self.switches = {}
         for i in self.members:
             node = &self.program.nodes[i]
+            if node.kind == SWITCH:
+                self.switches[predicate_of(self.program, node)] = i
             if node.kind == EXIT:
                 node = &self.program.nodes[self.maker(self.program.inputs[node.first_input])]
                 if node.kind != SWITCH:
@@ -547,14 +551,10 @@ cdef class _LoopCut:
                 self.slot_of[node.first_output + k] if k < node.n_outputs else -1)
         return self.add_step(&step, self.keys[i])
 
-    cdef GraphNode* switch_of(self, int32_t root):
+    cdef GraphNode* switch_of(self, int32_t root) except? NULL:
         """A Switch with that predicate."""
-        cdef int32_t i
-        for i in self.members:
-            if self.program.nodes[i].kind == SWITCH and \
-                    predicate_of(self.program, &self.program.nodes[i]) == root:
-                return self.program.nodes[i].source
-        return NULL
+        cdef int32_t node = self.switches[root]
+        return self.program.nodes[node].source
 
     cdef int wire_ends(self) except -1:
         """What leads to the next iteration, and what leaves the loop."""
