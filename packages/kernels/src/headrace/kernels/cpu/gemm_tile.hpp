@@ -66,7 +66,6 @@ HR_INLINE void tile_of(int64_t rows, const T* a, int64_t ai, int64_t ak, const T
 template <class T>
 HR_INLINE void transpose(const T* from, int64_t ld, int64_t n, int64_t k, T* to, int64_t ldt) {
   typedef typename Lane<T, 4>::type quad;
-  typedef decltype(quad{} < quad{}) index;
   int64_t j = 0;
   for (; j + 4 <= n; j += 4) {
     int64_t p = 0;
@@ -75,15 +74,15 @@ HR_INLINE void transpose(const T* from, int64_t ld, int64_t n, int64_t k, T* to,
       quad r0 = *reinterpret_cast<const quad*>(at), r1 = *reinterpret_cast<const quad*>(at + ld);
       quad r2 = *reinterpret_cast<const quad*>(at + 2 * ld);
       quad r3 = *reinterpret_cast<const quad*>(at + 3 * ld);
-      quad t0 = __builtin_shuffle(r0, r1, index{0, 4, 1, 5});
-      quad t1 = __builtin_shuffle(r0, r1, index{2, 6, 3, 7});
-      quad t2 = __builtin_shuffle(r2, r3, index{0, 4, 1, 5});
-      quad t3 = __builtin_shuffle(r2, r3, index{2, 6, 3, 7});
+      quad t0 = HR_SHUFFLE(r0, r1, 0, 4, 1, 5);
+      quad t1 = HR_SHUFFLE(r0, r1, 2, 6, 3, 7);
+      quad t2 = HR_SHUFFLE(r2, r3, 0, 4, 1, 5);
+      quad t3 = HR_SHUFFLE(r2, r3, 2, 6, 3, 7);
       T* out = to + p * ldt + j;
-      *reinterpret_cast<quad*>(out) = __builtin_shuffle(t0, t2, index{0, 1, 4, 5});
-      *reinterpret_cast<quad*>(out + ldt) = __builtin_shuffle(t0, t2, index{2, 3, 6, 7});
-      *reinterpret_cast<quad*>(out + 2 * ldt) = __builtin_shuffle(t1, t3, index{0, 1, 4, 5});
-      *reinterpret_cast<quad*>(out + 3 * ldt) = __builtin_shuffle(t1, t3, index{2, 3, 6, 7});
+      *reinterpret_cast<quad*>(out) = HR_SHUFFLE(t0, t2, 0, 1, 4, 5);
+      *reinterpret_cast<quad*>(out + ldt) = HR_SHUFFLE(t0, t2, 2, 3, 6, 7);
+      *reinterpret_cast<quad*>(out + 2 * ldt) = HR_SHUFFLE(t1, t3, 0, 1, 4, 5);
+      *reinterpret_cast<quad*>(out + 3 * ldt) = HR_SHUFFLE(t1, t3, 2, 3, 6, 7);
     }
     for (; p < k; ++p) {
       for (int64_t q = j; q < j + 4; ++q) to[p * ldt + q] = from[q * ld + p];
@@ -96,45 +95,53 @@ HR_INLINE void transpose(const T* from, int64_t ld, int64_t n, int64_t k, T* to,
 
 // Sixteen rows of sixteen floats at a time: a quarter of the shuffles.
 typedef Lane<float, 16>::type row16;
-typedef int index16 __attribute__((vector_size(64)));
+
+// Of two rows of sixteen, in each group of four or eight: what goes together.
+#define HR_LOW 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define HR_HIGH 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define HR_LOW_PAIRS 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define HR_HIGH_PAIRS 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define HR_EVEN_FOURS 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
+#define HR_ODD_FOURS 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
 
 // Writes its rows in order, so that ldt may be below 16: each row then covers the last one's rest.
 HR_INLINE void transpose16(const float* from, int64_t ld, float* to, int64_t ldt) {
   row16 r[16], t[16];
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i) r[i] = *reinterpret_cast<const row16*>(from + i * ld);
-  const index16 low = {0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29};
-  const index16 high = {2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31};
-  const index16 low2 = {0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29};
-  const index16 high2 = {2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31};
-  const index16 even4 = {0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27};
-  const index16 odd4 = {4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31};
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {
-    t[i] = __builtin_shuffle(r[i], r[i + 1], low);
-    t[i + 1] = __builtin_shuffle(r[i], r[i + 1], high);
+    t[i] = HR_SHUFFLE(r[i], r[i + 1], HR_LOW);
+    t[i + 1] = HR_SHUFFLE(r[i], r[i + 1], HR_HIGH);
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 16; i += 4) {  // r[i + c]: column c of each group of four, rows i to i + 3
-    r[i] = __builtin_shuffle(t[i], t[i + 2], low2);
-    r[i + 1] = __builtin_shuffle(t[i], t[i + 2], high2);
-    r[i + 2] = __builtin_shuffle(t[i + 1], t[i + 3], low2);
-    r[i + 3] = __builtin_shuffle(t[i + 1], t[i + 3], high2);
+    r[i] = HR_SHUFFLE(t[i], t[i + 2], HR_LOW_PAIRS);
+    r[i + 1] = HR_SHUFFLE(t[i], t[i + 2], HR_HIGH_PAIRS);
+    r[i + 2] = HR_SHUFFLE(t[i + 1], t[i + 3], HR_LOW_PAIRS);
+    r[i + 3] = HR_SHUFFLE(t[i + 1], t[i + 3], HR_HIGH_PAIRS);
   }
 #pragma GCC unroll 4
   for (int c = 0; c < 4; ++c) {
-    const row16 e01 = __builtin_shuffle(r[c], r[4 + c], even4);
-    const row16 o01 = __builtin_shuffle(r[c], r[4 + c], odd4);
-    const row16 e23 = __builtin_shuffle(r[8 + c], r[12 + c], even4);
-    const row16 o23 = __builtin_shuffle(r[8 + c], r[12 + c], odd4);
-    t[c] = __builtin_shuffle(e01, e23, even4);
-    t[4 + c] = __builtin_shuffle(o01, o23, even4);
-    t[8 + c] = __builtin_shuffle(e01, e23, odd4);
-    t[12 + c] = __builtin_shuffle(o01, o23, odd4);
+    const row16 e01 = HR_SHUFFLE(r[c], r[4 + c], HR_EVEN_FOURS);
+    const row16 o01 = HR_SHUFFLE(r[c], r[4 + c], HR_ODD_FOURS);
+    const row16 e23 = HR_SHUFFLE(r[8 + c], r[12 + c], HR_EVEN_FOURS);
+    const row16 o23 = HR_SHUFFLE(r[8 + c], r[12 + c], HR_ODD_FOURS);
+    t[c] = HR_SHUFFLE(e01, e23, HR_EVEN_FOURS);
+    t[4 + c] = HR_SHUFFLE(o01, o23, HR_EVEN_FOURS);
+    t[8 + c] = HR_SHUFFLE(e01, e23, HR_ODD_FOURS);
+    t[12 + c] = HR_SHUFFLE(o01, o23, HR_ODD_FOURS);
   }
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i) *reinterpret_cast<row16*>(to + i * ldt) = t[i];
 }
+
+#undef HR_LOW
+#undef HR_HIGH
+#undef HR_LOW_PAIRS
+#undef HR_HIGH_PAIRS
+#undef HR_EVEN_FOURS
+#undef HR_ODD_FOURS
 
 // to[k, width] = transposed from[n, k] for n <= width; the other columns are 0. `readable`: rows
 // that `from` has from here on.

@@ -27,6 +27,13 @@
 #define HR_INLINE_LAMBDA
 #endif
 
+// The elements of two vectors at the given places, counted through both.
+#if defined(__clang__) || __GNUC__ >= 12
+#define HR_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define HR_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype((a) < (b)){__VA_ARGS__})
+#endif
+
 // Says of the next loop that no iteration reads what another writes. Unlike `restrict` it
 // stays true where an output is the very memory of an input.
 #if defined(__GNUC__) && !defined(__clang__)
