@@ -27,13 +27,14 @@ cdef extern from "kernel_rows.hpp" namespace "headrace" nogil:
         cbool python
 
     cdef cppclass KernelRows:
+        KernelRows() except +
         void add(const hr_kernel_table* table, cbool python)
         const KernelRow* find(const GraphNode* node, const char* device_type, cbool allow_python)
         const vector[KernelRow]* rows(const string& op)
         const KernelRow* row_of(const hr_kernel* kernel)
 
 
-cdef KernelRows table
+cdef KernelRows* table = new KernelRows()  # never freed: threads outlive static destructors
 cdef bint loaded = False
 _loading = ForkLock()
 _loaded_names = set()
