@@ -67,7 +67,8 @@ def make_case_of(dice: random.Random, op: str) -> Case:
             attrs[attr.name] = builder.attribute(attr, signature)
     if dice.random() < 0.9:  # types follow what the inputs have become
         attrs.update(_types_of_inputs(signature, flat))
-    builder.random = signature.stateful or not known.exact or bool(known.undefined)
+    noise = op.startswith("ExtractGlimpse")  # what lies outside of the image is random
+    builder.random = signature.stateful or not known.exact or bool(known.undefined) or noise
     inputs = [_place(builder, value) for value in flat]
     node = builder.graph.node.add(name="it", op=op, input=inputs)
     for attr in signature.attrs:

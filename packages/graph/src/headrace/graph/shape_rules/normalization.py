@@ -42,7 +42,7 @@ def fused_batch_norm(op: ShapeQuery) -> Shapes:
     _channels(op, x, 2, "offset")
     whole: Shape = op.inputs[0]
     # V3 has one output more, for the GPU library of its authors: nothing is kept there.
-    return [whole, (c,), (c,), (c,), (c,), ()][: op.n_outputs]
+    return [whole, (c,), (c,), (c,), (c,), (0,)][: op.n_outputs]
 
 
 @shape_rule("fused_batch_norm_grad")
@@ -51,7 +51,7 @@ def fused_batch_norm_grad(op: ShapeQuery) -> Shapes:
     if not compatible(y, op.inputs[1]):
         raise ValueError(f"y_backprop {show(y)} and x {show(x)} differ")
     c = _channels(op, x, 2, "scale")
-    return [merge(y, op.inputs[1]), (c,), (c,), (0,), (0,)]
+    return [merge(y, op.inputs[1]), (c,), (c,), (), ()]
 
 
 @shape_rule("batch_norm_global_grad")

@@ -233,19 +233,16 @@ hr_code compute_hits(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void*) {
   const int64_t *truth = read<int64_t>(inputs[0]), *sampled = read<int64_t>(inputs[1]);
   const int64_t batch = inputs[0]->dims[0], num_true = inputs[0]->dims[1], n = inputs[1]->dims[0];
-  std::unordered_multimap<int64_t, int64_t> where;
-  for (int64_t i = 0; i < n; ++i) where.emplace(sampled[i], i);
+  std::unordered_map<int64_t, int64_t> where;  // of one that is sampled twice, the last
+  for (int64_t i = 0; i < n; ++i) where[sampled[i]] = i;
   std::vector<int32_t> rows;
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < batch; ++i) {
     for (int64_t j = 0; j < num_true; ++j) {
-      const auto found = where.equal_range(truth[i * num_true + j]);
-      const size_t first = ids.size();
-      for (auto at = found.first; at != found.second; ++at) {
-        rows.push_back(int32_t(i));
-        ids.push_back(at->second);
-      }
-      std::sort(ids.begin() + int64_t(first), ids.end());
+      const auto found = where.find(truth[i * num_true + j]);
+      if (found == where.end()) continue;
+      rows.push_back(int32_t(i));
+      ids.push_back(found->second);
     }
   }
   for (int i = 0; i < 3; ++i) {

@@ -69,8 +69,19 @@ struct Polygamma : ScalarOp {
 
 using Comparable = Join<NumbersAndBool, Types<hr_string>>;
 
+template <bool equal>
+hr_code compute_incompatible(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* const* out,
+                             void*) {
+  *write<bool>(out[0]) = !equal;
+  return HR_OK;
+}
+
 template <class Op> hr_code prepare_equality(void*, hr_request* r) {
   if (hr_code code = hr_shape_broadcast(r)) return code;
+  if (r->outputs[0]->rank < std::max(r->inputs[0]->rank, r->inputs[1]->rank)) {
+    r->compute = compute_incompatible<std::is_same_v<Op, Equal>>;  // shapes that do not broadcast
+    return HR_OK;
+  }
   return binary::prepare_loops(
       r, binary::loops_for<Op, Comparable>(storage_type(r->inputs[0]->dtype)));
 }

@@ -256,6 +256,9 @@ hr_code prepare_resize(void*, hr_request* r) {
   if (code == HR_OK) code = check_not_empty(r, r->inputs[0]);
   if (code != HR_OK) return code;
   const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
+  if (y->dims[1] < 1 || y->dims[2] < 1)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "output dimensions must be positive: %s",
+                           ShapeText(y).text);
   auto p = keep_plan(r, new Plan{x->dims[0],
                                  x->dims[1],
                                  x->dims[2],

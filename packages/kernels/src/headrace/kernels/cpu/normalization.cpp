@@ -149,6 +149,7 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   const float *mean = read<float>(inputs[3]), *variance = read<float>(inputs[4]);
   float *dx = write<float>(outputs[0]), *dscale = write<float>(outputs[1]),
         *doffset = write<float>(outputs[2]);
+  *write<float>(outputs[3]) = *write<float>(outputs[4]) = 0.0f;  // what another device would keep
   float *a = static_cast<float*>(workspace), *b = a + n, *c = b + n;
   double* totals = reinterpret_cast<double*>(a + 4 * n);
   reduce(
@@ -200,7 +201,7 @@ hr_code shape_backward(hr_request* r) {
     if (i < 3)
       copy_shape(r->inputs[2], r->outputs[i]);
     else
-      set_shape(r->outputs[i], {0});
+      r->outputs[i]->rank = 0;
   }
   return HR_OK;
 }

@@ -258,7 +258,7 @@ double zeta(double x, double q) {
   if (x == 1) return kInf;
   if (x < 1 || x != x || q != q) return kNaN;
   if (q <= 0) {
-    if (q == std::floor(q)) return kInf;
+    if (q == std::floor(q)) return std::fmod(x, 2) == 0 ? kInf : kNaN;  // a pole, of one sign or not
     if (x != std::floor(x)) return kNaN;
   }
   double sum = 0, at = q;
@@ -286,6 +286,7 @@ double zeta(double x, double q) {
 double polygamma(double n, double x) {
   if (!(n >= 0) || n != std::floor(n)) return kNaN;
   if (n == 0) return digamma(x);
+  if (x != x) return x;
   const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
   return sign * std::exp(log_gamma(n + 1)) * zeta(n + 1, x);
 }

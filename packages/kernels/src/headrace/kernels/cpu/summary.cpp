@@ -27,7 +27,7 @@ hr_code compute_scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs
 
 hr_code prepare_scalar(void*, hr_request* r) {
   const hr_tensor *tags = r->inputs[0], *values = r->inputs[1];
-  if (!same_shape(tags, values) && !(hr_elements(tags) == 1 && hr_elements(values) == 1))
+  if (!same_shape(tags, values))
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "tags and values not the same shape: %s != %s",
                            ShapeText(tags).text, ShapeText(values).text);
   r->compute = with_type(values->dtype, Reals{}, [](auto type) -> hr_compute {

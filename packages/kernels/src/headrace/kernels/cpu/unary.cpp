@@ -117,8 +117,8 @@ SCALAR(BesselI1, T(bessel_i1e(x) * std::exp(std::fabs(double(x)))));
 SCALAR(BesselI1e, T(bessel_i1e(x)));
 SCALAR(BesselJ0, T(::j0(double(x))));
 SCALAR(BesselJ1, T(::j1(double(x))));
-SCALAR(BesselY0, T(x < 0 ? NAN : ::y0(double(x))));
-SCALAR(BesselY1, T(x < 0 ? NAN : ::y1(double(x))));
+SCALAR(BesselY0, T(x <= 0 ? -INFINITY : ::y0(double(x))));
+SCALAR(BesselY1, T(x <= 0 ? -INFINITY : ::y1(double(x))));
 
 using FloatsAndComplexes = Join<Floats, Complexes>;
 using SignedNumbers = Join<FloatsAndComplexes, Signed>;

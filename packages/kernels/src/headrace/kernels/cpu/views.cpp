@@ -181,7 +181,7 @@ HR_ROWS(views) = {
     view_of("GuaranteeConst", view<hr_shape_unchanged>),
     view_of("Snapshot", view<hr_shape_unchanged>),
     view_of("DebugGradientIdentity", view<hr_shape_unchanged>),
-    view_of("PlaceholderWithDefault", view<hr_shape_unchanged>),
+    view_of("PlaceholderWithDefault", view<hr_shape_placeholder_with_default>),
     view_of("EnsureShape", view<hr_shape_ensure_shape>),
     view_of("Reshape", view<hr_shape_reshape>).constant(1),
     view_of("ExpandDims", view<hr_shape_expand_dims>).constant(1),

@@ -77,6 +77,11 @@ def _sample_box(
     """A random part of an image that shows enough of some object; all of it where none is found."""
     height, width = int(size[0]), int(size[1])
     objects = boxes.reshape(-1, 4).tolist()
+    outside = [x for x in boxes.ravel().tolist() if not 0 <= x <= 1]
+    if outside:
+        raise InvalidArgumentError(
+            None, None, f"All bounding box coordinates must be in [0.0, 1.0]: {outside[0]:g}"
+        )
     if not objects:
         if not attrs["use_image_if_no_bounding_boxes"]:
             raise InvalidArgumentError(
@@ -248,6 +253,11 @@ def combined_non_max_suppression(
 ) -> tuple[np.ndarray, ...]:
     classes = scores.shape[2]
     size = int(total)
+    for name, count in (("max_size_per_class", per_class), ("max_total_size", total)):
+        if count <= 0:
+            raise InvalidArgumentError(None, None, f"{name} must be positive, it is {count}")
+    if not 0 <= iou <= 1:
+        raise InvalidArgumentError(None, None, f"iou_threshold must be in [0, 1], it is {iou}")
     if attrs["pad_per_class"]:
         size = min(size, int(per_class) * classes)
     batch = len(boxes)

@@ -185,6 +185,12 @@ def _mitchell(x: np.ndarray) -> np.ndarray:
 
 
 def _sampled(attrs: Attrs, size: int, out: int, scale: float, shift: float) -> Weights:
+    if attrs["kernel_type"] not in _SAMPLING:
+        raise InvalidArgumentError(
+            None, None, f"Unrecognized kernel type: {attrs['kernel_type'].decode(errors='replace')}"
+        )
+    if not scale > 0:
+        raise InvalidArgumentError(None, None, f"Scale must be greater than zero, it is {scale}")
     radius, value = _SAMPLING[attrs["kernel_type"]]
     stretch = max(1 / scale, 1.0) if attrs["antialias"] else 1.0
     centres = (np.arange(out) + 0.5) / scale - shift / scale
@@ -314,11 +320,22 @@ def crop_and_resize_grad_boxes(
 @stateful_kernel("ExtractGlimpse", "ExtractGlimpseV2")
 def extract_glimpse(attrs: Attrs) -> Callable[..., np.ndarray]:
     generator = np.random.default_rng()
+    noise = attrs["noise"] or (b"uniform" if attrs["uniform_noise"] else b"gaussian")
+    if noise not in (b"uniform", b"gaussian", b"zero"):
+        raise InvalidArgumentError(
+            None,
+            None,
+            "The noise could only be uniform, gaussian, or zero, got "
+            + attrs["noise"].decode(errors="replace"),
+        )
+    if attrs["uniform_noise"] and noise != b"uniform":
+        raise InvalidArgumentError(
+            None, None, "The uniform_noise should not be True when noise is not uniform"
+        )
 
     def compute(x: np.ndarray, size: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         height, width = size.tolist()
         result = np.empty((len(x), height, width, x.shape[3]), x.dtype)
-        noise = b"uniform" if attrs["uniform_noise"] else attrs["noise"]
         for glimpse, image, (dy, dx) in zip(result, x, offsets.tolist(), strict=True):
             if noise == b"uniform":
                 span = image.min(), image.max()

@@ -67,6 +67,21 @@ def mfcc(attrs: Attrs, spectrogram: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """
     bins = spectrogram.shape[-1]
     channels, coefficients = attrs["filterbank_channel_count"], attrs["dct_coefficient_count"]
+    low_limit, high_limit = attrs["lower_frequency_limit"], attrs["upper_frequency_limit"]
+    if not (
+        channels >= 1
+        and bins >= 2
+        and rate > 0
+        and low_limit >= 0
+        and high_limit > low_limit
+        and 1 <= coefficients <= channels
+    ):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Mfcc initialization failed for channel count {bins}, sample rate {int(rate)} and "
+            f"filterbank_channel_count {channels}",
+        )
 
     def mel(frequency: Any) -> Any:
         return 1127.0 * np.log1p(np.asarray(frequency) / 700.0)

@@ -209,6 +209,8 @@ def matrix_solve_ls(
     attrs: Attrs, matrix: np.ndarray, rhs: np.ndarray, regularizer: np.ndarray
 ) -> np.ndarray:
     a, b = wide(matrix), wide(rhs)
+    if regularizer < 0:
+        raise InvalidArgumentError(None, None, f"l2_regularizer must be >= 0, it is {regularizer}")
     if not attrs["fast"]:
         if not np.isfinite(a).all():
             return np.full((*a.shape[:-2], a.shape[-1], b.shape[-1]), np.nan, rhs.dtype)

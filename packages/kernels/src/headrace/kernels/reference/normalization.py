@@ -53,7 +53,7 @@ def fused_batch_norm(attrs: Attrs, *inputs: np.ndarray) -> list[np.ndarray]:
 @kernel("FusedBatchNormV3")
 def fused_batch_norm_v3(attrs: Attrs, *inputs: np.ndarray) -> list[np.ndarray]:
     outputs = _batch_norm(attrs, *inputs)
-    return [*outputs, np.zeros((), inputs[1].dtype)]  # what another device would keep here
+    return [*outputs, np.zeros(0, inputs[1].dtype)]  # what another device would keep here
 
 
 @kernel(
@@ -81,7 +81,7 @@ def fused_batch_norm_grad(
         dx = wide(scale) * inverse * (grad - d_offset / count - normal * d_scale / count)
     else:
         dx = grad * wide(scale) * inverse
-    nothing = np.zeros(0, scale.dtype)
+    nothing = np.zeros((), scale.dtype)
     return [
         from_channels_last(attrs, dx.astype(x.dtype)),
         d_scale.astype(scale.dtype),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from headrace.formats.errors import InvalidArgumentError
 from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
 
@@ -12,6 +13,27 @@ Arrays = list[np.ndarray]
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
+
+
+_LSTM = "x=bi cs=bc h=bc w=w4 wci=c wcf=c wco=c b=4"
+_SAVED = "i=bc cs=bc f=bc o=bc ci=bc co=bc"
+
+
+def _check_sizes(layout: str, inputs: tuple[np.ndarray, ...]) -> None:
+    """Refuses inputs whose sizes do not belong together.
+
+    layout: for each input its name and a letter for each dimension; "w" is i + c, "2" and "4" are
+      multiples of c, which the second input says.
+    """
+    sizes = {"c": inputs[1].shape[-1], "i": inputs[0].shape[-1]}
+    sizes |= {"w": sizes["i"] + sizes["c"], "2": 2 * sizes["c"], "4": 4 * sizes["c"]}
+    for part, x in zip(layout.split(), inputs, strict=True):
+        name, letters = part.split("=")
+        wanted = [sizes.setdefault(letter, n) for letter, n in zip(letters, x.shape, strict=False)]
+        if len(letters) != x.ndim or wanted != list(x.shape):
+            raise InvalidArgumentError(
+                None, None, f"{name} is {list(x.shape)}, it must be {wanted} of rank {len(letters)}"
+            )
 
 
 def _lstm_step(
@@ -61,16 +83,23 @@ def _as_type(outputs: Arrays, like: np.ndarray) -> Arrays:
 
 @kernel("LSTMBlockCell")
 def lstm_block_cell(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
+    unused = "wci=p wcf=q wco=r"  # of any size
+    peep = attrs["use_peephole"]
+    _check_sizes(_LSTM if peep else _LSTM.replace("wci=c wcf=c wco=c", unused), inputs)
     return _as_type(_lstm_step(attrs, "icfo", attrs["forget_bias"], inputs), inputs[0])
 
 
 @kernel("LSTMBlockCellGrad")
 def lstm_block_cell_grad(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
+    _check_sizes(f"{_LSTM} {_SAVED} cs_grad=bc h_grad=bc", inputs)
     return _as_type(_lstm_step_grad(attrs, "icfo", inputs), inputs[0])
 
 
 def _block(attrs: Attrs, order: str, forget_bias: float, inputs: tuple[np.ndarray, ...]) -> Arrays:
+    _check_sizes(_LSTM.replace("x=bi", "x=tbi"), inputs[1:])
     length, x, cs, h = int(inputs[0]), inputs[1], inputs[2], inputs[3]
+    if not 0 <= length <= len(x):
+        raise InvalidArgumentError(None, None, f"seq_len_max {length} is not in [0, {len(x)}]")
     outputs = [np.zeros((len(x), *cs.shape), x.dtype) for _ in range(7)]
     for t in range(length):
         step = _lstm_step(attrs, order, forget_bias, (x[t], cs, h, *inputs[4:]))
@@ -91,7 +120,12 @@ def block_lstm_v2(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
 
 
 def _block_grad(attrs: Attrs, order: str, inputs: tuple[np.ndarray, ...]) -> Arrays:
+    saved = _SAVED.replace("=bc", "=tbc")
+    layout = f"{_LSTM.replace('x=bi', 'x=tbi')} {saved} h=tbc cs_grad=tbc h_grad=tbc"
+    _check_sizes(layout, inputs[1:])
     length, x, cs_first, h_first, w = int(inputs[0]), *inputs[1:5]
+    if not 0 <= length <= len(x):
+        raise InvalidArgumentError(None, None, f"seq_len_max {length} is not in [0, {len(x)}]")
     weights, (i, cs, f, o, ci, co, h, cs_grad, h_grad) = inputs[4:9], inputs[9:]
     grads = {
         "x": np.zeros(x.shape),
@@ -138,6 +172,7 @@ def block_lstm_grad_v2(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
 
 @kernel("GRUBlockCell")
 def gru_block_cell(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
+    _check_sizes("x=bi h_prev=bc w_ru=w2 w_c=wc b_ru=2 b_c=c", inputs)
     x, h_prev, w_ru, w_c, b_ru, b_c = (wide(v) for v in inputs)
     r, u = np.split(
         _sigmoid(
@@ -152,6 +187,8 @@ def gru_block_cell(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
 
 @kernel("GRUBlockCellGrad")
 def gru_block_cell_grad(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
+    layout = "x=bi h_prev=bc w_ru=w2 w_c=wc b_ru=2 b_c=c r=bc u=bc c=bc d_h=bc"
+    _check_sizes(layout, inputs)
     x, h_prev, w_ru, w_c, _, _, r, u, c, d_h = (wide(v) for v in inputs)
     depth = x.shape[1]
     d_c_bar = d_h * (1 - u) * (1 - c * c)

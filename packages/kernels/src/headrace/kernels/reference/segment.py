@@ -160,7 +160,13 @@ def unsorted_segment_join(
                 texts.append(text)
     joined = np.full((rows, width), b"", object)
     for segment, columns in pieces.items():
-        joined[segment] = [attrs["separator"].join(texts) for texts in columns]
+        # A separator stands behind what is there already: not behind empty strings in front.
+        joined[segment] = [
+            attrs["separator"].join(
+                texts[next((i for i, t in enumerate(texts) if t), len(texts)) :]
+            )
+            for texts in columns
+        ]
     return joined.reshape((rows, *inner))
 
 

@@ -214,7 +214,9 @@ def zeta(s: float, q: float) -> float:
     if s == 1:
         return math.inf
     if q <= 0:
-        if q == math.floor(q) or s != math.floor(s):
+        if math.isinf(q) or q == math.floor(q):  # a pole: of one sign from both sides, or not
+            return math.inf if s % 2 == 0 else math.nan
+        if s != math.floor(s):
             return math.nan
     total, n = 0.0, 0
     while n < 12 or q + n < 12:
@@ -458,12 +460,12 @@ def bessel_k1e(x: float) -> float:
 
 @_elementwise
 def bessel_k0(x: float) -> float:
-    return _integral_k(0, x) * math.exp(-abs(x))
+    return math.inf if x <= 0 else _integral_k(0, x) * math.exp(-x)
 
 
 @_elementwise
 def bessel_k1(x: float) -> float:
-    return _integral_k(1, x) * math.exp(-abs(x))
+    return math.inf if x <= 0 else _integral_k(1, x) * math.exp(-x)
 
 
 @_elementwise

@@ -149,6 +149,10 @@ def substr(attrs: Attrs, x: np.ndarray, pos: np.ndarray, length: np.ndarray) -> 
         first = at if at >= 0 else size + at
         return text[starts[first] : starts[min(first + count, size)]]
 
+    if pos.shape != length.shape:
+        raise _refuse(f"pos and len shapes must match: {list(pos.shape)} vs. {list(length.shape)}")
+    if pos.ndim > x.ndim:
+        raise _refuse(f"pos {list(pos.shape)} must not have more dimensions than {list(x.shape)}")
     return _mapped(cut, x, pos, length)
 
 
@@ -324,6 +328,11 @@ def string_split_v2(
 def string_ngrams(
     attrs: Attrs, data: np.ndarray, splits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    _check_splits(data, splits, "split")
+    if any(width < 1 for width in attrs["ngram_widths"]):
+        raise _refuse("ngram_widths must contain positive values")
+    if not splits.size:
+        return _of_list([]), splits
     grams: list[bytes] = []
     ends = [0]
     for start, stop in zip(splits[:-1].tolist(), splits[1:].tolist(), strict=True):
@@ -338,6 +347,20 @@ def string_ngrams(
         grams += found
         ends.append(len(grams))
     return _of_list(grams), np.array(ends, splits.dtype)
+
+
+def _check_splits(values: np.ndarray, splits: np.ndarray, name: str) -> None:
+    ends = splits.tolist()
+    if ends and ends[0] != 0:
+        raise _refuse(f"First {name} value must be zero, it is {ends[0]}")
+    for before, after in zip(ends, ends[1:], strict=False):
+        if not before <= after <= len(values):
+            raise _refuse(
+                f"Values in {name}s must be in ascending order, up to {len(values)}: "
+                f"{before}, {after}"
+            )
+    if ends and ends[-1] != len(values):
+        raise _refuse(f"Last {name} value must be {len(values)}, it is {ends[-1]}")
 
 
 def _ngrams(attrs: Attrs, words: list[bytes], width: int) -> list[bytes]:
@@ -414,6 +437,7 @@ def _encoded(attrs: Attrs, codes: Iterable[int]) -> bytes:
 
 @kernel("UnicodeEncode")
 def unicode_encode(attrs: Attrs, values: np.ndarray, splits: np.ndarray) -> np.ndarray:
+    _check_splits(values, splits, "input_split")
     bounds = zip(splits[:-1].tolist(), splits[1:].tolist(), strict=True)
     return _of_list(_encoded(attrs, values[start:stop].tolist()) for start, stop in bounds)
 

@@ -23,7 +23,7 @@ def _text(message: Summary) -> np.ndarray:
 
 @kernel("ScalarSummary")
 def scalar_summary(attrs: Attrs, tags: np.ndarray, values: np.ndarray) -> np.ndarray:
-    if tags.shape != values.shape and not tags.size == values.size == 1:
+    if tags.shape != values.shape:
         raise InvalidArgumentError(
             None, None, f"tags and values not the same shape: {tags.shape} != {values.shape}"
         )

@@ -29,8 +29,7 @@ static inline hr_code hr_shape_fused_batch_norm(hr_request* r) {
   hr_set_like(r, 0, r->inputs[0]);
   for (int32_t i = 1; i < 5; ++i) hr_set_like(r, i, r->inputs[1]);
   /* V3 has one output more, for the GPU library of its authors: nothing is kept there. */
-  if (r->node->n_outputs > 5) r->outputs[5]->rank = 0;
-  return HR_OK;
+  return r->node->n_outputs > 5 ? hr_set_vector(r, 5, 0) : HR_OK;
 }
 
 static inline hr_code hr_shape_fused_batch_norm_grad(hr_request* r) {
@@ -43,8 +42,8 @@ static inline hr_code hr_shape_fused_batch_norm_grad(hr_request* r) {
   hr_set_like(r, 0, x);
   hr_set_like(r, 1, r->inputs[2]);
   hr_set_like(r, 2, r->inputs[2]);
-  HR_TRY(hr_set_vector(r, 3, 0));
-  return hr_set_vector(r, 4, 0);
+  r->outputs[3]->rank = r->outputs[4]->rank = 0;
+  return HR_OK;
 }
 
 static inline hr_code hr_shape_batch_norm_global_grad(hr_request* r) {

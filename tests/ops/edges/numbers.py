@@ -1,0 +1,40 @@
+"""Numbers at the ends of what functions are defined for, cells of other sizes, unused outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edges import Edge, i64, noise
+
+ENDS = np.array([0.0, -0.0, -1.0, -np.inf, np.inf, np.nan, 1.0])
+BELOW = np.array([0.0, -1.0, 1.0, np.nan])
+X, C, H, W, P, B = noise(2, 3), noise(2, 4), noise(2, 4), noise(7, 16), noise(4), noise(16)
+EDGES: list[Edge] = [
+    Edge("BesselK0", [ENDS]),
+    Edge("BesselK1", [BELOW]),
+    Edge("BesselY0", [BELOW]),
+    Edge("BesselY1", [BELOW]),
+    Edge("Polygamma", [np.float64([1, 2, 1, 2]), np.float64([-np.inf, -np.inf, np.nan, 2.5])]),
+    Edge("Equal", [noise(2, 3), noise(3, 2)], {"incompatible_shape_error": False}),
+    Edge("NotEqual", [noise(2, 3), noise(3, 2)], {"incompatible_shape_error": False}),
+    Edge("ComputeAccidentalHits", [i64([[1, 2], [0, 4], [3, 3]]), i64([1, 1, 3])], {"num_true": 2}),
+    Edge("MatrixSolveLs", [noise(3, 2), noise(3, 1), np.float64(-1)]),
+    Edge("LSTMBlockCell", [X, C, H, W, P[:1], P, P, B]),
+    Edge("LSTMBlockCell", [X, C, H, W, P, P, P, B[:1]]),
+    Edge("BlockLSTMV2", [i64(1), noise(1, 2, 3), C, H, W, P[:1], P, P, B]),
+    Edge("BlockLSTMV2", [i64(2), noise(1, 2, 3), C, H, W, P, P, P, B]),
+    Edge("GRUBlockCell", [X, H, noise(7, 8), noise(7, 4), noise(1), P]),
+    *[
+        Edge(op, [noise(1, 2, 2, 3), noise(1, 2, 2, 3), noise(3), noise(3), np.abs(noise(3))])
+        for op in ("FusedBatchNormGrad", "FusedBatchNormGradV2")
+    ],
+    Edge(
+        "FusedBatchNormGradV3",
+        [noise(1, 2, 2, 3), noise(1, 2, 2, 3), noise(3), noise(3), np.abs(noise(3)), noise(0)],
+    ),
+    Edge(
+        "FusedBatchNormV3",
+        [noise(1, 2, 2, 3), noise(3), noise(3), noise(3), np.abs(noise(3))],
+        {"is_training": False},
+    ),
+]
