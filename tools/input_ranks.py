@@ -1,6 +1,6 @@
 """Asks TensorFlow which ranks the inputs of each op may have; prints the table of formats.
 
-    TENSORFLOW_PYTHON tools/input_ranks.py OP_NAMES_FILE > packages/formats/src/headrace/formats/ops/input_ranks.txt
+    TENSORFLOW_PYTHON tools/input_ranks.py OP_NAMES_FILE > .../formats/ops/input_ranks.txt
 
 For every op, input and rank a graph is imported whose other inputs have unknown shapes: what
 TensorFlow's shape functions refuse is no rank for that input.
@@ -8,7 +8,6 @@ TensorFlow's shape functions refuse is no rank for that input.
 
 from __future__ import annotations
 
-import itertools
 import sys
 
 import tensorflow as tf
