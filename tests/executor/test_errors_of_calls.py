@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import random
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import headrace.graph as hr
-from headrace.formats import op_catalogue
 from headrace.formats.errors import OpError, ResourceExhaustedError
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.services import SESSIONS, find_service
 from headrace.runtime import load_graph
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 
 @pytest.mark.parametrize("dtype", [hr.float32, hr.string])
@@ -54,37 +51,10 @@ def test_ops_that_no_library_has_are_named() -> None:
             session.run("import/it")
 
 
-ABSURD = {
-    "int": [2**31, -(2**31), 2**63 - 1, -(2**63), 0, -1],
-    "float": [float("nan"), float("inf"), -1e38],
-    "string": [b"\xff\x00", b"x" * 5000, b"("],
-    "type": [0, 11, 20, 21, 23, 101, 1000],
-    "shape": [None, (2**40, 2**40), (0, 2**62), (1,) * 9],
-}
-
-
 @pytest.mark.parametrize("part", range(8))
 def test_no_attribute_of_any_op_brings_another_exception_than_an_operror(part: int) -> None:
-    from fuzz_child import run_case
-    from op_graphs import OpGraph, op_names, set_attr
-
-    names = op_names()[part::8]
-    wrong = []
-    for op in names:
-        if op.startswith("Print"):  # they write to standard error
-            continue
-        for attr in op_catalogue.signature(op).attrs:
-            kind = attr.kind
-            element = kind[5:-1] if kind.startswith("list(") else kind
-            for value in ABSURD.get(element, [])[part % 3 :: 3]:
-                graph = OpGraph(random.Random(f"{op} {attr.name} {value}"))
-                node = graph.add(op)
-                node.attr.pop(attr.name, None)
-                try:
-                    set_attr(node.attr[attr.name], kind, [value] * 2 if kind != element else value)
-                except (ValueError, OverflowError):
-                    continue  # a message cannot hold it
-                how, what = run_case(graph.case())[0]
-                if how == "raw" or (how == "refused" and what[0] in (2, 13)):
-                    wrong.append((op, attr.name, str(value)[:20], str(what)[-200:]))
-    assert not wrong
+    # In a process of its own: some ask for more memory than a machine has.
+    script = Path(__file__).with_name("absurd_attributes.py")
+    command = [sys.executable, str(script), str(part)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr

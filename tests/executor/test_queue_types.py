@@ -42,7 +42,7 @@ def test_a_write_through_a_queue_handle_is_refused() -> None:
 
 
 def test_a_variable_is_no_queue() -> None:
-    v = hr.raw_ops.VariableV2(shape=[], dtype=hr.string)
+    v = hr.raw_ops.VariableV2(shape=[2], dtype=hr.string)
     handle = hr.raw_ops.VarHandleOp(dtype=hr.float32, shape=[])
     with hr.Session() as session:
         for size in (

@@ -105,6 +105,7 @@ def _check_ranks(
     where: str, ranks: tuple[int, ...], shapes: tuple[Shape, ...], attrs: AttrSet
 ) -> None:
     """Refuses an input whose known rank the op never takes."""
+    assert attrs.signature is not None
     place = 0
     for arg, allowed in zip(attrs.signature.inputs, ranks, strict=True):
         count = 1
