@@ -226,6 +226,8 @@ def test_any_column_is_found_by_name_and_colours_are_reached_by_tab(
     page.keyboard.press("Escape")
     assert until(lambda: page.locator(".run-cell").first.inner_text().startswith("5."))
     page.get_by_label("Colour of b/1").click()
+    # The layer takes the focus after it was painted.
+    assert until(lambda: page.locator(":focus").get_attribute("aria-label") == "colour 1")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
