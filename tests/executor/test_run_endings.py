@@ -226,3 +226,32 @@ def test_a_fetched_value_is_right_after_runs_that_were_ended() -> None:
             with pytest.raises(DeadlineExceededError):
                 session.run(total, {x: at}, options=hr.RunOptions(timeout_in_ms=5))
             assert session.run(total, {x: at}) == 600.0
+
+
+def test_a_loop_of_light_units_lets_its_end_have_the_lock() -> None:
+    printed = child_process.output(
+        """
+    config = hr.ConfigProto()
+    config.experimental.executor_type = "dynamic"
+    i = [hr.constant(n) for n in range(6)]
+    loop = hr.while_loop(lambda *v: v[0] >= 0, lambda *v: v[1:] + v[:1], i)
+    longest = 0.0
+    def ends(session):
+        global longest
+        for _ in range(60):
+            start = time.monotonic()
+            try:
+                session.run(loop, options=hr.RunOptions(timeout_in_ms=20))
+            except hr.errors.DeadlineExceededError:
+                longest = max(longest, time.monotonic() - start)
+    with hr.Session(config=config) as session:
+        threads = [threading.Thread(target=ends, args=[session]) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    print(longest < 2)
+        """,
+        120,
+    )
+    assert printed == "True\n"

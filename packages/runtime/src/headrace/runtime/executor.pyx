@@ -226,6 +226,7 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
     cdef int64_t look_up_ns = monotonic_ns() + kLookUpNs
     cdef uint32_t rounds = 0
     while True:
+        state.lock.let_others()
         if state.failed:
             drop_ready(state)
         if state.light.size():

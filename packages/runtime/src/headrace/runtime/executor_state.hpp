@@ -1,5 +1,8 @@
 // What one dynamic step keeps while it runs: frames, iterations, ready units.
 #pragma once
+#include <sched.h>
+
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -63,6 +66,31 @@ struct Ready {
   Iteration* iteration;
 };
 
+// A step's lock. The thread that walks a loop of light units hardly lets go of it, and a mutex
+// goes to whoever runs: without a word from those who wait, a cancellation would never get it.
+class StepLock {
+ public:
+  void lock() {
+    if (mutex_.try_lock()) return;
+    wanted_.fetch_add(1, std::memory_order_relaxed);
+    mutex_.lock();
+    wanted_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void unlock() { mutex_.unlock(); }
+  // Called by the holder: those who wait have their turn first.
+  void let_others() {
+    if (!wanted_.load(std::memory_order_relaxed)) return;
+    mutex_.unlock();
+    while (wanted_.load(std::memory_order_relaxed)) sched_yield();
+    mutex_.lock();
+  }
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<int32_t> wanted_{0};
+};
+
 // One step under way. Everything but the constant pointers is guarded by `lock`.
 struct ExecutionState {
   Run run;                      // of units on one thread
@@ -73,7 +101,7 @@ struct ExecutionState {
   std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all
   bool takes_long = true;       // whether the calling thread runs units that take long
   ActiveRun active;
-  std::mutex lock;
+  StepLock lock;
   std::condition_variable changed;
   std::vector<Ready> light;     // ready units for the calling thread
   std::vector<Ready> heavy;     // ready units that threads of the pool may take
@@ -94,7 +122,7 @@ struct ExecutionState {
 
 // Waits for a change, 20 ms at most; the lock is held before and after.
 inline void wait_for_change(ExecutionState* state) {
-  std::unique_lock<std::mutex> hold(state->lock, std::adopt_lock);
+  std::unique_lock<std::mutex> hold(state->lock.mutex(), std::adopt_lock);
   ++state->waiting;
   state->changed.wait_for(hold, std::chrono::milliseconds(20));
   --state->waiting;

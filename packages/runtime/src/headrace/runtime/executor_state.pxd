@@ -14,9 +14,10 @@ from headrace.runtime.trace cimport TraceRecord
 
 
 cdef extern from "executor_state.hpp" namespace "headrace" nogil:
-    cdef cppclass Mutex "std::mutex":
+    cdef cppclass StepLock:
         void lock()
         void unlock()
+        void let_others()
 
     cdef cppclass Condition "std::condition_variable":
         void notify_all()
@@ -75,7 +76,7 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         shared_ptr[InterOpPool] pool
         cbool takes_long
         ActiveRun active
-        Mutex lock
+        StepLock lock
         Condition changed
         vector[Ready] light
         vector[Ready] heavy
