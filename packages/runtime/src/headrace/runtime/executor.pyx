@@ -37,7 +37,7 @@ from headrace.runtime.executor_state cimport (
     ExecutionState, Iteration, Ready, wait_for_change,
 )
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
+    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
     HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 from headrace.runtime.session_owner cimport SessionOwner
@@ -185,8 +185,13 @@ cdef void end_execution(void* argument, hr_code code, const char* why) noexcept 
 
 
 cdef void look_up(Execution e) noexcept:
-    """Lets Ctrl-C end the step."""
-    state_of(e).run.look_up.set(0)
+    """Lets Ctrl-C and the clock end the step."""
+    cdef ExecutionState* state = state_of(e)
+    state.run.look_up.set(0)
+    # The watch over runs ends it, too; a step that waits must not depend on it.
+    if state.run.deadline_ns and monotonic_ns() > state.run.deadline_ns:
+        state.run.deadline_ns = 0
+        cancel(e, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
     try:
         PyErr_CheckSignals()
     except BaseException as interrupt:
