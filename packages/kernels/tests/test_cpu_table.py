@@ -57,8 +57,9 @@ def test_no_two_rows_claim_the_same_op_and_types():
 
 def test_ops_without_a_kernel_are_those_that_the_documentation_lists():
     text = (Path(__file__).parents[3] / "docs" / "kernels.md").read_text()
-    elsewhere = set(re.findall(r"^\| ([a-z_]+) \| (?!where|reason)", text, re.MULTILINE))
-    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    families, _, ops = text.partition("## Ops without a compiled kernel")
+    elsewhere = set(re.findall(r"^\| ([a-z_]+) \| (?!where)", families, re.MULTILINE))
+    listed = re.findall(r"^\| `(\w+)` \|", ops, re.MULTILINE)
     assert len(listed) == len(set(listed))
     assert elsewhere <= {op_catalogue.family(name) for name in op_catalogue.names()}
     lacking = {

@@ -54,6 +54,11 @@ def until(question: Callable[[], Any], timeout_s: float = 15.0, every_s: float =
         time.sleep(every_s)
 
 
+def address(page: Any) -> str:
+    """The page's address now; `page.url` does not change while Python sleeps."""
+    return page.evaluate("location.href")
+
+
 def settled(page: Any, timeout_s: float = 20.0) -> dict[str, Any]:
     """Waits until every chart in sight is painted and nothing moves; returns the page's state."""
     seen: list[dict[str, Any]] = []

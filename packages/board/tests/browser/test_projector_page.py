@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser.metrics_view import address, until
 from fixtures.embeddings import clusters, write_meshes, write_pytorch_projector, write_tsv
 
 WORDS = "pj=words%7Cdefault:00000"
@@ -278,8 +279,7 @@ def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path:
         f"() => {{ const m = window.__board.meshes['{card}'];"
         " return m.step === 30 && m.mode === 'wireframe' && m.camera.yaw === 0.7; }"
     )
-    page.wait_for_timeout(300)
-    assert "mc=" in page.url and "ms=wireframe" in page.url
+    assert until(lambda: "mc=" in address(page) and "ms=wireframe" in address(page))
     page.reload()
     page.wait_for_function(f"() => window.__board?.meshes?.['{card}']?.camera.yaw === 0.7")
 

@@ -139,6 +139,10 @@ class Queue {
       if (waiter->kind == Waiter::kEnqueue && closed_) {
         fail(waiter.get(), HR_CANCELLED, "queue '" + spec.name + "' is closed.");
         finished.push_back(std::move(waiter));
+      } else if (hr_cancelled(waiter->ctx)) {
+        // `cancel` may have come before, and found it in no list: it will not come again.
+        fail_cancelled(waiter.get());
+        finished.push_back(std::move(waiter));
       } else {
         list_of(waiter.get()).push_back(std::move(waiter));
         settle(&finished);
@@ -177,8 +181,7 @@ class Queue {
       finished.push_back(std::move(*found));
       list.erase(found);
       if (waiter->kind == Waiter::kDequeue) put_back(waiter);
-      fail(waiter, HR_CANCELLED, "the step was cancelled while it waited for queue '" +
-                                     spec.name + "'");
+      fail_cancelled(waiter);
       settle(&finished);
     }
     finish(finished);
@@ -206,6 +209,10 @@ class Queue {
   static void fail(Waiter* w, hr_code code, const std::string& message) {
     w->code = code;
     w->message = message;
+  }
+
+  void fail_cancelled(Waiter* w) {
+    fail(w, HR_CANCELLED, "the step was cancelled while it waited for queue '" + spec.name + "'");
   }
 
   void put_back(Waiter* w) {
