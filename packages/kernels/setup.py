@@ -117,8 +117,8 @@ def table() -> list[Extension]:
 def gcc_flags() -> list[str]:
     """Returns: the flags that clang does not know. GCC's -O2 alone vectorises next to nothing."""
     compiler = (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()
-    told = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True)
-    return [] if "clang" in told.stdout else ["-fvect-cost-model=dynamic"]
+    version = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True)
+    return [] if "clang" in version.stdout else ["-fvect-cost-model=dynamic"]
 
 
 setup(

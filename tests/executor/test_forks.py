@@ -135,18 +135,23 @@ SLOW_LIBRARY = """
 """
 
 
+CHILD_MEANWHILE = """
+    thread = threading.Thread(target=run)
+    thread.start()
+    begun.wait()
+    print(child(run))
+    thread.join()
+"""
+
+
 def test_a_child_is_forked_while_another_thread_makes_a_kernel() -> None:
     printed = child_process.output(
         PROGRAM
         + SLOW_LIBRARY
         + """
     kernel_table.add_library(Slow())
-    thread = threading.Thread(target=run)
-    thread.start()
-    begun.wait()
-    print(child(run))
-    thread.join()
         """
+        + CHILD_MEANWHILE
     )
     assert printed == "0\n"
 
@@ -167,12 +172,8 @@ def test_a_child_is_forked_while_another_thread_loads_the_kernel_libraries() -> 
     def run():
         with hr.Session() as session:
             assert session.run(y, {x: at}) == 343490000.0
-    thread = threading.Thread(target=run)
-    thread.start()
-    begun.wait()
-    print(child(run))
-    thread.join()
         """
+        + CHILD_MEANWHILE
     )
     assert printed == "0\n"
 

@@ -37,8 +37,8 @@ BINARY: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def _fused(session: hr.Session, fetch: Any, feeds: list[hr.Tensor]) -> int:
-    told = session.explain(fetch, feeds)
-    return int(re.findall(r"(\d+) fused", told)[0])
+    explained = session.explain(fetch, feeds)
+    return int(re.findall(r"(\d+) fused", explained)[0])
 
 
 def test_a_chain_is_one_kernel() -> None:
@@ -208,9 +208,9 @@ def test_a_convolution_takes_bias_and_relu_along(add: str, activation: str) -> N
     with hr.Session() as session:
         session.run(hr.global_variables_initializer())
         got = session.run(y, {x: value})
-        told = session.explain(y, [x])
-        assert "_FusedConv2D" in told and " Conv2D (" not in told
-        assert "Relu (" not in told and "Tanh (" not in told
+        explained = session.explain(y, [x])
+        assert "_FusedConv2D" in explained and " Conv2D (" not in explained
+        assert "Relu (" not in explained and "Tanh (" not in explained
         plain, b = session.run([conv, bias], {x: value})
         assert " Conv2D" in session.explain([conv, bias], [x])
     want = {"none": lambda a: a, "relu": lambda a: np.maximum(a, 0), "tanh": np.tanh}
@@ -359,8 +359,8 @@ def test_every_instruction_of_the_kernel_takes_part_in_a_chain() -> None:
                 y = create(name, [x, *more]).outputs[0]
             chain = hr.square(y)
             got = session.run(chain, {x: value})
-            told = session.explain(chain, [x])
-            assert ("_FusedElementwise" in told) == (name not in views), (name, told)
+            explained = session.explain(chain, [x])
+            assert ("_FusedElementwise" in explained) == (name not in views), (name, explained)
             apart = session.run([chain, y], {x: value})[0]
             np.testing.assert_allclose(got, apart, rtol=1e-6)
 

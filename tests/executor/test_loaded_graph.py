@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from concurrently import concurrently
 
 import headrace.graph as hr
 from headrace.formats import errors
@@ -87,11 +87,7 @@ def test_eight_threads_call_it_at_once(model: LoadedGraph) -> None:
             if model({"x": x, "scale": 1.0})["sum"] != x.sum():
                 wrong.append((number, i))
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    concurrently(work, 8)
     assert not wrong
 
 

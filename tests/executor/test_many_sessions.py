@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-
 import child_process
 import numpy as np
+from concurrently import concurrently
 
 import headrace.graph as hr
 
@@ -58,11 +57,7 @@ def test_threads_share_sessions_and_each_sees_whole_values() -> None:
                 if len(set(seen)) != 1 or not np.array_equal(doubled, mine * 2):
                     wrong.append(seen)
 
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        concurrently(work, 6)
         assert not wrong
         assert session.run(read)[0] == 600
 

@@ -1,4 +1,4 @@
-"""Loops with branches, inner loops and shapes that follow data run as native loops, and as told."""
+"""Loops with branches, inner loops and shapes that follow data run as native loops."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from concurrently import concurrently
 
 import headrace.graph as hr
 from headrace.formats.errors import (
@@ -291,11 +292,7 @@ def test_runs_of_one_loop_on_many_threads_do_not_meet() -> None:
                 if session.run(v, {n: k}) != expected(k):
                     wrong.append(k)
 
-        threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        concurrently(work, 4)
     assert wrong == []
 
 

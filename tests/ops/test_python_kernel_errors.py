@@ -22,6 +22,11 @@ def _run(build: Callable[..., object], *fed: np.ndarray) -> object:
             return session.run(fetch, dict(zip(places, fed, strict=True)))
 
 
+def _crossed(*inputs: object, num_buckets: int) -> object:
+    options = {"hashed_output": True, "num_buckets": num_buckets, "hash_key": 1}
+    return op("SparseCross", *inputs, **options, out_type=hr.int64, internal_type=hr.int64)
+
+
 FLOAT, INTEGER, TEXT = np.float32(1), np.int64(1), np.array(b"x", object)
 
 # Scalars, or sizes, where the kernel takes matrices, vectors and sparse tensors.
@@ -68,18 +73,7 @@ UNFIT: dict[str, tuple[Callable[..., object], list[np.ndarray]]] = {
         [INTEGER, FLOAT, INTEGER, FLOAT],
     ),
     "SparseCross": (
-        lambda i, v, s: op(
-            "SparseCross",
-            [i],
-            [v],
-            [s],
-            [],
-            hashed_output=True,
-            num_buckets=0,
-            hash_key=1,
-            out_type=hr.int64,
-            internal_type=hr.int64,
-        ),
+        lambda i, v, s: _crossed([i], [v], [s], [], num_buckets=0),
         [INTEGER, INTEGER, INTEGER],
     ),
     "SparseDenseCwiseMul": (
@@ -167,18 +161,7 @@ def test_crossing_columns_of_a_huge_batch_costs_what_the_features_cost() -> None
 
 def test_crossed_columns_have_one_batch() -> None:
     def cross(i: hr.Tensor, v: hr.Tensor, s: hr.Tensor, dense: hr.Tensor) -> object:
-        return op(
-            "SparseCross",
-            [i],
-            [v],
-            [s],
-            [dense],
-            hashed_output=True,
-            num_buckets=10,
-            hash_key=1,
-            out_type=hr.int64,
-            internal_type=hr.int64,
-        )
+        return _crossed([i], [v], [s], [dense], num_buckets=10)
 
     with pytest.raises(InvalidArgumentError, match="Expected batch size"):
         _run(

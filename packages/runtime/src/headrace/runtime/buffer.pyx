@@ -140,7 +140,7 @@ cdef void destroy_elements(buffer_fields* b) noexcept nogil:
 
 
 cdef void give_back(hr_buffer* b) noexcept nogil:
-    """The end of a buffer that nobody holds: its elements end, its memory is kept for the next."""
+    """The end of a buffer without references: its elements end, its memory is kept for the next."""
     global cached_bytes
     cdef buffer_fields* f = fields(b)
     if not is_plain(f.elements):

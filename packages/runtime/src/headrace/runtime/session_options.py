@@ -16,8 +16,8 @@ _EXECUTORS = ("", "DEFAULT", "dynamic")
 _log = logging.getLogger("headrace.runtime")
 _warned: set[str] = set()
 
-# Options of devices, connections and collectives that this machine does not have, labels, and hints
-# that bind nobody: there is nothing that they could change.
+# Options of devices, connections and collectives that this machine does not have, labels, hints:
+# there is nothing here that they could change.
 _WITHOUT_MEANING = frozenset(
     """
     placement_period isolate_session_state share_cluster_devices_in_session
