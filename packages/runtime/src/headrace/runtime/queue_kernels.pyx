@@ -3,86 +3,31 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
-from libcpp cimport bool as cbool
-from libcpp.deque cimport deque
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport (
-    OwnedTensor, allocate_tensor, copy_elements, copy_tensor, object_release, object_retain,
+    OwnedTensor, allocate_tensor, copy_tensor, object_release, object_retain,
 )
 from headrace.runtime.context cimport (
     Run, SessionState, object_of, run_fail_text, session_lookup,
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_INVALID_ARGUMENT, HR_INT64, HR_MAX_RANK, HR_KERNEL_ABI, HR_OK, HR_REF, HR_RESOURCE,
-    HR_RESOURCE_EXHAUSTED, HR_STRING, hr_buffer, hr_code, hr_ctx, hr_done, hr_dtype, hr_dtype_size,
-    hr_kernel, hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_string, hr_tensor,
+    HR_INVALID_ARGUMENT, HR_INT64, HR_KERNEL_ABI, HR_OK, HR_REF, HR_RESOURCE,
+    HR_RESOURCE_EXHAUSTED, HR_STRING, hr_buffer, hr_code, hr_ctx, hr_done, hr_dtype, hr_kernel,
+    hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_string, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport OWN_MEMORY, SESSION_CONSTANT, add_own_kernels
+from headrace.runtime.queue cimport LEAST, RANDOM, Element, Queue, QueueSpec, Waiter
+from headrace.runtime.queue_batches cimport deliver, slice_of
 
 
 cdef extern from "dtype_names.hpp" namespace "headrace" nogil:
     const char* dtype_name(hr_dtype dtype)
 
-cdef extern from "slot.hpp" namespace "headrace" nogil:
-    cdef cppclass ObjectRef:
-        pass
-
 cdef extern from "<string>" namespace "std" nogil:
     string to_text "std::to_string"(int64_t n)
-
-cdef extern from "queue.hpp" namespace "headrace" nogil:
-    cdef cppclass Element:
-        Element()
-        vector[OwnedTensor] parts
-
-    cdef enum QueueOrder "headrace::QueueOrder":
-        FIRST "headrace::QueueOrder::kFirst"
-        RANDOM "headrace::QueueOrder::kRandom"
-        LEAST "headrace::QueueOrder::kLeast"
-
-    cdef cppclass QueueSpec:
-        QueueOrder order
-        int64_t capacity
-        int64_t min_after_dequeue
-        uint64_t seed
-        cbool padding
-        vector[hr_dtype] types
-        vector[int32_t] ranks
-        vector[vector[int64_t]] dims
-        string name
-        string types_text()
-
-    cdef cppclass Waiter:
-        Waiter() except +
-        int kind
-        hr_ctx* ctx
-        hr_done done
-        void* argument
-        deque[Element] elements
-        int64_t wanted
-        cbool many
-        cbool up_to
-        hr_tensor* const* outputs
-        int32_t n_outputs
-        uint64_t token
-        Queue* queue
-        ObjectRef held
-        string message
-
-    cdef cppclass Queue:
-        Queue() except +
-        hr_object object
-        QueueSpec spec
-        hr_code (*deliver)(Waiter*) noexcept nogil
-        void add(Waiter* waiter)
-        void close(cbool cancel_pending)
-        void cancel(Waiter* waiter)
-        int64_t size()
-        cbool closed()
-
 
 cdef extern from *:
     """
@@ -387,17 +332,6 @@ cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     submit(w, ctx)
 
 
-cdef void slice_of(const hr_tensor* batch, int64_t row, hr_tensor* out) noexcept nogil:
-    cdef int i
-    out[0] = batch[0]
-    out.owner = NULL
-    out.rank = batch.rank - 1
-    for i in range(out.rank):
-        out.dims[i] = batch.dims[i + 1]
-    out.bytes = batch.bytes // batch.dims[0] if batch.dims[0] else 0
-    out.data = <char*>batch.data + row * out.bytes
-
-
 cdef void dequeue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                   hr_tensor* const* outputs, void* workspace, hr_done done,
                   void* argument) noexcept nogil:
@@ -450,101 +384,6 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
     w.outputs = outputs
     w.n_outputs = node.face.n_outputs
     submit(w, ctx)
-
-
-cdef hr_code deliver(Waiter* w) noexcept nogil:
-    """Hands the one element on, or puts the elements of a batch together."""
-    cdef int32_t c
-    cdef hr_code code = HR_OK
-    if not w.many:
-        for c in range(w.n_outputs):
-            w.outputs[c][0] = w.elements[0].parts[c].take()
-        return HR_OK
-    for c in range(w.n_outputs):
-        code = batch(w, c)
-        if code != HR_OK:
-            return code
-    return HR_OK
-
-
-cdef hr_code fail_rank(Waiter* w) noexcept nogil:
-    w.message.assign(b"a batch of the component would have more dimensions than tensors may have")
-    return HR_INVALID_ARGUMENT
-
-
-cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
-    cdef hr_tensor* out = w.outputs[c]
-    cdef hr_tensor part
-    cdef const hr_tensor* one
-    cdef size_t i, n = w.elements.size()
-    cdef int32_t d
-    cdef QueueSpec* spec = &w.queue.spec
-    out.dtype = spec.types[c]
-    if n == 0:
-        if <size_t>c >= spec.ranks.size() or spec.ranks[c] < 0:
-            w.message.assign(b"an empty batch needs declared shapes of the components")
-            return HR_INVALID_ARGUMENT
-        out.rank = spec.ranks[c] + 1
-        if out.rank > HR_MAX_RANK:
-            return fail_rank(w)
-        for d in range(spec.ranks[c]):
-            out.dims[d + 1] = max(spec.dims[c][d], <int64_t>0)
-    else:
-        one = w.elements[0].parts[c].get()
-        out.rank = one.rank + 1
-        if out.rank > HR_MAX_RANK:
-            return fail_rank(w)
-        for d in range(out.rank - 1):
-            out.dims[d + 1] = one.dims[d]
-    for i in range(n):
-        one = w.elements[i].parts[c].get()
-        for d in range(one.rank):
-            if one.rank + 1 != out.rank or one.dims[d] != out.dims[d + 1]:
-                if not spec.padding or one.rank + 1 != out.rank:
-                    w.message.assign(b"elements of different shapes do not make a batch; "
-                                     b"PaddingFIFOQueue pads them")
-                    return HR_INVALID_ARGUMENT
-                out.dims[d + 1] = max(out.dims[d + 1], one.dims[d])
-    out.dims[0] = <int64_t>n
-    if allocate_tensor(out) != HR_OK:
-        w.message.assign(b"no memory for the batch")
-        return HR_RESOURCE_EXHAUSTED
-    if spec.padding:
-        memset(out.data, 0, out.bytes)
-    for i in range(n):
-        slice_of(out, <int64_t>i, &part)
-        copy_padded(w.elements[i].parts[c].get(), &part, 0, 0, 0)
-    return HR_OK
-
-
-cdef void copy_padded(const hr_tensor* src, hr_tensor* dst, int dimension, int64_t from_,
-                      int64_t to) noexcept nogil:
-    """Copies src into the corner of dst; from_ and to count elements."""
-    cdef hr_tensor a
-    cdef hr_tensor b
-    cdef int64_t i, inner_from = 1, inner_to = 1, size
-    cdef int d
-    cdef bint same = True
-    for d in range(dimension, src.rank):
-        same = same and src.dims[d] == dst.dims[d]
-        inner_from *= src.dims[d] if d > dimension else 1
-        inner_to *= dst.dims[d] if d > dimension else 1
-    if same or dimension >= src.rank:
-        size = hr_dtype_size(src.dtype)
-        a = src[0]
-        b = dst[0]
-        a.rank = 1
-        a.dims[0] = 1
-        for d in range(dimension, src.rank):
-            a.dims[0] *= src.dims[d]
-        a.bytes = a.dims[0] * size
-        b.bytes = a.bytes
-        a.data = <char*>src.data + from_ * size
-        b.data = <char*>dst.data + to * size
-        copy_elements(&a, &b)
-        return
-    for i in range(src.dims[dimension]):
-        copy_padded(src, dst, dimension + 1, from_ + i * inner_from, to + i * inner_to)
 
 
 # ---- the rest -----------------------------------------------------------------------------------------
