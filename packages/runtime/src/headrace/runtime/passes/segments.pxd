@@ -9,7 +9,7 @@ values `entering[first_entering : +n_entering]` are there and all nodes
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.program cimport Program, ProgramNode
+from headrace.runtime.program cimport Program
 
 
 cdef struct Segment:
@@ -33,9 +33,6 @@ cdef class Segments:
     cdef vector[uint64_t] wanted        # per node: arguments whose values `prepare` needs
     cdef readonly bint whole            # at most one segment and no boundary node: one tape will do
 
-
-# The value that decides a Switch, seen through Identities (a condition has a few).
-cdef int32_t predicate_of(Program program, ProgramNode* switch) noexcept nogil
 
 # late_feeds: each feed arrives on its own (partial_run), so it bounds segments.
 cdef Segments cut_segments(Program program, bint late_feeds)

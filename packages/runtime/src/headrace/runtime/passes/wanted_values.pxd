@@ -1,0 +1,15 @@
+"""Which values must be known before kernels can be prepared."""
+
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.program cimport Program, ProgramNode
+
+# The positions of the inputs that belong to these arguments (bits).
+cdef void input_positions(ProgramNode* node, uint64_t arguments,
+                          vector[int32_t]& positions) noexcept nogil
+# Marks the values that must be known before these nodes (topological order) can be prepared.
+# wanted_of: per node of the program, the arguments whose values `prepare` needs.
+cdef void mark_wanted(Program program, const int32_t* nodes, int32_t n_nodes,
+                      const vector[uint64_t]& wanted_of, vector[int32_t]& marks,
+                      int32_t mark) noexcept nogil

@@ -1,0 +1,47 @@
+# distutils: language = c++
+"""Which values must be known before kernels can be prepared."""
+
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.attributes cimport OpEntry, argument_range, op_entry_of
+from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.program cimport Program, ProgramNode
+
+
+cdef void input_positions(ProgramNode* node, uint64_t arguments,
+                          vector[int32_t]& positions) noexcept nogil:
+    cdef int32_t argument, first, count, k
+    positions.clear()
+    for argument in range(64):
+        if not arguments >> argument:
+            return
+        if arguments >> argument & 1:
+            argument_range(node.source, False, argument, &first, &count)
+            for k in range(first, min(first + count, node.n_inputs)):
+                positions.push_back(k)
+
+
+cdef void mark_wanted(Program program, const int32_t* nodes, int32_t n_nodes,
+                      const vector[uint64_t]& wanted_of, vector[int32_t]& marks,
+                      int32_t mark) noexcept nogil:
+    cdef int32_t i, k
+    cdef ProgramNode* node
+    cdef OpEntry* entry
+    cdef bint asked
+    cdef vector[int32_t] positions
+    for i in range(n_nodes - 1, -1, -1):
+        node = &program.nodes[nodes[i]]
+        if node.kind != NodeKind.KERNEL:
+            continue
+        entry = op_entry_of(node.source)
+        asked = False
+        for k in range(node.n_outputs):
+            asked = asked or marks[node.first_output + k] == mark
+        if asked and not (entry != NULL and entry.shape_only):
+            for k in range(node.n_inputs):
+                marks[program.inputs[node.first_input + k]] = mark
+            continue
+        input_positions(node, wanted_of[nodes[i]], positions)
+        for k in positions:
+            marks[program.inputs[node.first_input + k]] = mark
