@@ -89,3 +89,43 @@ def test_a_long_kernel_ends_at_its_next_poll(name: str) -> None:
         session.close()
     assert isinstance(ended[0], (DeadlineExceededError, CancelledError)), ended
     assert took < 5
+
+
+LARGE: dict[str, Callable[[hr.Tensor], hr.Tensor]] = {
+    "singular vectors": lambda x: op("Svd", x)[1],
+    "eigenvectors": lambda x: op("SelfAdjointEigV2", x)[1],
+    "an orthogonal factor": lambda x: op("Qr", x)[0],
+    "an inverse": lambda x: op("MatrixInverse", x),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_decomposition_of_one_large_matrix_ends_in_the_middle(name: str) -> None:
+    matrix = rng.standard_normal((1200, 1200))
+    with hr.Graph().as_default():
+        fed = hr.placeholder(matrix.dtype, matrix.shape)
+        fetch = LARGE[name](fed)
+        with hr.Session() as session:
+            session.run(fetch, {fed: matrix})
+            shares = []
+            for _ in range(4):  # a busy machine may hold one of them up
+                whole, error = _timed(session, fetch, {fed: matrix}, None)
+                assert error is None
+                took, error = _timed(session, fetch, {fed: matrix}, max(1, int(200 * whole)))
+                if isinstance(error, DeadlineExceededError):
+                    shares.append(took / whole)
+                if shares and shares[-1] < 0.6:
+                    return
+    raise AssertionError(f"given a fifth of the time, it ended after these shares of it: {shares}")
+
+
+def _timed(
+    session: hr.Session, fetch: hr.Tensor, feeds: dict[hr.Tensor, np.ndarray], timeout: int | None
+) -> tuple[float, BaseException | None]:
+    options = None if timeout is None else hr.RunOptions(timeout_in_ms=timeout)
+    started, error = time.monotonic(), None
+    try:
+        session.run(fetch, feeds, options=options)
+    except OpError as raised:
+        error = raised
+    return time.monotonic() - started, error

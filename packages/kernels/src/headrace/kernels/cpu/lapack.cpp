@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -39,6 +38,30 @@ struct Library {
   }
 };
 
+// Every function that is called, without the letter of its type; complex names where they differ.
+struct Name {
+  const char *real, *complex;
+};
+constexpr Name kNames[] = {
+    {"gemm", "gemm"},   {"trsm", "trsm"},   {"syrk", "herk"},   {"syr2k", "her2k"},
+    {"potrf", "potrf"}, {"getrf", "getrf"}, {"getrs", "getrs"}, {"laswp", "laswp"},
+    {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"ormqr", "unmqr"}, {"labrd", "labrd"},
+    {"gebd2", "gebd2"}, {"ormbr", "unmbr"}, {"latrd", "latrd"}, {"sytd2", "hetd2"},
+    {"ormtr", "unmtr"}};
+constexpr const char* kOfRealNumbers[] = {"bdsdc", "stedc", "sterf"};
+
+bool is_whole(const Library& candidate) {
+  for (const char letter : {'s', 'd', 'c', 'z'})
+    for (const Name& name : kNames)
+      if (!candidate.function(
+              letter + std::string(letter == 'c' || letter == 'z' ? name.complex : name.real)))
+        return false;
+  for (const char letter : {'s', 'd'})
+    for (const char* name : kOfRealNumbers)
+      if (!candidate.function(letter + std::string(name))) return false;
+  return true;
+}
+
 #if defined(__linux__)
 int visit(dl_phdr_info* info, size_t, void* found_) {
   auto& found = *static_cast<Library*>(found_);
@@ -52,7 +75,7 @@ int visit(dl_phdr_info* info, size_t, void* found_) {
   if (!handle) return 0;
   for (const Naming& naming : kNamings) {
     const Library candidate{handle, naming};
-    if (candidate.function("zgesdd") && candidate.function("cheevd")) {
+    if (is_whole(candidate)) {
       found = candidate;
       return 1;
     }
@@ -73,13 +96,6 @@ const Library& library() {
   return found;
 }
 
-constexpr int64_t kNone = -1;  // info where LAPACK cannot take the sizes
-
-// An integer argument as the library has it; both widths are read from one little-endian place.
-struct Integer {
-  int64_t value;
-};
-
 template <class T> constexpr char letter() {
   if constexpr (std::is_same_v<T, float>) return 's';
   else if constexpr (std::is_same_v<T, double>) return 'd';
@@ -94,174 +110,217 @@ template <class T> void* find(const char* name, const char* complex_name = nullp
 }
 
 // Fortran passes by reference; the lengths of character arguments come last, by value, and a
-// callee that does not want them ignores them.
-template <class... Args> int64_t call(void* function, int64_t* info, Args*... args) {
-  if (!function) return kNone;
-  *info = 0;
-  reinterpret_cast<void (*)(Args*..., int64_t*, size_t, size_t)>(function)(args..., info, 1, 1);
+// callee that does not want them ignores them. Both widths of integers are read from one
+// little-endian place.
+template <class... Args> void call(void* function, Args*... args) {
+  reinterpret_cast<void (*)(Args*..., size_t, size_t, size_t, size_t)>(function)(args..., 1, 1, 1,
+                                                                                 1);
+}
+
+// With LAPACK's last argument, and what it answered there.
+template <class... Args> int64_t call_info(void* function, Args*... args) {
+  int64_t info = 0;
+  call(function, args..., &info);
   // Of a narrow integer only the low half was written.
-  if (!library().naming.wide) *info = int32_t(*info);
-  return *info;
+  return library().naming.wide ? info : int32_t(info);
 }
 
-bool fits(std::initializer_list<int64_t> sizes) {
-  if (library().naming.wide) return true;
-  // Products, too, are made in the library's integers.
-  for (const int64_t n : sizes)
-    if (n > 40000) return false;
-  return true;
-}
-
-// The working space that a query with -1 asked for.
-template <class T> int64_t asked(T size) {
-  // A float holds large sizes rounded, perhaps down.
-  const double exact = double(std::real(size));
-  return std::max<int64_t>(1, int64_t(exact * (1 + double(std::numeric_limits<float>::epsilon()))));
-}
-
-// Pivots of the library's width, in place: widened after getrf, narrowed before it is used.
-std::vector<int64_t> as_library(const int64_t* pivots, int64_t n) {
-  std::vector<int64_t> own(pivots, pivots + n);
-  if (!library().naming.wide) {
-    auto* narrow = reinterpret_cast<int32_t*>(own.data());
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t pivot = int32_t(pivots[i]);
-      std::memcpy(narrow + i, &pivot, sizeof pivot);
-    }
-  }
-  return own;
+// Working space of functions that ask for columns times a block: 64 is LAPACK's largest block, and
+// the triangles of its reflectors are kept behind.
+template <class T> std::vector<T> space(int64_t columns) {
+  return std::vector<T>(size_t(std::max<int64_t>(1, columns) * 64 + 65 * 64), T(0));
 }
 
 }  // namespace
 
 bool available() { return library().handle != nullptr; }
 
-template <class T> int64_t Lapack<T>::potrf(char uplo, int64_t n, T* a) {
-  static void* const f = find<T>("potrf");
-  int64_t info;
-  return fits({n}) ? call(f, &info, &uplo, &n, a, &n) : kNone;
+bool fits(int64_t n) { return library().naming.wide || n <= 40000; }
+
+Pivots::Pivots(int64_t n) : wide_(library().naming.wide), places_(size_t(n), 0) {}
+
+int64_t Pivots::operator[](int64_t i) const {
+  if (wide_) return places_[size_t(i)];
+  int32_t narrow;
+  std::memcpy(&narrow, reinterpret_cast<const int32_t*>(places_.data()) + i, sizeof narrow);
+  return narrow;
 }
 
-template <class T> int64_t Lapack<T>::getrf(int64_t n, T* a, int64_t* pivots) {
-  static void* const f = find<T>("getrf");
-  int64_t info;
-  if (!fits({n})) return kNone;
-  call(f, &info, &n, &n, a, &n, pivots);
-  if (!library().naming.wide) {
-    std::vector<int32_t> narrow(size_t(n), 0);
-    std::memcpy(narrow.data(), pivots, size_t(n) * sizeof(int32_t));
-    std::copy(narrow.begin(), narrow.end(), pivots);
+void Pivots::set(int64_t i, int64_t row) {
+  if (wide_) {
+    places_[size_t(i)] = row;
+    return;
   }
-  return f ? info : kNone;
+  const int32_t narrow = int32_t(row);
+  std::memcpy(reinterpret_cast<int32_t*>(places_.data()) + i, &narrow, sizeof narrow);
 }
 
-template <class T> int64_t Lapack<T>::gesv(int64_t n, int64_t m, T* a, T* b) {
-  static void* const f = find<T>("gesv");
-  if (!fits({n, m})) return kNone;
-  std::vector<int64_t> pivots(size_t(n), 0);
-  int64_t info;
-  return call(f, &info, &n, &m, a, &n, pivots.data(), b, &n);
-}
-
-template <class T> int64_t Lapack<T>::getri(int64_t n, T* lu, const int64_t* pivots) {
-  static void* const f = find<T>("getri");
-  if (!fits({n})) return kNone;
-  auto own = as_library(pivots, n);
-  int64_t info, size = -1;
-  T query{};
-  call(f, &info, &n, lu, &n, own.data(), &query, &size);
-  size = asked(query);
-  std::vector<T> work(size_t(size), T(0));
-  return call(f, &info, &n, lu, &n, own.data(), work.data(), &size);
+void* Pivots::from(int64_t i) {
+  if (wide_) return places_.data() + i;
+  return reinterpret_cast<int32_t*>(places_.data()) + i;
 }
 
 template <class T>
-void Lapack<T>::trsm_right(char uplo, char trans, int64_t m, int64_t n, const T* a, T* b) {
+void Lapack<T>::gemm(char of_a, char of_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
+                     int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+  static void* const f = find<T>("gemm");
+  call(f, &of_a, &of_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc);
+}
+
+template <class T>
+void Lapack<T>::herk(char uplo, char trans, int64_t n, int64_t k, const T* a, int64_t lda, T* c,
+                     int64_t ldc) {
+  static void* const f = find<T>("syrk", "herk");
+  const Real<T> minus = -1, one = 1;
+  call(f, &uplo, &trans, &n, &k, &minus, a, &lda, &one, c, &ldc);
+}
+
+template <class T>
+void Lapack<T>::her2k(char uplo, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
+                      int64_t ldb, T* c, int64_t ldc) {
+  static void* const f = find<T>("syr2k", "her2k");
+  const char trans = 'N';
+  const T minus = T(-1);
+  const Real<T> one = 1;
+  call(f, &uplo, &trans, &n, &k, &minus, a, &lda, b, &ldb, &one, c, &ldc);
+}
+
+template <class T>
+void Lapack<T>::trsm(char side, char uplo, char trans, char diagonal, int64_t m, int64_t n,
+                     const T* a, int64_t lda, T* b, int64_t ldb) {
   static void* const f = find<T>("trsm");
-  const char side = 'R', diagonal = 'N';
   const T one = T(1);
-  reinterpret_cast<void (*)(const char*, const char*, const char*, const char*, const int64_t*,
-                            const int64_t*, const T*, const T*, const int64_t*, T*,
-                            const int64_t*, size_t, size_t, size_t, size_t)>(f)(
-      &side, &uplo, &trans, &diagonal, &m, &n, &one, a, &n, b, &m, 1, 1, 1, 1);
+  call(f, &side, &uplo, &trans, &diagonal, &m, &n, &one, a, &lda, b, &ldb);
 }
 
-template <class T> int64_t Lapack<T>::geqrf(int64_t m, int64_t n, T* a, T* tau) {
+template <class T> int64_t Lapack<T>::potrf(char uplo, int64_t n, T* a, int64_t lda) {
+  static void* const f = find<T>("potrf");
+  return call_info(f, &uplo, &n, a, &lda);
+}
+
+template <class T>
+int64_t Lapack<T>::getrf(int64_t m, int64_t n, T* a, int64_t lda, void* pivots) {
+  static void* const f = find<T>("getrf");
+  return call_info(f, &m, &n, a, &lda, pivots);
+}
+
+template <class T>
+void Lapack<T>::getrs(int64_t n, int64_t m, const T* lu, void* pivots, T* b) {
+  static void* const f = find<T>("getrs");
+  const char trans = 'N';
+  call_info(f, &trans, &n, &m, lu, &n, pivots, b, &n);
+}
+
+template <class T>
+void Lapack<T>::laswp(int64_t n, T* a, int64_t lda, int64_t first, int64_t last, void* pivots) {
+  static void* const f = find<T>("laswp");
+  const int64_t step = 1;
+  call(f, &n, a, &lda, &first, &last, pivots, &step);
+}
+
+template <class T>
+void Lapack<T>::geqrf(int64_t m, int64_t n, T* a, int64_t lda, T* tau) {
   static void* const f = find<T>("geqrf");
-  if (!fits({m, n})) return kNone;
-  int64_t info, size = -1;
-  T query{};
-  call(f, &info, &m, &n, a, &m, tau, &query, &size);
-  size = asked(query);
-  std::vector<T> work(size_t(size), T(0));
-  return call(f, &info, &m, &n, a, &m, tau, work.data(), &size);
+  auto work = space<T>(n);
+  const int64_t size = int64_t(work.size());
+  call_info(f, &m, &n, a, &lda, tau, work.data(), &size);
 }
 
 template <class T>
-int64_t Lapack<T>::orgqr(int64_t m, int64_t columns, int64_t k, T* a, const T* tau) {
+void Lapack<T>::orgqr(int64_t m, int64_t n, int64_t k, T* a, int64_t lda, const T* tau) {
   static void* const f = find<T>("orgqr", "ungqr");
-  if (!fits({m, columns})) return kNone;
-  int64_t info, size = -1;
-  T query{};
-  call(f, &info, &m, &columns, &k, a, &m, tau, &query, &size);
-  size = asked(query);
-  std::vector<T> work(size_t(size), T(0));
-  return call(f, &info, &m, &columns, &k, a, &m, tau, work.data(), &size);
+  auto work = space<T>(n);
+  const int64_t size = int64_t(work.size());
+  call_info(f, &m, &n, &k, a, &lda, tau, work.data(), &size);
 }
 
 template <class T>
-int64_t Lapack<T>::heevd(char jobz, char uplo, int64_t n, T* a, Real<T>* values) {
-  static void* const f = find<T>("syevd", "heevd");
-  if (!fits({n})) return kNone;
-  int64_t info, size = -1, real_size = -1, int_size = -1, int_query = 0;
-  T query{};
-  Real<T> real_query{};
-  if constexpr (is_complex<T>)
-    call(f, &info, &jobz, &uplo, &n, a, &n, values, &query, &size, &real_query, &real_size,
-         &int_query, &int_size);
-  else
-    call(f, &info, &jobz, &uplo, &n, a, &n, values, &query, &size, &int_query, &int_size);
-  if (!library().naming.wide) int_query = int32_t(int_query);
-  size = asked(query), real_size = asked(real_query), int_size = std::max<int64_t>(1, int_query);
-  std::vector<T> work(size_t(size), T(0));
-  std::vector<Real<T>> real_work(size_t(real_size), Real<T>(0));
+void Lapack<T>::ormqr(char trans, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
+                      const T* tau, T* c, int64_t ldc) {
+  static void* const f = find<T>("ormqr", "unmqr");
+  const char side = 'L';
+  if (!is_complex<T> && trans == 'C') trans = 'T';
+  auto work = space<T>(n);
+  const int64_t size = int64_t(work.size());
+  call_info(f, &side, &trans, &m, &n, &k, a, &lda, tau, c, &ldc, work.data(), &size);
+}
+
+template <class T>
+void Lapack<T>::labrd(int64_t m, int64_t n, int64_t block, T* a, int64_t lda, Real<T>* d,
+                      Real<T>* e, T* tauq, T* taup, T* x, int64_t ldx, T* y, int64_t ldy) {
+  static void* const f = find<T>("labrd");
+  call(f, &m, &n, &block, a, &lda, d, e, tauq, taup, x, &ldx, y, &ldy);
+}
+
+template <class T>
+void Lapack<T>::gebd2(int64_t m, int64_t n, T* a, int64_t lda, Real<T>* d, Real<T>* e, T* tauq,
+                      T* taup) {
+  static void* const f = find<T>("gebd2");
+  std::vector<T> work(size_t(std::max(m, n)), T(0));
+  call_info(f, &m, &n, a, &lda, d, e, tauq, taup, work.data());
+}
+
+template <class T>
+void Lapack<T>::ormbr(char of, char side, char trans, int64_t m, int64_t n, int64_t k, const T* a,
+                      int64_t lda, const T* tau, T* c, int64_t ldc) {
+  static void* const f = find<T>("ormbr", "unmbr");
+  if (!is_complex<T> && trans == 'C') trans = 'T';
+  auto work = space<T>(side == 'L' ? n : m);
+  const int64_t size = int64_t(work.size());
+  call_info(f, &of, &side, &trans, &m, &n, &k, a, &lda, tau, c, &ldc, work.data(), &size);
+}
+
+template <class T>
+void Lapack<T>::latrd(char uplo, int64_t n, int64_t block, T* a, int64_t lda, Real<T>* e, T* tau,
+                      T* w, int64_t ldw) {
+  static void* const f = find<T>("latrd");
+  call(f, &uplo, &n, &block, a, &lda, e, tau, w, &ldw);
+}
+
+template <class T>
+void Lapack<T>::sytd2(char uplo, int64_t n, T* a, int64_t lda, Real<T>* d, Real<T>* e, T* tau) {
+  static void* const f = find<T>("sytd2", "hetd2");
+  call_info(f, &uplo, &n, a, &lda, d, e, tau);
+}
+
+template <class T>
+void Lapack<T>::ormtr(char uplo, int64_t n, int64_t columns, const T* a, int64_t lda,
+                      const T* tau, T* c, int64_t ldc) {
+  static void* const f = find<T>("ormtr", "unmtr");
+  const char side = 'L', trans = 'N';
+  auto work = space<T>(columns);
+  const int64_t size = int64_t(work.size());
+  call_info(f, &side, &uplo, &trans, &n, &columns, a, &lda, tau, c, &ldc, work.data(), &size);
+}
+
+template <class R>
+int64_t bdsdc(int64_t n, R* d, R* e, R* u, R* vt) {
+  static void* const f = find<R>("bdsdc");
+  const char uplo = 'U', job = u ? 'I' : 'N';
+  std::vector<R> work(size_t(u ? 3 * n * n + 4 * n : 4 * n), R(0));
+  std::vector<int64_t> int_work(size_t(8 * n), 0);
+  R none = 0;
+  int64_t no_place = 0;
+  return call_info(f, &uplo, &job, &n, d, e, u ? u : &none, &n, vt ? vt : &none, &n, &none,
+                   &no_place, work.data(), int_work.data());
+}
+
+template <class R>
+int64_t stedc(int64_t n, R* d, R* e, R* vectors) {
+  static void* const values_alone = find<R>("sterf");
+  static void* const f = find<R>("stedc");
+  if (!vectors) return call_info(values_alone, &n, d, e);
+  const char job = 'I';
+  const int64_t size = 1 + 4 * n + n * n, int_size = 3 + 5 * n;
+  std::vector<R> work(size_t(size), R(0));
   std::vector<int64_t> int_work(size_t(int_size), 0);
-  if constexpr (is_complex<T>)
-    return call(f, &info, &jobz, &uplo, &n, a, &n, values, work.data(), &size, real_work.data(),
-                &real_size, int_work.data(), &int_size);
-  else
-    return call(f, &info, &jobz, &uplo, &n, a, &n, values, work.data(), &size, int_work.data(),
-                &int_size);
+  return call_info(f, &job, &n, d, e, vectors, &n, work.data(), &size, int_work.data(), &int_size);
 }
 
-template <class T>
-int64_t Lapack<T>::gesdd(char jobz, int64_t m, int64_t n, T* a, Real<T>* values, T* u, T* vt,
-                         int64_t columns) {
-  static void* const f = find<T>("gesdd");
-  if (!fits({m, n})) return kNone;
-  const int64_t least = std::min(m, n), most = std::max(m, n);
-  int64_t info, size = -1, rows_of_vt = std::max<int64_t>(1, jobz == 'A' ? n : columns);
-  T query{};
-  std::vector<int64_t> int_work(size_t(8 * least), 0);
-  // LAPACK's own bound for every job.
-  std::vector<Real<T>> real_work;
-  if constexpr (is_complex<T>)
-    real_work.resize(size_t(std::max(5 * least * least + 5 * least,
-                                     2 * most * least + 2 * least * least + least)));
-  const auto run = [&](T* work) {
-    if constexpr (is_complex<T>)
-      return call(f, &info, &jobz, &m, &n, a, &m, values, u, &m, vt, &rows_of_vt, work, &size,
-                  real_work.data(), int_work.data());
-    else
-      return call(f, &info, &jobz, &m, &n, a, &m, values, u, &m, vt, &rows_of_vt, work, &size,
-                  int_work.data());
-  };
-  run(&query);
-  size = asked(query);
-  std::vector<T> work(size_t(size), T(0));
-  return run(work.data());
-}
-
+template int64_t bdsdc<float>(int64_t, float*, float*, float*, float*);
+template int64_t bdsdc<double>(int64_t, double*, double*, double*, double*);
+template int64_t stedc<float>(int64_t, float*, float*, float*);
+template int64_t stedc<double>(int64_t, double*, double*, double*);
 template struct Lapack<float>;
 template struct Lapack<double>;
 template struct Lapack<complex64>;

@@ -74,7 +74,8 @@ struct Item {
 
 // Whether LAPACK takes matrices of T and of this size.
 template <class T> bool by_lapack(const MatrixPlan& p) {
-  return !is_small_float<T> && p.rows * p.columns >= kLeastForLapack && lapack::available();
+  return !is_small_float<T> && p.rows * p.columns >= kLeastForLapack && lapack::available() &&
+         lapack::fits(std::max(p.rows, p.columns));
 }
 
 // Runs body(i) for each matrix; the first failure's text is the error.
@@ -95,7 +96,7 @@ struct Cholesky {
     const T* in = m.input<T>(0, n * n);
     T* out = m.output<T>(0, n * n);
     if constexpr (!is_small_float<T>)
-      if (by_lapack<T>(m.p) && all_finite(in, n * n)) return large::cholesky(in, n, out);
+      if (by_lapack<T>(m.p) && all_finite(in, n * n)) return large::cholesky(in, n, out, m.polling());
     auto a = load(in, n, n);
     if (!dense::cholesky(&a, m.polling()))
       return "Cholesky decomposition was not successful. The input might not be valid.";
@@ -110,7 +111,7 @@ struct Inverse {
     const T* in = m.input<T>(0, n * n);
     T* out = m.output<T>(0, n * n);
     if constexpr (!is_small_float<T>)
-      if (by_lapack<T>(m.p)) return large::inverse(in, n, m.p.adjoint, out);
+      if (by_lapack<T>(m.p)) return large::inverse(in, n, m.p.adjoint, out, m.polling());
     auto a = load(in, n, n);
     const dense::Lu<Wide<T>> lu(m.p.adjoint ? a.adjoint() : a, m.polling());
     if (lu.singular) return "Input is not invertible.";
@@ -125,8 +126,8 @@ template <class T, class F> void with_diagonal(const Item& m, F&& f) {
   const T* in = m.input<T>(0, n * n);
   if constexpr (!is_small_float<T>)
     if (by_lapack<T>(m.p)) {
-      const large::Lu<T> lu(large::copied(in, n), n);
-      return f(lu.sign(), [&](int64_t k) { return Wide<T>(lu.a[size_t(k * n + k)]); });
+      const large::Lu<T> lu(large::copied(in, n), n, m.polling());
+      return f(lu.sign(n), [&](int64_t k) { return Wide<T>(lu.a[size_t(k * n + k)]); });
     }
   const dense::Lu<Wide<T>> lu(load(in, n, n), m.polling());
   f(lu.sign, [&](int64_t k) { return lu.a[k][k]; });
@@ -177,7 +178,7 @@ struct LuDecomposition {
   static const char* factor(const Item& m, int64_t n, const T* in, T* out,
                             std::vector<int64_t>* rows) {
     if constexpr (!is_small_float<T>)
-      if (by_lapack<T>(m.p)) return large::lu(in, n, out, rows);
+      if (by_lapack<T>(m.p)) return large::lu(in, n, out, rows, m.polling());
     dense::Lu<Wide<T>> lu(load(in, n, n), m.polling());
     if (lu.singular) return "Input is not invertible.";
     store(lu.a, out);
@@ -193,7 +194,8 @@ struct Solve {
     const T* rhs = read<T>(m.in[1]) + m.p.b[size_t(m.i)] * n * columns;
     T* out = m.output<T>(0, n * columns);
     if constexpr (!is_small_float<T>)
-      if (by_lapack<T>(m.p)) return large::solve(in, rhs, n, columns, m.p.adjoint, out);
+      if (by_lapack<T>(m.p))
+        return large::solve(in, rhs, n, columns, m.p.adjoint, out, m.polling());
     auto a = load(in, n, n);
     const dense::Lu<Wide<T>> lu(m.p.adjoint ? a.adjoint() : a, m.polling());
     if (lu.singular) return "Input matrix is not invertible.";
@@ -210,7 +212,8 @@ struct TriangularSolve {
     T* out = m.output<T>(0, n * columns);
     if constexpr (!is_small_float<T>)
       if (by_lapack<T>(m.p))
-        return large::solve_triangular(in, rhs, n, columns, m.p.lower, m.p.adjoint, out);
+        return large::solve_triangular(in, rhs, n, columns, m.p.lower, m.p.adjoint, out,
+                                       m.polling());
     auto a = load(in, n, n);
     auto b = load(rhs, n, columns);
     if (!dense::solve_triangular(m.p.adjoint ? a.adjoint() : a, m.p.lower != m.p.adjoint, &b,
@@ -228,7 +231,8 @@ struct QrDecomposition {
     const T* in = m.input<T>(0, rows * columns);
     T *q_out = m.output<T>(0, rows * of_q), *r_out = m.output<T>(1, of_q * columns);
     if constexpr (!is_small_float<T>)
-      if (by_lapack<T>(m.p)) return large::qr(in, rows, columns, m.p.full, q_out, r_out);
+      if (by_lapack<T>(m.p))
+        return large::qr(in, rows, columns, m.p.full, q_out, r_out, m.polling());
     auto a = load(in, rows, columns);
     Matrix<Wide<T>> q;
     dense::qr(&a, &q, m.p.full, m.polling());
@@ -253,7 +257,8 @@ struct SelfAdjointEig {
       if (by_lapack<T>(m.p)) {
         std::vector<lapack::Real<T>> values;
         T* vectors = m.p.vectors ? m.output<T>(1, n * n) : nullptr;
-        if (const char* error = large::self_adjoint_eig(in, n, &values, vectors)) return error;
+        if (const char* error = large::self_adjoint_eig(in, n, &values, vectors, m.polling()))
+          return error;
         put(values);
         return nullptr;
       }
@@ -287,7 +292,7 @@ struct SingularValues {
     if constexpr (!is_small_float<T>)
       if (by_lapack<T>(m.p)) {
         std::vector<lapack::Real<T>> values;
-        large::svd(in, rows, columns, m.p.full, &values, u_out, v_out);
+        large::svd(in, rows, columns, m.p.full, &values, u_out, v_out, m.polling());
         put(values);
         return nullptr;
       }
