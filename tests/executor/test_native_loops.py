@@ -327,3 +327,28 @@ def test_a_branch_in_a_loop_costs_a_fraction_of_what_the_dynamic_executor_takes(
     with _session() as native, _session("dynamic") as dynamic:
         assert native.run(v) == dynamic.run(v)
         assert _time(lambda: native.run(v)) < _time(lambda: dynamic.run(v)) / 4
+
+
+@BOTH
+@pytest.mark.parametrize("stalled", [0, 3])
+def test_one_stalled_run_does_not_send_a_small_body_to_the_pool_for_good(
+    executor: str, stalled: int
+) -> None:
+    """A thread that loses its core makes a sample of 1 us look like 30 ms."""
+    callers: list[int] = []
+
+    def call(x: Any) -> Any:
+        if len(callers) == stalled:
+            time.sleep(0.03)
+        callers.append(threading.get_ident())
+        return x + np.float32(1)
+
+    end = hr.while_loop(
+        lambda i, v: i < 200,
+        lambda i, v: (i + 1, hr.reshape(hr.py_func(call, [v], hr.float32), [])),
+        (hr.constant(0), hr.constant(0.0)),
+    )
+    with _session(executor, intra_op_parallelism_threads=2) as session:
+        assert session.run(end[1]) == 200
+    here = callers[-100:].count(threading.get_ident())
+    assert here >= 90, f"{100 - here} of the last 100 calls ran on another thread"

@@ -54,7 +54,7 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     cdef shared_ptr[Executable] chosen
     cdef double ns
     cdef bint timed
-    cdef int64_t start = 0
+    cdef int64_t start = 0, took_ns = 0
     cdef hr_code code
     chosen = (<SegmentRunner>plan.runner_pointers[number]).lookup(inputs, 1)
     if chosen.get() == NULL:
@@ -64,7 +64,11 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
         plan.weights[unit].set(weight_of(cost_of(chosen.get())))
     ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
     if alone and state.team > 1 and ns > kParallel:
-        if run_wide(state, number, inputs, outputs, poll, poll_argument, &code):
+        if run_wide(state, number, inputs, outputs, poll, poll_argument, &code, &took_ns):
+            if code == HR_OK:
+                # About what one thread takes, and no less: a wrong estimate ends here.
+                chosen.get().cost.add_sample(<double>took_ns * state.team)
+                plan.weights[unit].set(weight_of(cost_of(chosen.get())))
             return code
     timed = chosen.get().cost.wants_sample()
     if timed:
@@ -135,11 +139,12 @@ cdef struct WideWork:
     hr_tensor* inputs
     hr_tensor* outputs
     hr_code code
+    int64_t took_ns
 
 
 cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tensor* outputs,
                    void (*poll)(void*) noexcept nogil, void* poll_argument,
-                   hr_code* code) noexcept nogil:
+                   hr_code* code, int64_t* took_ns) noexcept nogil:
     """Runs the segment on the intra-op pool; False: that is taken, nothing ran."""
     cdef WideWork work
     cdef shared_ptr[Executable] made
@@ -151,6 +156,7 @@ cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tens
     if not run_intra_op(work_wide, &work, state.team, poll, poll_argument):
         return False
     code[0] = work.code
+    took_ns[0] = work.took_ns
     if made.get() == NULL:
         code[0] = HR_INTERNAL
     elif work.code != HR_OK and work.code != HR_REPLAN:
@@ -164,7 +170,9 @@ cdef void work_wide(void* argument) noexcept nogil:
     # Also planned here: kernels that are folded may use the team.
     work.made[0] = specialised(work.state, work.number, work.inputs, work.state.team)
     if work.made.get() != NULL:
+        work.took_ns = steady_ns()
         work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.made[0])
+        work.took_ns = steady_ns() - work.took_ns
 
 
 # ---- what needs Python -------------------------------------------------------------------------------

@@ -48,6 +48,8 @@ struct PartRun {
   bool leaves_counted = false;
   bool same_places = false;         // its outputs lie where they lay after its first run
   bool heavy = false;               // worth the intra-op pool
+  bool chosen_again = false;        // before the next run: it is not heavy after all
+  std::shared_ptr<Executable> single;  // for one thread, whose cost decides
   bool measured = false;            // costs enough to go on measuring
 
   bool fits(const LoopValue* values, const int32_t* slots) const {

@@ -45,6 +45,8 @@ cdef extern from "native_loop.hpp" namespace "headrace" nogil:
         cbool leaves_counted
         cbool same_places
         cbool heavy
+        cbool chosen_again
+        shared_ptr[Executable] single
         cbool measured
         cbool fits(const LoopValue* values, const int32_t* slots)
         void place(const LoopValue* values, const int32_t* slots)

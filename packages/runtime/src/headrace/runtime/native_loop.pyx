@@ -356,7 +356,7 @@ cdef hr_code run_part(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* 
     cdef LoopValue* values = state.values.data()
     cdef hr_code code = HR_OK
     cdef int attempt
-    if part.made == NULL or not part.fits(values, slots):
+    if part.made == NULL or part.chosen_again or not part.fits(values, slots):
         code = choose(loop, state, step, slots, 1, context)
     for attempt in range(MOST_PLANS):
         if code == HR_OK:
@@ -404,7 +404,10 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
     if not part.begin(chosen):
         return run_fail_text(context.run, HR_RESOURCE_EXHAUSTED,
                              chosen.get().no_room().c_str())
+    if threads == 1:
+        part.single = chosen
     part.samples_left = 0 if part.made.cost.known() else 4
+    part.chosen_again = False
     part.hand_out(state.values.data(), slots + step.n_inputs)
     weigh(part, context)
     return HR_OK
@@ -438,6 +441,7 @@ cdef struct HeavyWork:
     int32_t* slots
     LoopContext* context
     hr_code code
+    int64_t took_ns
 
 
 cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* slots,
@@ -456,6 +460,12 @@ cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t*
         if work.code != HR_OK and work.code != HR_REPLAN and run_code(context.wide) != HR_OK:
             run_fail_text(context.run, run_code(context.wide), context.wide.message)
             run_blame(context.run, run_blamed(context.wide))
+        if work.code == HR_OK:
+            # About what one thread takes, and no less. Where an estimate was wrong, the next
+            # iteration runs on one.
+            part.single.get().cost.add_sample(<double>work.took_ns * context.team)
+            if part.single.get().cost.ns(0) <= kParallel:
+                part.chosen_again = True
         return work.code
     if part.made.threads != 1:
         code = choose(loop, state, step, slots, 1, context)
@@ -478,4 +488,6 @@ cdef void work_heavy(void* argument) noexcept nogil:
         part.heavy = True
     if work.code == HR_OK:
         part.place(work.state.values.data(), work.slots)
+        work.took_ns = steady_ns()
         work.code = run_entries(part.made, part.buffers, context.wide)
+        work.took_ns = steady_ns() - work.took_ns
