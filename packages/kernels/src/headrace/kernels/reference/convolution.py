@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.array_blocks import (
+from headrace.kernels.reference.arrays_blocks import (
     channels_first,
     from_channels_last,
     to_channels_last,

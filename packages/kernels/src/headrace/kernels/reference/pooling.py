@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.array_blocks import (
+from headrace.kernels.reference.arrays_blocks import (
     channels_first,
     from_channels_last,
     to_channels_last,
