@@ -91,7 +91,7 @@ def test_what_others_read_is_not_fused_away() -> None:
 
 def test_small_tensors_and_other_types_are_left_alone() -> None:
     small = hr.placeholder(hr.float32, [8])
-    whole = hr.placeholder(hr.int32, [ROWS, COLUMNS])
+    whole = hr.placeholder(hr.uint8, [ROWS, COLUMNS])
     with hr.Session() as session:
         session.run(hr.tanh(small * 2.0 + 1.0), {small: np.ones(8)})
         for x, y in ((small, hr.tanh(small * 2.0)), (whole, whole * 2 + 1)):
@@ -349,20 +349,30 @@ def test_every_instruction_of_the_kernel_takes_part_in_a_chain() -> None:
     value = np.random.RandomState(0).uniform(0.1, 2.0, [128, 64]).astype(np.float32)
     vector = hr.constant(value[0])
     views = {"Identity", "StopGradient"}  # wherever they stand
-    create = hr.get_default_graph().create_op
+    graph = hr.get_default_graph()
     with hr.Session() as session:
         for name, operands in sorted(fused_instructions().items()):
+            inputs: list[Any] = [x] * operands
+            types = None
+            if name in ("Select", "SelectV2"):
+                inputs[0] = hr.less(x, 1.0)
+            elif name.startswith("Logical"):
+                inputs = [hr.less(x, 1.0), hr.greater(x, 0.5)][:operands]
+            elif name == "BiasAdd":
+                inputs[1] = vector
             if name == "AddN":
-                y = hr.add_n([x] * operands)
+                y = hr.add_n(inputs)
+            elif name == "Cast":
+                y = hr.cast(x, hr.int32)
             else:
-                more = [vector if name == "BiasAdd" else x] * (operands - 1)
-                y = create(name, [x, *more]).outputs[0]
-            chain = hr.square(y)
+                y = graph.create_op(name, inputs, types).outputs[0]
+            chain = hr.square(y if y.dtype == hr.float32 else hr.cast(y, hr.float32))
             got = session.run(chain, {x: value})
             explained = session.explain(chain, [x])
             assert ("_FusedElementwise" in explained) == (name not in views), (name, explained)
+            assert name in views or f" {name} (" not in explained, (name, explained)
             apart = session.run([chain, y], {x: value})[0]
-            np.testing.assert_allclose(got, apart, rtol=1e-6)
+            np.testing.assert_array_equal(got, apart)
 
 
 def test_an_op_that_the_kernel_does_not_know_stays_apart() -> None:

@@ -20,6 +20,7 @@ ELSEWHERE = {
     **dict.fromkeys("ReadFile WriteFile MatchingFiles".split(), _FILES),
     **dict.fromkeys("ShardedFilename ShardedFilespec".split(), _FILES),
     "_FusedElementwise": "packages/kernels/tests and the random programs of tests/programs",
+    "_FusedReduction": "packages/kernels/tests: a graph pass makes it",
     "_FusedConv2D": "packages/kernels/tests: a graph pass makes it",
     "_FusedMatMul": "packages/kernels/tests: a graph pass makes it",
 }

@@ -4,10 +4,12 @@
 Large tensors cost what moving them costs, so a chain of elementwise ops on them should touch
 memory once. A group is a step with all those before it of which only the group itself reads the
 result; each makes the group's shape. It becomes a _FusedElementwise, whose program lists the ops.
+A reduction over the last dimensions may close a group, which is a _FusedReduction then.
 Shapes are known here, so nothing small is fused, and nothing is computed more often than before.
+Results are those of the steps one by one, bit for bit.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memset
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.string cimport string
@@ -16,14 +18,14 @@ from libcpp.vector cimport vector
 
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
-    AttrEntry, AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kInt, kString, kType,
-    make_attributes, number_attr,
+    AttrEntry, AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kBool, kInt,
+    kString, kType, make_attributes, number_attr, read_attr,
 )
 from headrace.runtime.error_boundary cimport call_prepare
 from headrace.runtime.threads cimport begin_prepare, end_prepare
 from headrace.runtime.graph_node cimport GraphNode, OpInfo
 from headrace.runtime.kernel_abi cimport (
-    HR_OK, hr_code, hr_dtype, hr_elements, hr_kernel, hr_request, hr_tensor,
+    HR_INT32, HR_OK, hr_code, hr_dtype, hr_elements, hr_kernel, hr_request, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport find_kernel, is_python_kernel
 from headrace.runtime.node_text cimport text_of
@@ -34,14 +36,23 @@ from headrace.runtime.executable cimport ARENA, PreparedNode
 
 from headrace.formats import errors
 
+
+cdef extern from "dtype_names.hpp" namespace "headrace" nogil:
+    const char* dtype_name(hr_dtype dtype)
+
 # Below this the steps' results stay in the first-level cache anyway.
 cdef int64_t FEWEST_ELEMENTS = 4096
 cdef int MOST_STEPS = 64
+cdef int MOST_OPERANDS = 16     # of AddN
 
-# Whether the kernel of _FusedElementwise knows an instruction: by op, number of operands and dtype.
+# Whether the kernel of _FusedElementwise knows an instruction: by op and dtypes.
 _known = {}
 # Attributes that change nothing: an instruction computes its op as it is without any others.
-_IDLE_ATTRIBUTES = frozenset((b"T", b"N", b"data_format"))
+_IDLE_ATTRIBUTES = frozenset((
+    b"T", b"N", b"data_format", b"SrcT", b"DstT", b"incompatible_shape_error", b"Tidx",
+    b"keep_dims",
+))
+_REDUCTIONS = frozenset((b"Sum", b"Mean", b"Max", b"Min", b"All", b"Any"))
 
 
 cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment) except -1:
@@ -50,7 +61,7 @@ cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment
     cdef vector[uint8_t] taken      # per step: in a group
     cdef vector[int32_t] group
     cdef Step* step
-    cdef int i, j
+    cdef int i, j, reduced
     cdef int possible = 0
     maker.assign(draft.tensors.size(), -1)
     readers.assign(draft.tensors.size(), 0)
@@ -66,27 +77,35 @@ cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment
         if may_fuse(draft, step):
             maker[draft.arguments[step.first_output]] = i
             possible += 1
-    if possible < 2:
+    if possible < 1:
         return 0
     for i in range(<int>draft.steps.size() - 1, -1, -1):
         step = &draft.steps[i]
         # A step without outputs (AssignVariableOp, NoOp) owns no argument at first_output.
-        if step.elided or taken[i] or step.n_outputs != 1 or \
-                maker[draft.arguments[step.first_output]] != i:
+        if step.elided or taken[i] or step.n_outputs != 1:
             continue
-        find_group(draft, i, maker, readers, taken, group)
-        if group.size() > 1 and replace_by_one(draft, group):
+        reduced = 0
+        if maker[draft.arguments[step.first_output]] != i:
+            reduced = reduced_dimensions(draft, step, maker)
+            if reduced == 0:
+                continue
+        find_group(draft, i, reduced > 0, maker, readers, taken, group)
+        if group.size() > 1 and replace_by_one(draft, group, reduced):
             for j in range(<int>group.size()):
                 taken[group[j]] = 1
     return 0
+
+
+cdef bint is_plain_step(Step* step) noexcept:
+    return step.n_outputs == 1 and not step.view and not step.by_kernel and not step.writes and \
+        step.n_inputs >= 1 and step.kernel != NULL and not is_python_kernel(step.kernel)
 
 
 cdef bint may_fuse(SegmentDraft draft, Step* step):
     cdef hr_tensor* out
     cdef hr_tensor* t
     cdef int j
-    if step.n_outputs != 1 or step.view or step.by_kernel or step.writes or step.n_inputs < 1 or \
-            step.n_inputs > 2 or step.kernel == NULL or is_python_kernel(step.kernel):
+    if not is_plain_step(step) or step.n_inputs > MOST_OPERANDS:
         return False
     out = &draft.tensors[draft.arguments[step.first_output]]
     if out.layout or out.rank < 0 or draft.storage[draft.arguments[step.first_output]] != ARENA or \
@@ -94,23 +113,76 @@ cdef bint may_fuse(SegmentDraft draft, Step* step):
         return False
     for j in range(step.n_inputs):
         t = &draft.tensors[draft.arguments[step.first_input + j]]
-        if t.dtype != out.dtype or t.layout or t.rank < 0:
+        if t.layout or t.rank < 0:
+            return False
+    # The condition of Select may be a vector over the first dimension.
+    if step.node.op == b"Select":
+        t = &draft.tensors[draft.arguments[step.first_input]]
+        if t.rank and not same_dims(t, out):
             return False
     return plain_attributes(step.node) and channels_last(step.node) and \
-        is_instruction(draft, step.node, step.n_inputs, out.dtype)
+        is_instruction(draft, step, out.dtype)
 
 
-cdef bint is_instruction(SegmentDraft draft, GraphNode* like, int operands,
-                         hr_dtype dtype) except -1:
+cdef bint same_dims(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
+    return a.rank == b.rank and memcmp(a.dims, b.dims, a.rank * sizeof(int64_t)) == 0
+
+
+cdef int reduced_dimensions(SegmentDraft draft, Step* step, vector[int32_t]& maker) except -1:
+    """How many of the last dimensions a step reduces that may close a group; 0: it may not."""
+    cdef hr_tensor* x
+    cdef hr_tensor* axes
+    cdef hr_tensor* out
+    cdef int64_t axis
+    cdef int64_t length = 1
+    cdef int i, kept
+    cdef uint64_t reduced = 0
+    if not is_plain_step(step) or step.n_inputs != 2 or <bytes>step.node.op not in _REDUCTIONS or \
+            not plain_attributes(step.node):
+        return 0
+    if maker[draft.arguments[step.first_input]] < 0:
+        return 0
+    x = &draft.tensors[draft.arguments[step.first_input]]
+    axes = &draft.tensors[draft.arguments[step.first_input + 1]]
+    out = &draft.tensors[draft.arguments[step.first_output]]
+    if axes.data == NULL or out.layout or draft.storage[draft.arguments[step.first_output]] != ARENA:
+        return 0
+    for i in range(<int>hr_elements(axes)):
+        axis = (<const int32_t*>axes.data)[i] if axes.dtype == HR_INT32 else \
+            (<const int64_t*>axes.data)[i]
+        reduced |= <uint64_t>1 << <int>(axis + x.rank if axis < 0 else axis)
+    kept = x.rank
+    # A dimension of one value is as good as reduced where the output keeps it anyway.
+    while kept > 0 and (reduced >> (kept - 1) & 1 or
+                        x.dims[kept - 1] == 1 and out.rank == x.rank):
+        kept -= 1
+        length *= x.dims[kept]
+    if length < 2 or reduced & ((<uint64_t>1 << kept) - 1):
+        return 0
+    return x.rank - kept
+
+
+cdef bytes line_of(Step* step, hr_dtype result, target, operands):
+    words = [<bytes>step.node.op, target, *operands]
+    if step.node.op == b"Cast":
+        words.append(<bytes>dtype_name(result))
+    return b" ".join(words)
+
+
+cdef bint is_instruction(SegmentDraft draft, Step* step, hr_dtype result) except -1:
     """Whether a program may name an op: the kernel says so when it reads one of that op alone."""
     cdef shared_ptr[GraphNode] node
     cdef const hr_kernel* kernel
     cdef void* state
-    key = (<bytes>like.op, operands, <int>dtype)
+    cdef vector[hr_dtype] dtypes
+    cdef int i
+    for i in range(step.n_inputs):
+        dtypes.push_back(draft.tensors[draft.arguments[step.first_input + i]].dtype)
+    key = (<bytes>step.node.op, tuple(dtypes), <int>result)
     known = _known.get(key)
     if known is None:
-        line = b" ".join([<bytes>like.op, b"t0", *(b"i%d" % i for i in range(operands))])
-        node.reset(fused_node(like, operands, dtype, [line], []))
+        line = line_of(step, result, b"t0", [b"i%d" % i for i in range(step.n_inputs)])
+        node.reset(fused_node(step.node, b"_FusedElementwise", dtypes, result, [line], []))
         kernel = find_kernel(node.get(), b"CPU", False)
         known = kernel != NULL
         if known:
@@ -127,7 +199,10 @@ cdef bint plain_attributes(GraphNode* node):
     cdef bytes key
     for entry in attributes_of(node).entries:
         key = entry.key.data()[:entry.key.size()]
-        if key not in _IDLE_ATTRIBUTES and not key.startswith(b"_"):
+        if key == b"Truncate":      # of Cast
+            if read_attr(entry.value).number:
+                return False
+        elif key not in _IDLE_ATTRIBUTES and not key.startswith(b"_"):
             return False
     return True
 
@@ -139,37 +214,35 @@ cdef bint channels_last(GraphNode* node):
         or format.bytes.data()[:format.bytes.size()] == b"NHWC"
 
 
-cdef void find_group(SegmentDraft draft, int root, vector[int32_t]& maker,
+cdef void find_group(SegmentDraft draft, int root, bint reduces, vector[int32_t]& maker,
                      vector[int32_t]& readers, vector[uint8_t]& taken,
                      vector[int32_t]& group) noexcept:
     """group: the root and what only the group reads, the root first."""
     cdef vector[int32_t] inside     # per tensor: how often the group reads it
-    cdef hr_tensor* shape = &draft.tensors[draft.arguments[draft.steps[root].first_output]]
-    cdef Step* step
-    cdef hr_tensor* t
+    cdef hr_tensor* shape
+    cdef Step* step = &draft.steps[root]
     cdef int32_t argument, other
     cdef size_t at = 0
     cdef int j
+    shape = &draft.tensors[draft.arguments[step.first_input if reduces else step.first_output]]
     group.clear()
     group.push_back(root)
     inside.assign(draft.tensors.size(), 0)
     while at < group.size() and group.size() < <size_t>MOST_STEPS:
         step = &draft.steps[group[at]]
         at += 1
-        for j in range(step.n_inputs):
+        for j in range(1 if reduces and at == 1 else step.n_inputs):
             argument = draft.arguments[step.first_input + j]
             inside[argument] += 1
             other = maker[argument]
             # It joins with its last reader, when all of them are here.
             if other < 0 or taken[other] or inside[argument] != readers[argument]:
                 continue
-            t = &draft.tensors[argument]
-            if t.dtype == shape.dtype and t.rank == shape.rank and \
-                    memcmp(t.dims, shape.dims, t.rank * sizeof(int64_t)) == 0:
+            if same_dims(&draft.tensors[argument], shape):
                 group.push_back(other)
 
 
-cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group) except -1:
+cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group, int reduced) except -1:
     """Puts one fused step in the root's place; False: no kernel takes it, and nothing changed."""
     cdef Step* root = &draft.steps[group[0]]
     cdef Step* step
@@ -179,26 +252,25 @@ cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group) except -1:
     cdef size_t i
     cdef int j
     cdef int32_t argument
-    cdef double moved = 0
+    cdef hr_dtype result = draft.tensors[draft.arguments[root.first_output]].dtype
     names = {}
     program = []
     origins = []
     for number in sorted([group[i] for i in range(group.size())]):
         step = &draft.steps[<size_t>number]
         operands = []
-        for j in range(step.n_inputs):
+        for j in range(1 if reduced and number == group[0] else step.n_inputs):
             argument = draft.arguments[step.first_input + j]
             if argument not in names:
                 names[argument] = b"i%d" % inputs.size()
                 inputs.push_back(argument)
-                moved += draft.tensors[argument].bytes
             operands.append(names[argument])
         target = b"t%d" % len(program)
-        names[draft.arguments[step.first_output]] = target
-        program.append(b" ".join([<bytes>step.node.op, target, *operands]))
+        argument = draft.arguments[step.first_output]
+        names[argument] = target
+        program.append(line_of(step, draft.tensors[argument].dtype, target, operands))
         origins.append(f"{text_of(step.node.name)} = {text_of(step.node.op)}")
-    node = shared_fused_node(draft, root.node, inputs.size(), draft.tensors[inputs[0]].dtype,
-                             program, origins)
+    node = shared_fused_node(draft, root.node, inputs, result, program, origins, reduced)
     kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL:
         return False
@@ -213,40 +285,57 @@ cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group) except -1:
     return True
 
 
-cdef shared_ptr[GraphNode] shared_fused_node(SegmentDraft draft, GraphNode* like, size_t n_inputs,
-                                             hr_dtype dtype, list program, list origins) except *:
+cdef shared_ptr[GraphNode] shared_fused_node(SegmentDraft draft, GraphNode* like,
+                                             vector[int32_t]& inputs, hr_dtype result,
+                                             list program, list origins, int reduced) except *:
     """The node that stands for a group: the one made before for the same group, if there is one."""
     cdef shared_ptr[GraphNode] node
-    cdef string key = "\n".join([str(dtype), str(n_inputs), *origins]).encode() + b"\n".join(program)
+    cdef vector[hr_dtype] dtypes
+    cdef int32_t argument
+    cdef bint keep_dims = False
+    cdef AttrScalar value
+    for argument in inputs:
+        dtypes.push_back(draft.tensors[argument].dtype)
+    if reduced and find_scalar(like, string_view(<const char*>b"keep_dims"), kBool, value) == HR_OK:
+        keep_dims = value.number != 0
+    cdef string key = "\n".join([
+        str(tuple(dtypes)), str(result), str(reduced), str(keep_dims), *origins,
+    ]).encode() + b"\n".join(program)
     if draft.cache != NULL:
         node = draft.cache.find_fused(key)
     if node.get() == NULL:
-        node.reset(fused_node(like, n_inputs, dtype, program, origins))
+        node.reset(fused_node(like, b"_FusedReduction" if reduced else b"_FusedElementwise",
+                              dtypes, result, program, origins))
+        if reduced:
+            attributes_of(node.get()).add(<string>b"reduced", number_attr(kInt, reduced))
+            attributes_of(node.get()).add(<string>b"keep_dims", number_attr(kBool, keep_dims))
+            finish_face(node.get())
         if draft.cache != NULL:
             draft.cache.keep_fused(key, node)
     return node
 
 
-cdef GraphNode* fused_node(GraphNode* like, size_t n_inputs, hr_dtype dtype,
+cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, hr_dtype result,
                            list program, list origins) except NULL:
     cdef GraphNode* node = new GraphNode()
-    cdef size_t i
-    node.op = b"_FusedElementwise"
+    cdef hr_dtype dtype
+    node.op = op
     # It goes by the name of its last op: errors and traces then name a node of the user's.
     node.name = like.name
     node.device = like.device
     node.session = like.session
-    node.info = <const OpInfo*>op_entry(string_view(<const char*>b"_FusedElementwise"))
+    node.info = <const OpInfo*>op_entry(string_view(node.op))
     make_attributes(node)
-    attributes_of(node).add(<string>b"N", number_attr(kInt, <int64_t>n_inputs))
-    attributes_of(node).add(<string>b"T", number_attr(kType, dtype))
+    attributes_of(node).add(<string>b"Tin", <string>op_pb2.AttrValue(
+        list=op_pb2.AttrValue.ListValue(type=list(dtypes))).SerializeToString())
+    attributes_of(node).add(<string>b"T", number_attr(kType, result))
     attributes_of(node).add(<string>b"program", <string>op_pb2.AttrValue(
         list=op_pb2.AttrValue.ListValue(s=program)).SerializeToString())
     attributes_of(node).add(<string>b"_origins", bytes_attr(
         kString, <string>"; ".join(origins).encode()))
-    for i in range(n_inputs):
+    for dtype in dtypes:
         node.input_dtypes.push_back(dtype)
-    node.output_dtypes.push_back(dtype)
+    node.output_dtypes.push_back(result)
     finish_face(node)
     return node
 

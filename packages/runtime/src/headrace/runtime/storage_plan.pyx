@@ -10,7 +10,7 @@ from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport is_plain
-from headrace.runtime.kernel_abi cimport HR_REF, hr_tensor
+from headrace.runtime.kernel_abi cimport HR_REF, hr_elements, hr_tensor
 from headrace.runtime.kernel_table cimport OWN_MEMORY
 from headrace.runtime.memory_plan cimport Lifetime, plan_memory
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -162,7 +162,8 @@ cdef int reusable_input(SegmentDraft draft, Step* step, int at, int output):
                 continue
             if draft.first[root] < 0 or draft.tensors[tensor].bytes != out.bytes or \
                     draft.tensors[root].bytes != out.bytes or \
-                    draft.tensors[tensor].layout != out.layout:
+                    draft.tensors[tensor].layout != out.layout or \
+                    hr_elements(&draft.tensors[tensor]) != hr_elements(out):
                 continue
             alone = True
             for j in range(step.n_inputs):

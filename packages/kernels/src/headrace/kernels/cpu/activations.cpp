@@ -1,4 +1,5 @@
-// Activation functions and their gradients: Relu, Elu, Softplus, ReluGrad, ...
+// Activation functions and their gradients: Relu, Elu, Softplus, ReluGrad, ... The expressions are
+// also those of fused_instructions.cpp, so that a chain computes the same.
 #include "arithmetic.hpp"
 #include "binary_loops.hpp"
 #include "unary_loops.hpp"
@@ -24,10 +25,10 @@ constexpr double kScaleAlpha = 1.7580993408473768599402175208123;
 // Not a number stays what it is: the comparison that fails keeps x.
 FUNCTION(Rectified, unary::Vector, x < T(0) ? T(0) : x);
 FUNCTION(Rectified6, unary::Vector, x < T(0) ? T(0) : (x > T(6) ? T(6) : x));
-FUNCTION(Exponential, unary::Scalar, x < T(0) ? std::expm1(x) : x);
-FUNCTION(ScaledExponential, unary::Scalar,
-         x < T(0) ? T(kScaleAlpha) * std::expm1(x) : T(kScale) * x);
-FUNCTION(SoftPlus, unary::Scalar, x > T(0) ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)));
+FUNCTION(Exponential, unary::Vector, x < T(0) ? vm::expm1(x) : x);
+FUNCTION(ScaledExponential, unary::Vector,
+         x < T(0) ? T(kScaleAlpha) * vm::expm1(x) : T(kScale) * x);
+FUNCTION(SoftPlus, unary::Vector, (x > T(0) ? x : T(0)) + vm::log1p(vm::exp(-std::fabs(x))));
 FUNCTION(SoftSign, unary::Vector, x / (T(1) + std::fabs(x)));
 
 // A product, as in TensorFlow: a gradient that is not finite shows also where the unit is off.
@@ -35,7 +36,7 @@ SLOPE(RectifiedSlope, VectorOp, a * T(b > T(0)));
 SLOPE(Rectified6Slope, VectorOp, a * T(b > T(0) && b < T(6)));
 SLOPE(ExponentialSlope, VectorOp, b < T(0) ? a * (b + T(1)) : a);
 SLOPE(ScaledExponentialSlope, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)) : a * T(kScale));
-SLOPE(SoftPlusSlope, ScalarOp, a / (T(1) + std::exp(-b)));
+SLOPE(SoftPlusSlope, VectorOp, a / (T(1) + vm::exp(-b)));
 SLOPE(SoftSignSlope, VectorOp, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))));
 
 template <class Op, class Set> constexpr Row map(const char* op, const char* constraint) {

@@ -12,9 +12,10 @@ static PyObject* capsule(PyObject*, PyObject*) {
 
 static PyObject* fused_instructions(PyObject*, PyObject*) {
   PyObject* result = PyDict_New();
-  for (int i = 0; result && i < hr::fused_instruction_count; ++i) {
-    PyObject* operands = PyLong_FromLong(hr::fused_instructions[i].operands);
-    if (!operands || PyDict_SetItemString(result, hr::fused_instructions[i].name, operands) < 0)
+  for (int i = 0; result && i < hr::fused_instruction_count(); ++i) {
+    const hr::FusedInstruction instruction = hr::fused_instruction(i);
+    PyObject* operands = PyLong_FromLong(instruction.operands);
+    if (!operands || PyDict_SetItemString(result, instruction.name, operands) < 0)
       Py_CLEAR(result);
     Py_XDECREF(operands);
   }

@@ -6,11 +6,11 @@ namespace hr {
 
 struct FusedInstruction {
   const char* name;  // the op that it computes
-  int operands;      // 1 or 2, in the order of the op's inputs
+  int operands;      // in the order of the op's inputs
 };
 
-extern const FusedInstruction* const fused_instructions;
-extern const int fused_instruction_count;
+int fused_instruction_count();
+FusedInstruction fused_instruction(int i);
 
 }  // namespace hr
 

@@ -11,6 +11,7 @@
 #include "arithmetic.hpp"
 #include "elements.hpp"
 #include "parallel.hpp"
+#include "reduction_fold.hpp"
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
@@ -18,8 +19,8 @@
 namespace hr {
 namespace {
 
-constexpr int64_t kBlock = 1024;     // elements folded into one partial result
-constexpr int64_t kChunk = 64 * 1024;  // elements of a full reduction per piece of work
+constexpr int64_t kBlock = kFoldBlock;  // elements folded into one partial result
+constexpr int64_t kChunk = kBlocksOfChunk * kBlock;  // of a full reduction per piece of work
 constexpr int64_t kColumns = 128, kMostColumns = 1024;  // that one piece of work adds up
 
 enum Kind { kAdd, kMultiply, kMax, kMin, kAnd, kOr };
@@ -436,7 +437,55 @@ template <template <class> class Op, class Set> hr_code prepare_reduce(void*, hr
                        }));
 }
 
+// ---- folds for other kernels ------------------------------------------------------------------------
+
+template <class Op, class T> const Fold* fold() {
+  using Total = typename Op::Total;
+  static const Fold table = {
+      int64_t(sizeof(Total)),
+      [](const void* x, int64_t n, void* out) {
+        *static_cast<T*>(out) = Op::finish(fold_row<Op, T>(static_cast<const T*>(x), n), n);
+      },
+      [](const void* x, int64_t n, void* total) {
+        *static_cast<Total*>(total) = Total(fold_block<Op, T>(static_cast<const T*>(x), n));
+      },
+      [](const void* totals, int64_t n, void* total) {
+        Total sum = Total(Op::start());
+        for (int64_t i = 0; i < n; ++i)
+          sum = Op::fold(sum, static_cast<const Total*>(totals)[i]);
+        *static_cast<Total*>(total) = sum;
+      },
+      [](const void* totals, int64_t n, void* total) {
+        Total sum = static_cast<const Total*>(totals)[0];
+        for (int64_t i = 1; i < n; ++i)
+          sum = Op::fold(sum, static_cast<const Total*>(totals)[i]);
+        *static_cast<Total*>(total) = sum;
+      },
+      [](const void* total, int64_t n, void* out) {
+        *static_cast<T*>(out) = Op::finish(*static_cast<const Total*>(total), n);
+      }};
+  return &table;
+}
+
+template <template <class> class Op, class Set> const Fold* fold_for(hr_dtype dtype) {
+  return with_type(dtype, Set{}, [](auto t) -> const Fold* {
+    using T = typename decltype(t)::type;
+    return fold<Op<T>, T>();
+  });
+}
+
 }  // namespace
+
+const Fold* fold_of(std::string_view op, hr_dtype dtype) {
+  using Set = Join<Floats, Indices>;
+  if (op == "Sum") return fold_for<SumOf, Set>(dtype);
+  if (op == "Mean") return fold_for<MeanOf, Set>(dtype);
+  if (op == "Max") return fold_for<MaxOf, Set>(dtype);
+  if (op == "Min") return fold_for<MinOf, Set>(dtype);
+  if (op == "All") return fold_for<AllOf, Types<bool>>(dtype);
+  if (op == "Any") return fold_for<AnyOf, Types<bool>>(dtype);
+  return nullptr;
+}
 
 HR_ROWS(reduction) = {
     row("Sum", "T=" HR_NUMBERS, prepare_reduce<SumOf, Numbers>).constant(1),

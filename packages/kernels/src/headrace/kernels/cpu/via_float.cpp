@@ -3,24 +3,11 @@
 #include <vector>
 
 #include "element_types.hpp"
+#include "narrow_floats.hpp"
 #include "parallel.hpp"
-#include "simd.hpp"
 
 namespace hr {
 namespace {
-
-HR_CLONES void widen_half(const half* from, float* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = float(from[i]);
-}
-HR_CLONES void widen_bfloat16(const bfloat16* from, float* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = float(from[i]);
-}
-HR_CLONES void narrow_half(const float* from, half* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = half(from[i]);
-}
-HR_CLONES void narrow_bfloat16(const float* from, bfloat16* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(from[i]);
-}
 
 struct Converted {
   int index;
@@ -94,16 +81,16 @@ size_t rounded(size_t bytes) { return (bytes + 63) & ~size_t(63); }
 
 void narrow_to_float(hr_dtype dtype, const void* from, float* to, int64_t n) {
   if (dtype == HR_HALF)
-    widen_half(static_cast<const half*>(from), to, n);
+    widen(static_cast<const half*>(from), to, n);
   else
-    widen_bfloat16(static_cast<const bfloat16*>(from), to, n);
+    widen(static_cast<const bfloat16*>(from), to, n);
 }
 
 void float_to_narrow(hr_dtype dtype, const float* from, void* to, int64_t n) {
   if (dtype == HR_HALF)
-    narrow_half(from, static_cast<half*>(to), n);
+    narrow(from, static_cast<half*>(to), n);
   else
-    narrow_bfloat16(from, static_cast<bfloat16*>(to), n);
+    narrow(from, static_cast<bfloat16*>(to), n);
 }
 
 bool has_narrow(const hr_request* r) {
