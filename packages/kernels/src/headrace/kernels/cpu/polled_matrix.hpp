@@ -1,5 +1,5 @@
 // Decompositions of column-major matrices out of LAPACK's building blocks, as LAPACK makes them,
-// with a poll between pieces of some tens of milliseconds: one call of LAPACK cannot be ended.
+// with a poll between pieces of some 50 milliseconds: one call of LAPACK cannot be ended.
 // What stays whole are the last stages of singular values (bdsdc) and eigenvalues (stedc).
 #ifndef HEADRACE_CPU_POLLED_MATRIX_HPP
 #define HEADRACE_CPU_POLLED_MATRIX_HPP
@@ -18,7 +18,7 @@ namespace hr::polled {
 using lapack::Lapack;
 using lapack::Real;
 
-constexpr double kFlopsBetweenPolls = 1e9;  // some 20 ms of a core
+constexpr double kFlopsBetweenPolls = 2.5e9;  // some 50 ms
 // What is left of a matrix that is reduced to two diagonals when LAPACK does it column by column.
 constexpr int64_t kUnblocked = 128;
 
@@ -97,7 +97,7 @@ void solve(int64_t n, int64_t m, const T* factors, lapack::Pivots* pivots, T* b,
 // R in the upper triangle of a [m, n], reflectors below it and in tau.
 template <class T, class Poll> void qr(int64_t m, int64_t n, T* a, T* tau, Poll&& poll) {
   const int64_t least = std::min(m, n);
-  const int64_t panel = panel_of(128, least, 2.0 * double(m) * double(n) * double(least));
+  const int64_t panel = panel_of(256, least, 2.0 * double(m) * double(n) * double(least));
   for (int64_t j = 0; j < least; j += panel) {
     const int64_t block = std::min(panel, least - j), right = n - j - block;
     T* corner = a + j * m + j;
@@ -122,7 +122,7 @@ void q_of(int64_t m, int64_t columns, int64_t k, T* a, const T* tau, Poll&& poll
     std::fill_n(a + j * m, m, T(0));
     a[j * m + j] = T(1);
   }
-  constexpr int64_t panel = 128;
+  constexpr int64_t panel = 256;
   for (int64_t j = k ? (k - 1) / panel * panel : -1; j >= 0; j -= panel) {
     const int64_t block = std::min(panel, k - j), right = columns - j - block;
     T* corner = a + j * m + j;
