@@ -182,8 +182,13 @@ def test_slice(dtype):
 
 def strided(x, index):
     """The inputs of StridedSlice for a NumPy index."""
-    begin, end, strides, masks = [], [], [], dict.fromkeys(
-        ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"], 0
+    begin, end, strides, masks = (
+        [],
+        [],
+        [],
+        dict.fromkeys(
+            ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"], 0
+        ),
     )
     for i, item in enumerate(index):
         b, e, s = 0, 0, 1
@@ -327,3 +332,21 @@ def test_strings_are_shared_and_freed():
         run_kernel("Tile", x, np.int32([2, 2]))
         run_kernel("ConcatV2", [x, x], np.int32(1))
     assert live_buffers() == before
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
+def test_few_elements_are_moved_like_many(dtype):
+    """Up to 64 elements move by lists of offsets: in order of the targets, or not."""
+    for shape in [(4, 4), (2, 3), (3, 7), (2, 3, 5), (8, 8), (1, 5, 2), (3, 1, 3)]:
+        x = sample(shape, dtype)
+        order = np.arange(len(shape))[::-1].astype(np.int32)
+        np.testing.assert_array_equal(run_kernel("Transpose", x, order), np.transpose(x))
+        reverse = np.ones(len(shape), bool)
+        np.testing.assert_array_equal(run_kernel("Reverse", x, reverse), np.flip(x))
+        rows = np.array(shape, np.int32)
+        begin, step = np.zeros(len(shape), np.int32), np.full(len(shape), 2, np.int32)
+        dy = x[tuple(slice(None, None, 2) for _ in shape)]
+        expected = np.zeros_like(x)
+        expected[tuple(slice(None, None, 2) for _ in shape)] = dy
+        got = run_kernel("StridedSliceGrad", rows, begin, rows, step, np.ascontiguousarray(dy))
+        np.testing.assert_array_equal(got, expected)

@@ -61,8 +61,9 @@ StridedCopy::StridedCopy(hr_dtype dtype, int32_t rank, const int64_t* dims,
   } else if (elements_ <= kSmall && is_plain(dtype) && !once) {
     way_ = kMap;
     each_row(rank_, 0, elements_, [&](int64_t t, int64_t f) {
-      map_.push_back(int32_t(t));
-      map_.push_back(int32_t(f));
+      in_order_ = in_order_ && t == int64_t(targets_.size());
+      targets_.push_back(int32_t(t));
+      sources_.push_back(int32_t(f));
     });
   } else if (to_[last] == 1 && from_[last] == 1) {
     way_ = kRows;
@@ -136,11 +137,30 @@ template <class U> void StridedCopy::tiles(hr_ctx* ctx, U* to, const U* from) co
   });
 }
 
+// A few elements whose targets lie side by side, as those of a small matrix that is transposed.
+template <class U> void StridedCopy::gather(U* to, const U* from) const {
+  const int32_t* at = sources_.data();
+  const size_t n = sources_.size();
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const U a = from[at[i]], b = from[at[i + 1]], c = from[at[i + 2]], d = from[at[i + 3]];
+    to[i] = a;
+    to[i + 1] = b;
+    to[i + 2] = c;
+    to[i + 3] = d;
+  }
+  for (; i < n; ++i) to[i] = from[at[i]];
+}
+
+template <class U> void StridedCopy::scatter(U* to, const U* from) const {
+  for (size_t i = 0; i < sources_.size(); ++i) to[targets_[i]] = from[sources_[i]];
+}
+
 template <class U> void StridedCopy::run_as(hr_ctx* ctx, U* to, const U* from) const {
   const int32_t last = rank_ - 1;
   switch (way_) {
     case kMap:
-      for (size_t i = 0; i < map_.size(); i += 2) to[map_[i]] = from[map_[i + 1]];
+      in_order_ ? gather(to, from) : scatter(to, from);
       return;
     case kTiles:
       tiles(ctx, to, from);
@@ -203,8 +223,7 @@ hr_code StridedCopy::compute_map(hr_ctx*, void*, void* plan, const hr_tensor* co
   const auto* copy = static_cast<const StridedCopy*>(plan);
   U* to = static_cast<U*>(out[0]->data) + copy->to_offset_;
   const U* from = static_cast<const U*>(in[0]->data) + copy->from_offset_;
-  const int32_t* map = copy->map_.data();
-  for (int64_t i = 0; i < copy->elements_; ++i) to[map[2 * i]] = from[map[2 * i + 1]];
+  copy->in_order_ ? copy->gather(to, from) : copy->scatter(to, from);
   return HR_OK;
 }
 

@@ -30,6 +30,8 @@ class StridedCopy {
   enum Way { kNothing, kOne, kWhole, kMap, kRows, kTiles, kStrides };
 
   template <class U> void run_as(hr_ctx* ctx, U* to, const U* from) const;
+  template <class U> void gather(U* to, const U* from) const;
+  template <class U> void scatter(U* to, const U* from) const;
   template <class U> void tiles(hr_ctx* ctx, U* to, const U* from) const;
   template <class F> void each_row(int32_t outer_dims, int64_t begin, int64_t end, F&& f) const;
 
@@ -39,7 +41,8 @@ class StridedCopy {
   int32_t rank_ = 0;
   int64_t dims_[kMostDims], to_[kMostDims], from_[kMostDims];
   int64_t to_offset_ = 0, from_offset_ = 0;
-  std::vector<int32_t> map_;  // for few elements: pairs of offsets
+  std::vector<int32_t> targets_, sources_;  // for few elements: their offsets
+  bool in_order_ = true;                    // the targets are 0, 1, 2, ...
 
   template <class U>
   static hr_code compute_map(hr_ctx*, void*, void* plan, const hr_tensor* const* in,
