@@ -136,27 +136,10 @@ struct Run {
     return b / per_row * plan.row + within;
   }
 
-  // The next block's inputs come from memory while this one is computed.
-  void fetch(int64_t begin, int64_t n, size_t part, size_t parts) const {
-#if defined(__GNUC__)
-    for (size_t i = 0; i < plan.wholes.size(); ++i) {
-      const int64_t size = plan.whole_sizes[i], lines = n * size / 64;
-      const char* from = data(plan.wholes[i]) + begin * size;
-      for (int64_t l = lines * int64_t(part) / int64_t(parts);
-           l < lines * int64_t(part + 1) / int64_t(parts); ++l)
-        __builtin_prefetch(from + l * 64);
-    }
-#endif
-  }
-
-  // Runs the program on values [begin, begin + n); `next` values behind them come after.
-  void block(int64_t begin, int64_t n, int64_t next) const {
+  // Runs the program on values [begin, begin + n).
+  void block(int64_t begin, int64_t n) const {
     for (const InputLoad& l : plan.per_block) load(l, begin, n);
-    const size_t count = plan.steps.size();
-    for (size_t i = 0; i < count; ++i) {
-      fetch(begin + n, next, i, count);
-      step(plan.steps[i], begin, n);
-    }
+    for (const PlannedStep& s : plan.steps) step(s, begin, n);
   }
 };
 
@@ -174,9 +157,7 @@ void run_blocks(hr_ctx* ctx, const Plan& plan, const hr_tensor* const* in, hr_te
                 const Workspace& w, Body&& body) {
   char* to = static_cast<char*>(out[0]->data);
   Run{plan, in, to, w.numbers, w.scratch}.begin();
-  const int64_t touched =
-      int64_t(plan.wholes.size() + plan.per_block.size() + plan.steps.size()) * kBlock *
-      plan.value_size;
+  const int64_t touched = int64_t(plan.inputs + plan.steps.size()) * kBlock * plan.value_size;
   parallel_ranges(ctx, plan.blocks, std::max<int64_t>(1, kGrainBytes / touched),
                   [&](int64_t first, int64_t last) {
                     const Run run{plan, in, to, w.numbers,
@@ -184,10 +165,9 @@ void run_blocks(hr_ctx* ctx, const Plan& plan, const hr_tensor* const* in, hr_te
                     run.begin_thread();
                     for (int64_t b = first; b < last; ++b) {
                       poll(ctx);
-                      int64_t n, next = 0;
+                      int64_t n;
                       const int64_t begin = run.block_begin(b, &n);
-                      if (b + 1 < last) run.block_begin(b + 1, &next);
-                      run.block(begin, n, next);
+                      run.block(begin, n);
                       body(run, b, begin, n);
                     }
                   });

@@ -158,6 +158,7 @@ void lay_blocks(Plan* plan) {
 bool make_plan(const Program& program, hr_request* r, const hr_tensor* values, const Fold* fold,
                int64_t length, Plan* plan) {
   plan->n = hr_elements(values);
+  plan->inputs = size_t(r->node->n_inputs);
   plan->fold = fold;
   plan->length = length;
   plan->rows = fold ? plan->n / length : 0;
@@ -169,14 +170,6 @@ bool make_plan(const Program& program, hr_request* r, const hr_tensor* values, c
   if (plan->fold && !is_stored_as_computed(plan->result)) plan->buffers++;
   lay_blocks(plan);
   plan->scratch = plan->buffers * kBlock * plan->value_size;
-  for (const PlannedStep& s : plan->steps)
-    for (int k = 0; k < s.operands; ++k)
-      if (s.operand[k].kind == Place::kWhole &&
-          std::find(plan->wholes.begin(), plan->wholes.end(), s.operand[k].index) ==
-              plan->wholes.end()) {
-        plan->wholes.push_back(s.operand[k].index);
-        plan->whole_sizes.push_back(s.operand[k].size);
-      }
   return true;
 }
 

@@ -49,8 +49,7 @@ struct Plan {
   std::vector<InputLoad> once, per_thread, per_block;
   std::vector<PlannedStep> numbers, steps;
   std::vector<Constant> constants;
-  std::vector<int32_t> wholes;  // inputs that are read where they are, to fetch them ahead
-  std::vector<int32_t> whole_sizes;
+  size_t inputs = 0;
   int32_t n_numbers = 0;        // constants come first
   int32_t buffers = 0;
   int64_t value_size = 4;
