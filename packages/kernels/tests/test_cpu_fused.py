@@ -286,3 +286,21 @@ def test_softplus_of_any_size_is_what_its_own_kernel_gives():
         expected = np.where(x > 0, x, 0) + np.log1p(np.exp(-np.abs(x.astype(np.float64))))
     for got in (fused([x], ["Softplus t0 i0"], "float32"), run_kernel("Softplus", x)):
         np.testing.assert_allclose(got, expected.astype("f"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("second", ["AddV2", "Sub", "Mul"])
+@pytest.mark.parametrize("first", ["AddV2", "Sub", "Mul", "BiasAdd"])
+def test_two_ops_in_one_loop_round_twice(first, second):
+    arrays = [values(2500, "float32", i).reshape(50, 50) for i in (0, 1, 0)]
+    arrays[2] = arrays[2][::-1].copy()
+    for numbers in range(7):
+        inputs = [a[3, 4] if numbers >> k & 1 else a for k, a in enumerate(arrays)]
+        whole = [np.broadcast_to(x, (50, 50)) for x in inputs]
+        middle = alone(first, whole[:2])
+        for operands in ("t0 i2", "i2 t0"):
+            pair = [middle, whole[2]] if operands == "t0 i2" else [whole[2], middle]
+            program = [f"{first} t0 i0 i1", f"{second} o {operands}"]
+            assert_same_bits(fused(inputs, program, "float32"), alone(second, pair))
+            longer = [*program[:1], f"{second} t1 {operands}", "Mul t2 t1 t1", "Sub o t2 i0"]
+            end = alone("Mul", [alone(second, pair)] * 2)
+            assert_same_bits(fused(inputs, longer, "float32"), alone("Sub", [end, whole[0]]))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fused_pairs.hpp"
 #include "shapes.hpp"
 
 namespace hr::fused {
@@ -26,8 +27,10 @@ class Planner {
   bool lay_steps() {
     temporaries_.assign(program_.temporaries.size(), Place{Place::kNumber, -1, 0});
     find_last_reads();
-    for (size_t i = 0; i < program_.steps.size(); ++i)
-      if (!lay_step(i)) return false;
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      if (lay_pair(i)) ++i;
+      else if (!lay_step(i)) return false;
+    }
     return true;
   }
 
@@ -66,10 +69,13 @@ class Planner {
 
   void find_last_reads() {
     last_read_.assign(temporaries_.size(), 0);
+    reads_.assign(temporaries_.size(), 0);
     for (size_t i = 0; i < program_.steps.size(); ++i)
       for (int k = 0; k < program_.steps[i].operands; ++k)
-        if (program_.steps[i].operand[k].from == Operand::kTemporary)
+        if (program_.steps[i].operand[k].from == Operand::kTemporary) {
           last_read_[size_t(program_.steps[i].operand[k].index)] = i;
+          ++reads_[size_t(program_.steps[i].operand[k].index)];
+        }
   }
 
   Place place_of(const Operand& o) const {
@@ -97,20 +103,56 @@ class Planner {
       moves = 1;
     }
     p.loop = s.loops ? s.loops->by_moves[moves] : s.cast;
-    p.target = {Place::kBuffer, -1, int32_t(rep_size(rep_of(s.result)))};
-    if (is_number) {
-      p.target.kind = Place::kNumber;
-      p.target.index = plan_->n_numbers++;
-    } else if (is_last && !plan_->fold && is_stored_as_computed(s.result)) {
-      p.target.kind = Place::kOutput;
-    } else {
-      p.target.index = new_buffer();
-      if (is_last) plan_->result_buffer = p.target.index;
-    }
+    p.target = target_of(s, is_last, is_number);
     (is_number ? plan_->numbers : plan_->steps).push_back(p);
     free_operands(s, i);
     temporaries_[size_t(s.target)] = p.target;
     return true;
+  }
+
+  // Steps i and i + 1 as one loop, where only the second reads the first one's result.
+  bool lay_pair(size_t i) {
+    if (i + 1 >= program_.steps.size()) return false;
+    const Step &s = program_.steps[i], &u = program_.steps[i + 1];
+    if (s.operands != 2 || u.operands != 2 || s.result != HR_FLOAT || u.result != HR_FLOAT ||
+        reads_[size_t(s.target)] != 1 || last_read_[size_t(s.target)] != i + 1)
+      return false;
+    const auto is_first = [&](const Operand& o) {
+      return o.from == Operand::kTemporary && o.index == s.target;
+    };
+    const bool turned = is_first(u.operand[1]);
+    const Operand* operands[] = {&s.operand[0], &s.operand[1], &u.operand[turned ? 0 : 1]};
+    PlannedStep p{};
+    p.operands = 3;
+    p.rounds_to = HR_INVALID;
+    int moves = 0;
+    for (int k = 0; k < 3; ++k) {
+      p.operand[k] = place_of(*operands[k]);
+      if (p.operand[k].kind != Place::kNumber && p.operand[k].kind != Place::kOne) moves |= 1 << k;
+    }
+    if ((moves & 3) == 0) return false;  // the first is one number, computed once
+    p.loop = pair_loop(s.name, u.name, turned, moves);
+    if (!p.loop) return false;
+    p.target = target_of(u, i + 2 == program_.steps.size(), false);
+    plan_->steps.push_back(p);
+    free_operands(s, i);
+    free_operands(u, i + 1);
+    temporaries_[size_t(u.target)] = p.target;
+    return true;
+  }
+
+  Place target_of(const Step& s, bool is_last, bool is_number) {
+    Place target{Place::kBuffer, -1, int32_t(rep_size(rep_of(s.result)))};
+    if (is_number) {
+      target.kind = Place::kNumber;
+      target.index = plan_->n_numbers++;
+    } else if (is_last && !plan_->fold && is_stored_as_computed(s.result)) {
+      target.kind = Place::kOutput;
+    } else {
+      target.index = new_buffer();
+      if (is_last) plan_->result_buffer = target.index;
+    }
+    return target;
   }
 
   int32_t new_buffer() {
@@ -137,6 +179,7 @@ class Planner {
   Plan* plan_;
   std::vector<Place> inputs_, temporaries_;
   std::vector<size_t> last_read_;
+  std::vector<int32_t> reads_;
   std::vector<int32_t> free_;
 };
 

@@ -124,6 +124,7 @@ class Reader {
     if (casts && (rep_of(to) == kReps || is_narrow_integer(to)))
       return "no cast to that dtype";
     Step step{};
+    step.name = instruction.name;
     step.operands = instruction.operands;
     for (int k = 0; k < step.operands; ++k) {
       step.operand[k] = operands[k];

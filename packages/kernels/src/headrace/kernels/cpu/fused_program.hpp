@@ -19,6 +19,7 @@ struct Operand {
 };
 
 struct Step {
+  const char* name; // of the instruction
   const Loops* loops;  // null: a cast
   Loop cast;
   int32_t operands;
