@@ -158,8 +158,9 @@ def _tail(errors: Any) -> str:
 class Judge:
     """A TensorFlow that runs the same graphs, in a process that is started again if it ends."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str, environment: dict[str, str] | None = None) -> None:
         self._python = python
+        self._environment = environment or {}
         self._child: subprocess.Popen[bytes] | None = None
         self.crashes = 0
 
@@ -202,7 +203,9 @@ class Judge:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd=folder,
-                env={k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"} | quiet,
+                env={k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+                | quiet
+                | self._environment,
                 preexec_fn=lambda: os.nice(5),
             )
         return self._child

@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import verdicts
-from child_processes import Ended, Judge, run_batch
+from child_processes import Ended, run_batch
 from fuzz_case import to_text
+from judgement import Judgement
 from kinds import KINDS, make_case
 from minimise import minimised
 from tqdm import tqdm
@@ -48,7 +49,9 @@ def main() -> int:
     turn = threading.Lock()
 
     def serve() -> None:
-        judge = Judge(options.peer) if options.judge else None
+        from fuzz_child import portable
+
+        judge = Judgement(options.peer, portable) if options.judge else None
         while True:
             with turn:
                 batch = next(work, None)
@@ -57,6 +60,7 @@ def main() -> int:
             _run(batch, judge, report, bar, options)
         if judge is not None:
             report.judge_crashes += judge.crashes
+            report.set_aside += judge.set_aside
             judge.close()
 
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -100,11 +104,9 @@ def _batches(kinds: list[str], first: int, graphs: int) -> Any:
 
 
 def _run(
-    batch: tuple[str, int, int], judge: Judge | None, report: Report, bar: Any, options: Any
+    batch: tuple[str, int, int], judge: Judgement | None, report: Report, bar: Any, options: Any
 ) -> None:
     """One batch, in as many children as it takes."""
-    from fuzz_child import portable
-
     kind, first, count = batch
     end = first + count
     limits = {"memory": int(options.memory * (1 << 30)), "limit_s": options.limit}
@@ -120,9 +122,9 @@ def _run(
                 resident.append((bytes_held, seed))
                 found = verdicts.of_ours(outcomes, random, used)
                 if judge is not None and outcomes and kind != "calls":
-                    theirs = judge.run(make_case(kind, seed), portable)
-                    if theirs is not None:
-                        found += verdicts.against(outcomes, theirs, random)
+                    judged = judge.of(make_case(kind, seed), outcomes, limits)
+                    if judged is not None:
+                        found += judged
                         report.judged += 1
                 report.add(kind, seed, ops, outcomes, found)
                 bar.update()
@@ -166,7 +168,7 @@ class Report:
         self.found: Counter[str] = Counter()
         self.by_op: Counter[tuple[str, str]] = Counter()
         self.became: Counter[str] = Counter()
-        self.judged = self.judge_crashes = 0
+        self.judged = self.judge_crashes = self.set_aside = 0
 
     def add(
         self,
@@ -212,6 +214,7 @@ class Report:
         print(f"outcomes: {dict(self.became)}")
         if self._options.judge:
             print(f"judged: {self.judged}; TensorFlow ended {self.judge_crashes} times")
+            print(f"differences that are TensorFlow's own (judgement.py): {self.set_aside}")
         for verdict, count in self.found.most_common():
             ops = Counter({op: n for (v, op), n in self.by_op.items() if v == verdict})
             said = ", ".join(f"{op} {n}" for op, n in ops.most_common(40))

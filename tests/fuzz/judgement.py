@@ -1,0 +1,226 @@
+"""TensorFlow's judgement of a case, without what says nothing about us.
+
+Not counted, and why:
+
+- TensorFlow disagrees with itself: it answers two equal runs, or a process whose fresh memory holds
+  other bytes, differently (outputs that a kernel leaves unset, constants changed in place).
+- TensorFlow flushes subnormal numbers to zero (docs/kernels.md says what we do): counted only where
+  our answer to the case with zeros in their place differs as well.
+- Nodes that no run needs are not shown to it: it checks the whole graph at import, we what runs.
+- TensorFlow looks at a shape only where the graph declares it, or only where it does not: counted
+  where it answers the case with constants for the feeds, and with feeds for the constants, so too.
+- We have no kernel for an op of a family that is not built yet (LATER of tests/ops), and say so.
+- What apart.py lists, each with its reason.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import apart
+import ml_dtypes  # noqa: F401 (finfo of bfloat16)
+import numpy as np
+import verdicts
+from child_processes import Ended, Judge, run_batch
+from fuzz_case import Case, Run, to_text
+
+from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
+
+Outcome = verdicts.Outcome
+
+
+class Judgement:
+    """Two processes of TensorFlow, the second asked only where the first one differs from us.
+
+    Attributes:
+      crashes: how often one of them ended.
+      set_aside: cases whose difference is TensorFlow's own.
+    """
+
+    def __init__(self, python: str, portable: Any) -> None:
+        self._first = Judge(python)
+        self._second = Judge(python, {"MALLOC_PERTURB_": "165"})
+        self._portable = portable
+        self.set_aside = 0
+
+    @property
+    def crashes(self) -> int:
+        return self._first.crashes + self._second.crashes
+
+    def of(
+        self, case: Case, ours: list[Outcome], limits: dict[str, Any]
+    ) -> list[tuple[str, str]] | None:
+        """The verdicts on our outcomes; None where TensorFlow crashed or hung."""
+        shown = needed(case)
+        theirs = self._first.run(shown, self._portable)
+        if theirs is None:
+            return None
+        found = verdicts.against(ours, theirs, case.random)
+        if not found:
+            return []
+        again = self._second.run(shown, self._portable)
+        kept = [
+            i for i in range(min(len(ours), len(theirs))) if _stands(i, theirs, again, case.random)
+        ]
+        found = verdicts.against([ours[i] for i in kept], [theirs[i] for i in kept], case.random)
+        if found and (flushed := without_subnormals(case)) is not None:
+            rerun = _outcomes(flushed, limits)
+            if rerun is not None and len(rerun) == len(ours):
+                mine = [rerun[i] for i in kept]
+                found = verdicts.against(mine, [theirs[i] for i in kept], case.random)
+        if found:
+            found = [
+                (verdict, words)
+                for verdict, words in found
+                if not self._explained(case, ours, theirs, verdict, words)
+            ]
+        self.set_aside += not found
+        return found
+
+    def _explained(
+        self, case: Case, ours: list[Outcome], theirs: list[Outcome], verdict: str, words: str
+    ) -> bool:
+        op = case.ops[-1] if case.ops else ""
+        if "no installed library has any" in words:
+            return True
+        if apart.why_apart(op, words, verdict == "different values"):
+            return True
+        if verdict == "different values":
+            return False
+        for i, (mine, peer) in enumerate(zip(ours, theirs, strict=False)):
+            if mine[0] == peer[0]:
+                continue
+            again = self._first.run(needed(as_constants(case, i)), self._portable)
+            if again and not verdicts.against([mine], again[:1], case.random):
+                return True
+            again = self._first.run(needed(as_feeds(case, i)), self._portable)
+            return bool(again) and not verdicts.against([mine], again[:1], case.random)
+        return False
+
+    def close(self) -> None:
+        """Ends both processes."""
+        self._first.close()
+        self._second.close()
+
+
+def _stands(i: int, theirs: list[Outcome], again: list[Outcome] | None, random: bool) -> bool:
+    """Whether TensorFlow's answer to run i is one that it gives again; runs 0 and 1 are equal."""
+    others = [again[i]] if again is not None and i < len(again) else []
+    others += [theirs[1 - i]] if i < 2 and len(theirs) > 1 else []
+    return not any(_differ(theirs[i], other, random) for other in others)
+
+
+def _differ(one: Outcome, other: Outcome, random: bool) -> bool:
+    if one[0] != other[0]:
+        return True
+    return one[0] == "values" and not random and bool(verdicts.difference(one[1], other[1]))
+
+
+def needed(case: Case) -> Case:
+    """The case with only the nodes that its runs need."""
+    nodes = {node.name: node for node in case.graph.node}
+    reached: set[str] = set()
+    ahead = [_node(n) for run in case.runs for n in (*run.fetches, *run.targets, *run.feeds)]
+    while ahead:
+        name = ahead.pop()
+        if name in nodes and name not in reached:
+            reached.add(name)
+            ahead += [_node(i) for i in nodes[name].input]
+    if case.wire is not None or len(reached) == len(nodes):
+        return case
+    graph = GraphDef()
+    graph.CopyFrom(case.graph)
+    del graph.node[:]
+    graph.node.extend(node for node in case.graph.node if node.name in reached)
+    return Case(graph, case.runs, random=case.random)
+
+
+def _node(name: str) -> str:
+    return name.lstrip("^").partition(":")[0]
+
+
+def as_constants(case: Case, number: int) -> Case:
+    """One run of the case, with constants for its feeds: all shapes are known."""
+    run = case.runs[number]
+    fed = {_node(name): value for name, value in run.feeds.items()}
+    graph = GraphDef()
+    graph.CopyFrom(case.graph)
+    for node in graph.node:
+        if node.op == "Placeholder" and node.name in fed:
+            node.op = "Const"
+            del node.attr["shape"]
+            node.attr["value"].tensor.CopyFrom(make_tensor_proto(fed[node.name]))
+    return Case(graph, [Run({}, run.fetches, run.targets)], random=case.random)
+
+
+def as_feeds(case: Case, number: int) -> Case:
+    """One run of the case, with feeds for its constants: no shape is known."""
+    run = case.runs[number]
+    feeds = dict(run.feeds)
+    graph = GraphDef()
+    graph.CopyFrom(case.graph)
+    for node in graph.node:
+        if node.op == "Const" and not node.input:
+            feeds[f"{node.name}:0"] = make_ndarray(node.attr["value"].tensor)
+            node.op = "Placeholder"
+            del node.attr["value"]
+            node.attr["shape"].shape.unknown_rank = True
+    return Case(graph, [Run(feeds, run.fetches, run.targets)], random=case.random)
+
+
+def without_subnormals(case: Case) -> Case | None:
+    """The case with zeros for subnormal inputs; None where it has none."""
+    changed = False
+    graph = GraphDef()
+    graph.CopyFrom(case.graph)
+    for node in graph.node:
+        if node.op == "Const":
+            value = make_ndarray(node.attr["value"].tensor)
+            flushed = _flushed(value)
+            if flushed is not None:
+                changed = True
+                node.attr["value"].tensor.CopyFrom(make_tensor_proto(flushed))
+    runs = []
+    for run in case.runs:
+        feeds = {}
+        for name, value in run.feeds.items():
+            flushed = _flushed(value)
+            changed |= flushed is not None
+            feeds[name] = value if flushed is None else flushed
+        runs.append(Run(feeds, run.fetches, run.targets))
+    return Case(graph, runs, random=case.random) if changed else None
+
+
+def _flushed(value: np.ndarray) -> np.ndarray | None:
+    kind = value.dtype
+    if kind.kind == "c":
+        parts = [_flushed(np.ascontiguousarray(p)) for p in (value.real, value.imag)]
+        if all(part is None for part in parts):
+            return None
+        made = value.copy()
+        for part, name in zip(parts, ("real", "imag"), strict=True):
+            if part is not None:
+                setattr(made, name, part)
+        return made
+    try:
+        least = ml_dtypes.finfo(kind).smallest_normal
+    except (ValueError, TypeError):
+        return None
+    with np.errstate(all="ignore"):
+        tiny = (value != 0) & (np.abs(value) < least)
+    return np.where(tiny, np.zeros((), kind), value).astype(kind) if tiny.any() else None
+
+
+def _outcomes(case: Case, limits: dict[str, Any]) -> list[Outcome] | None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.pbtxt"
+        path.write_text(to_text(case))
+        try:
+            said: Iterable[Any] = list(run_batch("file", 0, 1, file=str(path), **limits))
+        except Ended:
+            return None
+    return next((s[3] for s in said if s[0] != "end"), None)
