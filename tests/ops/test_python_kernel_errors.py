@@ -62,7 +62,7 @@ UNFIT: dict[str, tuple[Callable[..., object], list[np.ndarray]]] = {
     "Mfcc": (lambda s, r: op("Mfcc", s, r), [np.ones((1, 1, 2), np.float32), np.int32(0)]),
     "ParseTensor": (lambda s: op("ParseTensor", s, out_type=hr.float32), [np.array(b"", object)]),
     "RFFT2D": (lambda x, n: op("RFFT2D", x, n), [FLOAT, np.int32(1)]),
-    "RegexReplace": (lambda s: op("RegexReplace", s, "(a)", r"\2"), [np.array(b"aa", object)]),
+    "RegexReplace": (lambda s: op("RegexReplace", s, "(a", "b"), [np.array(b"aa", object)]),
     "SerializeManySparse": (
         lambda i, v, s: op("SerializeManySparse", i, v, s),
         [INTEGER, FLOAT, np.int64([[2]])],

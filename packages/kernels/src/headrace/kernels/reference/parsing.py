@@ -122,6 +122,11 @@ def decode_json_example(attrs: Attrs, x: np.ndarray) -> np.ndarray:
 @kernel("DecodeCSV")
 def decode_csv(attrs: Attrs, records: np.ndarray, *defaults: np.ndarray) -> list[np.ndarray]:
     dtypes = [numpy_type(number) for number in attrs["OUT_TYPE"]]
+    for place, default in enumerate(defaults):
+        if default.size > 1:
+            raise _refuse(
+                f"There should only be 1 default per field but field {place} has {default.size}"
+            )
     columns: list[list[Any]] = [[] for _ in dtypes]
     chosen = attrs["select_cols"]
     for number, record in enumerate(records.ravel().tolist()):
@@ -268,6 +273,14 @@ def _example_columns(serialized: np.ndarray, names: np.ndarray) -> _Columns:
 def _dense_of(
     attrs: Attrs, columns: _Columns, keys: list[str], defaults: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
+    for place, (default, shape) in enumerate(zip(defaults, attrs["dense_shapes"], strict=True)):
+        # Without a default, or with one value that pads rows of any length, there is no shape.
+        dims = [int(n) for n in shape]
+        if dims[:1] != [-1] and default.size and list(default.shape) != dims:
+            raise _refuse(
+                f"def_value[{place}].shape() == {list(default.shape)} is not compatible with "
+                f"dense_shapes_[{place}] == {dims}"
+            )
     return [
         columns.dense(key, default, shape, numpy_type(number))
         for key, default, shape, number in zip(

@@ -151,13 +151,19 @@ def unsorted_segment_join(
     need_memory(rows * width, 8, "the joined strings")
     pieces: dict[int, list[list[bytes]]] = {}
     flat = inputs.reshape((ids.size, width))
+    wrong = ids[(ids < 0) | (ids >= rows)]
+    if wrong.size:
+        raise InvalidArgumentError(
+            None,
+            None,
+            "segment_ids are not allowed to exceed num_segments or to have negative values: "
+            f"{int(wrong.flat[0])} is not in [0, {rows})",
+        )
     for row, segment in zip(flat, ids.ravel().tolist(), strict=True):
-        if segment >= 0:
-            check_indices(np.asarray([segment]), rows, "segment_ids")
-            for texts, text in zip(
-                pieces.setdefault(segment, [[] for _ in range(width)]), row, strict=True
-            ):
-                texts.append(text)
+        for texts, text in zip(
+            pieces.setdefault(segment, [[] for _ in range(width)]), row, strict=True
+        ):
+            texts.append(text)
     joined = np.full((rows, width), b"", object)
     for segment, columns in pieces.items():
         # A separator stands behind what is there already: not behind empty strings in front.

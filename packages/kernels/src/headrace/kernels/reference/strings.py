@@ -6,7 +6,6 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from headrace.kernels.reference import string_hashes
 from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.reduction import reduction_axes
 from headrace.kernels.reference.registry import Attrs, kernel
+from headrace.kernels.reference.regular_expressions import compiled, matches_fully, replaced
 from headrace.kernels.reference.tensor_text import encoded, summary_of
 
 
@@ -45,6 +45,13 @@ def _refuse(text: str) -> InvalidArgumentError:
 @kernel("AsString")
 def as_string(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     width, precision = attrs["width"], attrs["precision"]
+    for name in ("width", "precision"):
+        if not -(2**31) <= attrs[name] < 2**31:
+            raise _refuse(f"Attr {name} has value {attrs[name]} out of range for an int32")
+    if len(attrs["fill"]) > 1:
+        raise _refuse(f"Fill string must be one or fewer characters: {attrs['fill']!r}")
+    if attrs["fill"] not in (b"", b" ", b"-", b"0", b"+"):
+        raise _refuse(f"Fill argument not supported: {attrs['fill']!r}")
     if attrs["scientific"] and attrs["shortest"]:
         raise _refuse("Cannot select both scientific and shortest notation")
     fill = attrs["fill"].decode()
@@ -54,9 +61,17 @@ def as_string(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     as_float = f"%{fill}{size}{digits}{kind}"
     without_zeros = as_float if fill != "0" else f"%{size}{digits}{kind}"  # of NaN and infinity
 
+    name = "string" if x.dtype.kind == "O" else str(x.dtype)
+    if x.dtype.kind not in "fcV":
+        if x.dtype.kind != "O" and (attrs["scientific"] or attrs["shortest"]):
+            raise _refuse(f"scientific and shortest format not supported for datatype {name}")
+        if x.dtype.kind != "O" and precision > -1:
+            raise _refuse(f"precision not supported for datatype {name}")
+
     def text(value: Any) -> bytes:
         if isinstance(value, bytes):
-            return value
+            wide_enough = value.ljust if fill == "-" else value.rjust
+            return wide_enough(max(width, 0))
         if x.dtype.kind == "b":
             return b"true" if value else b"false"
         if x.dtype.kind in "iu":
@@ -116,7 +131,11 @@ def _cased(attrs: Attrs, x: np.ndarray, how: str) -> np.ndarray:
     if encoding not in ("", "utf-8"):
         raise _refuse(f"encoding must be '' or 'utf-8', it is {encoding!r}")
     if encoding:
-        return _mapped(lambda text: getattr(text.decode(errors="replace"), how)().encode(), x)
+        # A string ends at a zero byte there, as C's do.
+        return _mapped(
+            lambda text: getattr(text.partition(b"\0")[0].decode(errors="replace"), how)().encode(),
+            x,
+        )
     return _mapped(lambda text: getattr(text, how)(), x)  # bytes: ASCII letters alone
 
 
@@ -205,47 +224,35 @@ def _buckets(attrs: Attrs, of: Callable[[bytes], int], x: np.ndarray) -> np.ndar
     return _mapped(lambda text: of(text) % attrs["num_buckets"], x, dtype=np.int64)
 
 
-# ---- regular expressions, in the syntax that RE2 and Python share ----
-
-
-@lru_cache(maxsize=256)
-def _pattern(text: bytes) -> re.Pattern[bytes]:
-    try:
-        return re.compile(text.replace(rb"\z", rb"\Z").replace(rb"\pL", rb"[^\W\d_]"))
-    except re.error as error:
-        raise _refuse(
-            f"Invalid pattern: {text.decode(errors='replace')}, error: {error}"
-        ) from error
-
-
-def _rewritten(attrs: Attrs, x: np.ndarray, pattern: bytes, rewrite: bytes) -> np.ndarray:
-    template = re.sub(rb"\\(\d)", rb"\\g<\1>", rewrite)
-    count = 0 if attrs["replace_global"] else 1
-    return _mapped(lambda text: _pattern(pattern).sub(template, text, count=count), x)
+# ---- regular expressions: regular_expressions.py ----
 
 
 @kernel("RegexFullMatch")
 def regex_full_match(attrs: Attrs, x: np.ndarray, pattern: np.ndarray) -> np.ndarray:
-    compiled = _pattern(pattern.item())
-    return _mapped(lambda text: compiled.fullmatch(text) is not None, x, dtype=np.bool_)
+    compiled(pattern.item())
+    return _mapped(lambda text: matches_fully(pattern.item(), text), x, dtype=np.bool_)
 
 
 @kernel("StaticRegexFullMatch")
 def static_regex_full_match(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    compiled = _pattern(attrs["pattern"])
-    return _mapped(lambda text: compiled.fullmatch(text) is not None, x, dtype=np.bool_)
+    compiled(attrs["pattern"])
+    return _mapped(lambda text: matches_fully(attrs["pattern"], text), x, dtype=np.bool_)
 
 
 @kernel("RegexReplace")
 def regex_replace(
     attrs: Attrs, x: np.ndarray, pattern: np.ndarray, rewrite: np.ndarray
 ) -> np.ndarray:
-    return _rewritten(attrs, x, pattern.item(), rewrite.item())
+    everywhere = attrs["replace_global"]
+    compiled(pattern.item())
+    return _mapped(lambda t: replaced(pattern.item(), rewrite.item(), t, everywhere), x)
 
 
 @kernel("StaticRegexReplace")
 def static_regex_replace(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    return _rewritten(attrs, x, attrs["pattern"], attrs["rewrite"])
+    pattern, rewrite, everywhere = attrs["pattern"], attrs["rewrite"], attrs["replace_global"]
+    compiled(pattern)
+    return _mapped(lambda text: replaced(pattern, rewrite, text, everywhere), x)
 
 
 # ---- several strings ----

@@ -34,6 +34,7 @@ def summary_of(x: np.ndarray, edge: int) -> str:
     """As PrintV2 and StringFormat show it: `edge` elements at each end of each axis."""
     if x.ndim == 0:
         return one_element(x[()], quoted=True)
+    edge = x.size if edge < 0 else min(edge, x.size)
     return _nested(x, edge, 0)
 
 
@@ -45,11 +46,11 @@ def _nested(x: np.ndarray, edge: int, depth: int) -> str:
         return one_element(x[i], quoted=True) if last else _nested(x[i], edge, depth + 1)
 
     n = len(x)
-    if edge < 0 or n <= 2 * edge:
+    if n <= 2 * edge:
         return "[" + between.join(one(i) for i in range(n)) + "]"
     head = [one(i) for i in range(edge)]
     tail = [one(i) for i in range(n - edge, n)]
-    return "[" + between.join([*head, "...", *tail]) + "]"
+    return "[" + between.join(head) + between + between.join(["...", *tail]) + "]"
 
 
 def flat_summary_of(x: np.ndarray, most: int) -> str:

@@ -1,0 +1,110 @@
+"""Strings, and what is read from them: cases, formats, patterns, columns, examples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edges import Edge, i32, ramp, words
+
+EDGES: list[Edge] = []
+
+NUL = words([b"ab\0cd", b"\0", b"gr\xc3\xb6\xc3\x9fe", b"\xff\x00Az", b""])
+for op in ("StringUpper", "StringLower"):
+    for encoding in (b"", b"utf-8", b"latin1"):
+        EDGES.append(Edge(op, [NUL], {"encoding": encoding}))
+for unit in (b"BYTE", b"UTF8_CHAR"):
+    EDGES.append(Edge("Substr", [NUL, i32([0, 0, 1, 1, 0]), i32([2, 1, 3, 2, 0])], {"unit": unit}))
+    EDGES.append(Edge("Substr", [words([b"abc"]), i32([0, 1, 2]), i32([1])], {"unit": unit}))
+    EDGES.append(Edge("StringLength", [NUL], {"unit": unit}))
+EDGES.append(Edge("StringStrip", [words([b"\0 a \0", b" \t\n\v\f\ra", b"\x1c b\x1f"])]))
+EDGES.append(Edge("StringUpper", [words([b"\xc3\xbf\xc7\x86i"])], {"encoding": b"utf-8"}))
+
+DEEP = ramp(5, 4, 3, 2)
+for summarize in (-1, 1, 2, 3):
+    for x in (
+        DEEP,
+        DEEP[0, 0],
+        np.zeros((0, 3), np.float32),
+        np.zeros((2, 0), np.float32),
+        DEEP[0],
+    ):
+        EDGES.append(Edge("StringFormat", [[x]], {"template": b"{} %s", "summarize": summarize}))
+EDGES.append(
+    Edge(
+        "StringFormat",
+        [[words([b'a"b\0c']), words([[b"\xff"]]), np.float32(1e-30)]],
+        {"template": b"{}, {}, {}"},
+    )
+)
+for fields in (
+    {"width": 2**31},
+    {"width": -(2**62)},
+    {"precision": 2**31},
+    {"fill": b"1"},
+    {"fill": b"00"},
+    {"fill": b"x"},
+    {"fill": b" ", "width": 6},
+    {"fill": b"0", "width": 6},
+    {"fill": b"-", "width": 6},
+    {"fill": b"+", "width": 6},
+    {"fill": b"+"},
+    {"scientific": True},
+    {"shortest": True},
+    {"precision": 2},
+):
+    for x in (
+        np.float32([1.5, -2, np.nan, -np.inf]),
+        i32([1, -2]),
+        words([b"a"]),
+        np.array([True]),
+    ):
+        EDGES.append(Edge("AsString", [x], fields))
+for rewrite in (b"\\1", b"\\2", b"x\\9", b"\\", b"\\q", b"a\\0b", b"\\\\"):
+    for pattern in (b"(a)b", b"a", b"", b"b*"):
+        for everywhere in (True, False):
+            EDGES.append(
+                Edge(
+                    "RegexReplace",
+                    [words([b"abab", b"", b"xab"]), words(pattern), words(rewrite)],
+                    {"replace_global": everywhere},
+                )
+            )
+for pattern in (
+    b"a.*",
+    b"a.b",
+    b"[^b]*",
+    b"a$",
+    b"(?s)a.b",
+    b"a\\Cb",
+    b"\\pL+",
+    b"(?i)AB",
+    b"a{2,1}",
+    b"(?=a)",
+    b"(",
+    b"\\d+",
+    b"\\w*",
+    b".",
+):
+    EDGES.append(
+        Edge(
+            "StaticRegexFullMatch",
+            [words([b"a\nb", b"a\n", b"a", b"ab", b"\xc3\xb6", b"\xff"])],
+            {"pattern": pattern},
+        )
+    )
+for ids, n in (([0, 1, 1], 2), ([-2, -2, 2], 3), ([0, 1, 3], 3), ([0, 1, 1], 0), ([0, 1, 1], -1)):
+    EDGES.append(
+        Edge(
+            "UnsortedSegmentJoin",
+            [words([[b"a", b"b"], [b"c", b"d"], [b"e", b"f"]]), i32(ids), i32(n)],
+            {"separator": b"-"},
+        )
+    )
+for defaults in (
+    [i32([1]), i32([2])],
+    [i32([1, 2]), i32([2])],
+    [i32([]), i32([])],
+    [i32([[1]]), i32([2])],
+):
+    for line in (b"1,2", b",2", b"1", b"1,2,3"):
+        EDGES.append(Edge("DecodeCSV", [words([line]), defaults]))
