@@ -28,6 +28,7 @@ APART = (
     ("Sqrt", "", "Eigen's complex square root overflows above 1e307"),
     # An empty convolution: TensorFlow's result has the input's shape instead of the output's.
     ("Conv[23]D", "output 0: shape", "the shape of an empty result is the input's"),
+    (".*Pool.*", "strides must be positive", "a stride over depth is never used"),
     # Bytes that are no message: TensorFlow drops them without a word.
     ("TensorSummaryV2", "no SummaryMetadata message", "damaged metadata is dropped"),
     # No value outside of TensorFlow.

@@ -134,3 +134,17 @@ def test_truncated_normals_end_for_any_parameters(bounds: tuple[float, ...]) -> 
     mean, deviation, low, high = (np.float32(b) for b in bounds)
     values = _run("ParameterizedTruncatedNormal", [4], mean, deviation, low, high, seed=1)
     assert values.shape == (4,)
+
+
+def test_a_singular_factor_spares_the_other_gradients_of_its_batch() -> None:
+    factor = np.tril(np.arange(1.0, 13).reshape(3, 2, 2))
+    factor[1, 1, 1] = 0
+    grad = np.tril(np.ones((3, 2, 2)))
+    found = _run("CholeskyGrad", factor, grad)
+    assert np.isfinite(found[[0, 2]]).all() and not np.isfinite(found[1]).all()
+
+
+def test_a_product_of_complex_matrices_is_not_cut_to_a_real_one() -> None:
+    x = np.ones((2, 2), np.complex64)
+    with pytest.raises(hr.errors.InvalidArgumentError):
+        _run("BatchMatMulV3", x, x, Tout=hr.float32)

@@ -79,6 +79,74 @@ EDGES.append(
         "DepthwiseConv2dNativeBackpropFilter",
         [noise(1, 7, 7, 2), i32([1, 1, 3, 0]), noise(1, 3, 3, 2)],
         {"strides": [1, 2, 2, 1], "padding": "VALID"},
-        IGNORED,
     )
 )
+
+# Nothing to compute: inputs, filters and gradients without elements.
+for x, f, dy in (
+    ([2, 5, 6, 3], [3, 3, 0, 4], [2, 5, 6, 4]),
+    ([2, 5, 6, 3], [3, 3, 3, 0], [2, 5, 6, 0]),
+    ([2, 5, 6, 3], [3, 3, 3, 0], [2, 5, 6, 4]),
+    ([2, 5, 6, 3], [0, 3, 3, 4], [2, 5, 6, 4]),
+    ([2, 5, 6, 0], [3, 3, 0, 4], [2, 5, 6, 4]),
+    ([0, 5, 6, 3], [3, 3, 3, 4], [2, 5, 6, 4]),
+    ([0, 5, 6, 3], [3, 3, 3, 4], [0, 5, 6, 4]),
+    ([2, 0, 6, 3], [3, 3, 3, 4], [2, 5, 6, 4]),
+    ([2, 5, 6, 3], [3, 3, 1, 1], [2, 5, 6, 1]),
+    ([2, 5, 6, 3], [3, 3, 3, 4], [0, 5, 6, 4]),
+    ([2, 5, 6, 3], [3, 3, 3, 4], [2, 0, 6, 4]),
+):
+    of = {"strides": S1, "padding": "SAME"}
+    if 0 not in x:  # TensorFlow gives an empty result the input's shape
+        EDGES.append(Edge("Conv2D", [noise(*x), noise(*f)], of))
+    if f[3] == dy[3]:
+        EDGES.append(Edge("Conv2DBackpropInput", [i32(x), noise(*f), noise(*dy)], of))
+    EDGES.append(Edge("Conv2DBackpropFilter", [noise(*x), i32(f), noise(*dy)], of))
+    deep = {"strides": [1, 1, 1, 1, 1], "padding": "SAME"}
+    x3, f3, dy3 = ([*v[:1], 2, *v[1:]] for v in (x, f, dy))
+    if 0 not in x:
+        EDGES.append(Edge("Conv3D", [noise(*x3), noise(*f3)], deep))
+    EDGES.append(Edge("Conv3DBackpropInputV2", [i32(x3), noise(*f3), noise(*dy3)], deep))
+    EDGES.append(Edge("Conv3DBackpropFilterV2", [noise(*x3), i32(f3), noise(*dy3)], deep))
+for x, f, dy in (
+    ([1, 7, 7, 2], [0, 3, 2, 1], [1, 7, 7, 2]),
+    ([1, 7, 7, 2], [3, 3, 2, 0], [1, 7, 7, 0]),
+    ([1, 7, 7, 2], [3, 3, 0, 1], [1, 7, 7, 2]),
+    ([0, 7, 7, 2], [3, 3, 2, 1], [1, 7, 7, 2]),
+    ([0, 7, 7, 2], [3, 3, 2, 1], [0, 7, 7, 2]),
+):
+    of = {"strides": S1, "padding": "SAME"}
+    EDGES.append(Edge("DepthwiseConv2dNative", [noise(*x), noise(*f)], of))
+    EDGES.append(Edge("DepthwiseConv2dNativeBackpropInput", [i32(x), noise(*f), noise(*dy)], of))
+    EDGES.append(Edge("DepthwiseConv2dNativeBackpropFilter", [noise(*x), i32(f), noise(*dy)], of))
+BIG = [1, 1, 1, 1, 1]
+for d in ([1, 2**31, 1, 1], [1, 2**62, 1, 1], [1, 1, 2**31 - 1, 1], [1, 40, 40, 1]):
+    EDGES.append(
+        Edge(
+            "Conv2D",
+            [noise(1, 5, 5, 2), noise(2, 2, 2, 3)],
+            {"strides": S1, "padding": "VALID", "dilations": d},
+        )
+    )
+    EDGES.append(
+        Edge(
+            "Conv2D",
+            [noise(1, 5, 5, 2), noise(1, 1, 2, 3)],
+            {"strides": S1, "padding": "VALID", "dilations": d},
+        )
+    )
+    EDGES.append(
+        Edge(
+            "Conv3D",
+            [noise(1, 2, 5, 5, 2), noise(1, 2, 2, 2, 3)],
+            {"strides": BIG, "padding": "VALID", "dilations": [1, *d]},
+        )
+    )
+for d in ([1, 2, 1, 1, 1], [2, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1, 2]):
+    EDGES.append(
+        Edge(
+            "Conv3D",
+            [noise(1, 5, 5, 5, 2), noise(2, 2, 2, 2, 3)],
+            {"strides": BIG, "padding": "VALID", "dilations": d},
+        )
+    )

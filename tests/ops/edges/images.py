@@ -83,3 +83,82 @@ EDGES: list[Edge] = [
     Edge("PlaceholderWithDefault", [noise(3, 4)], {"shape": ()}),
     Edge("PlaceholderWithDefault", [noise(3)], {"shape": (3, 4)}),
 ]
+
+# Sizes, qualities and modes that are none.
+IMAGE = noise(1, 4, 5, 2)
+TWO = np.float32([1, 1])
+for size in ([0, -1], [0, 3], [3, 3], [-1, 2], [3], [2, 2, 2]):
+    for op in ("ScaleAndTranslate",):
+        EDGES.append(Edge(op, [IMAGE, i32(size), TWO, np.float32([0, 0])]))
+    EDGES.append(
+        Edge(
+            "ImageProjectiveTransformV2",
+            [IMAGE, noise(1, 8), i32(size)],
+            {"interpolation": b"NEAREST"},
+        )
+    )
+for scale, shift in (
+    ([1, 1], [0]),
+    ([1], [0, 0]),
+    ([1, 1, 1], [0, 0]),
+    ([1, 1], [0, 0, 0]),
+    ([0, 1], [0, 0]),
+):
+    EDGES.append(
+        Edge("ScaleAndTranslate", [IMAGE, i32([3, 3]), np.float32(scale), np.float32(shift)])
+    )
+    EDGES.append(
+        Edge(
+            "ScaleAndTranslateGrad",
+            [noise(1, 3, 3, 2), IMAGE, np.float32(scale), np.float32(shift)],
+        )
+    )
+UNSET = "TensorFlow logs the unknown mode and goes on with an unset one"
+EDGES.append(
+    Edge(
+        "ImageProjectiveTransformV2",
+        [IMAGE, noise(1, 8), i32([3, 3])],
+        {"interpolation": b"CUBIC"},
+        UNSET,
+    )
+)
+EDGES.append(
+    Edge(
+        "ImageProjectiveTransformV2",
+        [IMAGE, noise(1, 8), i32([3, 3])],
+        {"interpolation": b"NEAREST", "fill_mode": b"other"},
+        UNSET,
+    )
+)
+for quality in (-100, -1, 0, 100, 101):
+    if not 0 <= quality <= 100:
+        EDGES.append(
+            Edge("EncodeJpegVariableQuality", [np.zeros((4, 4, 3), np.uint8), i32(quality)])
+        )
+        EDGES.append(Edge("EncodeJpeg", [np.zeros((4, 4, 3), np.uint8)], {"quality": quality}))
+BOXES = np.float32([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 10, 1, 11]])
+SCORES = np.float32([0.9, 0.75, 0.6])
+for sigma in (-0.1, -1.0, 0.0, 0.5):
+    EDGES.append(
+        Edge(
+            "NonMaxSuppressionV5",
+            [BOXES, SCORES, i32(3), np.float32(0.5), np.float32(0), np.float32(sigma)],
+        )
+    )
+for overlaps in (
+    [[1, np.nan, 0], [np.nan, 1, 0], [0, 0, 1]],
+    [[1, -np.inf, 0], [np.inf, 1, 0], [0, 1, 1]],
+    [[1, 0.6, 0.5], [0, 1, 0], [0.5, 0.7, 1]],
+    [[1, 0, 0], [0.6, 1, 0], [0, 0, 1]],
+):
+    EDGES.append(
+        Edge(
+            "NonMaxSuppressionWithOverlaps",
+            [np.float32(overlaps), SCORES, i32(3), np.float32(0.5), np.float32(-np.inf)],
+        )
+    )
+for dims in ([2, 7, 3, 2], [1, 7, 3, 2], [1, 7, 3, 1], [0, 7, 3, 2], [3, 7, 3, 2]):
+    for op in ("ResizeBilinearGrad", "ResizeBicubicGrad"):
+        for align, half in ((False, False), (True, True)):
+            of = {"align_corners": align, "half_pixel_centers": half}
+            EDGES.append(Edge(op, [noise(*dims), noise(1, 5, 4, 2)], of))

@@ -87,3 +87,61 @@ EDGES.append(
 EDGES.append(Edge("TridiagonalSolve", [np.float32([[1, 1, 0], [0, 2, 2], [0, 1, 1]]), noise(3)]))
 EDGES.append(Edge("TridiagonalSolve", [noise(2, 3), noise(3, 1)]))
 EDGES.append(Edge("TridiagonalSolve", [noise(3, 3), noise(4, 1)]))
+
+# Batches that differ, matrices of which one is singular.
+for a, b in (
+    ((2, 3, 3), (1, 3, 2)),
+    ((1, 3, 3), (2, 3, 2)),
+    ((3, 3), (2, 3, 2)),
+    ((2, 3, 3), (3, 2)),
+    ((2, 3, 3), (2, 3, 2)),
+    ((2, 3, 3), (2, 2, 3)),
+    ((0, 3, 3), (0, 3, 2)),
+    ((0, 3, 3), (1, 3, 2)),
+):
+    at = noise(*a) + 4 * np.eye(3, dtype=np.float32)
+    for op in ("MatrixSolve", "MatrixTriangularSolve"):
+        EDGES.append(Edge(op, [at, noise(*b)]))
+    EDGES.append(Edge("MatrixSolveLs", [at, noise(*b), np.float64(0)], {"fast": True}))
+for op in ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"):
+    of = {"Ta": 1, "Tb": 1, "Tout": 1} if op.endswith("3") else {}
+    for a, b in (
+        ((2, 3, 4), (2, 4, 5)),
+        ((2, 3, 4), (4, 5)),
+        ((3, 4), (4, 5)),
+        ((4,), (4, 5)),
+        ((2, 3, 4), (4,)),
+        ((2, 1, 3, 4), (3, 4, 5)),
+        ((2, 3, 4), (3, 4, 5)),
+        ((1, 3, 4), (3, 4, 5)),
+        ((2, 3, 4), (2, 3, 5)),
+    ):
+        EDGES.append(Edge(op, [noise(*a), noise(*b)], of))
+LOWER = np.tril(noise(3, 3, 3)) + 3 * np.eye(3, dtype=np.float32)
+EDGES.append(
+    Edge("CholeskyGrad", [LOWER.astype(np.float64), np.tril(noise(3, 3, 3)).astype(np.float64)])
+)
+NEGATIVE = np.float32(
+    [[[1, 2], [3, -9]], [[4, 1], [1, 3]], [[-1, 0], [0, -1]], [[np.nan, 0], [0, 1]]]
+)
+for one in NEGATIVE:
+    EDGES.append(Edge("MatrixSquareRoot", [one]))
+EDGES.append(Edge("MatrixSquareRoot", [NEGATIVE.astype(np.complex64)[:3]]))
+for bad in (np.nan, np.inf):
+    a = noise(3, 2)
+    a[1, 1] = bad
+    EDGES.append(Edge("MatrixSolveLs", [a, noise(3, 2), np.float64(0)], {"fast": False}))
+    EDGES.append(Edge("MatrixSolveLs", [a, noise(3, 2), np.float64(0)], {"fast": True}))
+EDGES.append(
+    Edge("MatrixSolveLs", [np.ones((3, 2), np.float32), noise(3, 2), np.float64(0)], {"fast": True})
+)
+EDGES.append(
+    Edge(
+        "MatrixSolveLs", [np.zeros((3, 2), np.float32), noise(3, 2), np.float64(0)], {"fast": False}
+    )
+)
+EDGES.append(Edge("MatrixTriangularSolve", [np.float32([[1, 0], [2, 0]]), noise(2, 2)]))
+EDGES.append(
+    Edge("MatrixTriangularSolve", [np.float32([[1, 0], [2, 0]]), noise(2, 2)], {"lower": False})
+)
+EDGES.append(Edge("MatrixTriangularSolve", [np.float32([[np.nan, 0], [2, 1]]), noise(2, 2)]))

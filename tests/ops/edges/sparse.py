@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edges import Edge, i32, i64, ramp
+from edges import Edge, i32, i64, noise, ramp
 
 OUTSIDE = "TensorFlow computes with an index outside of the shape"
 C = i64([[0, 1], [1, 0], [1, 3], [3, 2]])
@@ -253,3 +253,61 @@ EDGES += [
         {"set_operation": b"a-b"},
     ),
 ]
+
+# Sorted and not: what is kept of input that is out of order, sizes below zero, sums that overflow.
+UNSORTED = C[::-1].copy()
+TWICE = i64([[0, 1], [0, 1], [1, 3], [3, 2]])
+for cells in (C, UNSORTED, TWICE):
+    for start, size in (
+        ([0, 0], [4, 5]),
+        ([0, 0], [2, 4]),
+        ([1, 0], [3, 4]),
+        ([1, 2], [9, 9]),
+        ([-1, 0], [3, 4]),
+    ):
+        EDGES.append(Edge("SparseSlice", [cells, V, S, i64(start), i64(size)]))
+    EDGES.append(Edge("SparseAdd", [cells, V, S, B, W, S, np.float32(0)]))
+    EDGES.append(
+        Edge(
+            "SparseAddGrad",
+            [np.float32([1, 2, 3, 4]), cells, B, i64([[0, 1], [1, 0], [1, 3], [3, 2]])],
+        )
+    )
+    EDGES.append(Edge("SparseAddGrad", [np.float32([1, 2, 3, 4]), C, B, cells]))
+    EDGES.append(Edge("SparseConcat", [[cells, B], [V, W], [S, S]], {"concat_dim": 1}))
+EDGES.append(Edge("SparseConcat", [[C, B], [V, W], [S, i64([-1, 5])]], {"concat_dim": 0}))
+EDGES.append(Edge("SparseConcat", [[C, B], [V, W], [S, i64([4, 6])]], {"concat_dim": 0}))
+for shape in ([-1, 5], [4, -3]):
+    for op in (
+        "SparseReduceSum",
+        "SparseReduceMax",
+        "SparseReduceSumSparse",
+        "SparseReduceMaxSparse",
+    ):
+        EDGES.append(Edge(op, [C, V, i64(shape), i32([1])]))
+    EDGES.append(Edge("SparseSplit", [i64(1), C, V, i64(shape)], {"num_split": 2}))
+for split in (0, -1, 6, 5):
+    EDGES.append(Edge("SparseSplit", [i64(1), C, V, S], {"num_split": split}))
+TEXTS = np.array([b"a", b"b", b"c", b"d"], object)
+CROSS = {"hashed_output": False, "num_buckets": 0, "hash_key": 1, "out_type": 7, "internal_type": 7}
+for values, shape in (
+    (TEXTS, S),
+    (TEXTS[:2], S),
+    (TEXTS, i64([4])),
+    (TEXTS, i64([4, 5, 6])),
+    (TEXTS, i64([3, 5])),
+):
+    EDGES.append(
+        Edge(
+            "SparseCross",
+            [[C], [values], [shape], [np.array([[b"x"], [b"y"], [b"z"], [b"w"]], object)]],
+            CROSS,
+        )
+    )
+for op in ("Sum", "Mean", "SqrtN"):
+    for dim0 in (0, 4, -1):
+        for ids in ([0, 0, 1, 3, 3],):
+            for at in ([5, 0, 0, 3, 1], [3, 0, 0, 3, 1], [-1, 0, 0, 3, 1]):
+                EDGES.append(
+                    Edge(f"SparseSegment{op}Grad", [noise(4, 3), i32(at), i32(ids), i32(dim0)])
+                )

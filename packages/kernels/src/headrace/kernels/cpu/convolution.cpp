@@ -377,6 +377,19 @@ hr_code prepare(void*, hr_request* r) {
   if (direction == Direction::to_input) sizes(0, &x);
   if (direction == Direction::to_filter) sizes(1, &filter);
   if (code != HR_OK) return code;
+  if (direction != Direction::forward &&
+      (hr_elements(&x) == 0 || hr_elements(&filter) == 0 || hr_elements(r->inputs[2]) == 0)) {
+    // TensorFlow compares no sizes then: no element, or a gradient of zeros.
+    copy_shape(direction == Direction::to_input ? &x : &filter, out);
+    r->compute = compute_zero;
+    keep_plan(r, plan.release());
+    return HR_OK;
+  }
+  if (direction == Direction::forward && hr_elements(&x) && !hr_elements(&filter))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "filter must not have zero elements (i.e. all dimensions must be "
+                           "non-zero): it is %s",
+                           ShapeText(&filter).text);
   if (direction == Direction::forward) {
     const char* rule = depthwise ? "depthwise_conv2d" : x.rank == 5 ? "conv3d" : "conv2d";
     code = shapes_by_rule(r, rule, [](hr_request*) -> hr_code { return HR_OK; });

@@ -109,17 +109,15 @@ template <class W, class Poll> bool cholesky(Matrix<W>* a, Poll&& poll) {
 
 // x with a x = b for a triangular a; false where a diagonal element is 0.
 template <class W, class Poll>
-bool solve_triangular(const Matrix<W>& a, bool lower, Matrix<W>* b, Poll&& poll) {
+void solve_triangular(const Matrix<W>& a, bool lower, Matrix<W>* b, Poll&& poll) {
   const int64_t n = a.rows, m = b->columns;
   for (int64_t s = 0; s < n; ++s) {
     poll();
     const int64_t i = lower ? s : n - 1 - s;
     for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : n); ++k)
       for (int64_t j = 0; j < m; ++j) (*b)[i][j] -= a[i][k] * (*b)[k][j];
-    if (a[i][i] == W(0)) return false;
-    for (int64_t j = 0; j < m; ++j) (*b)[i][j] /= a[i][i];
+    for (int64_t j = 0; j < m; ++j) (*b)[i][j] /= a[i][i];  // by 0: infinite or NaN
   }
-  return true;
 }
 
 // ---- QR by Householder reflections: q gets [m, full ? m : min(m, n)], a becomes R ---------------

@@ -1,6 +1,7 @@
 // Pooling over windows of random or pseudo-random sizes (Graham 2014), and its gradients.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "attributes.hpp"
@@ -126,14 +127,39 @@ hr_code prepare_forward(void*, hr_request* r) {
 
 // ---- backward -----------------------------------------------------------------------------------
 
-hr_code check_borders(hr_ctx* ctx, const hr_tensor* at, int64_t windows, int64_t size) {
+// The windows [begin, end) of an axis, as TensorFlow reads a sequence: it may skip elements, go back
+// (an empty window) or past the end, which cuts it off.
+hr_code read_windows(hr_ctx* ctx, const hr_tensor* at, int64_t windows, int64_t size,
+                     bool overlapping, std::vector<std::pair<int64_t, int64_t>>* found) {
   const int64_t* b = read<int64_t>(at);
-  bool fine = at->rank == 1 && at->dims[0] == windows + 1 && b[0] == 0 && b[windows] == size;
-  for (int64_t i = 0; fine && i < windows; ++i) fine = b[i] <= b[i + 1];
-  if (fine) return HR_OK;
-  return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                     "a pooling sequence must rise from 0 to %lld in %lld steps", (long long)size,
-                     (long long)windows);
+  if (at->rank != 1 || at->dims[0] <= windows)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                       "a pooling sequence of %lld elements is too short for %lld windows",
+                       (long long)hr_elements(at), (long long)windows);
+  for (int64_t i = 0; i < windows; ++i) {
+    const int64_t last = std::min(overlapping ? b[i + 1] : b[i + 1] - 1, size - 1);
+    if (b[i] < 0 || last < 0)
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                         "a pooling sequence must not be negative: window %lld is [%lld, %lld]",
+                         (long long)i, (long long)b[i], (long long)last);
+    found->emplace_back(b[i], last + 1);
+  }
+  return HR_OK;
+}
+
+using Windows = std::vector<std::pair<int64_t, int64_t>>;
+
+// f(window, input position) for one image of this width.
+template <class F>
+void over_cells(const Windows& rows, const Windows& columns, int64_t width, F&& f) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = 0; j < columns.size(); ++j) {
+      for (int64_t a = rows[i].first; a < rows[i].second; ++a) {
+        for (int64_t b = columns[j].first; b < columns[j].second; ++b)
+          f(int64_t(i * columns.size() + j), a * width + b);
+      }
+    }
+  }
 }
 
 template <class T, bool is_max>
@@ -142,16 +168,18 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   const Plan& p = *static_cast<Plan*>(plan);
   const hr_tensor *dy = inputs[is_max ? 2 : 1], *dx = outputs[0];
   const hr_tensor *rows = inputs[is_max ? 3 : 2], *columns = inputs[is_max ? 4 : 3];
-  hr_code code = check_borders(ctx, rows, dy->dims[1], dx->dims[1]);
-  if (code == HR_OK) code = check_borders(ctx, columns, dy->dims[2], dx->dims[2]);
+  Windows row_windows, column_windows;
+  hr_code code =
+      read_windows(ctx, rows, dy->dims[1], dx->dims[1], p.overlapping, &row_windows);
+  if (code == HR_OK)
+    code = read_windows(ctx, columns, dy->dims[2], dx->dims[2], p.overlapping, &column_windows);
   if (code != HR_OK) return code;
   const int64_t c = dx->dims[3], outs = dy->dims[1] * dy->dims[2], ins = dx->dims[1] * dx->dims[2];
   std::vector<int64_t> at(static_cast<size_t>(outs * c));  // of the maximum, or how many
   T* to = write<T>(dx);
   std::fill_n(to, hr_elements(dx), T(0));
   auto over = [&](auto&& f) {
-    over_windows(read<int64_t>(rows), dy->dims[1], read<int64_t>(columns), dy->dims[2],
-                 p.overlapping, f);
+    over_cells(row_windows, column_windows, dx->dims[2], f);
   };
   for (int64_t n = 0; n < dx->dims[0]; ++n, to += ins * c) {
     const T* g = read<T>(dy) + n * outs * c;
@@ -164,6 +192,14 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
           if (best < 0 || x[i * c + k] > x[best * c + k]) best = i;
         }
       });
+      const T* y = read<T>(inputs[1]) + n * outs * c;
+      for (int64_t o = 0; o < outs * c; ++o) {
+        if (at[o] < 0 || !(x[at[o] * c + o % c] == y[o]))
+          return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                             "tensor_out_dup is not the same as tensor_out: orig_output is not "
+                             "what pooling gives, at element %lld",
+                             (long long)(n * outs * c + o));
+      }
       for (int64_t o = 0; o < outs * c; ++o) {
         if (at[o] >= 0) to[at[o] * c + o % c] = T(to[at[o] * c + o % c] + g[o]);
       }
@@ -184,6 +220,10 @@ hr_code prepare_backward(void*, hr_request* r) {
                         : shapes_by_rule(r, "shape_from_input_0", shape_from_input_0);
   if (code != HR_OK) return code;
   const hr_tensor *dx = r->outputs[0], *dy = r->inputs[is_max ? 2 : 1];
+  if (is_max && !same_shape(r->inputs[1], dy))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "out_backprop should be of the shape of orig_output: %s, %s",
+                           ShapeText(dy).text, ShapeText(r->inputs[1]).text);
   if (dx->rank != 4 || dy->rank != 4 || dx->dims[0] != dy->dims[0] || dx->dims[3] != dy->dims[3])
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "out_backprop is %s, the input %s",
                            ShapeText(dy).text, ShapeText(dx).text);

@@ -121,6 +121,7 @@ void* ignores(hr_request* r) {
 }
 
 hr_code prepare_gather_nd(void*, hr_request* r) {
+  if (hr_code code = check_bad_indices_policy(r)) return code;
   HR_APPLY_RULE(gather_nd, r);
   r->plan = ignores(r);
   r->compute = compute_gather_nd;

@@ -293,10 +293,13 @@ hr_code prepare_resize_grad(void*, hr_request* r) {
   if (code == HR_OK) code = check_not_empty(r, r->inputs[0]);
   if (code != HR_OK) return code;
   const hr_tensor *dy = r->inputs[0], *dx = r->outputs[0];
-  if (dy->dims[0] != dx->dims[0] || dy->dims[3] != dx->dims[3])
+  if (method != Method::nearest && hr_attr_bool(r->node, "align_corners", 0) &&
+      hr_attr_bool(r->node, "half_pixel_centers", 0))
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "batch or channels differ: grads is %s, the image %s",
-                           ShapeText(dy).text, ShapeText(dx).text);
+                           "If half_pixel_centers is True, align_corners must be False.");
+  // As in TensorFlow, the image gives the height and the width alone.
+  r->outputs[0]->dims[0] = dy->dims[0];
+  r->outputs[0]->dims[3] = dy->dims[3];
   auto p = keep_plan(r, new Plan{dx->dims[0],
                                  dx->dims[1],
                                  dx->dims[2],

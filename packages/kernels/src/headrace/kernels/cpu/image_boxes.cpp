@@ -66,6 +66,8 @@ Selected select(const hr_ctx* ctx, const Suppression& s, int64_t n, const hr_ten
       } else if (o > s.overlap) {
         out = true;
         break;
+      } else {  // NaN and infinite overlaps, which only a caller's matrix has
+        next.score *= o <= s.overlap ? std::exp(scale * o * o) : 0.0f;
       }
       if (next.score <= s.least_score) break;
     }
@@ -114,6 +116,9 @@ hr_code compute_selection(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
   if (p.version != 1) s.overlap = float_at(inputs[3], 0);
   if (p.version >= 3 || p.version == 0) s.least_score = float_at(inputs[4], 0);
   if (p.version == 5) s.sigma = float_at(inputs[5], 0);
+  if (!(s.sigma >= 0))
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "soft_nms_sigma_val must be >= 0: it is %g",
+                       double(s.sigma));
   if (p.version && !(s.overlap >= 0 && s.overlap <= 1))
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "iou_threshold must be in [0, 1]: it is %g",
                        double(s.overlap));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attributes.hpp"
 #include "element_types.hpp"
 #include "headrace/kernel.h"
 #include "shapes.hpp"
@@ -88,6 +89,15 @@ inline hr_code slice_error(hr_ctx* ctx, const hr_tensor* indices, int64_t row, i
                      element_name("indices", &rows, row).c_str(),
                      (const char*)ShapeText(int32_t(depth), values),
                      (const char*)ShapeText(rank, dims));
+}
+
+// bad_indices_policy of an op that has one: refuses words that TensorFlow does not know.
+inline hr_code check_bad_indices_policy(hr_request* r) {
+  const auto policy = attr_text(r->node, "bad_indices_policy");
+  for (const char* known : {"", "DEFAULT", "ERROR", "IGNORE"})
+    if (policy == known) return HR_OK;
+  return hr_request_fail(r, HR_INVALID_ARGUMENT, "Unknown bad indices handling attribute: %.*s",
+                         int(policy.size()), policy.data());
 }
 
 }  // namespace hr

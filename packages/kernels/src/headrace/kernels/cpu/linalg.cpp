@@ -216,9 +216,8 @@ struct TriangularSolve {
                                        m.polling());
     auto a = load(in, n, n);
     auto b = load(rhs, n, columns);
-    if (!dense::solve_triangular(m.p.adjoint ? a.adjoint() : a, m.p.lower != m.p.adjoint, &b,
-                                 m.polling()))
-      return "Input matrix is not invertible.";
+    dense::solve_triangular(m.p.adjoint ? a.adjoint() : a, m.p.lower != m.p.adjoint, &b,
+                            m.polling());
     store(b, out);
     return nullptr;
   }
@@ -355,8 +354,15 @@ template <class Op, hr_code (*rule)(hr_request*)> hr_code prepare(void*, hr_requ
   return choose<Op>(r);
 }
 
-// The batch dimensions of matrix and rhs broadcast.
+// The batch dimensions of matrix and rhs broadcast for triangular matrices only.
 template <class Op> hr_code prepare_solve(void*, hr_request* r) {
+  const hr_tensor *matrix = r->inputs[0], *rhs = r->inputs[1];
+  if (std::is_same_v<Op, Solve> &&
+      (matrix->rank != rhs->rank ||
+       !std::equal(matrix->dims, matrix->dims + std::max(matrix->rank - 2, 0), rhs->dims)))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "All input tensors must have the same outer dimensions: %s, %s",
+                           ShapeText(matrix).text, ShapeText(rhs).text);
   HR_APPLY_RULE(matrix_solve, r);
   const hr_tensor *a = r->inputs[0], *b = r->inputs[1], *y = r->outputs[0];
   MatrixPlan* p = plan_of(r);

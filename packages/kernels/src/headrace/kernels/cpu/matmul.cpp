@@ -271,6 +271,14 @@ hr_code prepare_batch_matmul(void*, hr_request* r) {
     return hr_request_fail(r, HR_UNIMPLEMENTED,
                            "operands and result have dtypes %d, %d and %d: cast them to one",
                            r->inputs[0]->dtype, r->inputs[1]->dtype, r->outputs[0]->dtype);
+  if (std::string_view(r->node->op) == "BatchMatMul") {  // its batches do not broadcast
+    const hr_tensor *x = r->inputs[0], *y = r->inputs[1];
+    if (x->rank != y->rank ||
+        !std::equal(x->dims, x->dims + std::max(x->rank - 2, 0), y->dims))
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "In[0] and In[1] must have the same batch dimensions: %s, %s",
+                             ShapeText(x).text, ShapeText(y).text);
+  }
   hr_code code = shapes_by_rule(r, "batch_matmul", shape_batch_matmul);
   if (code != HR_OK) return code;
   const hr_tensor *a = r->inputs[0], *b = r->inputs[1], *out = r->outputs[0];

@@ -109,6 +109,8 @@ hr_code prepare_reverse_v2(void*, hr_request* r) {
 
 hr_code prepare_reverse(void*, hr_request* r) {
   if (hr_code code = hr_shape_unchanged(r)) return code;
+  const bool none[1] = {};
+  if (r->inputs[0]->rank == 0) return prepare_copy(r, reversed(r->inputs[0], none));
   if (hr_elements(r->inputs[1]) != r->inputs[0]->rank)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "dims has %lld elements for rank %d",
                            (long long)hr_elements(r->inputs[1]), int(r->inputs[0]->rank));

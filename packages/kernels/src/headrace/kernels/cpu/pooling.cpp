@@ -144,24 +144,54 @@ hr_code compute_max_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* co
   return HR_OK;
 }
 
-// The gradient of the gradient: what arrived at each window's maximum.
+// In three dimensions: to every element of each window that equals orig_output.
+template <class T>
+hr_code compute_max_gradient_by_value(hr_ctx* ctx, void*, void* plan,
+                                      const hr_tensor* const* inputs, hr_tensor* const* outputs,
+                                      void*) {
+  const Plan& p = *static_cast<Plan*>(plan);
+  const int64_t c = p.s.channels, image = p.s.in_positions() * c, out = p.s.out_positions() * c;
+  const T *x = read<T>(inputs[0]), *y = read<T>(inputs[1]), *dy = read<T>(inputs[p.dy]);
+  T* dx = write<T>(outputs[0]);
+  parallel_ranges(
+      ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) {
+          T* to = dx + i * image;
+          const T* from = dy + i * out;
+          std::fill_n(to, image, T(0));
+          pooling::over_equal(p.s, x + i * image, y + i * out,
+                              [&](bool hit, int64_t at, int64_t o, int64_t j) HR_INLINE_LAMBDA {
+                                T& sum = to[at * c + j];
+                                sum = hit ? T(sum + from[o * c + j]) : sum;
+                              });
+        }
+      });
+  return HR_OK;
+}
+
+// The gradient of the gradient: what arrived at the first element of each window that equals
+// orig_output; zero where none does.
 template <class T>
 hr_code compute_max_gradient_gradient(hr_ctx* ctx, void*, void* plan,
                                       const hr_tensor* const* inputs, hr_tensor* const* outputs,
                                       void*) {
   const Plan& p = *static_cast<Plan*>(plan);
   const pooling::Shape& s = p.s;
-  const int64_t image = s.in_positions() * s.channels;
-  const T* grad = read<T>(inputs[p.dy]);
+  const int64_t c = s.channels, image = s.in_positions() * c, pooled = s.out_positions() * c;
+  const T *x = read<T>(inputs[0]), *y = read<T>(inputs[1]), *grad = read<T>(inputs[p.dy]);
   T* out = write<T>(outputs[0]);
   parallel_ranges(
-      ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
-        over_images(s, read<T>(inputs[0]), b, e,
-                    [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
-                      for (int64_t j = 0; j < width; ++j)
-                        out[(i * s.out_positions() + o) * s.channels + c + j] =
-                            grad[i * image + at[j] * s.channels + c + j];
-                    });
+      ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) {
+          T* to = out + i * pooled;
+          const T* from = grad + i * image;
+          std::fill_n(to, pooled, T(0));
+          pooling::over_first_equal(s, x + i * image, y + i * pooled,
+                                    [&](bool hit, int64_t at, int64_t o, int64_t j)
+                                        HR_INLINE_LAMBDA {
+                                          to[o * c + j] = hit ? from[at * c + j] : to[o * c + j];
+                                        });
+        }
       });
   return HR_OK;
 }
@@ -228,8 +258,9 @@ hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDim
   const auto format = attr_text(r->node, "data_format", "NHWC");
   const bool first = format == "NCHW" || format == "NCDHW";
   const int32_t channel_axis = first ? 1 : rank - 1;
+  // In two dimensions TensorFlow never looks at the stride over depth.
   if (ksize.value[0] != 1 || ksize.value[channel_axis] != 1 || strides.value[0] != 1 ||
-      strides.value[channel_axis] != 1)
+      (rank == 5 && strides.value[channel_axis] != 1))
     return hr_request_fail(
         r, HR_UNIMPLEMENTED,
         "pooling goes over space only: ksize and strides of batch and channels must be 1");
@@ -242,6 +273,17 @@ hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDim
   }
   hr_code code = read_window(r, rank, dims, sizes, strides, PerDimension{}, w);
   if (code != HR_OK) return code;
+  if (attr_text(r->node, "padding", "VALID") == "EXPLICIT") {
+    static const char* const sides[2][2] = {{"Top", "Bottom"}, {"Left", "Right"}};
+    for (int32_t i = 0; i < 2 * std::min(w->nd, 2); ++i) {
+      const int64_t padding = i % 2 ? w->high[i / 2] : w->low[i / 2];
+      if (padding >= w->size[i / 2])
+        return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                               "%s padding %lld needs to be smaller than the window size %lld",
+                               sides[i / 2][i % 2], (long long)padding,
+                               (long long)w->size[i / 2]);
+    }
+  }
   s->images = first ? w->batch * w->channels : w->batch;
   s->channels = first ? 1 : w->channels;
   const int32_t shift = 3 - w->nd;
@@ -309,6 +351,14 @@ hr_code prepare(void*, hr_request* r) {
     case Kind::average_gradient:
       plan->dy = 1;
       grad = r->inputs[1];
+      if (x.rank == 4 && grad->rank == 4 && !w.channels_first && grad->dims[3] == x.dims[3] &&
+          (hr_elements(grad) == 0 || (grad->dims[0] == x.dims[0] && grad->dims[1] >= y.dims[1] &&
+                                      grad->dims[2] >= y.dims[2]))) {
+        // TensorFlow walks the windows that the gradient has, also those beside the image.
+        plan->s.out[1] = grad->dims[1], plan->s.out[2] = grad->dims[2];
+        if (hr_elements(grad) == 0) plan->s.out[1] = 0;
+        grad = nullptr;
+      }
       break;
     case Kind::max_gradient_gradient:
       plan->dy = 2;
@@ -338,7 +388,8 @@ hr_code prepare(void*, hr_request* r) {
   r->compute = with_type(r->outputs[0]->dtype, Reals{}, [&](auto type) -> hr_compute {
     using T = typename decltype(type)::type;
     if constexpr (kind == Kind::max) return compute_max<T>;
-    if constexpr (kind == Kind::max_gradient) return compute_max_gradient<T>;
+    if constexpr (kind == Kind::max_gradient)
+      return x.rank == 5 ? compute_max_gradient_by_value<T> : compute_max_gradient<T>;
     if constexpr (kind == Kind::max_gradient_gradient) return compute_max_gradient_gradient<T>;
     if constexpr (kind == Kind::argmax)
       return wide ? compute_max_with_argmax<T, int64_t> : compute_max_with_argmax<T, int32_t>;

@@ -241,4 +241,37 @@ HR_INLINE void average_gradient(const Shape& s, Compute<T>* dx, const T* dy) {
   });
 }
 
+// Calls f(hit, input position, output position, channel) for every element of every window; `hit`
+// where it equals y.
+template <class T, class F>
+HR_INLINE void over_equal(const Shape& s, const T* x, const T* y, F&& f) {
+  over_windows(s, 0, s.out_positions(), [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
+    over_box(s, box, [&](int64_t p) HR_INLINE_LAMBDA {
+      for (int64_t j = 0; j < s.channels; ++j)
+        f(x[p * s.channels + j] == y[o * s.channels + j], p, o, j);
+    });
+  });
+}
+
+// The same; `hit` for the first one, per channel, that equals y. NaN equals nothing.
+template <class T, class F>
+HR_INLINE void over_first_equal(const Shape& s, const T* x, const T* y, F&& f) {
+  over_windows(s, 0, s.out_positions(), [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
+    for (int64_t c = 0; c < s.channels; c += kChunk) {
+      const int64_t n = std::min(kChunk, s.channels - c);
+      const T* wanted = y + o * s.channels + c;
+      bool open[kChunk];
+      std::fill_n(open, n, true);
+      over_box(s, box, [&](int64_t p) HR_INLINE_LAMBDA {
+        const T* from = x + p * s.channels + c;
+        for (int64_t j = 0; j < n; ++j) {
+          const bool hit = open[j] & (from[j] == wanted[j]);
+          open[j] &= !hit;
+          f(hit, p, o, c + j);
+        }
+      });
+    }
+  });
+}
+
 }  // namespace hr::pooling

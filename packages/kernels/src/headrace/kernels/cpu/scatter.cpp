@@ -107,6 +107,7 @@ hr_code scatter(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target, int6
 }
 
 hr_code keep(hr_request* r, Way way, hr_dtype dtype, hr_compute compute) {
+  if (hr_code code = check_bad_indices_policy(r)) return code;
   auto* plan = keep_plan(r, new ScatterPlan{way, loop_of(way, dtype),
                                             attr_text(r->node, "bad_indices_policy") == "IGNORE"});
   if (way != kUpdate && !plan->loop)

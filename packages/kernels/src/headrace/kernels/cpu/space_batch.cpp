@@ -99,11 +99,19 @@ hr_code deal_2d(hr_request* r, bool to_blocked) {
   return deal(r, to_blocked ? x : y, to_blocked ? y : x, 2, block, before, to_blocked);
 }
 
+hr_code need_vector_of_blocks(hr_request* r) {
+  if (r->inputs[1]->rank == 1) return HR_OK;
+  return hr_request_fail(r, HR_INVALID_ARGUMENT, "block_shape must have rank 1: it is %s",
+                         ShapeText(r->inputs[1]).text);
+}
+
 hr_code prepare_space_to_batch_nd(void*, hr_request* r) {
+  if (hr_code code = need_vector_of_blocks(r)) return code;
   HR_APPLY_RULE(space_to_batch_nd, r);
   return deal_nd(r, true);
 }
 hr_code prepare_batch_to_space_nd(void*, hr_request* r) {
+  if (hr_code code = need_vector_of_blocks(r)) return code;
   HR_APPLY_RULE(batch_to_space_nd, r);
   return deal_nd(r, false);
 }
@@ -223,14 +231,11 @@ struct FormatPlan {
   int64_t rank;
 };
 
-hr_code compute_dim_map(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+hr_code compute_dim_map(hr_ctx*, void*, void* plan_, const hr_tensor* const* in,
                         hr_tensor* const* out, void*) {
   const auto& p = *static_cast<const FormatPlan*>(plan_);
   for (int64_t i = 0, n = hr_elements(in[0]); i < n; ++i) {
-    const int64_t asked = int_at(in[0], i), d = axis_of(asked, p.rank);
-    if (d < 0)
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "dimension %lld is out of range for rank %lld",
-                         (long long)asked, (long long)p.rank);
+    const int64_t d = (int_at(in[0], i) % p.rank + p.rank) % p.rank;  // as TensorFlow does
     if (out[0]->dtype == HR_INT32) write<int32_t>(out[0])[i] = int32_t(p.target[d]);
     else write<int64_t>(out[0])[i] = p.target[d];
   }

@@ -236,7 +236,12 @@ hr_code compute_concat(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* 
         indices.push_back(read<int64_t>(rows)[i * rank + d] + (d == p.axis ? offset : 0));
       values.push_back(read<char>(part) + i * size);
     }
-    offset += own[size_t(p.axis)];
+    const int64_t more = own[size_t(p.axis)];
+    if (more < 0 || offset > INT64_MAX - more)
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                         "Encountered overflow from large input shape: %lld and %lld",
+                         (long long)offset, (long long)more);
+    offset += more;
   }
   const auto order = sorted_rows(indices.data(), total, rank);
   for (int64_t i = 0; i < total; ++i) {

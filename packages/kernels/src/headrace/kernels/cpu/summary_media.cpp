@@ -124,7 +124,7 @@ std::string wav(const float* samples, int64_t frames, int64_t channels, uint32_t
   put_little(&made, bytes);
   for (int64_t i = 0; i < frames * channels; ++i) {
     const double value = std::round(double(samples[i]) * 32768);
-    const double kept = value >= 32767 ? 32767 : value >= -32768 ? value : -32768;  // NaN: lowest
+    const double kept = value >= 32767 ? 32767 : value >= -32768 ? value : std::isnan(value) ? 0 : -32768;
     put_little(&made, uint16_t(int16_t(kept)));
   }
   return made;
@@ -149,7 +149,7 @@ hr_code compute_audio(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
                              .real(1, rate)
                              .number(2, uint64_t(channels))
                              .number(3, uint64_t(frames))
-                             .text(4, wav(clip, frames, channels, uint32_t(std::floor(rate + 0.5))))
+                             .text(4, wav(clip, frames, channels, uint32_t(std::nearbyint(rate))))
                              .text(5, "audio/wav")));
   }
   return made.give(ctx, outputs[0]);

@@ -146,6 +146,9 @@ hr_code compute_concat_offset(hr_ctx* ctx, void*, void* plan, const hr_tensor* c
                        (long long)int_at(in[0], 0), (long long)rank);
   int64_t at = 0;
   for (intptr_t i = 0; i < n; ++i) {
+    if (hr_elements(in[1 + i]) != rank)
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "input %d should contain %lld elements, but got %lld",
+                         int(i), (long long)rank, (long long)hr_elements(in[1 + i]));
     for (int64_t d = 0; d < rank; ++d) {
       if (d != axis && int_at(in[1 + i], d) != int_at(in[1], d))
         return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,

@@ -1,6 +1,7 @@
 #include "window.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "attributes.hpp"
 #include "shapes.hpp"
@@ -10,14 +11,14 @@ namespace hr {
 PerDimension dimension_list(const hr_node* node, const char* key) {
   PerDimension list;
   for (int64_t v : attr_ints(node, key)) {
-    if (list.n < 8) list.value[list.n++] = v;
+    if (list.n < 10) list.value[list.n++] = v;
   }
   return list;
 }
 
 PerDimension dimension_list(const hr_tensor* vector) {
   PerDimension list;
-  const int64_t n = std::min<int64_t>(8, hr_elements(vector));
+  const int64_t n = std::min<int64_t>(10, hr_elements(vector));
   for (int64_t i = 0; vector->data && i < n; ++i) list.value[list.n++] = int_at(vector, i);
   return list;
 }
@@ -39,20 +40,29 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
                            "strides and dilations need %d values: %d and %d given", rank, strides.n,
                            dilations.n);
   const PerDimension explicit_pads = dimension_list(r->node, "explicit_paddings");
-  if (padding != "EXPLICIT" && explicit_pads.n)
+  const bool unused_pads = padding != "EXPLICIT" && explicit_pads.n;
+  if (unused_pads && std::string_view(r->node->op).substr(0, 11) != "MaxPoolGrad")
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "explicit_paddings attribute must be empty if the padding attribute is "
                            "not EXPLICIT: %d values given",
                            explicit_pads.n);
+  for (int32_t side = 0; padding == "EXPLICIT" && explicit_pads.n == 2 * rank && side < 2; ++side) {
+    if (explicit_pads.value[side] || explicit_pads.value[2 * channel_axis + side])
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "Nonzero explicit padding in the batch or depth dimensions is not "
+                             "supported");
+  }
   for (int32_t i = 0; i < w->nd; ++i) {
     const int32_t axis = spatial_axis(*w, i);
     w->in[i] = dims[axis];
     w->size[i] = sizes[i];
     w->stride[i] = strides.value[axis];
     w->dilation[i] = dilations.n ? dilations.value[axis] : 1;
-    if (w->stride[i] < 1 || w->dilation[i] < 1 || w->size[i] < 0)
+    if (w->stride[i] < 1 || w->dilation[i] < 1 || w->size[i] < 0 || w->stride[i] > INT32_MAX ||
+        w->dilation[i] > INT32_MAX || w->size[i] > INT32_MAX)
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                             "window size %lld, stride %lld and dilation %lld must be positive",
+                             "window size %lld, stride %lld and dilation %lld must be positive "
+                             "and fit in 32 bits",
                              (long long)w->size[i], (long long)w->stride[i],
                              (long long)w->dilation[i]);
     const int64_t extent = (w->size[i] - 1) * w->dilation[i] + 1;
@@ -72,6 +82,10 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
                                explicit_pads.n);
       w->low[i] = explicit_pads.value[2 * axis];
       w->high[i] = explicit_pads.value[2 * axis + 1];
+      if (w->low[i] < 0 || w->high[i] < 0)
+        return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                               "All elements of explicit_paddings must be nonnegative: %lld, %lld",
+                               (long long)w->low[i], (long long)w->high[i]);
     }
     const int64_t room = w->in[i] + w->low[i] + w->high[i] - extent;
     if (room < 0 && w->in[i] + w->low[i] + w->high[i] > 0)

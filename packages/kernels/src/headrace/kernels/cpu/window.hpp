@@ -26,7 +26,7 @@ struct Window {
 
 // The value of a list attribute, or of a constant integer vector, by dimension of the tensor.
 struct PerDimension {
-  int64_t value[8];
+  int64_t value[10];
   int32_t n = 0;
 };
 PerDimension dimension_list(const hr_node* node, const char* key);

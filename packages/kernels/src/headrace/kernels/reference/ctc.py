@@ -125,7 +125,7 @@ def ctc_greedy_decoder(
     blank = attrs["blank_index"] % classes
     rows: list[list[int]] = []
     scores = np.zeros((inputs.shape[1], 1))
-    for row, length in enumerate(lengths.tolist()):
+    for row, length in enumerate(np.maximum(lengths, 0).tolist()):
         best = inputs[:length, row].argmax(axis=1)
         scores[row] = -wide(inputs)[np.arange(length), row, best].sum()
         kept, last = [], -1
@@ -143,9 +143,14 @@ def ctc_beam_search_decoder(
 ) -> list[np.ndarray]:
     """Source: Graves, Supervised sequence labelling, 2012, section 7.5."""
     paths = attrs["top_paths"]
+    for row, length in enumerate(lengths.tolist()):
+        if length > len(inputs):
+            raise InvalidArgumentError(
+                None, None, f"sequence_length({row}) <= {len(inputs)}: it is {length}"
+            )
     decoded: list[list[list[int]]] = [[] for _ in range(paths)]
     log_probability = np.zeros((inputs.shape[1], paths))
-    for row, length in enumerate(lengths.tolist()):
+    for row, length in enumerate(np.maximum(lengths, 0).tolist()):
         log_p = log_softmax_of(wide(inputs)[:length, row])
         beams = _beams(log_p, attrs["beam_width"], inputs.shape[2] - 1)
         if len(beams) < paths:

@@ -117,6 +117,10 @@ def extract_jpeg_shape(attrs: Attrs, contents: np.ndarray) -> np.ndarray:
 
 @kernel("EncodeJpeg")
 def encode_jpeg(attrs: Attrs, image: np.ndarray) -> np.ndarray:
+    if not 0 <= attrs["quality"] <= 100:
+        raise InvalidArgumentError(
+            None, None, f"quality must be in [0,100], got {attrs['quality']}"
+        )
     return np.array(encoded_jpeg(image, attrs["quality"], attrs["progressive"]), object)
 
 
@@ -124,6 +128,8 @@ def encode_jpeg(attrs: Attrs, image: np.ndarray) -> np.ndarray:
 def encode_jpeg_variable_quality(
     attrs: Attrs, image: np.ndarray, quality: np.ndarray
 ) -> np.ndarray:
+    if not 0 <= quality <= 100:
+        raise InvalidArgumentError(None, None, f"quality must be in [0,100], got {int(quality)}")
     return np.array(encoded_jpeg(image, int(quality)), object)
 
 

@@ -76,6 +76,14 @@ def _sample_box(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A random part of an image that shows enough of some object; all of it where none is found."""
     height, width = int(size[0]), int(size[1])
+    for name in ("aspect_ratio_range", "area_range"):
+        if len(attrs[name]) != 2:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{name.replace('_', ' ').capitalize()} field must specify 2 dimensions, "
+                f"has {len(attrs[name])}",
+            )
     objects = boxes.reshape(-1, 4).tolist()
     outside = [x for x in boxes.ravel().tolist() if not 0 <= x <= 1]
     if outside:
@@ -104,7 +112,8 @@ def _sample_box(
             found = (y, x, h, w)
             break
     y, x, h, w = found
-    corners = [y / height, x / width, (y + h) / height, (x + w) / width]
+    with np.errstate(all="ignore"):  # NaN for an image without rows or columns
+        corners = np.float32([y, x, y + h, x + w]) / np.float32([height, width] * 2)
     return (
         np.array([y, x, 0], size.dtype),
         np.array([h, w, -1], size.dtype),

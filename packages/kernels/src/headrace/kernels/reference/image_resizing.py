@@ -204,16 +204,33 @@ def _sampled(attrs: Attrs, size: int, out: int, scale: float, shift: float) -> W
 
 
 def _both(attrs: Attrs, shape: Any, out: Any, scale: np.ndarray, shift: np.ndarray) -> Any:
+    for name, given in (("scale", scale), ("translation", shift)):
+        if given.size != 2:
+            raise InvalidArgumentError(
+                None, None, f"{name} must have two elements{list(given.shape)}"
+            )
     return (
         _sampled(attrs, shape[axis + 1], out[axis], float(scale[axis]), float(shift[axis]))
         for axis in (0, 1)
     )
 
 
+def _check_output_size(size: np.ndarray) -> None:
+    if size.shape != (2,):
+        raise InvalidArgumentError(
+            None, None, f"output shape must have two elements{list(size.shape)}"
+        )
+    if (size <= 0).any():
+        raise InvalidArgumentError(
+            None, None, f"output dimensions must be positive, they are {size.tolist()}"
+        )
+
+
 @kernel("ScaleAndTranslate")
 def scale_and_translate(
     attrs: Attrs, images: np.ndarray, size: np.ndarray, scale: np.ndarray, shift: np.ndarray
 ) -> np.ndarray:
+    _check_output_size(size)
     rows, columns = _both(attrs, images.shape, size.tolist(), scale, shift)
     return np.einsum("hi,nijc,wj->nhwc", rows, wide(images), columns).astype(np.float32)
 
@@ -258,6 +275,10 @@ def crop_and_resize(
     attrs: Attrs, image: np.ndarray, boxes: np.ndarray, box_ind: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
     height, width = size.tolist()
+    if height <= 0 or width <= 0:
+        raise InvalidArgumentError(
+            None, None, f"crop dimensions must be positive, they are {height}, {width}"
+        )
     crops = np.empty((len(boxes), height, width, image.shape[3]), np.float32)
     for crop, (y1, x1, y2, x2), index in zip(crops, boxes.tolist(), box_ind.tolist(), strict=True):
         if not 0 <= index < len(image):
@@ -361,6 +382,8 @@ def extract_glimpse(attrs: Attrs) -> Callable[..., np.ndarray]:
 
 
 def _glimpse_start(attrs: Attrs, offset: float, size: int, out: int) -> int:
+    if not np.isfinite(offset):
+        return -(2**31)  # what C makes of it: outside of the image
     if attrs["normalized"]:
         offset *= size
     if attrs["centered"]:
@@ -405,6 +428,11 @@ def image_projective_transform_v2(
 def image_projective_transform(
     attrs: Attrs, images: np.ndarray, transforms: np.ndarray, size: np.ndarray, fill: Any
 ) -> np.ndarray:
+    _check_output_size(size)
+    if attrs["interpolation"] not in (b"NEAREST", b"BILINEAR"):
+        raise InvalidArgumentError(None, None, f"Invalid interpolation: {attrs['interpolation']!r}")
+    if attrs["fill_mode"] not in (b"REFLECT", b"WRAP", b"CONSTANT", b"NEAREST"):
+        raise InvalidArgumentError(None, None, f"Invalid mode: {attrs['fill_mode']!r}")
     height, width = size.tolist()
     y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
     mode = attrs["fill_mode"]

@@ -17,6 +17,12 @@ from headrace.kernels.reference.summary import wav
 
 @kernel("EncodeWav")
 def encode_wav(attrs: Attrs, audio: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    if rate <= 0:
+        raise InvalidArgumentError(None, None, f"sample_rate must be in (0, 2^32), got: {rate}")
+    if not 0 < audio.shape[1] < 2**16:
+        raise InvalidArgumentError(
+            None, None, f"num_channels must be in (0, 2^16), got: {audio.shape[1]}"
+        )
     return np.array(wav(audio, int(rate)), object)
 
 
@@ -48,6 +54,10 @@ def decode_wav(attrs: Attrs, contents: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def audio_spectrogram(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     """Of each channel, frames of a Hann window, padded to a power of two."""
     size, stride = attrs["window_size"], attrs["stride"]
+    if not 1 < size < 2**31:
+        raise InvalidArgumentError(None, None, f"window size must be > 1, got {size}")
+    if not 0 < stride < 2**31:
+        raise InvalidArgumentError(None, None, f"stride must be strictly positive, got {stride}")
     length = 1 << max(int(np.ceil(np.log2(size))), 0)
     count = max((len(x) - size) // stride + 1, 0)
     hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)

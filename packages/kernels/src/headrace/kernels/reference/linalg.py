@@ -43,6 +43,13 @@ def cholesky(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     return result.astype(x.dtype)
 
 
+def _inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, np.nan)
+
+
 @kernel("CholeskyGrad")
 def cholesky_grad(attrs: Attrs, lower: np.ndarray, grad: np.ndarray) -> np.ndarray:
     """Source: Murray, Differentiation of the Cholesky decomposition, 2016, equation 10."""
@@ -50,10 +57,7 @@ def cholesky_grad(attrs: Attrs, lower: np.ndarray, grad: np.ndarray) -> np.ndarr
     middle = np.tril(_adjoint(factor) @ given)
     eye = np.eye(lower.shape[-1])
     middle = middle * (1 - eye / 2)
-    try:
-        inverse = np.linalg.inv(factor)
-    except np.linalg.LinAlgError:
-        return np.full(lower.shape, np.nan, lower.dtype)
+    inverse = _per_matrix(_inverse_or_nan, factor)
     result = _adjoint(inverse) @ middle @ inverse
     return ((result + _adjoint(result)) / 2).astype(lower.dtype)
 
@@ -177,8 +181,14 @@ def matrix_logarithm(attrs: Attrs, x: np.ndarray) -> np.ndarray:
 
 @kernel("MatrixSquareRoot")
 def matrix_square_root(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    root = _per_matrix(lambda m: _by_eigenvalues(np.sqrt, m), x)
-    return (root if x.dtype.kind == "c" else root.real).astype(x.dtype)
+    def root(m: np.ndarray) -> np.ndarray:
+        found = _by_eigenvalues(np.sqrt, m)
+        if x.dtype.kind == "c" or not np.iscomplexobj(found):
+            return found
+        real = np.abs(found.imag).max(initial=0) <= 1e-6 * np.abs(found).max(initial=0)
+        return found.real if real else np.full_like(found.real, np.nan)  # no real root
+
+    return _per_matrix(root, x).astype(x.dtype)
 
 
 # ---- solutions ----
@@ -209,12 +219,19 @@ def matrix_solve_ls(
     attrs: Attrs, matrix: np.ndarray, rhs: np.ndarray, regularizer: np.ndarray
 ) -> np.ndarray:
     a, b = wide(matrix), wide(rhs)
+    if matrix.shape[:-2] != rhs.shape[:-2]:
+        raise InvalidArgumentError(
+            None,
+            None,
+            "All input tensors must have the same outer dimensions: "
+            f"{list(matrix.shape)}, {list(rhs.shape)}",
+        )
     if regularizer < 0:
         raise InvalidArgumentError(None, None, f"l2_regularizer must be >= 0, it is {regularizer}")
     if not attrs["fast"]:
-        if not np.isfinite(a).all():
-            return np.full((*a.shape[:-2], a.shape[-1], b.shape[-1]), np.nan, rhs.dtype)
-        return (np.linalg.pinv(a) @ b).astype(rhs.dtype)
+        # A matrix that is not finite has no rank: its solution is zero, as TensorFlow's.
+        finite = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
+        return (np.linalg.pinv(np.where(finite, a, 0)) @ b).astype(rhs.dtype)
     rows, columns = a.shape[-2:]
     ridge = float(regularizer) * np.eye(min(rows, columns))
     if rows >= columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from headrace.formats.errors import InvalidArgumentError
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.registry import Attrs, kernel
 
@@ -29,6 +30,10 @@ def _product(attrs: Attrs, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @kernel("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 def batch_matmul(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     target = numpy_type(attrs.get("Tout") or attrs["T"])
+    if "c" in (x.dtype.kind, y.dtype.kind) and target.kind != "c":
+        raise InvalidArgumentError(
+            None, None, f"products of {x.dtype} and {y.dtype} do not fit in Tout, {target}"
+        )
     if x.dtype.kind in "iu":
         x, y = x.astype(target), y.astype(target)
     x = np.conj(np.swapaxes(wide(x), -1, -2)) if attrs["adj_x"] else wide(x)

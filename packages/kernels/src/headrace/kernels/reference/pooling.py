@@ -98,6 +98,12 @@ def max_pool_grad(attrs: Attrs, x: np.ndarray, y: np.ndarray, dy: np.ndarray) ->
         )
     winner = _max_of(walk, last)[1]
     dx = walk.pad(np.zeros(last.shape, grad.dtype))
+    if x.ndim == 5:  # to every element that equals orig_output
+        pooled, padded = to_channels_last(attrs, wide(y)), walk.pad(wide(last), np.nan)
+        for _, part in walk.taps():
+            part = (slice(None), *part)
+            dx[part] += np.where(padded[part] == pooled, grad, 0)
+        return from_channels_last(attrs, walk.unpad(dx).astype(dy.dtype))
     for number, (_, part) in enumerate(walk.taps()):
         dx[(slice(None), *part)] += np.where(winner == number, grad, 0)
     return from_channels_last(attrs, walk.unpad(dx).astype(dy.dtype))

@@ -286,11 +286,21 @@ def sparse_add_grad(
             "The densified operands should have the same ndims; for A, B, sum got: "
             + ", ".join(map(str, ranks))
         )
-    by_cell = dict(zip(cells_of(total), grad, strict=True))
-    a_grad, b_grad = (
-        np.array([by_cell.get(cell, 0) for cell in cells_of(cells)], grad.dtype) for cells in (a, b)
-    )
-    return a_grad, b_grad
+    return _taken(cells_of(a), cells_of(total), grad), _taken(cells_of(b), cells_of(total), grad)
+
+
+def _taken(
+    cells: list[tuple[int, ...]], total: list[tuple[int, ...]], grad: np.ndarray
+) -> np.ndarray:
+    """The gradient of each cell, in one walk along both lists: what is out of order has none."""
+    taken = np.zeros(len(cells), grad.dtype)
+    at = 0
+    for cell, value in zip(total, grad, strict=True):
+        while at < len(cells) and cells[at] <= cell:
+            if cells[at] == cell:
+                taken[at] = value
+            at += 1
+    return taken
 
 
 @kernel("SparseTensorDenseAdd")
@@ -450,6 +460,13 @@ def _reduce_dense(how: Any, attrs: Attrs, inputs: tuple[np.ndarray, ...]) -> np.
 
 
 def _reduce_sparse(how: Any, attrs: Attrs, inputs: tuple[np.ndarray, ...]) -> Sparse:
+    count = 1
+    for size in inputs[2].ravel().tolist():
+        if size < 0:
+            raise refuse(f"Expected shape dimensions to be non-negative, got {size}")
+        count *= size
+        if count >= 2**63:
+            raise refuse(f"Encountered overflow in the number of elements of {inputs[2].tolist()}")
     reduced, dims = _reduced(how, attrs, inputs)
     return sparse_tensor(reduced, list(reduced.values()), dims, inputs[1].dtype)
 
@@ -486,6 +503,13 @@ def sparse_cross(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
     if not sizes:
         raise InvalidArgumentError(None, None, "there must be at least one feature column")
     batch = sizes[0]
+    for place, (cells, held, shape) in enumerate(zip(indices, values, shapes, strict=True)):
+        if shape.size != 2:
+            raise refuse(f"shape should imply a 2D tensor, but got {shape.tolist()} at {place}")
+        if len(held) != len(cells):
+            raise refuse(
+                f"Expected size of values to be {len(cells)} got {len(held)} at position {place}"
+            )
     if any(size != batch for size in sizes):
         raise InvalidArgumentError(None, None, f"Expected batch size {batch}, got {sizes}")
     columns: list[dict[int, list[Any]]] = []

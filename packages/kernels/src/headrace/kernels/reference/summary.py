@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import struct
 import zlib
 
@@ -159,7 +158,7 @@ def wav(samples: np.ndarray, rate: int) -> bytes:
     loud = wide(samples) * 32768
     rounded = np.trunc(loud + np.copysign(0.5, loud))  # halves away from zero
     scaled = np.clip(rounded, -32768, 32767).astype("<i2").tobytes()
-    form = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2, channels * 2, 16)
+    form = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2 % 2**32, channels * 2, 16)
     stream = io.BytesIO()
     stream.write(b"RIFF" + struct.pack("<I", 36 + len(scaled)) + b"WAVE")
     stream.write(b"fmt " + struct.pack("<I", len(form)) + form)
@@ -190,7 +189,7 @@ def _audio(attrs: Attrs, tag: np.ndarray, tensor: np.ndarray, rate: float) -> np
         value.audio.sample_rate = rate
         value.audio.length_frames, value.audio.num_channels = clip.shape
         value.audio.content_type = "audio/wav"
-        value.audio.encoded_audio_string = wav(clip, math.floor(rate + 0.5))
+        value.audio.encoded_audio_string = wav(clip, round(rate))
     return _text(message)
 
 

@@ -1,0 +1,183 @@
+"""Pooling whose gradients, sequences, strides and paddings are none of its windows'."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edges import Edge, i32, i64, noise, ramp
+
+UNCHECKED = "TensorFlow never compares the gradient's shape with the pooled input's"
+UNUSED = "TensorFlow takes any stride over depth, which it never uses"
+EDGES: list[Edge] = []
+
+# Sequences that do not rise to the sizes, and what was pooled being something else.
+X = noise(2, 5, 6, 3)
+FITS = (i64([0, 2, 5]), i64([0, 2, 4, 6]))
+for rows, columns in (
+    FITS,
+    (i64([0, 2, 5]), i64([1, 1, 2, 5])),
+    (i64([2, 0, 0]), i64([0, 2, 4, 6])),
+    (i64([0, 2, 4]), i64([0, 2, 4, 6])),
+    (i64([0, 2, 9]), i64([0, 2, 4, 6])),
+    (i64([0, 2]), i64([0, 2, 4, 6])),
+    (i64([0, 2, 4, 5]), i64([0, 2, 4, 6])),
+    (i64([-1, 2, 5]), i64([0, 2, 4, 6])),
+    (i64([0, 2, 5]), i64([0, 2, -4, 6])),
+    (i64([0, 0, 5]), i64([0, 0, 0, 0])),
+):
+    for overlapping in (False, True):
+        EDGES.append(
+            Edge(
+                "FractionalAvgPoolGrad",
+                [i64([2, 5, 6, 3]), ramp(2, 2, 3, 3), rows, columns],
+                {"overlapping": overlapping},
+            )
+        )
+for dims in (
+    [2, 5, 6, 3],
+    [1, 5, 6, 3],
+    [2, 5, 6, 2],
+    [2, 4, 6, 3],
+    [2, 0, 0, 3],
+    [2, 5, 6],
+    [-1, 5, 6, 3],
+):
+    apart = "TensorFlow writes beside the image" if dims in ([2, 5, 6, 2], [1, 5, 6, 3]) else ""
+    EDGES.append(Edge("FractionalAvgPoolGrad", [i64(dims), ramp(2, 2, 3, 3), *FITS], {}, apart))
+for y, dy in (
+    ((2, 2, 3, 3), (2, 2, 3, 3)),
+    ((2, 2, 2, 3), (2, 2, 2, 3)),
+    ((2, 2, 3, 3), (2, 2, 2, 3)),
+    ((2, 2, 3), (2, 2, 3)),
+):
+    EDGES.append(Edge("FractionalMaxPoolGrad", [X, noise(*y), ramp(*dy), *FITS]))
+EDGES.append(
+    Edge(
+        "FractionalMaxPoolGrad",
+        [
+            ramp(1, 5, 6, 1),
+            ramp(1, 5, 6, 1)[:, [1, 4]][:, :, 1::2].copy(),
+            noise(1, 2, 3, 1),
+            *FITS,
+        ],
+    )
+)
+EDGES.append(
+    Edge(
+        "FractionalMaxPoolGrad",
+        [
+            ramp(1, 5, 6, 1),
+            ramp(1, 5, 6, 1)[:, [1, 4]][:, :, 1::2].copy(),
+            noise(1, 2, 3, 1),
+            i64([0, 2, 9]),
+            FITS[1],
+        ],
+    )
+)
+for ratio in (
+    [1.0, 1.5, 1.5, 1.0],
+    [1.0, 0.5, 1.5, 1.0],
+    [1.0, 9.0, 1.5, 1.0],
+    [2.0, 1.5, 1.5, 1.0],
+    [1.0, 1.5, 1.5, 2.0],
+    [1.0, 1.5, 1.5],
+    [1.0, 1.0, 1.0, 1.0],
+):
+    for op in ("FractionalAvgPool", "FractionalMaxPool"):
+        if ratio != [1.0, 1.5, 1.5, 1.0]:
+            EDGES.append(
+                Edge(
+                    op, [X], {"pooling_ratio": ratio, "seed": 1, "seed2": 1, "deterministic": True}
+                )
+            )
+
+# Gradients of other shapes.
+FLAT = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+DEEP = {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 2, 2, 1], "padding": "SAME"}
+for dims, dy in (
+    ([1, 4, 4, 2], (1, 2, 2, 2)),
+    ([1, 4, 4, 2], (1, 3, 2, 2)),
+    ([1, 4, 4, 2], (1, 1, 2, 2)),
+    ([1, 4, 4, 2], (2, 2, 2, 2)),
+    ([1, 4, 4, 2], (1, 2, 2, 1)),
+    ([1, 4, 4, 2], (1, 2, 2)),
+    ([0, 0, 0, 0], (1, 2, 2, 2)),
+    ([0, 4, 4, 2], (1, 2, 2, 2)),
+    ([0, 4, 4, 2], (0, 2, 2, 2)),
+    ([1, 4, 4, 2], (0, 2, 2, 2)),
+):
+    apart = UNCHECKED if dy in ((1, 2, 2, 1), (1, 1, 2, 2)) else ""
+    EDGES.append(Edge("AvgPoolGrad", [i32(dims), ramp(*dy)], FLAT, apart))
+    EDGES.append(Edge("MaxPoolGrad", [noise(*[d for d in dims]), ramp(*dy), ramp(*dy)], FLAT))
+for dims, dy in (
+    ([1, 4, 5, 3, 2], (1, 2, 3, 2, 2)),
+    ([1, 4, 5, 3, 2], (1, 7, 3, 2, 2)),
+    ([1, 4, 5, 3, 2], (1, 1, 3, 2, 2)),
+    ([1, 4, 5, 3, 2], (2, 2, 3, 2, 2)),
+    ([0, 4, 5, 3, 2], (0, 2, 3, 2, 2)),
+    ([0, 0, 0, 0, 0], (1, 2, 3, 2, 2)),
+):
+    apart = UNCHECKED if dims[1] and dy[1] != 2 or dims == [0] * 5 else ""
+    EDGES.append(Edge("AvgPool3DGrad", [i32(dims), ramp(*dy)], DEEP, apart))
+    EDGES.append(Edge("MaxPool3DGrad", [noise(*dims), ramp(*dy), ramp(*dy)], DEEP))
+# The gradients that compare with orig_output: of the pooled values, of others, of NaN.
+for ops, at, of in (
+    (("MaxPoolGradGrad",), (1, 4, 4, 2), FLAT),
+    (("MaxPool3DGrad", "MaxPool3DGradGrad"), (1, 4, 5, 3, 2), DEEP),
+):
+    x = np.float32(np.arange(np.prod(at)).reshape(at) % 5)
+    steps = (-(-n // 2) for n in at[1:-1])
+    y = np.full((1, *steps, 2), 4, np.float32)
+    y[:, 1] = 3
+    with_nan = x.copy()
+    with_nan[0, 1, 1] = np.nan
+    for op in ops:
+        grad = noise(*(y.shape if op == "MaxPool3DGrad" else x.shape))
+        EDGES += [Edge(op, [x, y, grad], of), Edge(op, [with_nan, y, grad], of)]
+        EDGES.append(Edge(op, [with_nan, np.full_like(y, np.nan), grad], of))
+
+# Paddings as large as the window.
+for pads in (
+    [0, 0, 1, 1, 0, 1, 0, 0],
+    [0, 0, 2, 0, 0, 0, 0, 0],
+    [0, 0, 0, 2, 0, 0, 0, 0],
+    [0, 0, 0, 0, 2, 0, 0, 0],
+    [0, 0, 0, 0, 0, 2, 0, 0],
+    [0, 0, -1, 0, 0, 0, 0, 0],
+    [1, 0, 0, 0, 0, 0, 0, 0],
+    [],
+):
+    of = {**FLAT, "padding": "EXPLICIT", "explicit_paddings": pads}
+    EDGES.append(Edge("MaxPool", [noise(1, 4, 4, 1)], of))
+    rows, columns = (2 + sum(pads[2:4]) // 2, 2 + sum(pads[4:6]) // 2)
+    EDGES.append(
+        Edge(
+            "MaxPoolGrad",
+            [noise(1, 4, 4, 1), noise(1, rows, columns, 1), noise(1, rows, columns, 1)],
+            of,
+        )
+    )
+EDGES.append(
+    Edge(
+        "MaxPoolGrad",
+        [noise(1, 4, 4, 1), noise(1, 2, 2, 1), noise(1, 2, 2, 1)],
+        {**FLAT, "explicit_paddings": [0, 0, 1, 1, 0, 1, 0, 0]},
+    )
+)
+EDGES.append(
+    Edge("MaxPool", [noise(1, 4, 4, 1)], {**FLAT, "explicit_paddings": [0, 0, 1, 1, 0, 1, 0, 0]})
+)
+for strides in (
+    [1, 2, 2, 0],
+    [1, 2, 2, 2],
+    [0, 2, 2, 1],
+    [1, 0, 2, 1],
+    [1, 2, -1, 1],
+    [1, 2, 2, -1],
+    [2, 2, 2, 1],
+):
+    apart = UNUSED if strides[3] < 1 else ""
+    x, valid = noise(1, 4, 4, 2), {"padding": "VALID"}
+    EDGES.append(Edge("MaxPoolV2", [x, i32([1, 2, 2, 1]), i32(strides)], valid, apart))
+    EDGES.append(Edge("MaxPool", [x], {**FLAT, "strides": strides}))
+    EDGES.append(Edge("AvgPool", [x], {**FLAT, "strides": strides}, apart))
