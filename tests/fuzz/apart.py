@@ -20,6 +20,7 @@ APART = (
     ("DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored"),
     # Sizes that TensorFlow keeps in 32 bits: 2^32 is 0 to it.
     ("RandomCrop", "4294967296", "sizes are cut to 32 bits"),
+    ("Roll", "", "shifts near 2^63 overflow when the size is added"),
     # Members that the kernel leaves unset, after it has logged an error.
     ("ImageProjectiveTransformV[23]", "Invalid (mode|interpolation)", "goes on with an unset mode"),
     # Wrong values by Eigen, where ours are the limit or the mathematical value.

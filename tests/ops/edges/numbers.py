@@ -38,3 +38,13 @@ EDGES: list[Edge] = [
         {"is_training": False},
     ),
 ]
+
+# No dimension to look in; sets without elements.
+EDGES.append(Edge("Where", [np.bool_(True)]))
+for a, b in ((2, 0), (2, 3)), ((2, 3), (2, 0)), ((0, 3), (0, 2)):
+    for operation in (b"union", b"a-b", b"b-a", b"intersection"):
+        x, y = (np.arange(n * m).reshape(n, m) % 4 for n, m in (a, b))
+        EDGES.append(Edge("DenseToDenseSetOperation", [x, y], {"set_operation": operation}))
+for true in (0, 3, 4, -1, 2**40):
+    of = {"num_true": 1, "num_sampled": 4, "unique": True}
+    EDGES.append(Edge("AllCandidateSampler", [np.int64([[true]])], of))

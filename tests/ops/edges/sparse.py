@@ -311,3 +311,10 @@ for op in ("Sum", "Mean", "SqrtN"):
                 EDGES.append(
                     Edge(f"SparseSegment{op}Grad", [noise(4, 3), i32(at), i32(ids), i32(dim0)])
                 )
+EDGES.append(
+    Edge("SparseSlice", [i64([[1, 3], [3, 3], [3, 4], [4, 5]]), V, S, i64([4, 4]), i64([2, 9])])
+)
+for op in ("Sum", "Mean", "SqrtN"):
+    for dim0 in (0, 6):
+        of = [noise(4, 3), i32([5, 0, 0, 3, 1]), i32([0, 0, 1, 3, 3]), i32(dim0)]
+        EDGES.append(Edge(f"SparseSegment{op}GradV2", of))

@@ -88,15 +88,16 @@ hr_code compute_all(Sampler& s, const hr_tensor* const* inputs, hr_tensor* const
 hr_code compute_sample(hr_ctx* ctx, void* state, void*, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void*) {
   Sampler& s = *static_cast<Sampler*>(state);
-  if (s.kind == Kind::all) return compute_all(s, inputs, outputs);
+  const int64_t range = s.kind == Kind::all ? s.sampled : s.range;
   const int64_t* truth = read<int64_t>(inputs[0]);
   int64_t* out = write<int64_t>(outputs[0]);
   const int64_t n_true = hr_elements(inputs[0]);
   for (int64_t i = 0; i < n_true; ++i)
-    if (truth[i] < 0 || truth[i] >= s.range)
+    if (truth[i] < 0 || truth[i] >= range)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                          "`true_candidate` out of range [0, %lld), received %lld",
-                         (long long)s.range, (long long)truth[i]);
+                         (long long)range, (long long)truth[i]);
+  if (s.kind == Kind::all) return compute_all(s, inputs, outputs);
   std::unique_lock<std::mutex> hold(s.mutex, std::defer_lock);
   if (s.kind == Kind::learned_unigram) hold.lock();
   SinglePhilox single(s.random.reserve(uint64_t(2048 * s.sampled + 3) / 4));

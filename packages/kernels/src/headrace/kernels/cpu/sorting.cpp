@@ -323,6 +323,8 @@ hr_code compute_where(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
 }
 
 hr_code prepare_where(void*, hr_request* r) {
+  if (r->inputs[0]->rank == 0)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "WhereOp: Unhandled input dimensions: 0");
   HR_APPLY_DATA_RULE(where, r);
   r->shape_depends_on_data = 1;
   r->compute = with_type(r->inputs[0]->dtype, NumbersAndBool{}, [](auto t) -> hr_compute {

@@ -248,6 +248,8 @@ def _sparse_grad_v2(
     kind: str, grad: np.ndarray, indices: np.ndarray, ids: np.ndarray, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Only the rows that some index names, and their sorted numbers."""
+    if not rows:  # TensorFlow looks at no index then
+        return np.zeros((0, *grad.shape[1:]), grad.dtype), np.zeros(0, indices.dtype)
     check_indices(indices, int(rows))
     unique, places = np.unique(indices, return_inverse=True)
     return _sparse_grad(kind, grad, places.ravel(), ids, len(unique)), unique

@@ -153,7 +153,8 @@ def sparse_slice(
     if (size < 0).any():
         raise refuse(f"Expected a non-negative size, got {size.tolist()}")
     end = np.minimum(np.where(start > shape - size, shape, start + size), shape)
-    inside = ((indices >= start) & (indices < end)).all(axis=1)
+    # As in TensorFlow, of start and size alone: a cell beside the shape may be in the slice.
+    inside = ((indices >= start) & (indices - start < size)).all(axis=1)
     return indices[inside] - start, values[inside], np.maximum(end - start, 0)
 
 

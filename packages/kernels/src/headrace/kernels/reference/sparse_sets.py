@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from headrace.kernels.reference.sparse_parts import (
 def _sets_of_dense(values: np.ndarray) -> dict[tuple[int, ...], set[Any]]:
     if values.ndim < 2:
         raise refuse(f"Shape {list(values.shape)} has rank {values.ndim} < 2")
-    rows = values.reshape((-1, values.shape[-1]))
+    rows = values.reshape((math.prod(values.shape[:-1]), values.shape[-1]))
     return {
         place: set(row.tolist())
         for place, row in zip(np.ndindex(*values.shape[:-1]), rows, strict=True)
