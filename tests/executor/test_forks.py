@@ -77,6 +77,30 @@ def test_children_are_forked_while_other_threads_plan_and_run() -> None:
     assert printed == "0\n"
 
 
+def test_a_thread_of_a_pool_keeps_one_state_in_python() -> None:
+    # Making one takes a lock of Python's without the GIL, and a child forked meanwhile hangs in
+    # os.fork (CPython 3.11). A state that is made again has lost its thread's local values.
+    printed = child_process.output(
+        """
+    local = threading.local()
+    calls = {}
+    def count(a):
+        local.calls = getattr(local, "calls", 0) + 1
+        calls.setdefault(threading.get_ident(), []).append(local.calls)
+        time.sleep(0.005)  # long enough for a pool
+        return a
+    x = hr.placeholder(hr.float32, [2])
+    counted = [hr.py_func(count, [x], hr.float32) for _ in range(3)]
+    with hr.Session() as session:
+        for _ in range(4):
+            session.run(counted, {x: np.ones(2, np.float32)})
+    in_pool = [found for thread, found in calls.items() if thread != threading.get_ident()]
+    print(len(in_pool) > 0, all(f == list(range(1, len(f) + 1)) for f in in_pool))
+        """
+    )
+    assert printed == "True True\n"
+
+
 def test_a_child_forked_inside_a_python_kernel_works() -> None:
     printed = child_process.output(
         PROGRAM

@@ -122,6 +122,8 @@ class ActiveRuns {
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
 
+  void (*begin_thread)() = nullptr;  // set by the owner: what the watch's thread begins with
+
  private:
   std::atomic<RunSlot*> slots_{nullptr};
   std::mutex lock_;                         // of what follows
@@ -163,7 +165,10 @@ class ActiveRuns {
     woken_ = true;
     if (!watching_) {
       try {
-        std::thread([this] { watch(); }).detach();
+        std::thread([this] {
+          begin_thread();
+          watch();
+        }).detach();
         watching_ = true;
       } catch (const std::system_error&) {
         asleep_ = true;  // the next run tries again

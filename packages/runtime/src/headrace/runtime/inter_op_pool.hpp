@@ -21,8 +21,10 @@
 
 namespace headrace {
 
-// What the process's state does around work on a thread of a pool; see threads.pyx.
+// What the process's state does around a thread of a pool, and around its work; see threads.pyx.
 struct PoolHooks {
+  void (*begin_thread)();
+  void (*end_thread)();
   void (*enter)(void* pool);
   void (*leave)();
 };
@@ -136,11 +138,14 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
     // The pool's threads work side by side; a team each would be more threads than cores.
     omp_set_num_threads(1);
     flush_denormals();
+    hooks_.begin_thread();
     std::unique_lock<std::mutex> hold(lock_);
     for (;;) {
       while (waiting_.empty()) {
         if (closed_ || threads_ - blocked_ > size_) {
           --threads_;
+          hold.unlock();  // the end waits for the GIL, whose holder may wait for the lock
+          hooks_.end_thread();
           return;
         }
         ++idle_;

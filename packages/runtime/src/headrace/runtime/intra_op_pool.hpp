@@ -81,7 +81,8 @@ class IntraOpPool {
     return true;
   }
 
-  // Set by the owner of the process's state: brackets every call.
+  // Set by the owner of the process's state: what the thread begins with, and what brackets a call.
+  void (*begin_thread)() = nullptr;
   void (*enter)() = nullptr;
   void (*leave)() = nullptr;
 
@@ -104,6 +105,7 @@ class IntraOpPool {
 
   void serve() {
     flush_denormals();  // the team's threads inherit it
+    begin_thread();
     std::unique_lock<std::mutex> hold(lock_);
     for (;;) {
       while (!work_) wake_.wait(hold);

@@ -32,8 +32,8 @@ headrace::ActiveRuns& active_runs = *new headrace::ActiveRuns();
 IntraOpPool* intra_op_pool = nullptr;
 std::shared_ptr<InterOpPool>* inter_op_pool = new std::shared_ptr<InterOpPool>();
 std::mutex& pools_lock = *new std::mutex();
-// Held shared while kernels prepare: libraries lock caches of the process meanwhile, and a child
-// forked in between would find them locked for good.
+// Held shared while kernels prepare and while threads of ours enter Python: libraries and Python lock
+// what the process has once meanwhile, and a child forked in between would find it locked for good.
 pthread_rwlock_t preparing;
 
 void make_prepare_lock() {
@@ -66,12 +66,38 @@ void enter_pool_thread(void* pool) {
 }
 void leave_pool_thread() { --working; }
 
+bool python_ends() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return !Py_IsInitialized() || Py_IsFinalizing();
+#else
+  return !Py_IsInitialized() || _Py_IsFinalizing();
+#endif
+}
+
+// A thread of ours keeps one state in Python, made while no fork is under way. `with gil` would make
+// one each time, under a lock that Python takes without the GIL: CPython 3.11 waits for that lock in
+// a forked child before it makes it anew, and whoever held it is not there.
+void begin_thread() {
+  if (python_ends()) return;
+  pthread_rwlock_rdlock(&preparing);
+  PyThreadState_New(PyInterpreterState_Main());
+  pthread_rwlock_unlock(&preparing);
+}
+void end_thread() {
+  PyThreadState* state = PyGILState_GetThisThreadState();
+  if (!state || python_ends()) return;
+  PyEval_RestoreThread(state);
+  PyThreadState_Clear(state);
+  PyThreadState_DeleteCurrent();
+}
+
 IntraOpPool* the_intra_op_pool() {
   std::lock_guard<std::mutex> hold(pools_lock);
   if (!intra_op_pool) {
     intra_op_pool = new IntraOpPool();
     intra_op_pool->enter = [] { enter_pool_thread(nullptr); };
     intra_op_pool->leave = leave_pool_thread;
+    intra_op_pool->begin_thread = begin_thread;
   }
   return intra_op_pool;
 }
@@ -79,8 +105,8 @@ IntraOpPool* the_intra_op_pool() {
 using PoolRef = std::shared_ptr<InterOpPool>;
 
 PoolRef new_inter_op_pool(int size) {
-  return std::make_shared<InterOpPool>(size,
-                                       headrace::PoolHooks{enter_pool_thread, leave_pool_thread});
+  return std::make_shared<InterOpPool>(
+      size, headrace::PoolHooks{begin_thread, end_thread, enter_pool_thread, leave_pool_thread});
 }
 
 PoolRef the_inter_op_pool() {
@@ -159,6 +185,7 @@ void after_fork_in_child() {
 
 void watch_forks() {
   make_prepare_lock();
+  active_runs.begin_thread = begin_thread;
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
