@@ -110,3 +110,22 @@ def test_only_services_looks_for_entry_points() -> None:
 )
 def test_the_check_itself_sees_an_arrow_between_siblings(line: str, found: set[str]) -> None:
     assert foreign(modules_cimported(line), "graph") == found
+
+
+# What may be imported within a function of the packages that run steps, and why. Ctrl-C, or the end
+# of a run, inside an import leaves CPython's import lock taken: the next thread that imports hangs.
+LATE = {
+    "ml_dtypes": "10 ms that few programs need; under interrupts_held, before a kernel is called",
+    "headrace.runtime.context": "loaded while libgomp's environment is set, at the first import",
+    "headrace.runtime.local_session": "makes the session: before there is one",
+}
+WITHIN_A_FUNCTION = re.compile(r"^[ \t]+(?:from\s+([\w.]+)\s+import|import\s+([\w.]+))\b", re.M)
+
+
+@pytest.mark.parametrize("package", ["kernels", "runtime"])
+def test_what_runs_steps_imports_nothing_within_functions(package: str) -> None:
+    found = set()
+    for path in sources(package, ".py", ".pyx"):
+        text = path.read_text().replace("\ntry:\n    import", "\ntry:\nimport")
+        found |= {a or b for a, b in WITHIN_A_FUNCTION.findall(text)}
+    assert found - LATE.keys() == set()

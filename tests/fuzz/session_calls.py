@@ -7,7 +7,6 @@ has come back, no value read is torn, and a fresh session works.
 
 from __future__ import annotations
 
-import importlib
 import os
 import random
 import signal
@@ -23,11 +22,6 @@ from headrace.formats.errors import OpError
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.run_pb2 import ConfigProto, RunOptions
 from headrace.formats.services import SESSIONS, find_service
-
-# What the runtime imports when it is first needed. CPython's import lock stays taken for good where
-# Ctrl-C comes between its taking and the block that frees it; that is not what is tested here.
-for _module in ("dynamic_step", "explain", "native_loop", "run_options"):
-    importlib.import_module(f"headrace.runtime.{_module}")
 
 SIZE = 1000
 CALLS = (

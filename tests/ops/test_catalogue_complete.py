@@ -9,7 +9,7 @@ import pytest
 
 from headrace.formats import include_dir, op_catalogue
 from headrace.graph import op_registry
-from headrace.runtime.kernel_table import has_kernels
+from headrace.runtime.kernel_libraries import has_kernels
 
 # op or family -> why nobody has a kernel for it.
 NO_KERNEL = {

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from headrace.formats.errors import NotFoundError
+from headrace.formats.interrupts import interrupts_held
 
 SESSIONS = "headrace.sessions"
 KERNELS = "headrace.kernels"
@@ -146,7 +147,8 @@ def find_service(group: str, name: str) -> Any:
     """
     for entry in _entry_points(group):
         if entry.name == name:
-            return entry.load()
+            with interrupts_held():
+                return entry.load()
     offered = ", ".join(service_names(group)) or "none"
     package = _OFFERED_BY.get((group, name))
     remedy = f"install {package}" if package else "install the package that offers it"
@@ -158,6 +160,7 @@ def find_service(group: str, name: str) -> Any:
 
 
 def _entry_points(group: str) -> Sequence[Any]:
-    from importlib.metadata import entry_points  # 15 ms: only when a service is asked for
+    with interrupts_held():
+        from importlib.metadata import entry_points  # 15 ms: only when a service is asked for
 
     return tuple(entry_points(group=group))

@@ -6,6 +6,8 @@ from headrace.runtime.kernel_abi cimport hr_dtype, hr_tensor
 # or, where `share` and the tensor is large and counted by this reference alone, over its memory.
 cdef object array_from_tensor(const hr_tensor* t)
 cdef object fetched(hr_tensor* t)
+# Imports what arrays of that dtype need, if it is not imported yet.
+cdef int import_dtype(hr_dtype dtype) except -1
 # Describes an array as a tensor. counted: a copy on counted memory; else borrowed, except that
 # strings, and arrays of another dtype or order, are always copied: then t.owner is set, or `keep`
 # must be held by the caller. Returns the object to keep alive.

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from headrace.formats import errors
+from headrace.formats.interrupts import interrupts_held
 from headrace.runtime.buffer cimport (
     allocate_tensor, buffer_references, buffer_release, copy_tensor, set_bytes,
 )
@@ -28,6 +29,7 @@ cdef extern from "numpy/arrayobject.h":
 # NumPy's type number by DataType; those of ml_dtypes are asked for when first met.
 cdef int type_numbers[32]
 cdef list descriptors = [None] * 32
+EXTENDED_DTYPES = (HR_BFLOAT16, HR_FLOAT8_E5M2, HR_FLOAT8_E4M3FN)  # NumPy has them from ml_dtypes
 for _number in range(32):
     type_numbers[_number] = -1
 
@@ -46,15 +48,22 @@ cdef cnp.dtype descriptor(hr_dtype dtype):
         raise errors.InvalidArgumentError(None, None, f"DataType {dtype} has no NumPy form")
     found = descriptors[dtype]
     if found is None:
-        if dtype not in (HR_BFLOAT16, HR_FLOAT8_E5M2, HR_FLOAT8_E4M3FN):
+        if dtype not in EXTENDED_DTYPES:
             raise errors.InvalidArgumentError(
                 None, None, "a resource or variant tensor has no NumPy form: fetch what is in it")
-        import ml_dtypes
+        with interrupts_held():  # 10 ms that few programs need
+            import ml_dtypes
         found = np.dtype({HR_BFLOAT16: ml_dtypes.bfloat16, HR_FLOAT8_E5M2: ml_dtypes.float8_e5m2,
                           HR_FLOAT8_E4M3FN: ml_dtypes.float8_e4m3fn}[dtype])
         descriptors[dtype] = found
         type_numbers[dtype] = found.num
     return found
+
+
+cdef int import_dtype(hr_dtype dtype) except -1:
+    if dtype in EXTENDED_DTYPES:
+        descriptor(dtype)
+    return 0
 
 
 cdef class BufferHolder:

@@ -19,6 +19,11 @@ from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.session_owner cimport SessionOwner
 from headrace.runtime.threads cimport steady_ns
 
+from headrace.runtime.explain import explain_dynamic_step
+from headrace.runtime.run_options import (
+    inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
+)
+
 
 cdef ExecutorPlan executor_plan(SessionOwner owner, Program program, Segments segments,
                                 bint native_loops):
@@ -60,9 +65,6 @@ cdef class DynamicStep:
         return self.execute(values, self.owner.timeout_s, None, 0)
 
     def run(self, values, bytes options):
-        from headrace.runtime.run_options import (
-            inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
-        )
         trace = [] if wants_trace(options) else None
         results = self.execute(values, timeout_s(options) or self.owner.timeout_s, trace,
                                inter_op_pool(options))
@@ -72,7 +74,6 @@ cdef class DynamicStep:
         return results, metadata
 
     def explain(self):
-        from headrace.runtime.explain import explain_dynamic_step
         return explain_dynamic_step(self)
 
     @property

@@ -12,10 +12,9 @@ cdef enum:
     ASSIGNS_SLOT = 1 << 26      # the variable gets input 1's value, with its shape
 
 # The row for a node on a device type ("CPU"), or null. allow_reference: rows made from Python
-# libraries may be answered too. Thread-safe, nogil after load_kernels.
+# libraries may be answered too. Thread-safe once the libraries are loaded.
 cdef const hr_kernel* find_kernel(GraphNode* node, const char* device_type,
                                   bint allow_reference) noexcept nogil
-cdef int load_kernels() except -1
 cdef bint is_python_kernel(const hr_kernel* kernel) noexcept nogil
 cdef const char* library_of(const hr_kernel* kernel) noexcept nogil
 # Adds the runtime's own rows (variables, queues, ...); kept for the process's life.

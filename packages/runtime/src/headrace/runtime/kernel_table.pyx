@@ -2,18 +2,17 @@
 """The kernels of all installed libraries, found by op, device type and attributes.
 
 Libraries come through the entry-point group `headrace.kernels`: a callable that returns either a
-PyCapsule with a kernel table (kernel.h) or, for kernels written in Python, a `PythonKernels`.
+PyCapsule with a kernel table (kernel.h) or, for kernels written in Python, a `PythonKernels`;
+kernel_libraries.py loads them.
 """
-
-import logging  # noqa: F401  # before _loading: who loads may wait for what logging locks in a fork
 
 from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.formats import errors, services
-from headrace.formats.fork_lock import ForkLock
+from headrace.formats import errors
+from headrace.runtime.python_kernels import make_table
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_KERNEL_ABI, HR_KERNEL_TABLE_CAPSULE, hr_kernel, hr_kernel_table,
@@ -35,33 +34,7 @@ cdef extern from "kernel_rows.hpp" namespace "headrace" nogil:
 
 
 cdef KernelRows* table = new KernelRows()  # never freed: threads outlive static destructors
-cdef bint loaded = False
-_loading = ForkLock()
-_loaded_names = set()
 _kept = []  # capsules and adapters whose memory the rows point into
-
-
-cdef int load_kernels() except -1:
-    global loaded
-    if loaded:
-        return 0
-    with _loading.current:
-        if loaded:
-            return 0
-        # The rows of the runtime's own register themselves when these modules load.
-        import headrace.runtime.variable_kernels  # noqa: F401
-        for module in ("queue_kernels", "control_flow_kernels", "send_recv_kernels"):
-            try:
-                __import__("headrace.runtime." + module)
-            except ModuleNotFoundError as missing:
-                if missing.name != "headrace.runtime." + module:
-                    raise
-        for name in services.service_names(services.KERNELS):
-            if name not in _loaded_names:  # a child may go on with what its parent began
-                add_library(services.find_service(services.KERNELS, name)())
-                _loaded_names.add(name)
-        loaded = True
-    return 0
 
 
 def add_library(offer):
@@ -76,7 +49,6 @@ def add_library(offer):
                 f"{HR_KERNEL_ABI}: install matching versions")
         table.add(rows, False)
     else:
-        from headrace.runtime.python_kernels import make_table
         capsule = make_table(offer)
         _kept.append(capsule)
         table.add(<const hr_kernel_table*>PyCapsule_GetPointer(capsule, HR_KERNEL_TABLE_CAPSULE),
@@ -121,9 +93,8 @@ cdef object describe_kernels(bytes op):
     return "there is: " + "; ".join(found)
 
 
-def has_kernels(op: str) -> bool:
-    """Whether any installed library has a kernel for an op, whatever the device and the types."""
-    load_kernels()
+def has_rows(str op) -> bool:
+    """Whether a library that is loaded has a kernel for an op, whatever the device and the types."""
     cdef string name = op.encode()
     cdef const vector[KernelRow]* rows = table.rows(name)
     return rows != NULL and rows.size() > 0

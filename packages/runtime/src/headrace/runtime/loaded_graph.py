@@ -9,9 +9,12 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from google.protobuf import text_format
 
 from headrace.formats import errors
 from headrace.formats.dtypes import DType, as_dtype
+from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.proto.run_pb2 import RunOptions
 
 Names = Sequence[str] | Mapping[str, str]
 
@@ -72,8 +75,6 @@ class LoadedGraph:
             raise self._wrong_names(values)
         if timeout_s is None:
             return dict(zip(self._names, self._step(fed)))
-        from headrace.formats.proto.run_pb2 import RunOptions
-
         options = RunOptions(timeout_in_ms=max(1, round(timeout_s * 1000)))
         return dict(zip(self._names, self._step.run(fed, options.SerializeToString())[0]))
 
@@ -121,6 +122,7 @@ def load_graph(
       path and offset, for a file that is no GraphDef; InvalidArgumentError for a graph that cannot
       run, such as one that needs a placeholder which is not among the inputs.
     """
+    # Here, since a session is what takes time to import: before the graph's threads run.
     from headrace.runtime.local_session import open_session
 
     path = None if isinstance(source, bytes) else os.fspath(source)
@@ -159,10 +161,6 @@ def _graph_bytes(path: str) -> bytes:
         ) from None
     if not path.endswith(".pbtxt"):
         return data
-    from google.protobuf import text_format
-
-    from headrace.formats.proto.graph_pb2 import GraphDef
-
     try:
         return text_format.Parse(data.decode(), GraphDef()).SerializeToString()
     except (UnicodeDecodeError, text_format.ParseError) as error:

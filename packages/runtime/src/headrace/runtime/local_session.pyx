@@ -15,7 +15,6 @@ from headrace.formats.fork_lock import ForkLock
 from headrace.formats.proto import device_pb2
 from headrace.runtime.context cimport clear_containers
 from headrace.runtime.fed_values cimport tensor_spec
-from headrace.runtime.kernel_table cimport load_kernels
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.session_graph cimport SessionGraph
@@ -23,6 +22,8 @@ from headrace.runtime.session_owner cimport SessionOwner, StateOwner
 
 from headrace.runtime.recent_values cimport RecentValues
 
+from headrace.runtime.dynamic_step import DynamicPartialStep, DynamicStep, partial_plan
+from headrace.runtime.kernel_libraries import load_kernels
 from headrace.runtime.placement_log import print_placement
 from headrace.runtime.session_options import SessionOptions
 from headrace.runtime.step import TapeStep
@@ -130,12 +131,10 @@ cdef class LocalSession:
             print_placement(program)
         if segments.whole and not dynamic:
             return TapeStep(self.owner, program, segments)
-        from headrace.runtime.dynamic_step import DynamicStep
         return DynamicStep(self.owner, program, segments, not dynamic)
 
     def partial_run_setup(self, feeds, fetches, targets):
         self.check()
-        from headrace.runtime.dynamic_step import DynamicPartialStep, partial_plan
         signature = (tuple(feeds), tuple(fetches), tuple(targets))
         plan = self.partial_plans.get(signature)
         if plan is None:

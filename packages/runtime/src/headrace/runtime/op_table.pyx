@@ -16,6 +16,7 @@ from headrace.runtime.graph_node cimport ArgInfo
 from headrace.runtime.node_kind cimport NodeKind
 
 from headrace.formats import op_catalogue
+from headrace.formats.tensor_codec import make_tensor_proto
 
 cdef unordered_map[string, OpEntry*] _entries  # touched under the GIL only
 
@@ -167,6 +168,4 @@ cdef bytes _shape(shape):
 
 
 cdef bytes _tensor(value):
-    from headrace.formats.tensor_codec import make_tensor_proto  # few ops need it
-
     return make_tensor_proto(value.values, value.dtype).SerializeToString()

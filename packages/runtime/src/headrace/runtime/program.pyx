@@ -1,6 +1,8 @@
 # distutils: language = c++
 """Makes the program of a signature: what to run for its fetches and targets, free of shapes."""
 
+from difflib import get_close_matches
+
 from libc.stdint cimport int32_t, int64_t
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
@@ -11,7 +13,7 @@ from headrace.runtime.fed_values cimport note_feed_shapes
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, hr_dtype
 from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.kernel_table cimport library_of, load_kernels
+from headrace.runtime.kernel_table cimport library_of
 from headrace.runtime.node_text cimport dtype_text, text, text_of
 from headrace.runtime.passes.common_subexpressions cimport merge_common
 from headrace.runtime.passes.draft cimport Draft, DraftNode
@@ -101,7 +103,6 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     cdef vector[Edge] feed_edges, fetch_edges
     cdef vector[int] target_nodes
     cdef Draft draft = Draft()
-    load_kernels()
     draft.devices = list(config.devices)
     draft.device_types = [parse_device(device)["type"] for device in draft.devices]
     draft.n_devices = <int32_t>len(draft.devices)
@@ -166,7 +167,6 @@ cdef object _unknown(SessionGraph graph, str role, str name):
     known = graph.node_names()
     near = [other for other in known if other.lower() == node.lower()]
     if not near:
-        from difflib import get_close_matches
         near = get_close_matches(node, known, n=3)
     remedy = f"did you mean {' or '.join([repr(n) for n in near[:3]])}?" if near else (
         f"the session has {len(known)} other nodes; was it made before the node?")

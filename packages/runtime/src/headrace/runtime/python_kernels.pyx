@@ -18,7 +18,7 @@ from libcpp.string cimport string
 
 from headrace.formats import errors, op_catalogue
 from headrace.runtime.reference_log import log_once
-from headrace.runtime.arrays cimport array_from_tensor, tensor_from_array
+from headrace.runtime.arrays cimport array_from_tensor, import_dtype, tensor_from_array
 from headrace.runtime.attribute_values cimport attribute_values
 from headrace.runtime.buffer cimport copy_tensor
 from headrace.runtime.context cimport Run, run_fail_text, run_forget_cancel, run_on_cancel
@@ -97,10 +97,16 @@ cdef hr_code create(hr_node* face, void** state) noexcept nogil:
 
 
 cdef void create_in_python(GraphNode* node, void** state, hr_code* code) noexcept:
+    cdef int32_t i
     cdef NodeKernel kernel
     try:
         kernel = NodeKernel()
         kernel.node = node
+        # Here the end of a run does not interrupt what is imported, as it does in the kernel's call.
+        for i in range(node.face.n_inputs):
+            import_dtype(node.face.input_dtypes[i])
+        for i in range(node.face.n_outputs):
+            import_dtype(node.face.output_dtypes[i])
         op = (<bytes>node.op).decode()
         library = _libraries[<size_t>node.kernel]
         kernel.call = library.create(op, attribute_values(node))

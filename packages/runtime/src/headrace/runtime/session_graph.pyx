@@ -3,6 +3,8 @@
 
 import threading
 
+from google.protobuf.message import DecodeError
+
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libcpp cimport bool as cbool
@@ -27,6 +29,7 @@ from headrace.runtime.op_table cimport new_entry, op_entry
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError, from_code
 from headrace.formats.op_def_signature import from_op_def
+from headrace.formats.proto.graph_pb2 import FunctionDef
 
 cdef extern from "attributes.hpp" namespace "headrace" nogil:
     cdef struct _NodeApi "hr_node_api":
@@ -199,10 +202,6 @@ cdef class SessionGraph:
 cdef dict _read_functions(ParsedGraph& parsed, dict library):
     if parsed.functions.empty():
         return {}
-    from google.protobuf.message import DecodeError
-
-    from headrace.formats.proto.graph_pb2 import FunctionDef
-
     functions = {}
     cdef string_view view
     for view in parsed.functions:

@@ -40,6 +40,11 @@ from headrace.runtime.threads cimport (
 )
 from headrace.runtime.trace cimport TraceRecord, metadata_of, trace_entries
 
+from headrace.runtime.explain import explain_tape_step
+from headrace.runtime.run_options import (
+    inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
+)
+
 
 # Plans that one run may try while other threads change the shapes of its variables.
 cdef int MOST_PLANS = 16
@@ -176,9 +181,6 @@ cdef class TapeStep:
         return self.execute(values, self.owner.timeout_s, None, 0)
 
     def run(self, values, bytes options):
-        from headrace.runtime.run_options import (
-            inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
-        )
         trace = [] if wants_trace(options) else None
         results = self.execute(values, timeout_s(options) or self.owner.timeout_s, trace,
                                inter_op_pool(options))
@@ -188,7 +190,6 @@ cdef class TapeStep:
         return results, metadata
 
     def explain(self):
-        from headrace.runtime.explain import explain_tape_step
         return explain_tape_step(self)
 
     cdef list execute(self, values, double timeout, list trace, int pool):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 
 import numpy as np
@@ -124,8 +125,6 @@ def write_file(attrs: Attrs, name: np.ndarray, contents: np.ndarray) -> list[np.
 
 @kernel("MatchingFiles")
 def matching_files(attrs: Attrs, patterns: np.ndarray) -> np.ndarray:
-    import glob
-
     found = {name for p in patterns.ravel().tolist() for name in glob.glob(os.fsdecode(p))}
     names = [os.fsencode(name) for name in sorted(found)]
     result = np.empty(len(names), object)

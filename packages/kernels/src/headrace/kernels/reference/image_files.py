@@ -10,14 +10,20 @@ import numpy as np
 from headrace.formats.errors import InvalidArgumentError, UnimplementedError
 from headrace.kernels.reference.summary import png
 
+try:
+    import PIL.Image
+
+    # Else Pillow imports its formats inside a kernel, which the end of a run may interrupt.
+    PIL.Image.init()
+except ImportError:
+    PIL = None
+
 
 def _pillow() -> Any:
-    try:
-        import PIL.Image
-    except ImportError:
+    if PIL is None:
         raise UnimplementedError(
             None, None, "images in files need Pillow: pip install headrace-kernels[image]"
-        ) from None
+        )
     return PIL.Image
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import wave
 from typing import Any
 
 import numpy as np
@@ -28,9 +30,6 @@ def encode_wav(attrs: Attrs, audio: np.ndarray, rate: np.ndarray) -> np.ndarray:
 
 @kernel("DecodeWav")
 def decode_wav(attrs: Attrs, contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    import io
-    import wave
-
     try:
         with wave.open(io.BytesIO(contents.item())) as stream:
             if stream.getsampwidth() != 2:

@@ -18,6 +18,7 @@ from headrace.formats.errors import (
     OpError,
     ResourceExhaustedError,
 )
+from headrace.formats.interrupts import interrupts_held
 from headrace.kernels.reference import registry
 
 _REGISTRATION = re.compile(r"^@?(?:stateful_)?kernel\(([^)]*)\)", re.MULTILINE)
@@ -44,7 +45,8 @@ class ReferenceKernels:
         family = _families().get(op)
         if family is None:
             raise NotFoundError(None, None, f"the reference library has no kernel for {op}")
-        import_module(f"headrace.kernels.reference.{family}")
+        with interrupts_held():
+            import_module(f"headrace.kernels.reference.{family}")
         compute = registry.factories[op](attrs)
 
         ranks = _sparse_ranks(op, attrs) if family.startswith("sparse") else []

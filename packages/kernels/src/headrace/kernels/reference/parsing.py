@@ -10,9 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
 
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import DataLossError, InvalidArgumentError
+from headrace.formats.proto.example_pb2 import Example, SequenceExample
 from headrace.formats.proto.tensor_pb2 import TensorProto
 from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
 from headrace.kernels.reference.precision import numpy_type
@@ -103,10 +106,6 @@ def serialize_tensor(attrs: Attrs, x: np.ndarray) -> np.ndarray:
 
 @kernel("DecodeJSONExample")
 def decode_json_example(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    from google.protobuf import json_format
-
-    from headrace.formats.proto.example_pb2 import Example
-
     def decoded(text: bytes) -> bytes:
         try:
             return json_format.Parse(text, Example()).SerializeToString()
@@ -186,8 +185,6 @@ def _values(feature: Any, dtype: np.dtype, key: str, name: str) -> list[Any] | N
 
 
 def _parsed(message_type: Any, text: bytes, name: str) -> Any:
-    from google.protobuf.message import DecodeError
-
     try:
         return message_type.FromString(text)
     except DecodeError as error:
@@ -262,8 +259,6 @@ def _names(names: np.ndarray, count: int) -> list[str]:
 
 
 def _example_columns(serialized: np.ndarray, names: np.ndarray) -> _Columns:
-    from headrace.formats.proto.example_pb2 import Example
-
     texts = serialized.ravel().tolist()
     called = _names(names, len(texts))
     examples = [_parsed(Example, text, name) for text, name in zip(texts, called, strict=True)]
@@ -357,8 +352,6 @@ def parse_single_example(
 def parse_single_sequence_example(
     attrs: Attrs, serialized: np.ndarray, missing_is_empty: np.ndarray, *rest: np.ndarray
 ) -> list[np.ndarray]:
-    from headrace.formats.proto.example_pb2 import SequenceExample
-
     left = list(rest)
 
     def keys(count: int) -> list[str]:

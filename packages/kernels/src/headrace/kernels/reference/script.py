@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.formats import callables
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
 from headrace.kernels.reference.precision import numpy_type
@@ -16,8 +17,6 @@ from headrace.kernels.reference.registry import Attrs, stateful_kernel
 @stateful_kernel("PyFunc", "PyFuncStateless", "EagerPyFunc")
 def py_func(attrs: Attrs) -> Callable[..., list[np.ndarray]]:
     """Calls what the program registered under the node's token in this process."""
-    from headrace.formats import callables
-
     token = attrs["token"].decode()
     function = callables.find(token)
     wanted = [numpy_type(number) for number in attrs["Tout"]]

@@ -1,0 +1,42 @@
+"""Loads the kernels of all installed libraries into kernel_table, once in a process."""
+
+from __future__ import annotations
+
+import logging  # noqa: F401  # before _loading: who loads may wait for what logging locks in a fork
+
+from headrace.formats import services
+from headrace.formats.fork_lock import ForkLock
+from headrace.runtime import (
+    kernel_table,
+    queue_kernels,  # noqa: F401  # enters its rows when it is imported
+    variable_kernels,  # noqa: F401  # likewise
+)
+
+_loading = ForkLock()
+_loaded_names: set[str] = set()
+_loaded = False
+
+
+def load_kernels() -> None:
+    """Loads what is not loaded yet; when this returns, kernel_table holds all rows.
+
+    Raises: FailedPreconditionError for a library of another ABI; its own error where it cannot be
+      imported.
+    """
+    global _loaded
+    if _loaded:
+        return
+    with _loading.current:
+        if _loaded:
+            return
+        for name in services.service_names(services.KERNELS):
+            if name not in _loaded_names:  # a child may go on with what its parent began
+                kernel_table.add_library(services.find_service(services.KERNELS, name)())
+                _loaded_names.add(name)
+        _loaded = True
+
+
+def has_kernels(op: str) -> bool:
+    """Whether any installed library has a kernel for an op, whatever the device and the types."""
+    load_kernels()
+    return kernel_table.has_rows(op)

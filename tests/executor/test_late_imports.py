@@ -1,0 +1,63 @@
+"""What a run imports for the first time is imported whole, whatever Ctrl-C does."""
+
+from __future__ import annotations
+
+import child_process
+import pytest
+
+INTERRUPTED = """
+    class Interrupting:
+        def find_spec(self, name, path=None, target=None):
+            if name == wanted:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.05)  # the handler runs here
+    sys.meta_path.insert(0, Interrupting())
+    def attempt(f):
+        try:
+            f()
+        except KeyboardInterrupt:
+            print("interrupted", wanted in sys.modules)
+    def again(f):
+        thread = threading.Thread(target=f)
+        thread.start()
+        thread.join(20)
+        print("hangs" if thread.is_alive() else "runs", flush=True)
+        os._exit(0)
+"""
+
+
+def test_ctrl_c_comes_after_the_import_of_a_family_of_kernels() -> None:
+    printed = child_process.output(
+        """
+    wanted = "headrace.kernels.reference.image_sound"
+    wav = hr.placeholder(hr.string, [])
+    sound = hr.decode_wav(wav) if hasattr(hr, "decode_wav") else hr.audio.decode_wav(wav)
+    session = hr.Session()
+    def run():
+        try:
+            session.run(sound, {wav: b"RIFF"})
+        except hr.errors.InvalidArgumentError:
+            pass
+"""
+        + INTERRUPTED
+        + """
+    attempt(run)
+    again(run)
+        """
+    )
+    assert printed == "interrupted True\nruns\n"
+
+
+@pytest.mark.parametrize("name", ["headrace.runtime.local_session", "headrace.kernels.cpu._table"])
+def test_ctrl_c_comes_after_the_import_of_what_a_session_needs(name: str) -> None:
+    printed = child_process.output(
+        f"""
+    wanted = "{name}"
+"""
+        + INTERRUPTED
+        + """
+    attempt(hr.Session)
+    again(hr.Session)
+        """
+    )
+    assert printed == "interrupted True\nruns\n"
