@@ -81,6 +81,12 @@ class IntraOpPool {
     return true;
   }
 
+  // Starts the thread, if there is none, and waits until it has the memory that it begins with.
+  void begin() {
+    std::unique_lock<std::mutex> hold(lock_);
+    if (started_ || start()) finished_.wait(hold, [this] { return ready_; });
+  }
+
   // Set by the owner of the process's state: what the thread begins with, and what brackets a call.
   void (*begin_thread)() = nullptr;
   void (*enter)() = nullptr;
@@ -89,7 +95,7 @@ class IntraOpPool {
  private:
   std::mutex turn_, lock_;
   std::condition_variable wake_, finished_;
-  bool started_ = false, done_ = true;
+  bool started_ = false, ready_ = false, done_ = true;
   Work work_ = nullptr;
   void* argument_ = nullptr;
   int threads_ = 1;
@@ -107,6 +113,8 @@ class IntraOpPool {
     flush_denormals();  // the team's threads inherit it
     begin_thread();
     std::unique_lock<std::mutex> hold(lock_);
+    ready_ = true;
+    finished_.notify_all();
     for (;;) {
       while (!work_) wake_.wait(hold);
       Work work = work_;

@@ -102,6 +102,13 @@ IntraOpPool* the_intra_op_pool() {
   return intra_op_pool;
 }
 
+// How large an intra-op team can be, counted when its driver is there: a thread's first allocation
+// may take as much address space as the stacks of eight.
+int startable_team(int wanted) {
+  the_intra_op_pool()->begin();
+  return headrace::startable_threads(wanted);
+}
+
 using PoolRef = std::shared_ptr<InterOpPool>;
 
 PoolRef new_inter_op_pool(int size) {

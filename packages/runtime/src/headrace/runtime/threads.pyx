@@ -40,7 +40,7 @@ cdef extern from "process_state.hpp" nogil:
     void backoff_taken "gil_backoff.taken"()
     void backoff_wait "gil_backoff.wait_for_gil"()
     void backoff_returned "gil_backoff.returned"(int64_t waited_ns, double step_ns)
-    int startable_threads "headrace::startable_threads"(int wanted)
+    int startable_team(int wanted)
 
 cdef extern from *:
     """
@@ -176,7 +176,7 @@ def bounded_team(wanted: int) -> int:
     cdef int found
     if n > _startable:
         with nogil:
-            found = startable_threads(n)
+            found = startable_team(n)
         # The driver is one more, and others start threads too.
         _startable = max(_startable, found if found == n else found // 2)
     return min(n, _startable)
