@@ -207,18 +207,62 @@ def test_relu_after_many_channels_of_a_few_keeps_every_nan(where, value, threads
     assert not np.signbit(got[~np.isnan(got)]).any()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_fused_convolution_normalises_by_known_statistics(dtype):
-    case = Case(CASES["valid"], dtype)
+def _statistics(channels, dtype):
     rng = np.random.default_rng(2)
-    scale, offset, mean = (rng.standard_normal(2).astype(dtype) for _ in range(3))
-    variance = rng.random(2).astype(dtype)
-    want = (case.forward() - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset
-    got = run_kernel("_FusedConv2D", case.x, case.f, [scale, offset, mean, variance], [],
-                     fused_ops=["FusedBatchNorm", "Relu"], epsilon=1e-3,
-                     TArgs=[case.dtype] * 4, num_args=4,
-                     **case.attrs)  # fmt: skip
-    case.near(got, np.maximum(want, 0))
+    scale, offset, mean = (rng.standard_normal(channels).astype(dtype) for _ in range(3))
+    return scale, offset, mean, rng.random(channels).astype(dtype)
+
+
+def _normalised(x, f, statistics, attrs, activation=(), **more):
+    return run_kernel("_FusedConv2D", x, f, list(statistics), [], num_args=4,
+                      fused_ops=["FusedBatchNorm", *activation], TArgs=[x.dtype] * 4,
+                      **attrs, **more)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if len(case[0]) == 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("activation", [(), ("Relu",), ("LeakyRelu",)])
+def test_fused_convolution_normalises_by_known_statistics(name, dtype, first, activation):
+    case = Case(CASES[name], dtype, first)
+    y = case.forward()
+    scale, offset, mean, variance = statistics = _statistics(y.shape[-1], dtype)
+    scale, offset, mean, variance = (a.astype(np.float64) for a in statistics)
+    want = (y - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset
+    got = _normalised(case.placed(case.x), case.f, statistics, case.attrs, activation,
+                      epsilon=1e-3, threads=2)  # fmt: skip
+    slope = {(): 1, ("Relu",): 0, ("LeakyRelu",): np.float32(0.2)}[activation]
+    case.near(got, case.placed(np.where(want < 0, slope * want, want)))
+
+
+@pytest.mark.parametrize("shape", [((2, 8, 8, 16), (3, 3, 16, 32)), ((4, 12, 12, 2), (3, 3, 2, 32)),
+                                   ((2, 6, 6, 6), (3, 3, 2, 9))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("what", "value"),
+    [("variance", 0), ("variance", np.nan), ("variance", -1), ("scale", 0), ("scale", np.inf),
+     ("scale", 1e38), ("offset", np.nan), ("mean", np.inf), ("x", np.nan), ("x", np.inf),
+     ("filter", np.nan), ("x", 3e38)],
+)  # fmt: skip
+@pytest.mark.parametrize("epsilon", [0.0, 1e-3])
+def test_fused_normalisation_keeps_what_no_number_is(shape, what, value, epsilon):
+    case = Case((*shape, (1, 1), "SAME", (1, 1)), np.float32)
+    statistics = _statistics(case.dy.shape[-1], np.float32)
+    operands = dict(zip(("scale", "offset", "mean", "variance", "x", "filter"),
+                        (*statistics, case.x, case.f), strict=True))  # fmt: skip
+    operands[what].reshape(-1)[::29] = value
+    with np.errstate(all="ignore"):
+        linear = run_kernel("Conv2D", case.x, case.f, threads=2, **case.attrs)
+        # The order of FusedBatchNorm's own kernel.
+        factor = statistics[0] / np.sqrt(statistics[3] + np.float32(epsilon))
+        linear = linear * factor + (statistics[1] - statistics[2] * factor)
+    for activation, want in (
+        ((), linear), (("Relu",), np.where(linear < 0, np.float32(0), linear))
+    ):  # fmt: skip
+        got = _normalised(case.x, case.f, statistics, case.attrs, activation, epsilon=epsilon,
+                          threads=2)  # fmt: skip
+        np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+        assert not activation or not np.signbit(got[~np.isnan(got)]).any()
 
 
 def test_integers_convolve_exactly():

@@ -33,6 +33,7 @@ struct Plan {
   bool epilogue_apart = false;    // not inside the convolution: a second pass
   bool activation_apart = false;  // of the epilogue, the activation alone is a second pass
 #if HR_WITH_ONEDNN
+  size_t factors = 0;  // where in the workspace a batch normalisation's scale and shift lie
   std::unique_ptr<onednn::Program> program;
   // The same with a Relu that is cheaper and makes NaN zero, for operands that make none.
   std::unique_ptr<onednn::Program> for_finite;
@@ -47,19 +48,35 @@ Ends ends(const Plan& p, const hr_tensor* const* inputs, hr_tensor* const* outpu
   return {at(p.x), at(p.filter), at(p.y)};
 }
 
-// y = y * scale + offset by channel: batch normalisation with known statistics.
+// y = y * scale + shift by channel.
 template <class T>
-void scale_and_shift(T* y, const T* scale, const T* shift, const Window& w, int64_t channels,
-                     int64_t begin, int64_t end) {
-  const int64_t positions = w.out_positions();
-  for (int64_t i = begin; i < end; ++i) {
-    for (int64_t p = 0; p < positions; ++p) {
-      for (int64_t c = 0; c < channels; ++c) {
-        T& v = y[w.channels_first ? (i * channels + c) * positions + p
-                                  : (i * positions + p) * channels + c];
-        v = v * scale[c] + shift[c];
-      }
-    }
+void scale_and_shift(hr_ctx* ctx, T* y, const T* scale, const T* shift, const Window& w,
+                     int64_t channels) {
+  const int64_t inner = w.channels_first ? w.out_positions() : channels;
+  const int64_t rows = w.batch * (w.channels_first ? channels : w.out_positions());
+  parallel_ranges(ctx, rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t row = begin; row < end; ++row) {
+                      T* at = y + row * inner;
+                      const int64_t c = w.channels_first ? row % channels : 0;
+                      for (int64_t i = 0; i < inner; ++i) {
+                        const int64_t k = w.channels_first ? c : i;
+                        at[i] = at[i] * scale[k] + shift[k];
+                      }
+                    }
+                  });
+}
+
+// What a batch normalisation with known statistics multiplies and adds: inputs 2 to 5 are its
+// scale, offset, mean and variance.
+template <class T>
+void normalising_factors(const Epilogue& e, const hr_tensor* const* inputs, int64_t channels,
+                         T* scale, T* shift) {
+  const T *gamma = read<T>(inputs[2]), *beta = read<T>(inputs[3]), *mean = read<T>(inputs[4]),
+          *variance = read<T>(inputs[5]);
+  for (int64_t c = 0; c < channels; ++c) {
+    scale[c] = gamma[c] / std::sqrt(variance[c] + T(e.epsilon));
+    shift[c] = beta[c] - mean[c] * scale[c];
   }
 }
 
@@ -76,17 +93,11 @@ void finish(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs, T* y) {
   const int64_t channels = p.c.out_channels;
   if (e.bias || e.batch_norm) {
     std::vector<T> scale(channels, T(1)), shift(channels);
-    for (int64_t c = 0; c < channels; ++c) {
-      if (e.bias) {
-        shift[c] = read<T>(inputs[2])[c];
-      } else {
-        scale[c] = read<T>(inputs[2])[c] / std::sqrt(read<T>(inputs[5])[c] + T(e.epsilon));
-        shift[c] = read<T>(inputs[3])[c] - read<T>(inputs[4])[c] * scale[c];
-      }
-    }
-    parallel_ranges(ctx, p.c.w.batch, 1, [&](int64_t begin, int64_t end) {
-      scale_and_shift(y, scale.data(), shift.data(), p.c.w, channels, begin, end);
-    });
+    if (e.bias)
+      std::copy_n(read<T>(inputs[2]), channels, shift.data());
+    else
+      normalising_factors(e, inputs, channels, scale.data(), shift.data());
+    scale_and_shift(ctx, y, scale.data(), shift.data(), p.c.w, channels);
   }
   activate(ctx, p, y);
 }
@@ -121,10 +132,10 @@ HR_CLONES uint32_t largest_bits(const uint32_t* x, int64_t n) {
 }
 
 // The largest magnitude; infinite where there is a NaN, whose bits are above infinity's.
-double largest_magnitude(hr_ctx* ctx, const hr_tensor* t) {
-  const auto* x = static_cast<const uint32_t*>(t->data);
+double largest_magnitude(hr_ctx* ctx, const void* data, int64_t n) {
+  const auto* x = static_cast<const uint32_t*>(data);
   std::atomic<uint32_t> largest{0};
-  parallel_ranges(ctx, hr_elements(t), kGrainBytes / 4, [&](int64_t begin, int64_t end) {
+  parallel_ranges(ctx, n, kGrainBytes / 4, [&](int64_t begin, int64_t end) {
     const uint32_t mine = largest_bits(x + begin, end - begin);
     uint32_t seen = largest;
     while (seen < mine && !largest.compare_exchange_weak(seen, mine)) {
@@ -134,21 +145,33 @@ double largest_magnitude(hr_ctx* ctx, const hr_tensor* t) {
   return bits >= 0x7f800000u ? double(INFINITY) : double(bits_as<float>(bits));
 }
 
-// Whether no sum of a convolution can overflow, and so none can be NaN.
-bool stays_finite(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs) {
+// Whether no sum of a convolution can overflow, and so none can be NaN; nor its product with
+// scale, nor its sum with shift. Both are null or by channel.
+bool stays_finite(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs, const void* scale,
+                  const void* shift) {
+  const int64_t n = p.c.out_channels;
   const double terms = double(p.c.w.window_positions()) * double(p.c.in_group);
-  const double bias = p.epilogue.bias ? largest_magnitude(ctx, inputs[2]) : 0.0;
-  const double product = largest_magnitude(ctx, inputs[0]) * largest_magnitude(ctx, inputs[1]);
-  return terms * product + bias < 1e38;  // false also where infinity times zero makes NaN
+  const double product = largest_magnitude(ctx, inputs[0]->data, hr_elements(inputs[0])) *
+                         largest_magnitude(ctx, inputs[1]->data, hr_elements(inputs[1]));
+  const double factor = scale ? largest_magnitude(ctx, scale, n) : 1.0;
+  const double bias = shift ? largest_magnitude(ctx, shift, n) : 0.0;
+  // False also where infinity times zero makes NaN.
+  return terms * product < 1e38 && terms * product * factor + bias < 1e38;
 }
 
 hr_code compute_onednn(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void* workspace) {
   const Plan& p = *static_cast<Plan*>(plan);
   Ends e = ends(p, inputs, outputs);
-  const bool bias = p.epilogue.bias && !p.epilogue_apart;
-  void* external[4] = {e.x, e.filter, e.y, bias ? inputs[2]->data : nullptr};
-  const bool cheaper = p.for_finite && stays_finite(ctx, p, inputs);
+  float *scale = nullptr, *shift = nullptr;
+  if (p.epilogue.bias && !p.epilogue_apart) shift = static_cast<float*>(inputs[2]->data);
+  if (p.epilogue.batch_norm && !p.epilogue_apart) {
+    scale = reinterpret_cast<float*>(static_cast<char*>(workspace) + p.factors);
+    shift = scale + p.c.out_channels;
+    normalising_factors(p.epilogue, inputs, p.c.out_channels, scale, shift);
+  }
+  void* external[5] = {e.x, e.filter, e.y, shift, scale};
+  const bool cheaper = p.for_finite && stays_finite(ctx, p, inputs, scale, shift);
   hr_code code = (cheaper ? p.for_finite : p.program)->run(ctx, external, workspace);
   if (code == HR_OK && p.epilogue_apart)
     finish<float>(ctx, p, inputs, static_cast<float*>(outputs[0]->data));
@@ -190,9 +213,8 @@ memory::desc filter_desc(const Convolution& c) {
 
 // Appends the activation, or answers false where oneDNN's own does not keep a NaN: its relu and
 // clip take the larger of it and zero, which is zero. `finite`: no NaN comes.
-bool append_activation(const Epilogue& e, bool finite, dnnl::primitive_attr& attr) {
+bool append_activation(const Epilogue& e, bool finite, dnnl::post_ops& ops) {
   using alg = dnnl::algorithm;
-  dnnl::post_ops ops;
   switch (e.activation) {
     case Activation::none: return true;
     case Activation::relu:  // an elu whose lower branch is -0; adding 0 makes that 0
@@ -210,7 +232,6 @@ bool append_activation(const Epilogue& e, bool finite, dnnl::primitive_attr& att
     case Activation::sigmoid: return false;
     case Activation::leaky_relu: ops.append_eltwise(alg::eltwise_relu, e.leaky_alpha, 0); break;
   }
-  attr.set_post_ops(ops);
   return true;
 }
 
@@ -241,8 +262,19 @@ std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool fin
   const memory::desc bias_desc =
       bias ? memory::desc({p->c.out_channels}, memory::data_type::f32, memory::format_tag::a)
            : memory::desc();
+  const bool normalises = p->epilogue.batch_norm && !p->epilogue_apart;
+  memory::dims by_channel(size_t(w.nd) + 2, 1);
+  by_channel[1] = p->c.out_channels;
+  const memory::desc factor(by_channel, memory::data_type::f32,
+                            w.nd == 2 ? memory::format_tag::nchw : memory::format_tag::ncdhw);
+  dnnl::post_ops ops;
+  if (normalises) {
+    ops.append_binary(dnnl::algorithm::binary_mul, factor);
+    ops.append_binary(dnnl::algorithm::binary_add, factor);
+  }
+  if (!p->epilogue_apart) p->activation_apart = !append_activation(p->epilogue, finite, ops);
   dnnl::primitive_attr attr = onednn::attributes();
-  if (!p->epilogue_apart) p->activation_apart = !append_activation(p->epilogue, finite, attr);
+  attr.set_post_ops(ops);
   const auto kind = p->direction == Direction::forward ? dnnl::prop_kind::forward_inference
                                                        : dnnl::prop_kind::forward_training;
   dnnl::convolution_forward::primitive_desc fwd(onednn::engine(), kind, direct, xw,
@@ -255,11 +287,21 @@ std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool fin
   };
   if (p->direction == Direction::forward) {
     const int out = result(ye, fwd.dst_desc());
+    // A constant filter is put in oneDNN's order here, once; others in every run.
+    auto weights = [&] {
+      const memory::desc wanted = fwd.weights_desc();
+      const void* known = r->inputs[1]->data;
+      if (!known || wanted == filter) return program->reordered(fe, wanted);
+      return program->constant(onednn::packed(filter, known, wanted));
+    };
     std::vector<std::pair<int, int>> args = {
         {DNNL_ARG_SRC, program->reordered(xe, fwd.src_desc())},
-        {DNNL_ARG_WEIGHTS, program->reordered(fe, fwd.weights_desc())},
+        {DNNL_ARG_WEIGHTS, weights()},
         {DNNL_ARG_DST, out}};
     if (bias) args.push_back({DNNL_ARG_BIAS, program->external(3, bias_desc)});
+    for (int i = 0; normalises && i < 2; ++i)
+      args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(i) | DNNL_ARG_SRC_1,
+                      program->external(i ? 3 : 4, factor)});
     program->add<dnnl::convolution_forward>(fwd, args);
     if (out != ye) program->copy(out, ye);
   } else if (p->direction == Direction::to_input) {
@@ -296,6 +338,10 @@ void build_onednn(hr_request* r, Plan* p) {
       !p->epilogue_apart && hr_elements(r->outputs[0]) >= 4 * operands) {
     p->for_finite = onednn_program(r, p, true);
     r->workspace = std::max(r->workspace, p->for_finite->workspace());
+  }
+  if (p->epilogue.batch_norm && !p->epilogue_apart) {
+    p->factors = (r->workspace + 63) & ~size_t(63);
+    r->workspace = p->factors + size_t(2 * p->c.out_channels) * sizeof(float);
   }
   r->compute = compute_onednn;
 }
@@ -412,7 +458,7 @@ hr_code prepare(void*, hr_request* r) {
                                  (long long)c.out_channels);
       }
       if (code != HR_OK) return code;
-      plan->epilogue_apart = plan->epilogue.batch_norm || r->inputs[0]->dtype == HR_DOUBLE;
+      plan->epilogue_apart = r->inputs[0]->dtype == HR_DOUBLE;
 #if !HR_WITH_ONEDNN
       plan->epilogue_apart = true;
 #endif
@@ -448,7 +494,8 @@ hr_code prepare(void*, hr_request* r) {
       r->compute = compute_loops<float>;
       r->workspace = 0;
       if (p->direction == Direction::forward &&
-          (p->epilogue.bias || p->epilogue.activation != Activation::none))
+          (p->epilogue.bias || p->epilogue.batch_norm ||
+           p->epilogue.activation != Activation::none))
         p->epilogue_apart = true;
     }
 #else

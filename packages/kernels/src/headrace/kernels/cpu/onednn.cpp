@@ -2,7 +2,13 @@
 
 #include "onednn.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
 
 namespace hr::onednn {
 
@@ -34,6 +40,47 @@ dnnl::primitive_attr attributes() {
   return attr;
 }
 
+namespace {
+
+struct PackedValues {
+  std::mutex lock;
+  std::unordered_multimap<size_t, std::weak_ptr<const dnnl::memory>> by_hash;
+};
+
+bool same_values(const dnnl::memory& a, const dnnl::memory& b) {
+  return a.get_desc() == b.get_desc() &&
+         !std::memcmp(a.get_data_handle(), b.get_data_handle(), a.get_desc().get_size());
+}
+
+}  // namespace
+
+std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data,
+                                           const desc& wanted) {
+  static auto* all = new PackedValues;  // as the engine: never destroyed
+  dnnl::memory source(from, engine(), const_cast<void*>(data));
+  auto made = std::make_shared<dnnl::memory>(wanted, engine());
+  const size_t bytes = wanted.get_size();
+  std::memset(made->get_data_handle(), 0, bytes);  // a blocked layout's padding, too
+  dnnl::stream on(engine());
+  dnnl::reorder(source, *made).execute(on, source, *made);
+  on.wait();
+  // The first few values tell most tensors apart; all are compared where these are the same.
+  const size_t hash = std::hash<std::string_view>()(
+      {static_cast<const char*>(made->get_data_handle()), std::min<size_t>(bytes, 4096)});
+  std::vector<std::shared_ptr<const dnnl::memory>> alike;
+  std::lock_guard guard(all->lock);
+  for (auto i = all->by_hash.begin(); i != all->by_hash.end();) {
+    auto other = i->second.lock();
+    if (other && i->first == hash) alike.push_back(std::move(other));
+    i = i->second.expired() ? all->by_hash.erase(i) : std::next(i);
+  }
+  for (auto& other : alike) {
+    if (same_values(*other, *made)) return other;
+  }
+  all->by_hash.emplace(hash, made);
+  return made;
+}
+
 struct Program::Frame {
   std::vector<dnnl::memory> memories;
   std::vector<dnnl::memory> scratchpads;  // by step; empty where a step needs none
@@ -49,12 +96,18 @@ Program::~Program() {
 }
 
 int Program::external(int index, const desc& d) {
-  memories_.push_back({d, index, 0});
+  memories_.push_back({d, index, 0, nullptr});
+  return static_cast<int>(memories_.size()) - 1;
+}
+
+int Program::constant(std::shared_ptr<const dnnl::memory> memory) {
+  desc d = memory->get_desc();
+  memories_.push_back({std::move(d), -1, 0, std::move(memory)});
   return static_cast<int>(memories_.size()) - 1;
 }
 
 int Program::scratch(const desc& d) {
-  memories_.push_back({d, -1, workspace_});
+  memories_.push_back({d, -1, workspace_, nullptr});
   workspace_ += rounded(d.get_size());
   return static_cast<int>(memories_.size()) - 1;
 }
@@ -120,7 +173,9 @@ hr_code Program::run(hr_ctx* ctx, void* const* external, void* workspace) const 
   dnnl_status_t status = dnnl_success;
   for (size_t i = 0; i < memories_.size() && status == dnnl_success; ++i) {
     const Memory& m = memories_[i];
-    void* at = m.external < 0 ? base + m.offset : external[m.external];
+    void* at = m.constant       ? m.constant->get_data_handle()
+               : m.external < 0 ? base + m.offset
+                                : external[m.external];
     status = dnnl_memory_set_data_handle(frame->memories[i].get(), at);
   }
   if (scratchpad_ && status == dnnl_success) {

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,10 @@ const dnnl::engine& engine();
 // Attributes for every primitive here: the caller owns the scratchpad, because a library
 // scratchpad belongs to the thread that made the primitive.
 dnnl::primitive_attr attributes();
+
+// The values at `data`, which lie as `from` says, copied into the layout `wanted`. Who packs the
+// same values into the same layout while they are in use gets the same memory.
+std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data, const desc& wanted);
 
 // oneDNN bakes the team's size into a primitive when it is made.
 class TeamSize {
@@ -52,6 +57,8 @@ class Program {
 
   // Memory `index` of the pointers that run() is given.
   int external(int index, const desc& d);
+  // Memory that the program holds, the same in every run; only read.
+  int constant(std::shared_ptr<const dnnl::memory> memory);
   // Memory of this run's workspace.
   int scratch(const desc& d);
   // The same values under another descriptor: `memory` itself, or a reorder into scratch.
@@ -70,8 +77,9 @@ class Program {
  private:
   struct Memory {
     desc d;
-    int external;  // -1: in the workspace
+    int external;  // -1: in the workspace, or constant
     size_t offset;
+    std::shared_ptr<const dnnl::memory> constant;
   };
   struct Step {
     dnnl::primitive primitive;
