@@ -283,6 +283,121 @@ ACTIVATIONS = {
 }
 FUSED = ("Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu")
 
+FORMS: dict[str, dict[str, Any]] = {
+    "same": {"padding": "SAME"},
+    "valid": {"padding": "VALID"},
+    "explicit": {"padding": [[0, 0], [2, 1], [0, 3], [0, 0]]},
+    "strided": {"padding": "SAME", "strides": [1, 2, 3, 1]},
+    "dilated": {"padding": "SAME", "dilations": [1, 2, 3, 1]},
+}
+
+
+def _normalised(
+    x: Any, channels: int, form: str, data_format: str, constant: bool, training: bool = False
+) -> tuple[Any, Any]:
+    """A convolution of 6 channels, and its batch normalisation (all outputs)."""
+    rng = np.random.RandomState(3)
+    make = hr.constant if constant else hr.Variable
+    kernel = make(rng.randn(3, 3, 6, channels).astype(np.float32))
+    scale, offset, mean = (make(rng.randn(channels).astype(np.float32)) for _ in range(3))
+    variance = make(rng.rand(channels).astype(np.float32))
+    how = {"strides": [1, 1, 1, 1], "dilations": [1, 1, 1, 1], **FORMS[form]}
+    if data_format == "NCHW":
+        turned = {k: [v[i] for i in (0, 3, 1, 2)] for k, v in how.items() if isinstance(v, list)}
+        how = {**how, **turned}
+    conv = hr.nn.conv2d(x, kernel, data_format=data_format, name="conv", **how)
+    given = {} if training else {"mean": mean, "variance": variance}
+    return conv, hr.nn.fused_batch_norm(
+        conv, scale, offset, epsilon=0.01, is_training=training, data_format=data_format,
+        name="norm", **given,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("activation", [None, "Relu", "Relu6", "LeakyRelu", "Tanh"])
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_convolution_takes_a_normalisation_by_known_statistics_along(
+    form: str, data_format: str, constant: bool, activation: str | None
+) -> None:
+    value = np.random.RandomState(0).randn(2, 11, 12, 6).astype(np.float32)
+    value = value if data_format == "NHWC" else value.transpose(0, 3, 1, 2)
+    x = hr.placeholder(hr.float32, value.shape)
+    conv, (normal, *_) = _normalised(x, 16, form, data_format, constant)
+    y = ACTIVATIONS[activation](normal) if activation else normal
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        got = session.run(y, {x: value})
+        explained = session.explain(y, [x])
+        assert "1  _FusedConv2D" in explained
+        assert "FusedBatchNorm" not in re.sub(r"conv = Conv2D; norm = .*", "", explained)
+        assert not activation or f" {activation} (" not in explained
+        apart = session.run([y, conv, normal], {x: value})[0]
+        assert "_FusedConv2D" not in session.explain([y, conv, normal], [x])
+        np.testing.assert_array_equal(session.run(y, {x: value}), got)
+    np.testing.assert_allclose(got, apart, rtol=1e-5, atol=1e-5 * np.abs(apart).max())
+
+
+def test_a_normalisation_stays_apart_where_more_of_it_is_used() -> None:
+    value = np.random.RandomState(0).randn(2, 5, 5, 6).astype(np.float32)
+    x = hr.placeholder(hr.float32, value.shape)
+    conv, outputs = _normalised(x, 16, "same", "NHWC", True)
+    _, trained = _normalised(x, 16, "same", "NHWC", True, training=True)
+    cases = {
+        "an output of statistics": [outputs[0], outputs[1]],
+        "its convolution": [outputs[0], conv],
+        "its convolution, by another node": [outputs[0], hr.negative(conv)],
+        "statistics of the batch": [trained[0]],
+    }
+    with hr.Session() as session:
+        alone = session.run(outputs[0], {x: value})
+        assert "_FusedConv2D" in session.explain(outputs[0], [x])
+        for why, fetches in cases.items():
+            got = session.run(fetches, {x: value})[0]
+            explained = session.explain(fetches, [x])
+            assert " FusedBatchNorm" in explained and "_FusedConv2D" not in explained, why
+            if fetches[0] is outputs[0]:
+                np.testing.assert_allclose(got, alone, rtol=1e-5, atol=1e-4)
+
+
+def test_gradients_through_a_normalisation_are_those_of_its_nodes() -> None:
+    value = np.random.RandomState(0).randn(2, 5, 5, 6).astype(np.float32)
+    x = hr.placeholder(hr.float32, value.shape)
+    conv, (normal, *_) = _normalised(x, 16, "same", "NHWC", False)
+    y = hr.nn.relu(normal)
+    gradients = hr.gradients(hr.reduce_sum(hr.square(y)), [x, *hr.trainable_variables()[:3]])
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        got = session.run([y, *gradients], {x: value})
+        apart = session.run([y, *gradients, conv, normal], {x: value})
+    for one, other in zip(got, apart, strict=False):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5 * np.abs(other).max())
+
+
+def test_a_filter_that_a_variable_holds_is_read_in_every_run() -> None:
+    x = hr.placeholder(hr.float32, [1, 4, 4, 16])
+    kernel = hr.Variable(np.ones([1, 1, 16, 32], np.float32))
+    y = hr.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME")
+    one = {x: np.ones([1, 4, 4, 16], np.float32)}
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        assert session.run(y, one).max() == 16
+        session.run(kernel.assign(kernel * 3.0))
+        assert session.run(y, one).min() == 48
+
+
+def test_constant_filters_of_one_shape_are_not_taken_for_each_other() -> None:
+    x = hr.placeholder(hr.float32, [None, 4, 4, 64])
+    value = np.ones([3, 3, 64, 64], np.float32)
+    filters = [value.copy() for _ in range(3)]
+    filters[1][2, 2, 63, 63] = 5  # the same but for the last element
+    ys = [hr.nn.conv2d(x, hr.constant(f), [1, 1, 1, 1], "VALID") for f in filters]
+    with hr.Session() as session:
+        for batch in (1, 2, 5, 1):
+            same, other, again = session.run(ys, {x: np.ones([batch, 4, 4, 64], np.float32)})
+            assert (same == 9 * 64).all() and (again == same).all()
+            assert (other[..., :63] == 9 * 64).all() and (other[..., 63] == 9 * 64 + 4).all()
+
 
 def _made_by(product: str, x: Any, rng: Any) -> Any:
     if product == "MatMul":

@@ -3,6 +3,7 @@
 """Lets a convolution or a matrix product add the bias and apply the activation that follow it.
 
 Conv2D -> BiasAdd -> Relu moves the output through memory three times; _FusedConv2D does so once.
+A convolution also takes a batch normalisation with known statistics in the place of the bias.
 What is between them must have no other reader. In training that holds, too: gradients of most
 activations read their outputs. Shapes are known here, so an Add of a vector counts as a BiasAdd.
 The catalogue says which ops have such a kin, and its kernel which activations it applies.
@@ -17,8 +18,8 @@ from libcpp.vector cimport vector
 from headrace.formats import op_catalogue
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
-    AttrEntry, AttrScalar, Attributes, attributes_of, bytes_attr, find_scalar, finish_face, kInt,
-    kString, make_attributes, number_attr,
+    AttrEntry, AttrScalar, Attributes, attributes_of, bytes_attr, find_scalar, finish_face, kBool,
+    kInt, kString, make_attributes, number_attr,
 )
 from headrace.runtime.executable cimport ARENA
 from headrace.runtime.fuse_elementwise cimport prepare_fused
@@ -32,6 +33,7 @@ from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
 # By op: the signature of the one that takes an epilogue along; None: there is none.
 _kin = {}
+_NORMALISATIONS = (b"FusedBatchNorm", b"FusedBatchNormV2", b"FusedBatchNormV3")
 # Activations that an op's kernel refused, as (fused op, activation).
 _refused = set()
 # What an activation's attributes are called on the fused op; with others it stands alone.
@@ -83,9 +85,13 @@ cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) 
 
 cdef bint plain_float(SegmentDraft draft, Step* step):
     """Whether a step makes one float tensor in the arena, in row-major order."""
+    return step.n_outputs == 1 and first_is_plain_float(draft, step)
+
+
+cdef bint first_is_plain_float(SegmentDraft draft, Step* step):
     cdef hr_tensor* out
-    if step.elided or step.n_outputs != 1 or step.view or step.by_kernel or step.writes or \
-            step.kernel == NULL or is_python_kernel(step.kernel):
+    if step.elided or step.view or step.by_kernel or step.writes or step.kernel == NULL or \
+            is_python_kernel(step.kernel):
         return False
     out = &draft.tensors[draft.arguments[step.first_output]]
     return out.dtype == HR_FLOAT and not out.layout and out.rank >= 2 and \
@@ -94,7 +100,7 @@ cdef bint plain_float(SegmentDraft draft, Step* step):
 
 cdef bint find_chain(SegmentDraft draft, int product, vector[int32_t]& reader,
                      vector[int32_t]& group):
-    """group: the product, the addition of its bias, and its activation if there is one."""
+    """group: the product, what adds its bias or normalises it, and an activation if there is one."""
     cdef Step* first = &draft.steps[product]
     cdef int32_t value, after
     cdef int j
@@ -105,7 +111,8 @@ cdef bint find_chain(SegmentDraft draft, int product, vector[int32_t]& reader,
             return False
     value = draft.arguments[first.first_output]
     after = reader[value]
-    if after < 0 or not adds_bias(draft, first, &draft.steps[after], value):
+    if after < 0 or not (adds_bias(draft, first, &draft.steps[after], value) or
+                         normalises(draft, first, &draft.steps[after], value, reader)):
         return False
     group.clear()
     group.push_back(product)
@@ -148,6 +155,28 @@ cdef bint adds_bias(SegmentDraft draft, Step* product, Step* step, int32_t value
         bias.dims[0] == out.dims[out.rank - 1]
 
 
+cdef bint normalises(SegmentDraft draft, Step* product, Step* step, int32_t value,
+                     vector[int32_t]& reader):
+    """Whether `step` normalises `value` by statistics that it is given, and does nothing else."""
+    cdef AttrScalar training
+    cdef int j
+    if <bytes>product.node.op != b"Conv2D" or <bytes>step.node.op not in _NORMALISATIONS or \
+            draft.arguments[step.first_input] != value or step.n_inputs != 5 or \
+            not first_is_plain_float(draft, step) or \
+            find_scalar(step.node, string_view(<const char*>b"is_training"), kBool,
+                        training) != HR_OK or training.number or \
+            data_format(product.node) != data_format(step.node):
+        return False
+    for j in range(1, 5):
+        if draft.tensors[draft.arguments[step.first_input + j]].dtype != HR_FLOAT or \
+                draft.tensors[draft.arguments[step.first_input + j]].layout:
+            return False
+    for j in range(1, step.n_outputs):
+        if reader[draft.arguments[step.first_output + j]] != -1:
+            return False
+    return True
+
+
 cdef int32_t bias_of(SegmentDraft draft, Step* step, int32_t value) noexcept:
     """What a step of two inputs reads beside `value`; -1: nothing else."""
     cdef int32_t a, b
@@ -170,6 +199,7 @@ cdef bytes data_format(GraphNode* node):
 cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
     """Puts one step in the place of the chain's last; False: no kernel takes it."""
     cdef Step* product = &draft.steps[group[0]]
+    cdef Step* second = &draft.steps[group[1]]
     cdef Step* last = &draft.steps[group.back()]
     cdef vector[int32_t] inputs
     cdef shared_ptr[GraphNode] node
@@ -177,15 +207,20 @@ cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
     cdef size_t i
     for i in range(2):
         inputs.push_back(draft.arguments[product.first_input + i])
-    inputs.push_back(bias_of(draft, &draft.steps[group[1]], draft.arguments[product.first_output]))
+    if second.n_inputs == 2:
+        inputs.push_back(bias_of(draft, second, draft.arguments[product.first_output]))
+    else:
+        for i in range(1, second.n_inputs):
+            inputs.push_back(draft.arguments[second.first_input + i])
     origins = []
     for i in range(group.size()):
         origins.append(f"{text_of(draft.steps[group[i]].node.name)} = "
                        f"{text_of(draft.steps[group[i]].node.op)}")
-    node = chain_node(draft, product.node, last.node, group.size() > 2, "; ".join(origins))
+    node = chain_node(draft, product.node, second.node, last.node, "; ".join(origins))
     kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL or not prepare_fused(draft, last, node.get(), kernel, inputs):
         return False
+    last.n_outputs = 1      # nothing reads the others of a normalisation
     draft.out.nodes.push_back(node)
     for i in range(group.size() - 1):
         draft.steps[group[i]].elided = True
@@ -195,27 +230,29 @@ cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
     return True
 
 
-cdef shared_ptr[GraphNode] chain_node(SegmentDraft draft, GraphNode* product, GraphNode* last,
-                                      bint activates, str origins) except *:
+cdef shared_ptr[GraphNode] chain_node(SegmentDraft draft, GraphNode* product, GraphNode* second,
+                                      GraphNode* last, str origins) except *:
     """The node that stands for a chain: the one made before, if there is one."""
     cdef shared_ptr[GraphNode] node
     cdef string key = b"chain\n" + origins.encode()
     if draft.cache != NULL:
         node = draft.cache.find_fused(key)
     if node.get() == NULL:
-        node.reset(new_chain_node(product, last, activates, origins))
+        node.reset(new_chain_node(product, second, last, origins))
         if draft.cache != NULL:
             draft.cache.keep_fused(key, node)
     return node
 
 
-cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* last, bint activates,
+cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode* last,
                                str origins) except NULL:
     cdef GraphNode* node = new GraphNode()
     cdef Attributes* from_product = attributes_of(product)
     cdef Attributes* attributes
     cdef AttrEntry entry
     cdef bytes key
+    cdef bint normalised = <bytes>second.op in _NORMALISATIONS
+    cdef int n_args = 4 if normalised else 1
     kin = kin_of(product)
     declared = {attr.name.encode() for attr in kin.attrs}
     node.op = kin.name.encode()
@@ -229,12 +266,16 @@ cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* last, bint activat
     for entry in from_product.entries:
         if entry.key.data()[:entry.key.size()] in declared:
             attributes.add(<string>entry.key, <string>entry.value)
-    attributes.add(<string>b"num_args", number_attr(kInt, 1))
+    attributes.add(<string>b"num_args", number_attr(kInt, n_args))
     if b"TArgs" in declared:
         attributes.add(<string>b"TArgs", <string>op_pb2.AttrValue(
-            list=op_pb2.AttrValue.ListValue(type=[HR_FLOAT])).SerializeToString())
-    fused = [b"BiasAdd"]
-    if activates:
+            list=op_pb2.AttrValue.ListValue(type=[HR_FLOAT] * n_args)).SerializeToString())
+    fused = [b"FusedBatchNorm" if normalised else b"BiasAdd"]
+    if normalised:
+        for entry in attributes_of(second).entries:
+            if entry.key.data()[:entry.key.size()] == b"epsilon":
+                attributes.add(<string>entry.key, <string>entry.value)
+    if last != second:
         fused.append(<bytes>last.op)
         for entry in attributes_of(last).entries:
             key = _ATTRIBUTES_OF_ACTIVATIONS.get(entry.key.data()[:entry.key.size()])
@@ -243,7 +284,7 @@ cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* last, bint activat
     attributes.add(<string>b"fused_ops", <string>op_pb2.AttrValue(
         list=op_pb2.AttrValue.ListValue(s=fused)).SerializeToString())
     attributes.add(<string>b"_origins", bytes_attr(kString, <string>origins.encode()))
-    for _ in range(3):
+    for _ in range(2 + n_args):
         node.input_dtypes.push_back(HR_FLOAT)
     node.output_dtypes.push_back(HR_FLOAT)
     finish_face(node)
