@@ -7,6 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from headrace.formats.proto.example_pb2 import Example, SequenceExample
 from headrace.formats.proto.tensor_pb2 import TensorProto
 from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
 from headrace.kernels.reference.precision import numpy_type
-from headrace.kernels.reference.registry import Attrs, kernel
+from headrace.kernels.reference.registry import Attrs, Compute, kernel, stateful_kernel
 from headrace.kernels.reference.strings import parsed_number
 
 
@@ -292,18 +293,69 @@ def _sparse_of(columns: _Columns, keys: list[str], numbers: Sequence[int]) -> li
 _NO_NAMES = np.empty(0, object)
 
 
-@kernel("ParseExample")
-def parse_example(attrs: Attrs, serialized: np.ndarray, names: np.ndarray, *rest: np.ndarray):  # type: ignore
+def _agree(attrs: Attrs, pairs: Sequence[tuple[str, int, str]]) -> None:
+    """Refuses lists of attributes that are not as long as the keys: (keys, how many, list)."""
+    for keys, count, listed in pairs:
+        if count != len(attrs[listed]):
+            # TensorFlow's words name the list without the op's prefix T for a type.
+            called = {"Tdense": "dense_types", "Tcontext_dense": "context_dense_types"}
+            raise _refuse(f"len({keys}) != len({called.get(listed, listed)})")
+
+
+def _as_many(keys: str, found: int, wanted_name: str, wanted: int) -> None:
+    if found != wanted:
+        raise _refuse(f"Expected len({keys}) == {wanted_name} but got: {found} vs. {wanted}")
+
+
+def _names_fit(names: np.ndarray, serialized: np.ndarray) -> None:
+    if names.size and names.shape != serialized.shape:
+        raise _refuse(
+            f"Expected names have the same shape as serialized: name.shape={_dims(names)}, "
+            f"serialized.shape={_dims(serialized)}"
+        )
+
+
+def _dims(x: np.ndarray) -> str:
+    return "[" + ",".join(map(str, x.shape)) + "]"
+
+
+@stateful_kernel("ParseExample")
+def parse_example(attrs: Attrs) -> Compute:
+    _agree(
+        attrs,
+        [
+            ("sparse_keys", attrs["Nsparse"], "sparse_types"),
+            ("dense_keys", attrs["Ndense"], "Tdense"),
+            ("dense_keys", attrs["Ndense"], "dense_shapes"),
+        ],
+    )
+    return partial(_parse_example, attrs)
+
+
+def _parse_example(attrs: Attrs, serialized: np.ndarray, names: np.ndarray, *rest: np.ndarray):  # type: ignore
     sparse, dense = attrs["Nsparse"], attrs["Ndense"]
     sparse_keys = _keys(key.item() for key in rest[:sparse])
     dense_keys = _keys(key.item() for key in rest[sparse : sparse + dense])
+    _names_fit(names, serialized)
     columns = _example_columns(serialized, names)
     found = _sparse_of(columns, sparse_keys, attrs["sparse_types"])
     return found + _dense_of(attrs, columns, dense_keys, rest[sparse + dense :])
 
 
-@kernel("ParseExampleV2")
-def parse_example_v2(
+@stateful_kernel("ParseExampleV2")
+def parse_example_v2(attrs: Attrs) -> Compute:
+    _agree(
+        attrs,
+        [
+            ("sparse_keys", attrs["num_sparse"], "sparse_types"),
+            ("dense_keys", len(attrs["Tdense"]), "dense_shapes"),
+            ("ragged_keys", len(attrs["ragged_value_types"]), "ragged_split_types"),
+        ],
+    )
+    return partial(_parse_example_v2, attrs)
+
+
+def _parse_example_v2(
     attrs: Attrs,
     serialized: np.ndarray,
     names: np.ndarray,
@@ -312,14 +364,23 @@ def parse_example_v2(
     ragged_keys: np.ndarray,
     *defaults: np.ndarray,
 ) -> list[np.ndarray]:
+    if serialized.ndim > 1:
+        raise _refuse(
+            f"Expected serialized to be a scalar or vector, got shape: {_dims(serialized)}"
+        )
+    _as_many("sparse_keys", sparse_keys.size, "num_sparse", attrs["num_sparse"])
+    _as_many("dense_keys", dense_keys.size, "len(dense_types)", len(attrs["Tdense"]))
+    ragged_types = attrs["ragged_value_types"]
+    _as_many("ragged_keys", ragged_keys.size, "len(ragged_value_types)", len(ragged_types))
+    _names_fit(names, serialized)
     columns = _example_columns(serialized, names)
-    found = _sparse_of(columns, _keys(sparse_keys.tolist()), attrs["sparse_types"])
-    found += _dense_of(attrs, columns, _keys(dense_keys.tolist()), defaults)
+    found = _sparse_of(columns, _keys(sparse_keys.ravel().tolist()), attrs["sparse_types"])
+    found += _dense_of(attrs, columns, _keys(dense_keys.ravel().tolist()), defaults)
     ragged = [
         columns.ragged(key, numpy_type(value), numpy_type(split))
         for key, value, split in zip(
-            _keys(ragged_keys.tolist()),
-            attrs["ragged_value_types"],
+            _keys(ragged_keys.ravel().tolist()),
+            ragged_types,
             attrs["ragged_split_types"],
             strict=True,
         )
@@ -335,8 +396,20 @@ def parse_example_v2(
     return found
 
 
-@kernel("ParseSingleExample")
-def parse_single_example(
+@stateful_kernel("ParseSingleExample")
+def parse_single_example(attrs: Attrs) -> Compute:
+    sparse, dense = attrs["num_sparse"], len(attrs["dense_keys"])
+    keys, types = len(attrs["sparse_keys"]), len(attrs["sparse_types"])
+    if not sparse == keys == types:
+        raise _refuse(
+            f"num_sparse ({sparse}) must match the size of sparse_keys ({keys}) and sparse_types "
+            f"({types})"
+        )
+    _agree(attrs, [("dense_keys", dense, "Tdense"), ("dense_keys", dense, "dense_shapes")])
+    return partial(_parse_single_example, attrs)
+
+
+def _parse_single_example(
     attrs: Attrs, serialized: np.ndarray, *defaults: np.ndarray
 ) -> list[np.ndarray]:
     columns = _example_columns(serialized, _NO_NAMES)
@@ -348,8 +421,24 @@ def parse_single_example(
     return found + [np.asarray(values[0], values.dtype) for values in dense]
 
 
-@kernel("ParseSingleSequenceExample")
-def parse_single_sequence_example(
+@stateful_kernel("ParseSingleSequenceExample")
+def parse_single_sequence_example(attrs: Attrs) -> Compute:
+    pairs = []
+    for prefix, dense_types in (
+        ("context", "Tcontext_dense"),
+        ("feature_list", "feature_list_dense_types"),
+    ):
+        sparse, dense = attrs[f"N{prefix}_sparse"], attrs[f"N{prefix}_dense"]
+        pairs += [
+            (f"{prefix}_sparse_keys", sparse, f"{prefix}_sparse_types"),
+            (f"{prefix}_dense_keys", dense, dense_types),
+            (f"{prefix}_dense_keys", dense, f"{prefix}_dense_shapes"),
+        ]
+    _agree(attrs, pairs)
+    return partial(_parse_single_sequence_example, attrs)
+
+
+def _parse_single_sequence_example(
     attrs: Attrs, serialized: np.ndarray, missing_is_empty: np.ndarray, *rest: np.ndarray
 ) -> list[np.ndarray]:
     left = list(rest)
