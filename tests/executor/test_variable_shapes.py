@@ -272,3 +272,34 @@ def test_threads_that_assign_other_shapes_and_update_never_tear_a_value() -> Non
         for thread in threads:
             thread.join()
     assert not errors
+
+
+def test_a_reference_variable_without_elements_needs_no_assignment() -> None:
+    for op in (hr.raw_ops.VariableV2, hr.raw_ops.Variable):
+        v = op(shape=[4, 0, 5], dtype=hr.float32)
+        known = hr.raw_ops.IsVariableInitialized(ref=v)
+        other = hr.raw_ops.Assign(ref=v, value=hr.ones([2]), validate_shape=False)
+        with hr.Session() as session:
+            assert session.run(known)
+            assert session.run(v).shape == (4, 0, 5)
+            assert session.run(v * 2.0).shape == (4, 0, 5)
+            session.run(other)
+            np.testing.assert_array_equal(session.run(v * 2.0), [2.0, 2.0])
+    with hr.Session() as session, pytest.raises(FailedPreconditionError):
+        session.run(_read(_handle([0])))
+
+
+def test_a_reference_variable_of_unknown_shape_begins_as_a_scalar() -> None:
+    v = hr.raw_ops.VariableV2(shape=None, dtype=hr.float32)
+    assign = {
+        validate: hr.raw_ops.Assign(ref=v, value=hr.ones([2]), validate_shape=validate)
+        for validate in (True, False)
+    }
+    scalar = hr.raw_ops.Assign(ref=v, value=hr.constant(3.0))
+    with hr.Session() as session:
+        with pytest.raises(InvalidArgumentError, match=r"lhs shape= \[\] rhs shape= \[2\]"):
+            session.run(assign[True].op)
+        assert session.run(scalar) == 3.0
+        session.run(assign[False].op)
+        session.run(assign[True].op)  # now it has that shape
+        np.testing.assert_array_equal(session.run(v), [1.0, 1.0])

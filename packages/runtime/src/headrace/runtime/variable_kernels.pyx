@@ -61,6 +61,7 @@ cdef struct NewSlot:
     hr_dtype dtype
     const char* name
     hr_tensor* declared
+    int reference
 
 cdef hr_object* make_slot(void* argument) noexcept nogil:
     cdef NewSlot* wanted = <NewSlot*>argument
@@ -68,7 +69,24 @@ cdef hr_object* make_slot(void* argument) noexcept nogil:
     if slot != NULL and wanted.declared.rank >= 0:
         slot.declared_rank = wanted.declared.rank
         memcpy(slot.declared_dims, wanted.declared.dims, wanted.declared.rank * sizeof(int64_t))
+        if wanted.reference:
+            set_empty_value(slot, wanted.declared)
     return <hr_object*>slot
+
+
+cdef void set_empty_value(Slot* slot, hr_tensor* declared) noexcept nogil:
+    """The value of a reference variable without elements: there is one only, so it needs no Assign."""
+    cdef OwnedTensor made
+    cdef hr_tensor* value = made.get()
+    cdef int empty = 0
+    cdef int i
+    value.dtype = slot.dtype
+    value.rank = declared.rank
+    for i in range(declared.rank):
+        value.dims[i] = declared.dims[i]
+        empty |= declared.dims[i] == 0
+    if empty and allocate_tensor(value) == HR_OK:
+        slot_set(slot, value)
 
 
 cdef hr_code declared_shape(hr_node* node, hr_tensor* out) noexcept nogil:
@@ -100,6 +118,7 @@ cdef hr_code create_variable(hr_node* node, void** state) noexcept nogil:
     wanted.dtype = hr_attr_type(node, "dtype")
     wanted.name = shared_name.c_str()
     wanted.declared = &declared
+    wanted.reference = not (source.op == <const char*>"VarHandleOp")
     declared_shape(node, &declared)
     cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
                                        shared_name.c_str(), "Variable", make_slot, &wanted, &found,
@@ -293,11 +312,12 @@ cdef hr_code assign_same_shape(hr_ctx* ctx, void* state, void* plan,
     if slot.initialised:
         held = slot.value.get()[0]
     else:
-        held.rank = slot.declared_rank
+        # A reference variable of unknown shape begins as a scalar, as in TensorFlow.
+        held.rank = slot.declared_rank if slot.declared_rank >= 0 else 0
         if held.rank > 0:
             memcpy(held.dims, slot.declared_dims, held.rank * sizeof(int64_t))
     slot.lock.unlock()
-    if held.rank >= 0 and not same_shape(&held, inputs[1]):
+    if not same_shape(&held, inputs[1]):
         return fail_shapes(ctx, "Assign", &held, inputs[1])
     return assign_any(ctx, state, plan, inputs, outputs, workspace)
 
