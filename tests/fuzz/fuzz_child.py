@@ -24,7 +24,7 @@ import numpy as np
 from fuzz_case import Case, Run, from_text
 from kinds import make_case
 
-from headrace.formats.errors import OpError
+from headrace.formats.errors import RESOURCE_EXHAUSTED, OpError
 from headrace.formats.proto.run_pb2 import ConfigProto, RunOptions
 from headrace.formats.services import SESSIONS, find_service
 
@@ -64,7 +64,10 @@ def _run(session: Any, run: Run) -> Outcome:
     try:
         step = session.prepare(list(run.feeds), run.fetches, run.targets)
         values, _ = step.run(list(run.feeds.values()), _SHORT)
-        return ("values", [np.array(v, copy=True) for v in values])
+        try:
+            return ("values", [np.array(v, copy=True) for v in values])
+        except MemoryError:  # of this copy, under the child's limit
+            return ("refused", (RESOURCE_EXHAUSTED, "a result too large to be copied"))
     except OpError as error:
         return ("refused", (error.code, str(error)))
     except Exception:  # the finding itself

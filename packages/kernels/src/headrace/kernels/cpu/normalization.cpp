@@ -304,6 +304,10 @@ hr_code prepare_global(void*, hr_request* r) {
          hr_attr_bool(r->node, "scale_after_normalization", 0) != 0};
   hr_code code = check_channels(r, p, 1, gradient ? 3 : 4);
   if (code != HR_OK) return code;
+  if (gradient && !same_shape(r->inputs[4], x))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "the gradient must have the shape of t, %s: it is %s", ShapeText(x).text,
+                           ShapeText(r->inputs[4]).text);
   copy_shape(x, r->outputs[0]);
   for (int i = 1; i < r->node->n_outputs; ++i) set_shape(r->outputs[i], {p.channels});
   keep_plan(r, new Plan(p));
