@@ -1,46 +1,154 @@
 """Where we answer otherwise than TensorFlow on purpose: op, words of a refusal, and the reason.
 
-The words are of our refusal or of TensorFlow's; empty ones stand for other values. A pattern that
-no longer occurs should go.
+The words are of our refusal or of TensorFlow's, or say how values differ; without them any other
+value is meant. What holds for some inputs only names the inputs. A line that no longer occurs
+should go.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from fuzz_case import Case
+
+from headrace.formats.proto.graph_pb2 import NodeDef
+from headrace.formats.tensor_codec import make_ndarray
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
+
+Inputs = list[np.ndarray]  # the values of a node's inputs in all runs
+
+
+def _any(x: np.ndarray, holds: Callable[[np.ndarray], Any]) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.any(holds(x)))
+
+
+def _near_2_63(node: NodeDef, inputs: Inputs) -> bool:
+    return any(x.dtype == np.int64 and _any(x, lambda v: np.abs(v / 2.0**62) > 1) for x in inputs)
+
+
+def _beyond_32_bits(node: NodeDef, inputs: Inputs) -> bool:
+    return any(x.dtype == np.int64 and _any(x, lambda v: (v >> 31) != 0) for x in inputs)
+
+
+def _integers(node: NodeDef, inputs: Inputs) -> bool:
+    return any(x.dtype.kind in "iu" for x in inputs)
+
+
+def _doubles_whose_square_is_infinite(node: NodeDef, inputs: Inputs) -> bool:
+    return any(x.dtype == np.float64 and _any(x, lambda v: np.isinf(v * v)) for x in inputs)
+
+
+def _complex_near_the_largest(node: NodeDef, inputs: Inputs) -> bool:
+    def large(v: np.ndarray) -> np.ndarray:
+        parts = np.maximum(np.abs(v.real), np.abs(v.imag))
+        return np.isfinite(parts) & (parts > np.finfo(v.dtype).max / 4)
+
+    return any(x.dtype.kind == "c" and _any(x, large) for x in inputs)
+
+
+def _stride_over_depth(node: NodeDef, inputs: Inputs) -> bool:
+    strides = list(node.attr["strides"].list.i)
+    at = 1 if node.attr["data_format"].s.startswith(b"NC") else len(strides) - 1
+    return len(strides) > 2 and strides[at] < 1 and min(strides[:at] + strides[at + 1 :]) > 0
+
+
+class Apart(NamedTuple):
+    """A difference on purpose: a pattern of ops, words in the verdict, why, for which inputs."""
+
+    op: str
+    words: str
+    reason: str
+    where: Callable[[NodeDef, Inputs], bool] | None = None
+
 
 APART = (
     # TensorFlow reads or writes memory that is not the tensor's.
-    ("BatchNormWithGlobalNormalization(Grad)?", "but there are", "sizes are not compared"),
-    ("BlockLSTM(Grad)?(V2)?", "it must be", "shapes of gradients are not compared"),
-    ("AvgPool(3D)?Grad", "grad is", "a gradient of other sizes is read beyond its end"),
-    ("FractionalAvgPoolGrad", "out_backprop is", "channels that differ are written beside"),
-    (r"\w+Grad", "shapes differ: input 0", "the second operand is read by the first one's size"),
-    ("Resize(Bilinear|Bicubic)Grad", "batch or channels differ", "writes beside the image"),
-    ("SparseRe(shape|duceSum|duceMax)", "out of bounds", "computes with an index outside"),
-    ("DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored"),
+    Apart("BatchNormWithGlobalNormalization(Grad)?", "but there are", "sizes are not compared"),
+    Apart("BlockLSTM(Grad)?(V2)?", "it must be", "shapes of gradients are not compared"),
+    Apart("AvgPool(3D)?Grad", "grad is", "a gradient of other sizes is read beyond its end"),
+    Apart("FractionalAvgPoolGrad", "out_backprop is", "channels that differ are written beside"),
+    Apart(
+        "(Sigmoid|Tanh|Sqrt|Rsqrt|Inv|Reciprocal)Grad",
+        "shapes differ: input 0",
+        "the second operand is read by the first one's size",
+    ),
+    Apart("Resize(Bilinear|Bicubic)Grad", "batch or channels differ", "writes beside the image"),
+    Apart(
+        "SparseRe(shape|duceSum|duceMax)", "out of bounds", "computes with an index outside"
+    ),
+    Apart(
+        "DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored"
+    ),
     # Sizes that TensorFlow keeps in 32 bits: 2^32 is 0 to it.
-    ("RandomCrop", "4294967296", "sizes are cut to 32 bits"),
-    ("Roll", "", "shifts near 2^63 overflow when the size is added"),
+    Apart("RandomCrop", "size", "sizes are cut to 32 bits", _beyond_32_bits),
+    Apart("Roll", "", "shifts near 2^63 overflow when the size is added", _near_2_63),
     # Members that the kernel leaves unset, after it has logged an error.
-    ("ImageProjectiveTransformV[23]", "Invalid (mode|interpolation)", "goes on with an unset mode"),
+    Apart(
+        "ImageProjectiveTransformV[23]", "Invalid (mode|interpolation)", "goes on, mode unset"
+    ),
     # Wrong values by Eigen, where ours are the limit or the mathematical value.
-    ("Round", "", "Eigen rounds int64 to 0"),
-    ("Erf", "", "Eigen's Erf of infinite doubles is NaN"),
-    ("Sqrt", "", "Eigen's complex square root overflows above 1e307"),
+    Apart("Round", "", "Eigen rounds integers to 0", _integers),
+    Apart(
+        "Erf", "", "Eigen's Erf of large doubles is NaN", _doubles_whose_square_is_infinite
+    ),
+    Apart(
+        "Sqrt", "", "Eigen's complex square root overflows", _complex_near_the_largest
+    ),
     # An empty convolution: TensorFlow's result has the input's shape instead of the output's.
-    ("Conv[23]D", "output 0: shape", "the shape of an empty result is the input's"),
-    (".*Pool.*", "strides must be positive", "a stride over depth is never used"),
+    Apart("Conv[23]D", r"output 0: shape \([^)]*\b0\b", "an empty result has the input's shape"),
+    Apart(
+        ".*Pool.*", "strides must be positive", "it is never used", _stride_over_depth
+    ),
     # Bytes that are no message: TensorFlow drops them without a word.
-    ("TensorSummaryV2", "no SummaryMetadata message", "damaged metadata is dropped"),
+    Apart("TensorSummaryV2", "no SummaryMetadata message", "damaged metadata is dropped"),
     # No value outside of TensorFlow.
-    ("VarHandleOp|.*Queue(V2)?", "has no NumPy form", "handles are fetched as opaque bytes there"),
-)
+    Apart("VarHandleOp|.*Queue(V2)?", "has no NumPy form", "handles are fetched as opaque bytes"),
+)  # fmt: skip
 
 
-def why_apart(op: str, words: str, values: bool) -> str:
-    """The reason why an op may be answered otherwise; empty where it may not."""
-    for name, said, reason in APART:
-        if re.fullmatch(name, op) and bool(said) == (not values or said.startswith("output")):
-            if not said or re.search(said, words):
-                return reason
+def why_apart(case: Case, words: str, values: bool) -> str:
+    """The reason why a case may be answered otherwise; empty where it may not."""
+    op = case.ops[-1] if case.ops else ""
+    nodes = [node for node in case.graph.node if node.op == op]
+    for apart in APART:
+        if not re.fullmatch(apart.op, op):
+            continue
+        if bool(apart.words) != (not values or apart.words.startswith("output")):
+            continue
+        if apart.words and not re.search(apart.words, words):
+            continue
+        if apart.where is None or any(apart.where(n, _inputs(case, n)) for n in nodes):
+            return apart.reason
     return ""
+
+
+def has_no_kernel(words: str) -> bool:
+    """Whether a refusal says that an op has no kernel yet, and tests/ops/later.py says so too."""
+    from later import NO_KERNEL, is_later
+
+    named = re.search(r"kernel for '?(\w+)", words)
+    if named is None or "no installed library has any" not in words:
+        return False
+    return named.group(1) in NO_KERNEL or is_later(named.group(1))
+
+
+def _inputs(case: Case, node: NodeDef) -> Inputs:
+    names = {name.partition(":")[0] for name in node.input}
+    held = [
+        make_ndarray(n.attr["value"].tensor)
+        for n in case.graph.node
+        if n.op == "Const" and n.name in names
+    ]
+    return held + [
+        value
+        for run in case.runs
+        for name, value in run.feeds.items()
+        if name.partition(":")[0] in names
+    ]

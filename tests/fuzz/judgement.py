@@ -10,7 +10,7 @@ Not counted, and why:
   What we refuse counts only where it takes the whole graph.
 - TensorFlow looks at a shape only where the graph declares it, or only where it does not: counted
   where it answers the case with constants for the feeds, and with feeds for the constants, so too.
-- We have no kernel for an op of a family that is not built yet (LATER of tests/ops), and say so.
+- We have no kernel for an op of a family that is not built yet (tests/ops/later.py), and say so.
 - What apart.py lists, each with its reason.
 """
 
@@ -85,10 +85,9 @@ class Judgement:
     def _explained(
         self, case: Case, ours: list[Outcome], theirs: list[Outcome], verdict: str, words: str
     ) -> bool:
-        op = case.ops[-1] if case.ops else ""
-        if "no installed library has any" in words:
-            return True
-        if apart.why_apart(op, words, verdict == "different values"):
+        if apart.has_no_kernel(words) or apart.why_apart(
+            case, words, verdict == "different values"
+        ):
             return True
         if verdict == "different values":
             return False

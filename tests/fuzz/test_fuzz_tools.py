@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import apart
 import fuzz_case
 import numpy as np
 import pytest
 import verdicts
 from child_processes import Ended, run_batch
 from kinds import KINDS, make_case
+
+from headrace.formats.proto.graph_pb2 import GraphDef
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -53,3 +56,29 @@ def test_a_result_where_tensorflow_refuses_is_a_verdict_but_not_its_lack_of_a_ke
         "refused, TensorFlow gives a result"
     ]
     assert verdicts.against(value, [("refused", (3, "No OpKernel was registered"))], False) == []
+
+
+def _one_node(op: str, value: np.ndarray) -> fuzz_case.Case:
+    graph = GraphDef()
+    graph.node.add(name="it", op=op, input=["x"])
+    return fuzz_case.Case(graph, [fuzz_case.Run({"x:0": value}, ["it:0"])])
+
+
+def test_a_difference_on_purpose_is_one_for_the_inputs_that_its_reason_names_only() -> None:
+    for op, named, other in (
+        ("Erf", np.array([np.inf, 1.0]), np.array([1.0, np.nan])),
+        ("Round", np.array([-1], np.int64), np.array([0.5], np.float32)),
+        ("Sqrt", np.array([1.7e308 + 0j]), np.array([1.7e300 + 0j])),
+        ("Roll", np.array([2**63 - 1]), np.array([2**31])),
+    ):
+        assert apart.why_apart(_one_node(op, named), "output 0, element 0: 1, 2", True)
+        assert not apart.why_apart(_one_node(op, other), "output 0, element 0: 1, 2", True)
+    shapes = "shapes differ: input 0 is [2], input 1 is [3]"
+    assert apart.why_apart(_one_node("TanhGrad", np.zeros(2)), shapes, False)
+    assert not apart.why_apart(_one_node("ReluGrad", np.zeros(2)), shapes, False)
+
+
+def test_only_ops_that_the_catalogue_of_later_ops_names_may_lack_a_kernel() -> None:
+    said = "{0} 'it': no CPU kernel for {0}; no installed library has any"
+    assert apart.has_no_kernel(said.format("TensorArrayV3"))
+    assert not apart.has_no_kernel(said.format("MatMul"))

@@ -6,26 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from later import LATER, LATER_FAMILIES, NO_KERNEL, is_later
 
 from headrace.formats import include_dir, op_catalogue
 from headrace.graph import op_registry
 from headrace.runtime.kernel_libraries import has_kernels
-
-# op or family -> why nobody has a kernel for it.
-NO_KERNEL = {
-    "Placeholder": "a value must be fed",
-    "PlaceholderV2": "a value must be fed",
-    "ImmutableConst": "it maps a file of TensorFlow's own packaging into memory",
-    "Save": "writes checkpoints of before 2016; SaveV2 writes those that are read here",
-    "SaveSlices": "writes checkpoints of before 2016; SaveV2 writes those that are read here",
-    "Restore": "reads checkpoints of before 2016; RestoreV2 reads the others",
-    "RestoreSlice": "reads checkpoints of before 2016; RestoreV2 reads the others",
-    "UnicodeScript": "needs ICU's table of scripts, which neither Python nor NumPy has",
-    "ParseSequenceExample": "a batch of sequences: not yet; ParseSingleSequenceExample is there",
-    "ParseSequenceExampleV2": "a batch of sequences: not yet; ParseSingleSequenceExample is there",
-    "RefIdentity": "not yet: references pass through Identity",
-    "DebugGradientRefIdentity": "TensorFlow's debugger makes it",
-}
 
 # Ops that the runtime does without a kernel row.
 IN_THE_EXECUTOR = {
@@ -33,53 +18,6 @@ IN_THE_EXECUTOR = {
     *"NextIteration RefNextIteration LoopCond NoOp ControlTrigger".split(),
     *"_ReadVariablesOp _VarHandlesOp".split(),  # TensorFlow's passes make them; ours do not
     *"_Send _HostSend _Recv _HostRecv _Arg _Retval".split(),
-}
-
-# Prefixes of names, and families, of which later issues give the kernels.
-LATER = {
-    "If": "functions are a later issue",
-    "StatelessIf": "functions are a later issue",
-    "While": "functions are a later issue",
-    "StatelessWhile": "functions are a later issue",
-    "Case": "functions are a later issue",
-    "StatelessCase": "functions are a later issue",
-    "For": "functions are a later issue",
-    "PartitionedCall": "functions are a later issue",
-    "StatefulPartitionedCall": "functions are a later issue",
-    "SymbolicGradient": "functions are a later issue",
-    "RemoteCall": "functions are a later issue",
-    "FakeParam": "functions are a later issue",
-    "Abort": "distributed faults are a later issue",
-    "RefSelect": "not yet: nothing makes it",
-    "Accumulator": "accumulators are a later issue",
-    "ConditionalAccumulator": "accumulators are a later issue",
-    "ResourceConditionalAccumulator": "accumulators are a later issue",
-    "ResourceAccumulator": "accumulators are a later issue",
-    "SparseAccumulator": "accumulators are a later issue",
-    "SparseConditionalAccumulator": "accumulators are a later issue",
-    "Barrier": "barriers are a later issue",
-    "FakeQueue": "TensorFlow makes it for its own tests",
-    "Stage": "staging areas are a later issue",
-    "Unstage": "staging areas are a later issue",
-    "StridedSliceAssign": "assignments to slices are a later issue",
-    "ResourceStridedSliceAssign": "assignments to slices are a later issue",
-    "AddSparseToTensorsMap": "maps of sparse tensors are a later issue",
-    "AddManySparseToTensorsMap": "maps of sparse tensors are a later issue",
-    "TakeManySparseFromTensorsMap": "maps of sparse tensors are a later issue",
-    "Mutex": "critical sections are a later issue",
-    "ConsumeMutexLock": "critical sections are a later issue",
-    "TemporaryVariable": "not yet: only TensorFlow's accumulate_n made it",
-    "DestroyTemporaryVariable": "not yet: only TensorFlow's accumulate_n made it",
-    "DisableCopyOnRead": "a hint to TensorFlow's own memory",
-}
-LATER_FAMILIES = {
-    "datasets": "input pipelines are a later issue",
-    "lookup": "tables are a later issue",
-    "readers": "input pipelines are a later issue",
-    "tensor_arrays": "loops over arrays are a later issue",
-    "tensor_lists": "loops over lists are a later issue",
-    "stacks": "the gradient of while_loop is a later issue",
-    "session": "session handles are a later issue",
 }
 
 # Families through which nothing flows back, whatever their ops.
@@ -132,20 +70,14 @@ def test_op_has_a_gradient_or_says_why_it_has_none(name: str) -> None:
     try:
         function = op_registry.gradient_function(name)
     except LookupError:  # nobody has written it: its room says why, or it is of a later issue
-        assert op_registry.no_gradient_reason(name) or _is_later(name)
+        assert op_registry.no_gradient_reason(name) or is_later(name)
         return
     assert function is not None or op_registry.no_gradient_reason(name)
 
 
-def _is_later(name: str) -> bool:
-    return op_catalogue.family(name) in LATER_FAMILIES or any(
-        name.startswith(prefix) for prefix in LATER
-    )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_op_has_a_kernel_or_a_reason(name: str) -> None:
-    if name in NO_KERNEL or name in IN_THE_EXECUTOR or _is_later(name):
+    if name in NO_KERNEL or name in IN_THE_EXECUTOR or is_later(name):
         return
     assert has_kernels(name), f"{name} has no kernel, and nobody says why"
 
@@ -156,7 +88,7 @@ def test_reasons_are_not_out_of_date() -> None:
 
 
 def test_what_is_for_later_has_no_kernel_yet() -> None:
-    there = [name for name in NAMES if has_kernels(name) and _is_later(name)]
+    there = [name for name in NAMES if has_kernels(name) and is_later(name)]
     assert not there, "they have kernels: take them out of LATER or LATER_FAMILIES"
 
 
