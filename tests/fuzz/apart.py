@@ -87,7 +87,7 @@ APART = (
         "DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored"
     ),
     # Sizes that TensorFlow keeps in 32 bits: 2^32 is 0 to it.
-    Apart("RandomCrop", "size", "sizes are cut to 32 bits", _beyond_32_bits),
+    Apart("RandomCrop", "larger than the image", "sizes are cut to 32 bits", _beyond_32_bits),
     Apart("Roll", "", "shifts near 2^63 overflow when the size is added", _near_2_63),
     # Members that the kernel leaves unset, after it has logged an error.
     Apart(

@@ -143,9 +143,14 @@ hr_code prepare_set_diag(void*, hr_request* r) {
                            (const char*)ShapeText(x));
   auto* p = keep_plan(r, new BandPlan{});
   if (hr_code code = read_band(r, x, r->node->n_inputs == 3 ? 2 : 0, is_v3(r), p)) return code;
-  if (hr_elements(d) != p->matrices * p->count() * p->longest)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "diagonal %s does not fit input %s",
-                           (const char*)ShapeText(d), (const char*)ShapeText(x));
+  hr_tensor wanted = *x;  // [..., longest], or [..., count, longest] of several diagonals
+  wanted.rank = x->rank - 2;
+  if (p->count() > 1) wanted.dims[wanted.rank++] = p->count();
+  wanted.dims[wanted.rank++] = p->longest;
+  if (!same_shape(d, &wanted))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "diagonal %s does not fit input %s: expected %s",
+                           (const char*)ShapeText(d), (const char*)ShapeText(x),
+                           (const char*)ShapeText(&wanted));
   r->compute = compute_set_diag;
   return HR_OK;
 }

@@ -302,6 +302,8 @@ bool value_fits(const SliceSpec& spec, const hr_tensor* value) {
          std::equal(value->dims, value->dims + value->rank, spec.final_dims);
 }
 
+bool is_empty(const SliceSpec& spec) { return product(spec.final_dims, 0, spec.final_rank) == 0; }
+
 hr_code check_value(hr_request* r, const SliceSpec& spec, const hr_tensor* value) {
   if (value_fits(spec, value)) return HR_OK;
   return hr_request_fail(r, HR_INVALID_ARGUMENT, "the slice is %s, its value %s",
@@ -311,9 +313,10 @@ hr_code check_value(hr_request* r, const SliceSpec& spec, const hr_tensor* value
 
 // Writes the value into a slice of output 0 that is worked out now.
 hr_code write_slice_at_run(hr_ctx* ctx, const RunStridedPlan* plan, const hr_tensor* const* in,
-                           hr_tensor* out) {
+                           hr_tensor* out, bool any_if_empty) {
   SliceSpec spec;
   if (hr_code code = read_at_run(ctx, plan, out->rank, out->dims, in, &spec)) return code;
+  if (any_if_empty && is_empty(spec)) return HR_OK;
   if (!value_fits(spec, in[4]))
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the slice is %s, its value %s",
                        (const char*)ShapeText(spec.final_rank, spec.final_dims),
@@ -342,7 +345,7 @@ hr_code scatter_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
 hr_code scatter_slice_at_run(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                              hr_tensor* const* out, void*) {
   clear_plain(out[0]);
-  return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, out[0]);
+  return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, out[0], false);
 }
 
 hr_code update_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
@@ -355,11 +358,24 @@ hr_code update_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
 hr_code update_slice_at_run(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                             hr_tensor* const* out, void*) {
   copy_whole(ctx, in[0], out[0]);
-  return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, out[0]);
+  return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, out[0], true);
+}
+
+hr_code check_bounds(hr_request* r) {
+  const hr_tensor* const* in = r->inputs;
+  for (int i = 1; i <= 3; ++i)
+    if (in[i]->rank != 1 || in[i]->dims[0] != in[1]->dims[0])
+      return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                             "Expected begin, end, and strides to be 1D equal size tensors, but got "
+                             "shapes %s, %s, and %s instead.",
+                             ShapeText(in[1]).text, ShapeText(in[2]).text, ShapeText(in[3]).text);
+  return HR_OK;
 }
 
 // The slice of output 0 that input 4 is written into, planned or worked out at each run.
-hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run) {
+// any_if_empty: whether a slice without elements takes a value of any shape.
+hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run, bool any_if_empty) {
+  if (hr_code code = check_bounds(r)) return code;
   const hr_tensor* y = r->outputs[0];
   const SliceMasks masks(r->node);
   if (!all_known(r)) {
@@ -372,7 +388,8 @@ hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run) {
   if (hr_code code = read_slice_spec(masks, y->rank, y->dims, r->inputs[1], r->inputs[2],
                                      r->inputs[3], &spec, &error))
     return hr_request_fail(r, code, "%s", error.text);
-  if (hr_code code = check_value(r, spec, r->inputs[4])) return code;
+  if (!(any_if_empty && is_empty(spec)))
+    if (hr_code code = check_value(r, spec, r->inputs[4])) return code;
   keep_plan(r, new StridedCopy(copy_into(y->dtype, spec, y->dims, false)));
   r->compute = planned;
   return HR_OK;
@@ -380,12 +397,12 @@ hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run) {
 
 hr_code prepare_strided_slice_grad(void*, hr_request* r) {
   if (hr_code code = hr_shape_shape_from_input_0(r)) return code;
-  return prepare_write(r, scatter_slice, scatter_slice_at_run);
+  return prepare_write(r, scatter_slice, scatter_slice_at_run, false);
 }
 
 hr_code prepare_slice_update(void*, hr_request* r) {
   copy_shape(r->inputs[0], r->outputs[0]);
-  return prepare_write(r, update_slice, update_slice_at_run);
+  return prepare_write(r, update_slice, update_slice_at_run, true);
 }
 
 }  // namespace

@@ -80,6 +80,9 @@ hr_code prepare_image(void*, hr_request* r) {
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "Tensor must be 4-D with last dim 1, 3, or 4, not %s",
                            ShapeText(x).text);
+  if (x->dims[1] == 0 || x->dims[2] == 0)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "input tensor must have non-zero dims. Found: %s.",
+                           ShapeText(x).text);
   if (x->dims[1] >= int64_t(1) << 31 || x->dims[2] >= int64_t(1) << 31)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "no PNG file holds an image of shape %s",
                            ShapeText(x).text);

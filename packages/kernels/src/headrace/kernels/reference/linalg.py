@@ -354,6 +354,9 @@ def _packed(x: np.ndarray, band: _Band, padding: Any) -> np.ndarray:
 def _unpacked(x: np.ndarray, diagonals: np.ndarray, band: _Band) -> np.ndarray:
     """x (its own copy) with the packed diagonals put in."""
     packed = diagonals[..., np.newaxis, :] if band.single else diagonals
+    if packed.shape[:-2] != x.shape[:-2]:
+        text = f"diagonal {list(diagonals.shape)} does not fit input {list(x.shape)}"
+        raise InvalidArgumentError(None, None, text)
     for number, where, rows, columns in band.diagonals():
         x[..., rows, columns] = packed[..., number, where]
     return x

@@ -59,8 +59,17 @@ def tensor_strided_slice_update(
     strides: np.ndarray,
     value: np.ndarray,
 ) -> np.ndarray:
+    if begin.ndim != 1 or not begin.shape == end.shape == strides.shape:
+        raise InvalidArgumentError(
+            None,
+            None,
+            "Expected begin, end, and strides to be 1D equal size tensors, but got shapes "
+            f"{list(begin.shape)}, {list(end.shape)}, and {list(strides.shape)} instead.",
+        )
     result = x.copy()
-    result[strided_index(attrs, x.shape, begin, end, strides)] = value
+    index = strided_index(attrs, x.shape, begin, end, strides)
+    if result[index].size:
+        result[index] = value
     return result
 
 

@@ -137,6 +137,9 @@ def image_summary(attrs: Attrs, tag: np.ndarray, tensor: np.ndarray) -> np.ndarr
             None,
             f"Tensor must be 4-D with last dim 1, 3, or 4, not {list(tensor.shape)}",
         )
+    if 0 in tensor.shape[1:]:
+        text = f"input tensor must have non-zero dims. Found: {list(tensor.shape)}."
+        raise InvalidArgumentError(None, None, text)
     count = min(attrs["max_images"], len(tensor))
     message = Summary()
     for number, image in enumerate(tensor[:count]):

@@ -1,0 +1,41 @@
+"""Diagonals, slices and images whose shapes do not fit what they are written into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edges import Edge, i32, ramp, words
+
+EDGES: list[Edge] = []
+for shape, diagonal in (
+    ((2, 3, 4), (2, 3)),
+    ((2, 3, 4), (3, 2)),
+    ((2, 3, 4), (6,)),
+    ((2, 3, 4), (1, 2, 3)),
+    ((2, 3, 4), (3,)),
+    ((0, 3, 4), (0, 3)),
+    ((0, 3, 4), (5, 3, 0)),
+    ((3, 0), (0,)),
+    ((2, 3, 0), (3, 0)),
+):
+    EDGES.append(Edge("MatrixSetDiag", [ramp(*shape), -ramp(*diagonal)]))
+    for k in (i32(0), i32([0, 0])):
+        EDGES.append(Edge("MatrixSetDiagV3", [ramp(*shape), -ramp(*diagonal), k]))
+for band in ((2, 2, 3), (2, 6), (4, 3), (12,), (1, 2, 2, 3)):
+    EDGES.append(Edge("MatrixSetDiagV3", [ramp(2, 3, 4), -ramp(*band), i32([0, 1])]))
+for bounds in (
+    (i32([0]), i32([1]), i32([1])),
+    (i32(0), i32([1]), i32([1])),
+    (i32([0]), i32(1), i32([1])),
+    (i32([0]), i32([1]), i32(1)),
+    (i32([[0]]), i32([[1]]), i32([[1]])),
+    (i32([0, 0]), i32([1]), i32([1])),
+    (i32([0, 0, 0]), i32([1, 1, 1]), i32([1, 1, 1])),
+):
+    EDGES.append(Edge("TensorStridedSliceUpdate", [ramp(3, 2), *bounds, -ramp(1, 2)]))
+for value in ((), (2,), (3, 3), (0, 2), (2, 0)):
+    bounds = i32([1]), i32([1]), i32([1])
+    EDGES.append(Edge("TensorStridedSliceUpdate", [ramp(3, 2), *bounds, -ramp(*value)]))
+for image in ((0, 5, 5, 1), (1, 0, 5, 1), (1, 5, 0, 3)):
+    for dtype in (np.float32, np.uint8):
+        EDGES.append(Edge("ImageSummary", [words(b"a"), np.zeros(image, dtype)]))
