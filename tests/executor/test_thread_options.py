@@ -249,3 +249,30 @@ def test_threads_of_a_session_end_with_it_also_while_others_run() -> None:
         thread.join(60)
         assert not thread.is_alive()
     assert not wrong
+
+
+def test_decompositions_of_a_session_with_one_thread_run_on_one() -> None:
+    # OpenBLAS has a count for the process; its threads spin, beside others for seconds.
+    printed = child_process.output(
+        """
+        import ctypes
+        files = {line.split()[-1] for line in open("/proc/self/maps") if "openblas" in line}
+        library = ctypes.CDLL(files.pop())
+        name = "scipy_openblas_%s_num_threads64_"
+        count = getattr(library, name % "get")
+        getattr(library, name % "set")(2)
+        x = hr.placeholder(hr.float64, [600, 600])
+        values = hr.svd(x, compute_uv=False)
+        matrix = np.random.RandomState(0).randn(600, 600)
+        for threads in (1, 2):
+            seen = set()
+            with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=threads)) as session:
+                thread = threading.Thread(target=session.run, args=(values, {x: matrix}))
+                thread.start()
+                while thread.is_alive():
+                    seen.add(count())
+                    time.sleep(0.001)
+            print(1 in seen, count())
+        """
+    )
+    assert printed == "True 2\nFalse 2\n"

@@ -5,6 +5,7 @@
 #include "lapack.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -132,6 +133,43 @@ template <class T> std::vector<T> space(int64_t columns) {
 }
 
 }  // namespace
+
+namespace {
+
+// OpenBLAS's own count of threads. It holds for the process, so it is set while the first of ours needs
+// it and restored after the last; NumPy computes the same meanwhile, on one thread.
+struct ThreadCount {
+  int (*get)() = reinterpret_cast<int (*)()>(library().function("openblas_get_num_threads"));
+  void (*set)(const int64_t*) =
+      reinterpret_cast<void (*)(const int64_t*)>(library().function("openblas_set_num_threads"));
+  std::atomic<int> users{0}, given{1};
+
+  void put(int64_t n) const { set(&n); }
+  // Without a lock, which a fork could leave taken. A call that comes while the last one restores
+  // the count may run on several threads; the count itself is right in the end.
+  void enter() {
+    if (users++ > 0) return;
+    if (const int now = get(); now > 1) given = now;
+    put(1);
+  }
+  void leave() {
+    if (--users == 0) put(given);
+  }
+};
+
+ThreadCount* thread_count() {
+  static ThreadCount count;
+  return count.get && count.set ? &count : nullptr;
+}
+
+}  // namespace
+
+OneThread::OneThread(bool wanted) : wanted_(wanted && thread_count()) {
+  if (wanted_) thread_count()->enter();
+}
+OneThread::~OneThread() {
+  if (wanted_) thread_count()->leave();
+}
 
 bool available() { return library().handle != nullptr; }
 

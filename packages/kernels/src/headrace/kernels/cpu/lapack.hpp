@@ -23,6 +23,19 @@ bool available();
 // Whether its integers can count the elements of a matrix of n columns.
 bool fits(int64_t n);
 
+// While one lives that is wanted, OpenBLAS computes on the threads that call it. Its threads spin for
+// one another: beside others that want the cores, a decomposition of 5 ms took seconds.
+class OneThread {
+ public:
+  explicit OneThread(bool wanted);
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const bool wanted_;
+};
+
 // Rows that were exchanged, counted from 1, as wide as the library's integers.
 class Pivots {
  public:

@@ -23,6 +23,9 @@ using dense::Matrix;
 // Below this, calling LAPACK costs more than its better loops gain.
 constexpr int64_t kLeastForLapack = 10 * 10;
 
+// Up to this, LAPACK computes on one thread.
+constexpr int64_t kMostForOneThread = 256 * 256;
+
 template <class T> using Wide = std::conditional_t<is_complex<T>, complex128, double>;
 
 template <class T> Matrix<Wide<T>> load(const T* from, int64_t rows, int64_t columns) {
@@ -82,6 +85,10 @@ template <class T> bool by_lapack(const MatrixPlan& p) {
 template <class F>
 hr_code each_matrix(hr_ctx* ctx, const MatrixPlan& p, F&& body) {
   std::atomic<const char*> failure{nullptr};
+  // Where the step has one thread, or spends them on the batch, LAPACK gets no more; and a small
+  // matrix gains nothing from several.
+  const lapack::OneThread alone(ctx->threads == 1 || p.batch > 1 ||
+                                p.rows * p.columns <= kMostForOneThread);
   parallel_polled(ctx, p.batch, grain_of(8 * p.rows * p.columns * (p.columns + 1)), 1,
                   [&](int64_t i, int64_t) {
                     if (const char* text = body(i)) failure = text;
