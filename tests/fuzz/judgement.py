@@ -11,11 +11,14 @@ Not counted, and why:
 - TensorFlow looks at a shape only where the graph declares it, or only where it does not: counted
   where it answers the case with constants for the feeds, and with feeds for the constants, so too.
 - We have no kernel for an op of a family that is not built yet (tests/ops/later.py), and say so.
+- It infers the shapes of branches and loops at import, also of those that do not run: not counted
+  where it refuses a node behind a Switch. We check what runs.
 - What apart.py lists, each with its reason.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -91,6 +94,8 @@ class Judgement:
             return True
         if verdict == "different values":
             return False
+        if verdict == "TensorFlow refuses" and _at_import_behind_switch(case, words):
+            return True
         if verdict.startswith("refused"):
             whole = self._first.run(case, self._portable)
             if whole and all(how == "refused" for how, _ in whole):
@@ -141,6 +146,15 @@ def needed(case: Case) -> Case:
     del graph.node[:]
     graph.node.extend(node for node in case.graph.node if node.name in reached)
     return Case(graph, case.runs, random=case.random)
+
+
+def _at_import_behind_switch(case: Case, words: str) -> bool:
+    named = re.search(r"^import: .*\{\{node (\w+)\}\}", words, re.DOTALL)
+    if named is None:
+        return False
+    run = Run({}, [named.group(1)])
+    above = needed(Case(case.graph, [run])).graph.node
+    return any(node.op in ("Switch", "RefSwitch") for node in above)
 
 
 def _node(name: str) -> str:
