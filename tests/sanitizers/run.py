@@ -30,6 +30,8 @@ ADDRESS = {
     "detect_leaks": "1",
     "leak_check_at_exit": "0",  # leak_check.py looks before that
     "malloc_context_size": "20",
+    # GCC 12's leak check walks what glibc keeps before a thread's storage, and crashes there.
+    "intercept_tls_get_addr": "0",
 }
 THREAD = {
     # Python, NumPy, protobuf and oneDNN are not instrumented: what they do to memory is not seen,
