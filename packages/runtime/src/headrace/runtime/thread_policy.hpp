@@ -19,7 +19,7 @@
 
 namespace headrace {
 
-constexpr double kHoldGil = 10e3;      // ns; giving up the GIL and getting it back costs 0.1 to 10 us
+constexpr double kHoldGil = 5e3;       // ns; giving up the GIL and getting it back costs 0.1 to 10 us
 constexpr double kReleaseGil = 50e3;   // others that want the GIL wait no longer than this
 constexpr double kHeavy = 20e3;        // waking a thread of the inter-op pool costs 5 to 20 us
 constexpr double kParallel = 250e3;    // a hand-over to the intra-op pool costs 5 to 60 us
