@@ -32,6 +32,12 @@ def test_an_error_of_the_work_is_raised_and_the_handler_is_back() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_ctrl_c_is_not_lost_where_the_work_fails() -> None:
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
+        signal.raise_signal(signal.SIGINT)
+        raise ZeroDivisionError
+
+
 def test_work_within_work_holds_it_to_the_end() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), interrupts_held():

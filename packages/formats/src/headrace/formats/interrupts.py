@@ -30,5 +30,5 @@ def interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-    if came:
-        signal.raise_signal(signal.SIGINT)
+        if came:  # also where the work failed
+            signal.raise_signal(signal.SIGINT)
