@@ -1,6 +1,6 @@
-"""Where we answer otherwise than TensorFlow on purpose: op, words of a refusal, and the reason.
+"""Where our result differs from TensorFlow's on purpose: op, words of an error, and the reason.
 
-The words are of our refusal or of TensorFlow's, or say how values differ; without them any other
+The words are of our error or of TensorFlow's, or say how values differ; without them any other
 value is meant. What holds for some inputs only names the inputs. A line that no longer occurs
 should go.
 """
@@ -130,7 +130,7 @@ def why_apart(case: Case, words: str, values: bool) -> str:
 
 
 def has_no_kernel(words: str) -> bool:
-    """Whether a refusal says that an op has no kernel yet, and tests/ops/later.py says so too."""
+    """Whether an error says that an op has no kernel yet, and tests/ops/later.py lists that op."""
     from later import NO_KERNEL, is_later
 
     named = re.search(r"kernel for '?(\w+)", words)

@@ -231,8 +231,8 @@ def test_fused_convolution_normalises_by_known_statistics(name, dtype, first, ac
     want = (y - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset
     got = _normalised(case.placed(case.x), case.f, statistics, case.attrs, activation,
                       epsilon=1e-3, threads=2)  # fmt: skip
-    slope = {(): 1, ("Relu",): 0, ("LeakyRelu",): np.float32(0.2)}[activation]
-    case.near(got, case.placed(np.where(want < 0, slope * want, want)))
+    below = {(): 1, ("Relu",): 0, ("LeakyRelu",): np.float32(0.2)}[activation]
+    case.near(got, case.placed(np.where(want < 0, below * want, want)))
 
 
 @pytest.mark.parametrize("shape", [((2, 8, 8, 16), (3, 3, 16, 32)), ((4, 12, 12, 2), (3, 3, 2, 32)),

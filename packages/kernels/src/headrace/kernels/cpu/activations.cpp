@@ -17,7 +17,7 @@ constexpr double kScaleAlpha = 1.7580993408473768599402175208123;
     template <class T> static HR_INLINE T apply(T x) { return T(expression); } \
   }
 // dy = a, the features or results = b.
-#define SLOPE(Name, Kind, expression)                          \
+#define GRADIENT(Name, Kind, expression)                          \
   struct Name : Kind {                                         \
     template <class T> static HR_INLINE T apply(T a, T b) { return T(expression); } \
   }
@@ -32,17 +32,17 @@ FUNCTION(SoftPlus, unary::Vector, (x > T(0) ? x : T(0)) + vm::log1p(vm::exp(-std
 FUNCTION(SoftSign, unary::Vector, x / (T(1) + std::fabs(x)));
 
 // A product, as in TensorFlow: a gradient that is not finite shows also where the unit is off.
-SLOPE(RectifiedSlope, VectorOp, a * T(b > T(0)));
-SLOPE(Rectified6Slope, VectorOp, a * T(b > T(0) && b < T(6)));
-SLOPE(ExponentialSlope, VectorOp, b < T(0) ? a * (b + T(1)) : a);
-SLOPE(ScaledExponentialSlope, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)) : a * T(kScale));
-SLOPE(SoftPlusSlope, VectorOp, a / (T(1) + vm::exp(-b)));
-SLOPE(SoftSignSlope, VectorOp, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))));
+GRADIENT(RectifiedGradient, VectorOp, a * T(b > T(0)));
+GRADIENT(Rectified6Gradient, VectorOp, a * T(b > T(0) && b < T(6)));
+GRADIENT(ExponentialGradient, VectorOp, b < T(0) ? a * (b + T(1)) : a);
+GRADIENT(ScaledExponentialGradient, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)) : a * T(kScale));
+GRADIENT(SoftPlusGradient, VectorOp, a / (T(1) + vm::exp(-b)));
+GRADIENT(SoftSignGradient, VectorOp, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))));
 
 template <class Op, class Set> constexpr Row map(const char* op, const char* constraint) {
   return row(op, constraint, unary::prepare<Op, Set>).reuses(0);
 }
-template <class Op, class Set> constexpr Row slope(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr Row gradient(const char* op, const char* constraint) {
   return row(op, constraint, binary::prepare_merged<Op, Set>).reuses(0, 1);
 }
 
@@ -58,12 +58,12 @@ HR_ROWS(activations) = {
     map<ScaledExponential, Floats>("Selu", T_FLOATS),
     map<SoftPlus, Floats>("Softplus", T_FLOATS),
     map<SoftSign, Floats>("Softsign", T_FLOATS),
-    slope<RectifiedSlope, Reals>("ReluGrad", T_REALS),
-    slope<Rectified6Slope, Reals>("Relu6Grad", T_REALS),
-    slope<ExponentialSlope, Floats>("EluGrad", T_FLOATS),
-    slope<ScaledExponentialSlope, Floats>("SeluGrad", T_FLOATS),
-    slope<SoftPlusSlope, Floats>("SoftplusGrad", T_FLOATS),
-    slope<SoftSignSlope, Floats>("SoftsignGrad", T_FLOATS),
+    gradient<RectifiedGradient, Reals>("ReluGrad", T_REALS),
+    gradient<Rectified6Gradient, Reals>("Relu6Grad", T_REALS),
+    gradient<ExponentialGradient, Floats>("EluGrad", T_FLOATS),
+    gradient<ScaledExponentialGradient, Floats>("SeluGrad", T_FLOATS),
+    gradient<SoftPlusGradient, Floats>("SoftplusGrad", T_FLOATS),
+    gradient<SoftSignGradient, Floats>("SoftsignGrad", T_FLOATS),
 };
 HR_ROWS_END(activations)
 
