@@ -41,6 +41,24 @@ def test_a_segment_without_rows_has_the_other_end_of_the_finite_numbers(dtype: h
     assert [low[0, 0], high[0, 0], sorted_ones[0, 0]] == [float(dtype.min), float(dtype.max), 0]
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16], ids=lambda t: t.__name__)
+def test_a_mean_of_more_integers_than_their_type_counts(dtype: type) -> None:
+    # 2 ** 8 and 2 ** 16 are zero in the type: dividing by them ended the process.
+    count = 2 ** (8 * np.dtype(dtype).itemsize)
+    ones = np.ones((count, 1), dtype)
+    assert _run("Mean", ones, [0]).tolist() == [1]
+    assert _run("Mean", ones, [0, 1]) == 1
+    assert _run("SegmentMean", ones, np.zeros(count, np.int32)).tolist() == [[0]]  # the sum wraps
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint8, np.uint32])
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
+def test_a_mean_of_integers_does_not_wrap_around(dtype: type, axes: list[int]) -> None:
+    for value in (np.iinfo(dtype).max, np.iinfo(dtype).min):
+        found = _run("Mean", np.full((6, 300), value, dtype), axes)
+        assert set(found.ravel().tolist()) == {int(value)}
+
+
 @pytest.mark.parametrize("n", [8, 4096, 1_000_000])
 def test_a_gradient_that_is_not_finite_shows_through_a_rectifier(n: int) -> None:
     gradients = np.resize(np.float32([NAN, NAN, 1, NAN, INF, INF, -INF, 2]), n)

@@ -36,8 +36,14 @@ template <class T> struct SumOf {
   template <class A> static HR_INLINE A fold(A a, A b) { return plus(a, b); }
   static T finish(Total total, int64_t) { return T(Acc(total)); }
 };
+// Means of integers are summed in 64 bits, as TensorFlow does: a sum of int8 soon wraps around, and
+// a count of 256 is zero there.
 template <class T> struct MeanOf : SumOf<T> {
-  using Total = typename SumOf<T>::Total;
+  using Wide = std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>;
+  using Acc = std::conditional_t<is_integer<T>, Wide, Compute<T>>;
+  using Total = std::conditional_t<is_integer<T>, Wide, typename SumOf<T>::Total>;
+  static constexpr Acc start() { return Acc(0); }
+  static HR_INLINE Acc load(T x) { return Acc(x); }
   static T finish(Total total, int64_t n) {
     if constexpr (is_integer<T>) return n ? T(truncated_quotient(total, Total(n))) : T(0);
     else return T(Compute<T>(total / Total(typename RealOf<Total>::type(n))));

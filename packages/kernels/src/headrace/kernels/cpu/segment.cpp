@@ -58,43 +58,59 @@ template <Way way, class T> void fold_row(Compute<T>* total, const T* row, int64
   }
 }
 
+// Divides what `count` rows were summed to: the mean, or the sum over the root of their number.
+template <Way way, class C> void divide(C* total, int64_t count, int64_t n) {
+  // Integers are divided in 64 bits: a count of 256 is zero in eight.
+  using Divisor = std::conditional_t<is_integer<C>, int64_t, C>;
+  const Divisor by = way == kSqrtN ? Divisor(std::sqrt(double(count))) : Divisor(double(count));
+  for (int64_t i = 0; i < n; ++i) total[i] = C(total[i] / by);
+}
+
 // Folds rows into segments. ids[i] is the segment of the i-th row, negative: left out; rows[i]
-// (or i itself) where it lies in data. A segment without rows gets `blank`.
+// (or i itself) where it lies in data. A segment without rows gets `blank`, which only extremes
+// have other than start_of. Means need sorted ids: a segment is whole when the id changes, and no
+// count is kept per segment, of which there may be far more than rows.
 template <Way way, class T>
 void fold_rows(hr_ctx* ctx, const T* data, const int64_t* rows, const int64_t* ids, int64_t n,
                int64_t inner, int64_t segments, Compute<T> blank, T* out) {
   using C = Compute<T>;
-  if (segments * inner == 0) return;
+  constexpr bool extreme = way == kMin || way == kMax, divided = way == kMean || way == kSqrtN;
+  const int64_t elements = segments * inner;
+  if (elements == 0) return;
   // What is computed as it is stored is folded where it belongs.
   std::vector<C> wide;
   C* totals;
   if constexpr (std::is_same_v<T, C>) {
     totals = out;
-    std::fill_n(totals, segments * inner, start_of<way, T>());
+    std::fill_n(totals, elements, start_of<way, T>());
   } else {
-    wide.assign(size_t(segments * inner), start_of<way, T>());
+    wide.assign(size_t(elements), start_of<way, T>());
     totals = wide.data();
   }
-  std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
+  std::vector<bool> found(extreme ? size_t(segments) : 0);
   const int64_t between_polls = kElementsBetweenPolls / inner + 1;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0, first = 0; i < n; ++i) {
     if (i % between_polls == 0) poll(ctx);
     if (ids[i] < 0) continue;
-    fold_row<way, T>(totals + ids[i] * inner, data + (rows ? rows[i] : i) * inner, inner);
-    ++counts[size_t(ids[i])];
-  }
-  for (int64_t s = 0; s < segments; ++s) {
-    if (s % between_polls == 0) poll(ctx);
-    const C count = C(int32_t(counts[size_t(s)]));
-    for (int64_t j = 0; j < inner; ++j) {
-      C x = totals[s * inner + j];
-      if (counts[size_t(s)] == 0) x = blank;
-      else if constexpr (way == kMean && is_integer<C>) x = C(x / count);
-      else if constexpr (way == kMean) x = x / count;
-      else if constexpr (way == kSqrtN) x = x / std::sqrt(count);
-      out[s * inner + j] = T(x);
+    C* total = totals + ids[i] * inner;
+    fold_row<way, T>(total, data + (rows ? rows[i] : i) * inner, inner);
+    if constexpr (extreme) found[size_t(ids[i])] = true;
+    if constexpr (divided) {
+      if (i + 1 < n && ids[i + 1] == ids[i]) continue;
+      divide<way>(total, i + 1 - first, inner);
+      first = i + 1;
     }
   }
+  if constexpr (extreme)
+    for (int64_t s = 0; s < segments; ++s) {
+      if (s % between_polls == 0) poll(ctx);
+      if (!found[size_t(s)]) std::fill_n(totals + s * inner, inner, blank);
+    }
+  if constexpr (!std::is_same_v<T, C>)
+    for (int64_t i = 0; i < elements; ++i) {
+      if (i % kElementsBetweenPolls == 0) poll(ctx);
+      out[i] = T(totals[i]);
+    }
 }
 
 hr_code not_sorted(hr_ctx* ctx, int64_t at) {
