@@ -66,7 +66,9 @@ MODEL_PEERS = ("tensorflow", "tensorflow-function", "torch", "jax")
 ROWS |= {name: Row(name, 1, peers=MODEL_PEERS, unit="ms") for name in MODELS}
 CHECK_TOLERANCE = 0.02  # relative, of a loss after some steps; PyTorch's LSTM has two biases
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
-SPECIAL = ("threads", "import", "size")  # measured in their own way
+SPECIAL = ("index", "batches", "threads", "import", "size")  # measured in ways of their own
+INDEX_PROMISE = 1.5  # a slice x[i], of the time of gather(x, i)
+BATCH_PROMISE = 2  # a step of a new batch size, of the time of a known one
 IMPORT_PROMISE_S = 0.25
 THREADS_PROMISE = 1.8
 
@@ -196,7 +198,44 @@ def show(
 
 
 def special(name: str, sides: Sides, rounds: int) -> bool:
-    return {"threads": threads, "import": imports, "size": size}[name](sides, rounds)
+    measure = {
+        "index": index, "batches": batches, "threads": threads, "import": imports, "size": size,
+    }  # fmt: skip
+    return measure[name](sides, rounds)
+
+
+def index(sides: Sides, rounds: int) -> bool:
+    """x[i] against gather(x, i): in a loop, and with an index that is fed."""
+    return all(
+        [
+            pair(f"index, {how}", (f"index_{how}", f"gather_{how}"), unit, sides, rounds)
+            <= INDEX_PROMISE
+            for how, unit in (("loop", "ns"), ("fed", "us"))
+        ]
+    )
+
+
+def batches(sides: Sides, rounds: int) -> bool:
+    """A training step of the MLP with a batch size that is new against one that is known."""
+    return pair("batches", ("batch_new", "batch_known"), "us", sides, rounds) < BATCH_PROMISE
+
+
+def pair(name: str, programs: tuple[str, str], unit: str, sides: Sides, rounds: int) -> float:
+    """Returns: our time of one program over that of the other, medians; prints TensorFlow's, too."""
+    times: dict[tuple[str, str], list[float]] = {}
+    names = ["headrace", "tensorflow"] + (["headrace-before"] if sides.before else [])
+    for program in programs:
+        for _ in range(rounds):
+            for side in names:
+                times.setdefault((side, program), []).append(sides.ask(side, program))
+    ratios = {}
+    for side in names:
+        one, other = (statistics.median(times[side, program]) for program in programs)
+        ratios[side] = one / other
+        scale = UNITS[unit]
+        print(f"{name:13}{side}: {programs[0]} {one * scale:.4g} {unit}, {programs[1]} "
+              f"{other * scale:.4g} {unit}, ratio {one / other:.2f}", flush=True)
+    return ratios["headrace"]
 
 
 def threads(sides: Sides, rounds: int) -> bool:
