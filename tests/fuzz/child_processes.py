@@ -156,16 +156,21 @@ def _tail(errors: Any) -> str:
 
 
 class Judge:
-    """A TensorFlow that runs the same graphs, in a process that is started again if it ends."""
+    """A TensorFlow that runs the same graphs, in a process that is started again if it ends.
+
+    Attributes:
+      crashes: how often the process ended, or gave no reply in a minute.
+      hangs: how often a run did not end.
+    """
 
     def __init__(self, python: str, environment: dict[str, str] | None = None) -> None:
         self._python = python
         self._environment = environment or {}
         self._child: subprocess.Popen[bytes] | None = None
-        self.crashes = 0
+        self.crashes = self.hangs = 0
 
     def run(self, case: Any, portable: Any) -> list[tuple[str, Any]] | None:
-        """TensorFlow's outcomes for a case; None where it crashed or hung."""
+        """TensorFlow's outcomes for a case, up to a run that hung; None where it has none."""
         child = self._started()
         runs = [
             ({k: portable(v) for k, v in run.feeds.items()}, run.fetches, run.targets)
@@ -179,12 +184,19 @@ class Judge:
             ready, _, _ = select.select([child.stdout], [], [], 60)
             if ready:
                 (size,) = struct.unpack("<I", child.stdout.read(4))
-                return list(pickle.loads(child.stdout.read(size)))
+                return self._without_hang(pickle.loads(child.stdout.read(size)))
         except (OSError, struct.error, EOFError):
             pass
         self.crashes += 1
         self.close()
         return None
+
+    def _without_hang(self, outcomes: list[tuple[str, Any]]) -> list[tuple[str, Any]] | None:
+        if not outcomes or outcomes[-1][0] != "hung":
+            return outcomes
+        self.hangs += 1
+        self.close()
+        return outcomes[:-1] or None
 
     def close(self) -> None:
         """Ends the process."""

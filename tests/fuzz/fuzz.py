@@ -60,6 +60,7 @@ def main() -> int:
             _run(batch, judge, report, bar, options)
         if judge is not None:
             report.judge_crashes += judge.crashes
+            report.judge_hangs += judge.hangs
             report.set_aside += judge.set_aside
             judge.close()
 
@@ -168,7 +169,7 @@ class Report:
         self.found: Counter[str] = Counter()
         self.by_op: Counter[tuple[str, str]] = Counter()
         self.became: Counter[str] = Counter()
-        self.judged = self.judge_crashes = self.set_aside = 0
+        self.judged = self.judge_crashes = self.judge_hangs = self.set_aside = 0
 
     def add(
         self,
@@ -213,7 +214,8 @@ class Report:
         """Prints the counts."""
         print(f"outcomes: {dict(self.became)}")
         if self._options.judge:
-            print(f"judged: {self.judged}; TensorFlow ended {self.judge_crashes} times")
+            print(f"judged: {self.judged}")
+            print(f"TensorFlow ended {self.judge_crashes} times, hung {self.judge_hangs} times")
             print(f"differences that are TensorFlow's own (judgement.py): {self.set_aside}")
         for verdict, count in self.found.most_common():
             ops = Counter({op: n for (v, op), n in self.by_op.items() if v == verdict})

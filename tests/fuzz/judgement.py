@@ -9,16 +9,14 @@ Not counted, and why:
 - Nodes that no run needs are not shown to it: it checks the whole graph at import, we what runs.
   What we refuse counts only where it takes the whole graph.
 - TensorFlow looks at a shape only where the graph declares it, or only where it does not: counted
-  where it answers the case with constants for the feeds, and with feeds for the constants, so too.
+  where it answers the case with constants for the feeds, with feeds for the constants, and with
+  the shapes of all values hidden (also of those in branches and loops that do not run), so too.
 - We have no kernel for an op of a family that is not built yet (tests/ops/later.py), and say so.
-- It infers the shapes of branches and loops at import, also of those that do not run: not counted
-  where it refuses a node behind a Switch. We check what runs.
 - What apart.py lists, each with its reason.
 """
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,10 +29,13 @@ import verdicts
 from child_processes import Ended, Judge, run_batch
 from fuzz_case import Case, Run, to_text
 
-from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats import op_catalogue
+from headrace.formats.proto.graph_pb2 import GraphDef, NodeDef
 from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
 
 Outcome = verdicts.Outcome
+DT_RESOURCE, DT_VARIANT = 20, 21
+_JOINTS = ("Merge", "RefMerge", "Exit", "LoopCond", "PlaceholderWithDefault")  # read by position
 
 
 class Judgement:
@@ -42,6 +43,7 @@ class Judgement:
 
     Attributes:
       crashes: how often one of them ended.
+      hangs: how often a run did not end in one of them.
       set_aside: cases whose difference is TensorFlow's own.
     """
 
@@ -55,10 +57,14 @@ class Judgement:
     def crashes(self) -> int:
         return self._first.crashes + self._second.crashes
 
+    @property
+    def hangs(self) -> int:
+        return self._first.hangs + self._second.hangs
+
     def of(
         self, case: Case, ours: list[Outcome], limits: dict[str, Any]
     ) -> list[tuple[str, str]] | None:
-        """The verdicts on our outcomes; None where TensorFlow crashed or hung."""
+        """The verdicts on our outcomes; None where TensorFlow has none."""
         shown = needed(case)
         theirs = self._first.run(shown, self._portable)
         if theirs is None:
@@ -66,6 +72,9 @@ class Judgement:
         found = verdicts.against(ours, theirs, case.random)
         if not found:
             return []
+        if any(words.startswith("import:") for _, words in found):
+            shown = needed(with_hidden_shapes(case))
+            theirs = self._first.run(shown, self._portable) or theirs
         again = self._second.run(shown, self._portable)
         kept = [
             i for i in range(min(len(ours), len(theirs))) if _stands(i, theirs, again, case.random)
@@ -94,8 +103,6 @@ class Judgement:
             return True
         if verdict == "different values":
             return False
-        if verdict == "TensorFlow refuses" and _at_import_behind_switch(case, words):
-            return True
         if verdict.startswith("refused"):
             whole = self._first.run(case, self._portable)
             if whole and all(how == "refused" for how, _ in whole):
@@ -148,15 +155,6 @@ def needed(case: Case) -> Case:
     return Case(graph, case.runs, random=case.random)
 
 
-def _at_import_behind_switch(case: Case, words: str) -> bool:
-    named = re.search(r"^import: .*\{\{node (\w+)\}\}", words, re.DOTALL)
-    if named is None:
-        return False
-    run = Run({}, [named.group(1)])
-    above = needed(Case(case.graph, [run])).graph.node
-    return any(node.op in ("Switch", "RefSwitch") for node in above)
-
-
 def _node(name: str) -> str:
     return name.lstrip("^").partition(":")[0]
 
@@ -188,6 +186,45 @@ def as_feeds(case: Case, number: int) -> Case:
             del node.attr["value"]
             node.attr["shape"].shape.unknown_rank = True
     return Case(graph, [Run(feeds, run.fetches, run.targets)], random=case.random)
+
+
+def with_hidden_shapes(case: Case) -> Case:
+    """The case with a PlaceholderWithDefault of unknown shape behind each output that is a value.
+
+    TensorFlow then infers nothing at import and leaves the checks to its kernels.
+    """
+    graph = GraphDef()
+    graph.CopyFrom(case.graph)
+    veils: dict[str, str] = {}
+    for node in case.graph.node:
+        for index, (dtype, _) in enumerate(_arguments(node, "output_arg")):
+            if dtype not in (0, DT_RESOURCE, DT_VARIANT):
+                veil = graph.node.add(op="PlaceholderWithDefault", input=[f"{node.name}:{index}"])
+                veil.name = f"{node.name}/veil{index}"
+                veil.attr["dtype"].type = dtype  # type: ignore[assignment]
+                veil.attr["shape"].shape.unknown_rank = True
+                veils[f"{node.name}:{index}"] = veil.name
+    for node in graph.node[: len(case.graph.node)]:
+        if node.op in _JOINTS:
+            continue
+        for at, (_, by_reference) in enumerate(_arguments(node, "input_arg")[: len(node.input)]):
+            if not by_reference:
+                name = node.input[at]
+                node.input[at] = veils.get(name if ":" in name else f"{name}:0", name)
+    return Case(graph, case.runs, random=case.random)
+
+
+def _arguments(node: NodeDef, which: str) -> list[tuple[int, bool]]:
+    """Dtype, and whether it is a reference, of a node's inputs or outputs."""
+    if op_catalogue.find(node.op) is None:
+        return []
+    found: list[tuple[int, bool]] = []
+    for arg in getattr(op_catalogue.op_def(node.op), which):
+        types = list(node.attr[arg.type_list_attr].list.type) if arg.type_list_attr else []
+        many = node.attr[arg.number_attr].i if arg.number_attr else 1
+        types = types or [arg.type or node.attr[arg.type_attr].type] * min(many, 99)
+        found += [(dtype, arg.is_ref) for dtype in types]
+    return found
 
 
 def without_subnormals(case: Case) -> Case | None:

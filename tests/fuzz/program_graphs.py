@@ -120,6 +120,8 @@ class Program:
         around, self.frames = self.frames, []
         made = self.node(op, [], dtype=dtype, shape=(known,))
         self.frames = around
+        if resource:  # all handles without a name are one variable in TensorFlow
+            made.attr["shared_name"].s = made.name.encode()
         if self.dice.random() < 0.1:
             made.attr["shared_name"].s = b"shared"
         self.variables.append((made.name, dtype, resource, dims))
@@ -391,12 +393,32 @@ class Program:
         for _ in range(self.dice.choice((1, 1, 2, 4))):
             self.statement(depth - 1)
         ends = [counted.name, *(self.pick(FLOAT) for _ in range(many))]
+        own = {inside.name, *(switch.name for switch in switches)}
+        ends = [self._ending(end, own, inside.name) for end in ends]
         for merge, end, dtype in zip(merges, ends, types, strict=True):
             merge.input[1] = self.node("NextIteration", [end], T=dtype).name
         self.frames.pop()
         self.values, self.controls = outside, controls
         for switch, dtype in zip(switches, types, strict=True):
             self._made(self.node("Exit", [switch.name], T=dtype), dtype)
+
+    def _ending(self, end: str, own: set[str], inside: str) -> str:
+        """A value that is dead once the loop is over, as `inside` and the loop's own nodes are.
+
+        What follows from loop constants alone lives in every iteration: behind NextIteration it
+        starts iterations for ever in TensorFlow.
+        """
+        nodes = {node.name: node for node in self.graph.node}
+        ahead, reached = [end], set()
+        while ahead:
+            name = ahead.pop().lstrip("^").partition(":")[0]
+            if name not in reached:
+                reached.add(name)
+                if name in own:
+                    return end
+                if not nodes[name].op.endswith("Enter"):
+                    ahead += nodes[name].input
+        return self.node("Identity", [end, f"^{inside}"], T=FLOAT).name
 
     # ---- the whole ----
 

@@ -1,7 +1,8 @@
 """Runs the graphs that come through stdin in TensorFlow; needs no Headrace.
 
 A message is a length and a pickle of (GraphDef, runs); the reply is a length and a pickle of the
-outcomes, in the forms of fuzz_child.py.
+outcomes, in the forms of fuzz_child.py. Where a run does not end, ("hung", "") stands for it and
+those behind it, and this process ends: TensorFlow cannot end a loop whose iterations never stop.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import resource
 import struct
 import sys
+import threading
 
 import numpy as np
 
@@ -23,6 +25,7 @@ import tensorflow as tf  # noqa: E402
 v1 = tf.compat.v1
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 OPTIONS = v1.RunOptions(timeout_in_ms=1000)
+LIMIT_S = 4.0  # for one step: building the graph, or a run
 CONFIG = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=2)
 # No rewriting: a kernel that refuses must be asked.
 rewrites = CONFIG.graph_options.rewrite_options
@@ -50,15 +53,16 @@ def portable(value: object) -> tuple:
     return str(value.dtype), value.shape, value.tobytes()
 
 
-def outcomes(wire: bytes, runs: list) -> list:
+def outcomes(wire: bytes, runs: list, made: list) -> None:
+    """Appends an outcome per run to `made`, as the runs end."""
     graph_def = v1.GraphDef.FromString(wire)
     graph = tf.Graph()
     try:
         with graph.as_default():
             tf.import_graph_def(graph_def, name="")
     except Exception as error:  # any refusal
-        return [("refused", (3, "import: " + str(error)[:300]))] * len(runs)
-    made = []
+        made += [("refused", (3, "import: " + str(error)[:300]))] * len(runs)
+        return
     with v1.Session(graph=graph, config=CONFIG) as session:
         for feeds, fetches, targets in runs:
             try:
@@ -72,16 +76,30 @@ def outcomes(wire: bytes, runs: list) -> list:
                 made.append(("refused", (error.error_code, said[:300])))
             except Exception as error:
                 made.append(("refused", (3, "client: " + str(error)[:300])))
-    return made
+
+
+def watched(wire: bytes, runs: list) -> list:
+    """The outcomes, up to a run that does not end."""
+    made: list = []
+    worker = threading.Thread(target=outcomes, args=(wire, runs, made), daemon=True)
+    worker.start()
+    before = -1
+    while worker.is_alive() and before < len(made):
+        before = len(made)
+        worker.join(LIMIT_S)
+    return [*made, ("hung", "")] if worker.is_alive() else made
 
 
 def main() -> None:
     stream = sys.stdin.buffer
     while head := stream.read(4):
         wire, runs = pickle.loads(stream.read(struct.unpack("<I", head)[0]))
-        data = pickle.dumps(outcomes(wire, runs), protocol=4)
+        made = watched(wire, runs)
+        data = pickle.dumps(made, protocol=4)
         reply.write(struct.pack("<I", len(data)) + data)
         reply.flush()
+        if made and made[-1][0] == "hung":
+            os._exit(0)
 
 
 main()

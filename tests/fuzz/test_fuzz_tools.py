@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import random
+import sys
+
 import apart
 import fuzz_case
 import numpy as np
+import program_graphs
 import pytest
 import verdicts
-from child_processes import Ended, run_batch
+from child_processes import Ended, Judge, run_batch
+from fuzz_child import portable
 from kinds import KINDS, make_case
 
 from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.tensor_codec import make_tensor_proto
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,6 +63,50 @@ def test_a_result_where_tensorflow_refuses_is_a_verdict_but_not_its_lack_of_a_ke
         "refused, TensorFlow gives a result"
     ]
     assert verdicts.against(value, [("refused", (3, "No OpKernel was registered"))], False) == []
+
+
+def _endless_loop() -> fuzz_case.Case:
+    """A loop that carries what lives in every iteration, also behind its last one."""
+    graph = GraphDef()
+    for name, op, inputs in (
+        ("go", "Const", []), ("enter", "Enter", ["go"]), ("fixed", "Enter", ["go"]),
+        ("merge", "Merge", ["enter", "next"]), ("next", "NextIteration", ["fixed"]),
+        ("exit", "Exit", ["merge"]),
+    ):  # fmt: skip
+        node = graph.node.add(name=name, op=op, input=inputs)
+        node.attr["dtype" if op == "Const" else "T"].type = 10
+        if op == "Enter":
+            node.attr["frame_name"].s = b"loop"
+            node.attr["is_constant"].b = name == "fixed"
+        if op == "Merge":
+            node.attr["N"].i = 2
+    graph.node[0].attr["value"].tensor.CopyFrom(make_tensor_proto(np.array(True)))
+    fine, endless = fuzz_case.Run({}, ["go:0"]), fuzz_case.Run({}, ["exit:0"])
+    return fuzz_case.Case(graph, [fine, endless, fine])
+
+
+@pytest.mark.peer
+def test_the_judge_goes_on_where_tensorflow_cannot_end_a_run() -> None:
+    judge = Judge(os.environ.get("HEADRACE_PEER_PYTHON", sys.executable))
+    try:
+        said = judge.run(_endless_loop(), portable)
+        assert said is not None and [how for how, _ in said] == ["values"]
+        assert (judge.hangs, judge.crashes) == (1, 0)
+        again = judge.run(_one_node("Identity", np.float32(2)), portable)
+        assert again is not None and len(again) == 1
+    finally:
+        judge.close()
+
+
+def test_what_a_generated_loop_carries_ends_with_the_loop() -> None:
+    for seed in range(300):
+        program = program_graphs.Program(random.Random(seed))
+        for _ in range(5):
+            program.statement(2)
+        nodes = {node.name: node for node in program.graph.node}
+        for node in nodes.values():
+            if node.op == "NextIteration":
+                assert nodes[node.input[0].partition(":")[0]].op != "Enter"
 
 
 def _one_node(op: str, value: np.ndarray) -> fuzz_case.Case:
