@@ -221,7 +221,7 @@ def batches(sides: Sides, rounds: int) -> bool:
 
 
 def pair(name: str, programs: tuple[str, str], unit: str, sides: Sides, rounds: int) -> float:
-    """Returns: our time of one program over that of the other, medians; prints TensorFlow's, too."""
+    """Returns: our time of one program over that of the other, of medians; prints every side."""
     times: dict[tuple[str, str], list[float]] = {}
     names = ["headrace", "tensorflow"] + (["headrace-before"] if sides.before else [])
     for program in programs:
