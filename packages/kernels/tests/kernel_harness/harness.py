@@ -594,6 +594,9 @@ class PreparedKernel:
         for tensor in getattr(self, "_inputs", [])[: getattr(self, "n_inputs", 0)]:
             if tensor.dtype < REF and tensor.dtype != RESOURCE:
                 _driver.driver_release(tensor.owner)
+        for kept in self._keep:
+            if isinstance(kept, Tensor):  # the value of an attribute
+                _driver.driver_release(kept.owner)
 
 
 def run_kernel(
