@@ -138,3 +138,7 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
 # GraphNode.info of nodes that come from a graph is an OpEntry; null for nodes that passes add.
 cdef inline OpEntry* op_entry_of(const GraphNode* node) noexcept nogil:
     return <OpEntry*>node.info
+
+# Whether an op fails where a reference that it takes leads to a variable without a value.
+cdef inline bint needs_value(const GraphNode* node) noexcept nogil:
+    return node.info != NULL and op_entry_of(node).has_ref and not node.info.uninitialized_ok

@@ -101,6 +101,9 @@ cdef enum:
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
 
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil
+# FAILED_PRECONDITION, and the run's error, where a reference's variable has no value.
+cdef hr_code check_has_value(Run* run, const hr_tensor* reference) noexcept nogil
+cdef hr_code fail_uninitialised(Run* run, Slot* slot) noexcept nogil
 # A pinned value. FAILED_PRECONDITION: uninitialised.
 cdef hr_code slot_pin(Slot* slot, OwnedTensor* value) noexcept nogil
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil

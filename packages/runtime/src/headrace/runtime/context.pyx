@@ -88,6 +88,23 @@ cdef hr_code slot_pin(Slot* slot, OwnedTensor* value) noexcept nogil:
     return HR_OK
 
 
+cdef hr_code check_has_value(Run* run, const hr_tensor* reference) noexcept nogil:
+    cdef Slot* slot = slot_of(reference)
+    cdef bint initialised = True
+    if slot != NULL:
+        slot.lock.lock()
+        initialised = slot.initialised
+        slot.lock.unlock()
+    return HR_OK if initialised else fail_uninitialised(run, slot)
+
+
+cdef hr_code fail_uninitialised(Run* run, Slot* slot) noexcept nogil:
+    cdef string text
+    text.assign(b"Attempting to use uninitialized value ")
+    text.append(slot.name)
+    return run_fail_text(run, HR_FAILED_PRECONDITION, text.c_str())
+
+
 cdef void slot_clear(Slot* slot) noexcept nogil:
     cdef OwnedTensor old   # ends without the lock
     slot.lock.lock()
@@ -218,8 +235,7 @@ cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* ref
     for i in range(n):
         slot = slots[i]
         if not slot.initialised:
-            code = run_fail(ctx, HR_FAILED_PRECONDITION,
-                            "Attempting to use uninitialized value %s", slot.name.c_str())
+            code = fail_uninitialised(<Run*>ctx, slot)
             break
         if buffer_references(slot.value.get().owner) != 1:
             if copy_tensor(slot.value.get(), copy.get()) != HR_OK:
@@ -249,8 +265,7 @@ cdef hr_code ctx_slot_read(hr_ctx* ctx, const hr_tensor* ref, hr_tensor* value) 
     if slot == NULL:
         return not_a_variable(ctx)
     if slot_pin(slot, &pinned) != HR_OK:
-        return run_fail(ctx, HR_FAILED_PRECONDITION, "Attempting to use uninitialized value %s",
-                        slot.name.c_str())
+        return fail_uninitialised(<Run*>ctx, slot)
     value[0] = pinned.take()
     return HR_OK
 

@@ -21,7 +21,7 @@ from headrace.runtime.arrays cimport array_from_tensor
 from headrace.runtime.fed_values cimport fed_tensor
 from headrace.runtime.buffer cimport allocate_tensor, buffer_release
 from headrace.runtime.context cimport (
-    run_begin, run_cancel, run_code, run_fail_text, shape_text,
+    check_has_value, run_begin, run_cancel, run_code, run_fail_text, shape_text,
 )
 from headrace.runtime.delivery cimport (
     deliver_value, end_frame, fail, finish, finish_failed, finish_switch, new_iteration, push,
@@ -37,7 +37,7 @@ from headrace.runtime.executor_state cimport (
     ExecutionState, Iteration, Ready, wait_for_change,
 )
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
+    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
     HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
 from headrace.runtime.session_owner cimport SessionOwner
@@ -321,6 +321,7 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
     cdef Iteration* iteration = item.iteration
     cdef hr_tensor* inputs = iteration.slots + unit.first_slot
     cdef hr_tensor value
+    cdef bint usable = True
     if unit.kind == RUN_SEND or (unit.kind == RUN_RECV and iteration.units[unit.local].dead == 0):
         state.lock.unlock()
         if unit.kind == RUN_SEND:
@@ -343,8 +344,12 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
         if unit.n_inputs:
             value = inputs[0]
             inputs[0].owner = NULL
+            if unit.needs_value:
+                usable = has_value(state, unit, &value)
         if unit.kind == RUN_SWITCH and inputs[1].rank != 0:
             fail_predicate(state, unit, &inputs[1])
+            usable = False
+        if not usable:
             buffer_release(value.owner)
             finish_failed(state, plan, item.unit, iteration)
         elif unit.kind == RUN_SWITCH:
@@ -361,6 +366,16 @@ cdef void fail_predicate(ExecutionState* state, Unit* unit, const hr_tensor* pre
     state.lock.unlock()
     fail(state, unit.node, HR_INVALID_ARGUMENT, text.c_str())
     state.lock.lock()
+
+
+cdef bint has_value(ExecutionState* state, Unit* unit, const hr_tensor* reference) noexcept nogil:
+    """Whether the variable of a reference has a value; the step fails where it has none."""
+    if check_has_value(&state.run, reference) == HR_OK:
+        return True
+    state.lock.unlock()
+    fail(state, unit.node, HR_FAILED_PRECONDITION, "")
+    state.lock.lock()
+    return False
 
 
 cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready item,
@@ -400,6 +415,9 @@ cdef void run_merge(ExecutionState* state, ExecutorPlan plan, Ready item) noexce
         finish(state, plan, item.unit, item.iteration, NULL)
         return
     taken = &item.iteration.slots[unit.first_slot + chosen]
+    if unit.needs_value and not has_value(state, unit, taken):
+        finish_failed(state, plan, item.unit, item.iteration)
+        return
     outputs[0] = taken[0]
     taken.owner = NULL
     if unit.n_ports > 1:

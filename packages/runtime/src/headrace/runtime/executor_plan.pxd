@@ -48,6 +48,7 @@ cdef struct Unit:
     int32_t child                       # RUN_ENTER: the frame that it enters
     int32_t device                      # of the program
     bint constant                       # RUN_ENTER: the value holds in every iteration
+    bint needs_value                    # its input is a reference to a variable that must have one
     bint loop_head                      # RUN_MERGE: of Enter and NextIteration
     GraphNode* node                     # to name in errors; null for segments
     const hr_kernel* kernel

@@ -11,6 +11,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
+from headrace.runtime.attributes cimport needs_value
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport hr_node
 from headrace.runtime.node_text cimport blame, text_of
@@ -117,6 +118,7 @@ cdef int make_units(ExecutorPlan plan, vector[int32_t]& unit_of,
             continue
         unit.node = node.source
         unit.kernel = node.kernel
+        unit.needs_value = needs_value(node.source)
         if node.kind == FEED:
             unit.kind = RUN_FEED
         elif node.kind == SWITCH:

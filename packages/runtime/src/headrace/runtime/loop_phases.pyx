@@ -10,8 +10,8 @@ without it come first and decide whether the iteration goes on.
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport OpEntry, op_entry_of
-from headrace.runtime.native_loop cimport NativeLoop
+from headrace.runtime.attributes cimport OpEntry, needs_value, op_entry_of
+from headrace.runtime.native_loop cimport Guard, NativeLoop
 from headrace.runtime.node_kind cimport ENTER, EXIT, KERNEL, MERGE, NEXT_ITERATION, READ_SLOT, SWITCH
 from headrace.runtime.passes.segment_keys cimport predicate_of
 from headrace.runtime.passes.wanted_values cimport input_positions
@@ -32,6 +32,7 @@ cdef class LoopPhases:
         cdef int32_t i, j, source
         cdef ProgramNode* node
         cdef NativeLoop loop
+        cdef Guard entered_reference
         cdef int32_t device = -1
         nodes = set()
         waits = set()
@@ -49,6 +50,11 @@ cdef class LoopPhases:
             node = &self.program.nodes[i]
             if node.kind == ENTER and entered[i] == self.frame:
                 self.invariants[node.first_output] = <int32_t>self.loop.entering.size()
+                if needs_value(node.source):
+                    entered_reference.slot = <int32_t>self.loop.entering.size()
+                    entered_reference.wanted = 1
+                    entered_reference.node = node.source
+                    self.loop.references.push_back(entered_reference)
                 self.loop.entering.push_back(self.program.inputs[node.first_input])
                 for j in range(node.n_controls):
                     waits.add(self.program.controls[node.first_control + j])
@@ -56,6 +62,8 @@ cdef class LoopPhases:
             elif frame_of[i] == self.frame:
                 self.members.append(i)
                 nodes.add(i)
+                if node.kind in (MERGE, EXIT, NEXT_ITERATION) and needs_value(node.source):
+                    raise NotNative     # a loop variable that is a reference
                 if node.kind == ENTER:
                     if entered[i] not in inner:
                         raise NotNative

@@ -89,6 +89,7 @@ cdef class NativeLoop:
     cdef readonly list nodes             # program nodes that it replaces, those of inner loops too
     cdef int32_t parent_frame
     cdef vector[int32_t] entering        # values that its Enters take
+    cdef vector[Guard] references        # entering values: variables that must have a value; node: the Enter
     cdef vector[int32_t] waits           # nodes that its Enters wait for
     cdef vector[int32_t] leaving         # values that its Exits make
     # Slots: first the loop variables, then the entering values.

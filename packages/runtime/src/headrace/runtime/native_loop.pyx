@@ -15,8 +15,8 @@ from headrace.runtime.buffer cimport (
     buffer_references, buffer_release, buffer_retain, copy_tensor, is_plain,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, Run, SessionState, run_attend, run_blame, run_blamed, run_code, run_fail_text,
-    run_wants_attention, shape_text,
+    HR_REPLAN, Run, SessionState, check_has_value, run_attend, run_blame, run_blamed, run_code,
+    run_fail_text, run_wants_attention, shape_text,
 )
 from headrace.runtime.executable cimport Executable, run_entries
 from headrace.runtime.kernel_abi cimport (
@@ -138,7 +138,11 @@ cdef hr_code iterate(NativeLoop loop, LoopRun* state, LoopContext* context) noex
     cdef int32_t i, n = <int32_t>loop.steps.size()
     cdef LoopStep* steps = loop.steps.data()
     cdef int go_on
-    cdef hr_code code = start(loop, state, context.run)
+    cdef hr_code code = HR_OK
+    if loop.references.size():
+        code = check_references(loop, state, context.run)
+    if code == HR_OK:
+        code = start(loop, state, context.run)
     while code == HR_OK:
         context.rounds += 1
         if not context.rounds & 15:
@@ -160,6 +164,16 @@ cdef hr_code iterate(NativeLoop loop, LoopRun* state, LoopContext* context) noex
         if state.dirty.size() or state.has_inner():
             state.release_values()
     return code
+
+
+cdef hr_code check_references(NativeLoop loop, LoopRun* state, Run* run) noexcept nogil:
+    cdef size_t i
+    for i in range(loop.references.size()):
+        if check_has_value(run, state.values[loop.start.size()
+                                             + loop.references[i].slot].tensor) != HR_OK:
+            run_blame(run, loop.references[i].node)
+            return run_code(run)
+    return HR_OK
 
 
 cdef hr_code look_up(LoopContext* context) noexcept nogil:

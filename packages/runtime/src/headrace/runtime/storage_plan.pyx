@@ -75,10 +75,14 @@ cdef int plan_storage(SegmentDraft draft, Segments segments, Segment segment,
 
 
 cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) noexcept:
-    """Elides what nobody reads any more, such as a value of which only the shape was asked."""
+    """Elides steps without readers, such as a value of which only the shape is needed.
+
+    A read of a variable stays: where the variable has no value, the read is the run's error. A view
+    that only control edges reach needs no step, but what it looks at must run.
+    """
     cdef vector[uint8_t] used
     cdef int i, j, number
-    cdef bint needed
+    cdef bint needed, awaited
     cdef Step* step
     used.assign(draft.tensors.size(), 0)
     for i in range(segment.n_leaving):
@@ -88,13 +92,15 @@ cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) no
         if step.elided:
             continue
         number = segments.nodes[segment.first_node + i]
-        needed = step.writes or i == draft.ends_at or not step.kernel.flags & OWN_MEMORY and (
-            is_stateful(step.node) or draft.program.nodes[number].awaited and not step.view)
+        awaited = draft.program.nodes[number].awaited
+        needed = step.writes or i == draft.ends_at or is_stateful(step.node) or \
+            awaited and not step.view
         for j in range(step.n_outputs):
             needed = needed or used[draft.arguments[step.first_output + j]]
         if not needed:
             step.elided = True
-            continue
+            if not awaited:
+                continue
         for j in range(step.n_inputs):
             used[draft.arguments[step.first_input + j]] = 1
 

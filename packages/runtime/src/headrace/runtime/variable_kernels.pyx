@@ -13,8 +13,9 @@ from headrace.runtime.buffer cimport (
     OwnedTensor, allocate_tensor, buffer_new, object_release, object_retain, set_bytes,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, run_fail_text, same_shape, session_lookup, shape_text, slot_clear,
-    slot_new, slot_of, slot_pin, slot_set,
+    HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, fail_uninitialised,
+    run_fail_text, same_shape, session_lookup, shape_text, slot_clear, slot_new, slot_of, slot_pin,
+    slot_set,
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
@@ -165,13 +166,6 @@ cdef hr_code give_handle(hr_ctx* ctx, void* state, void* plan, const hr_tensor* 
 
 # ---- reading ----------------------------------------------------------------------------------------
 
-cdef hr_code fail_uninitialised(hr_ctx* ctx, Slot* slot) noexcept nogil:
-    cdef string text
-    text.assign(b"Attempting to use uninitialized value ")
-    text.append(slot.name)
-    return run_fail_text(<Run*>ctx, HR_FAILED_PRECONDITION, text.c_str())
-
-
 cdef hr_code fail_no_variable(hr_ctx* ctx) noexcept nogil:
     return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a variable")
 
@@ -188,7 +182,7 @@ cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     if slot == NULL:
         return fail_no_variable(ctx)
     if slot_pin(slot, &value) != HR_OK:
-        return fail_uninitialised(ctx, slot)
+        return fail_uninitialised(<Run*>ctx, slot)
     if value.get().dtype != outputs[0].dtype:
         text.assign(b"Trying to read variable with wrong dtype. Expected ")
         text.append(dtype_name(outputs[0].dtype))

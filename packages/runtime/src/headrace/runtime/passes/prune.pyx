@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport ParsedValue, op_entry_of, parsed_value
 from headrace.runtime.graph_node cimport Edge, GraphNode
+from headrace.runtime.kernel_abi cimport HR_REF
 from headrace.runtime.passes.draft cimport Draft, DraftNode
 from headrace.runtime.node_kind cimport NodeKind
 from headrace.runtime.node_text cimport dtype_text, text_of
@@ -201,9 +202,12 @@ cdef bint _may_be_left_out(SessionGraph graph, vector[Edge]& feeds, vector[int32
     if not op_entry_of(source).pure:
         return False
     for edge in source.inputs:
-        if (op_entry_of(graph.nodes[edge.node]).kind != NodeKind.KERNEL
-                and _fed(fed_nodes, feeds, edge) < 0):
+        if _fed(fed_nodes, feeds, edge) >= 0:
+            continue
+        if op_entry_of(graph.nodes[edge.node]).kind != NodeKind.KERNEL:
             return False
+        if graph.nodes[edge.node].output_dtypes[edge.port] >= HR_REF:
+            return False    # it reads a variable, which must have a value
     for i in source.controls:
         if op_entry_of(graph.nodes[i]).kind != NodeKind.KERNEL:
             return False
