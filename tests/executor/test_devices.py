@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 import headrace.graph as hr
-from headrace.formats.errors import (
-    CancelledError,
-    InvalidArgumentError,
-    UnimplementedError,
-)
+from headrace.formats.errors import CancelledError, InvalidArgumentError
 
 TWO = hr.ConfigProto(device_count={"CPU": 2})
 
@@ -114,18 +110,6 @@ def test_a_loop_on_one_device_feeds_another() -> None:
         m = n * 2
     with hr.Session(config=TWO) as session:
         assert session.run(m) == 20
-
-
-def test_a_loop_over_two_devices_is_refused() -> None:
-    def body(i: hr.Tensor) -> hr.Tensor:
-        with hr.device("/cpu:1"):
-            return i + 1
-
-    with hr.device("/cpu:0"):
-        n = hr.while_loop(lambda i: i < 10, body, [hr.constant(0)])
-    with hr.Session(config=TWO) as session:
-        with pytest.raises(UnimplementedError, match="a loop runs over two devices.*on one"):
-            session.run(n)
 
 
 def test_what_writes_a_reference_runs_where_the_variable_is() -> None:

@@ -7,7 +7,7 @@ import stub_kernels
 from graph_text import graph
 from test_program import build, names, where
 
-from headrace.formats.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
 from headrace.runtime.passes.place import parse_device
 from headrace.runtime.session_graph import SessionGraph
 
@@ -183,7 +183,7 @@ def test_feeds_and_fetches_need_no_crossing():
     assert program["dynamic"]
 
 
-def test_a_loop_over_two_devices_is_refused():
+def test_a_loop_over_two_devices_needs_no_crossing():
     text = """
         zero = Const()
         e = Enter(zero; frame_name=loop)
@@ -195,8 +195,10 @@ def test_a_loop_over_two_devices_is_refused():
         n = NextIteration(far)
         out = Exit(s)
     """
-    with pytest.raises(UnimplementedError, match="a loop runs over two devices: 's' on .*'far'"):
-        build(text, [], ["out"], devices=TWO)
+    program = build(text, [], ["out"], devices=TWO)
+    kinds = [node["kind"] for node in program["nodes"]]
+    assert "SEND" not in kinds and "RECV" not in kinds
+    assert program["nodes"][where(program, "far")]["device"] == TWO[1]
 
 
 # ---- writes after reads --------------------------------------------------------------------------

@@ -2,9 +2,8 @@
 """Puts the frame of a while loop into the form in which native_loop.pyx runs it.
 
 loop_phases.pyx says when each node runs; what runs at one time is a part, and parts, choices and
-inner loops are the steps of an iteration. Only what may wait (asynchronous kernels, other devices),
-and graphs in which a Merge does not join the two sides of one condition, are left to the dynamic
-executor.
+inner loops are the steps of an iteration. Only what may wait (asynchronous kernels), and graphs in
+which a Merge does not join the two sides of one condition, are left to the dynamic executor.
 """
 
 from libc.stdint cimport int32_t
@@ -54,7 +53,7 @@ cdef class _LoopCut(LoopPhases):
     # ---- parts
 
     cdef int make_parts(self) except -1:
-        """One part for each key and phase; which of its values others read."""
+        """One part for each key, phase and device; which of its values others read."""
         cdef int32_t i, j, value
         cdef ProgramNode* node
         cdef Segment segment
@@ -62,7 +61,8 @@ cdef class _LoopCut(LoopPhases):
         groups = {}
         for i in self.members:
             if self.is_kernel(i):
-                groups.setdefault((self.phases[i], self.keys[i]), []).append(i)
+                device = self.program.nodes[i].device
+                groups.setdefault((self.phases[i], self.keys[i], device), []).append(i)
         self.parts = list(groups.values())
         self.part_of = {i: number for number, part in enumerate(self.parts) for i in part}
         read = self.values_read_elsewhere()

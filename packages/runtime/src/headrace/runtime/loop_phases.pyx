@@ -2,8 +2,8 @@
 """When the nodes of a while loop's frame run: under which conditions, and after what.
 
 Iterations follow one another, so an iteration is a list of steps. Nodes that run under the same
-conditions (`key`: the predicates that must be true or false) and need nothing from between (`phase`)
-are one part. A key holds the loop's own predicate for all that a Switch of the loop leads to; those
+conditions (`key`: the predicates that must be true or false), need nothing from between (`phase`)
+and are on one device are one part. A key holds the loop's own predicate for all that a Switch of the loop leads to; those
 without it come first and decide whether the iteration goes on.
 """
 
@@ -33,7 +33,6 @@ cdef class LoopPhases:
         cdef ProgramNode* node
         cdef NativeLoop loop
         cdef Guard entered_reference
-        cdef int32_t device = -1
         nodes = set()
         waits = set()
         self.members = []
@@ -70,9 +69,8 @@ cdef class LoopPhases:
                     self.entered_frame[i] = entered[i]
                     self.inner_of_frame[entered[i]] = inner[entered[i]]
                 elif node.kind == KERNEL or node.kind == READ_SLOT:
-                    if self.segments.segment_of[i] < 0 or device >= 0 and node.device != device:
-                        raise NotNative     # it may wait, or there are several devices
-                    device = node.device
+                    if self.segments.segment_of[i] < 0:
+                        raise NotNative     # it may wait
         for frame in sorted(self.inner_of_frame):
             loop = self.inner_of_frame[frame]
             self.loop.inner.append(loop)
@@ -235,11 +233,12 @@ cdef class LoopPhases:
                 source = self.program.controls[node.first_control + k - node.n_inputs]
                 its, ready = self.place_of_node(source)
             key |= its
-            sources.append((source, its, ready, k < node.n_inputs))
+            beside = self.is_kernel(source) and self.program.nodes[source].device == node.device
+            sources.append((source, its, ready, k < node.n_inputs, beside))
         if (self.root, 0) in key:
             raise NotNative     # after the last iteration
-        for source, its, ready, by_value in sources:
-            if not self.is_kernel(source) or its != key:
+        for source, its, ready, by_value, beside in sources:
+            if not beside or its != key:
                 phase = max(phase, ready + 1)
             elif by_value:
                 phase = max(phase, ready + self.segments.data_dependent[source])
@@ -247,14 +246,14 @@ cdef class LoopPhases:
                 phase = max(phase, ready)
         input_positions(node, self.segments.wanted[i], positions)
         for k in positions:
-            if self.is_kernel(sources[k][0]) and sources[k][1] == key:
+            if sources[k][4] and sources[k][1] == key:
                 phase = max(phase, self.known[sources[k][0]])
         known = phase
         if self.segments.data_dependent[i] or entry == NULL or entry.stateful:
             known = phase + 1
         elif not entry.shape_only:
-            for source, its, ready, by_value in sources:
-                if by_value and self.is_kernel(source) and its == key:
+            for source, its, ready, by_value, beside in sources:
+                if by_value and beside and its == key:
                     known = max(known, self.known[source])
         self.keys[i] = key
         self.phases[i] = phase

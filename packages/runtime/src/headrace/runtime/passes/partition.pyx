@@ -2,7 +2,8 @@
 """Puts Send and Recv on the edges between devices, one Recv per tensor and device (§3.2.2).
 
 Feeds and fetches need none: they lie in host memory, which all CPU devices share. Control edges
-between devices stay as they are; the executor, and the cut into segments, mind them.
+between devices stay as they are, and so do all edges inside a loop, whose iterations then need no
+loop on each device (§4.4); the executor, and the cut into segments, mind them.
 """
 
 from cython.operator cimport dereference
@@ -39,17 +40,11 @@ cdef int partition(Draft draft) except -1:
         if draft.nodes[i].kind == NodeKind.FEED:
             continue
         device = draft.nodes[i].device
-        for k in range(draft.nodes[i].n_controls):
-            edge.node = draft.controls[draft.nodes[i].first_control + k]
-            edge.port = -1
-            if draft.nodes[edge.node].device != device:
-                _refuse_loop(draft, depth, edge, i)
         for k in range(draft.nodes[i].n_inputs):
             edge = draft.edges[draft.nodes[i].first_input + k]
-            if draft.nodes[edge.node].device == device or (
+            if draft.nodes[edge.node].device == device or depth[edge.node] > 0 or (
                     draft.nodes[edge.node].kind == NodeKind.FEED):
                 continue
-            _refuse_loop(draft, depth, edge, i)
             key.clear()
             key.push_back(edge.node)
             key.push_back(edge.port)
@@ -82,19 +77,6 @@ cdef int _find_loops(Draft draft, vector[int32_t]& order, vector[uint8_t]& depth
             inside -= 1
         depth[i] = inside
     return 0
-
-
-cdef int _refuse_loop(Draft draft, vector[uint8_t]& depth, Edge edge, int32_t consumer) except -1:
-    """An edge between devices inside a loop would need a loop on each (§4.4)."""
-    if depth[edge.node] == 0:
-        return 0
-    name = text_of(draft.nodes[consumer].source.name)
-    raise UnimplementedError(
-        None, None,
-        f"a loop runs over two devices: '{text_of(draft.nodes[edge.node].source.name)}' on "
-        f"{draft.devices[draft.nodes[edge.node].device]} feeds '{name}' on "
-        f"{draft.devices[draft.nodes[consumer].device]}; place the whole loop on one",
-        node_name=name)
 
 
 cdef int32_t _send_and_receive(Draft draft, Edge edge, int32_t consumer, int32_t number) except -1:

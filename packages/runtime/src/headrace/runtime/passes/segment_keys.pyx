@@ -47,7 +47,7 @@ cdef enum:
     _MERGES = 2      # (frame, 0)
     _SWITCHES = 3    # (value of the predicate, port)
     _EXITS = 4       # (frame, 0)
-    _CONTROL = 5     # (node, 0): a control edge from another device
+    _OTHER_DEVICE = 5  # (node, 0): an edge from another device
 
 
 cdef class SegmentKeys:
@@ -154,6 +154,8 @@ cdef class SegmentKeys:
                 port = self.own_token(producer, port)
                 tokens = self.sets.join(tokens, port)
                 dead = self.sets.join(dead, port)
+            elif other.device != node.device and not self.boundary[producer]:
+                tokens = self.sets.join(tokens, self.token(_OTHER_DEVICE, producer, 0))
         for k in range(node.n_controls):
             producer = self.program.controls[node.first_control + k]
             other = &self.program.nodes[producer]
@@ -162,7 +164,7 @@ cdef class SegmentKeys:
             if other.kind == NodeKind.SWITCH:
                 tokens = self.sets.join(tokens, self.own_token(producer, -1))
             if other.device != node.device and other.kind != NodeKind.FEED:
-                tokens = self.sets.join(tokens, self.token(_CONTROL, producer, 0))
+                tokens = self.sets.join(tokens, self.token(_OTHER_DEVICE, producer, 0))
         self.frame[i] = self.find_frame(i)
         # What the node leaves behind it; for an ordinary node that is also its key.
         self.tokens[i] = tokens
