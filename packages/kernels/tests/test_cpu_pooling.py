@@ -13,7 +13,7 @@ import pytest
 import windows
 from kernel_harness import run_kernel
 
-from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.errors import InvalidArgumentError, UnimplementedError
 
 FLOATS = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
 TOLERANCE = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -260,3 +260,66 @@ def test_every_processor_level_makes_the_same_bits():
         for level in ("v4", "v3", "any")
     }
     assert len(set(results.values())) == 1, results
+
+
+INDEXED = {
+    "tiled": ((3, 8, 6, 16), (2, 2), (2, 2), "VALID"),
+    "cut": ((3, 9, 7, 16), (2, 2), (2, 2), "SAME"),
+    "overlapping": ((2, 11, 9, 32), (3, 3), (2, 2), "SAME"),
+    "dense": ((2, 6, 7, 8), (3, 3), (1, 1), "SAME"),
+    "gaps": ((2, 9, 10, 16), (2, 1), (3, 4), "VALID"),
+    "few channels": ((2, 9, 7, 3), (3, 2), (2, 1), "SAME"),
+    "some channels": ((2, 9, 7, 20), (3, 3), (2, 2), "SAME"),
+    "wide window": ((2, 9, 30, 16), (1, 9), (1, 4), "SAME"),
+    "explicit": ((2, 7, 7, 16), (3, 3), (2, 2), [0, 0, 1, 2, 2, 0, 0, 0]),
+}
+VALUES = {
+    "ties": [0, 1, 2],
+    "zeros": [0.0, -0.0],
+    "nan": [0, 1, np.nan, 2],
+    "infinities": [np.inf, -np.inf, 0],
+    "lowest": [-np.inf],
+}
+
+
+def bits(array):
+    return np.ascontiguousarray(array).view(np.uint8)
+
+
+@pytest.mark.parametrize("name", INDEXED)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("first", [False, True])
+def test_max_pool_with_its_index_has_the_bits_of_the_two_ops_apart(name, dtype, values, first):
+    shape, window, strides, padding = INDEXED[name]
+    rng = np.random.default_rng(len(name))
+    x = rng.choice(np.array(VALUES[values]), shape).astype(dtype)
+    order = (lambda v: [1, 1, *v]) if first else (lambda v: [1, *v, 1])
+    attrs = {"ksize": order(window), "strides": order(strides), "padding": padding}
+    if not isinstance(padding, str):
+        paddings = [0, 0, 0, 0, *padding[2:6]] if first else padding
+        attrs |= {"padding": "EXPLICIT", "explicit_paddings": paddings}
+    if first:
+        x, attrs["data_format"] = windows.channels_first(x), "NCHW"
+    for threads in (1, 2):
+        y = run_kernel("MaxPool", x, threads=threads, **attrs)
+        dy = rng.standard_normal(y.shape)
+        if values in ("nan", "infinities"):  # MaxPoolGrad adds these in another order
+            dy = rng.integers(-4, 5, y.shape)
+        dy = dy.astype(dtype)
+        dy.flat[::7] = -0.0
+        got, index = run_kernel("_MaxPoolWithWindowIndex", x, threads=threads, **attrs)
+        assert index.dtype == np.uint8
+        assert index.shape == y.shape
+        assert (bits(got) == bits(y)).all()
+        apart = run_kernel("MaxPoolGrad", x, y, dy, threads=threads, **attrs)
+        op = "_MaxPoolGradWithWindowIndex"
+        together = run_kernel(op, np.zeros_like(x), index, dy, threads=threads, **attrs)
+        assert (bits(together) == bits(apart)).all()
+
+
+def test_a_window_of_more_than_nine_positions_has_no_index():
+    x = np.zeros((1, 8, 8, 4), np.float32)
+    attrs = {"ksize": [1, 2, 5, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
+    with pytest.raises(UnimplementedError, match="no index of windows of 2 by 5"):
+        run_kernel("_MaxPoolWithWindowIndex", x, **attrs)

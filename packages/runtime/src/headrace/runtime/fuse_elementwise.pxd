@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport hr_kernel
+from headrace.runtime.kernel_abi cimport hr_kernel, hr_tensor
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
@@ -12,5 +12,6 @@ from headrace.runtime.segment_draft cimport SegmentDraft, Step
 cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment) except -1
 
 # Prepares `node` for these inputs and puts it in root's place; False: it does not take them.
+# second: where the kernel enters the shape of a further output, if it has one.
 cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const hr_kernel* kernel,
-                        vector[int32_t]& inputs) except -1
+                        vector[int32_t]& inputs, hr_tensor* second=*) except -1

@@ -341,15 +341,17 @@ cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, 
 
 
 cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const hr_kernel* kernel,
-                        vector[int32_t]& inputs) except -1:
+                        vector[int32_t]& inputs, hr_tensor* second=NULL) except -1:
     cdef hr_request request
     cdef hr_tensor out = draft.tensors[draft.arguments[root.first_output]]
-    cdef hr_tensor* output = &out
+    cdef hr_tensor* outputs[2]
     cdef vector[const hr_tensor*] sources
     cdef shared_ptr[PreparedNode] made = make_shared[PreparedNode]()
     cdef hr_code code
     cdef void* state
     cdef size_t i
+    outputs[0] = &out
+    outputs[1] = second
     try:
         ensure_state(node, kernel, draft.session, &state)
     except errors.OpError:
@@ -360,7 +362,7 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     request.size = sizeof(hr_request)
     request.node = &node.face
     request.inputs = sources.data()
-    request.outputs = &output
+    request.outputs = outputs
     request.threads = draft.threads
     with nogil:
         begin_prepare()

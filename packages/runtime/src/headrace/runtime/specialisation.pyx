@@ -2,9 +2,9 @@
 """One segment for one set of shapes: kernels prepared, constants folded, memory planned.
 
 Walks over the segment's nodes, in this order: `prepare` asks every kernel for its plan and output
-shapes and folds what is known (shape arithmetic disappears here); fuse_elementwise.pyx makes one
-pass over memory of several; storage_plan.pyx decides who owns each value's memory;
-schedule_writer.pyx writes the kernel schedule.
+shapes and folds what is known (shape arithmetic disappears here); window_index.pyx,
+fuse_epilogue.pyx and fuse_elementwise.pyx make fewer passes over memory; storage_plan.pyx decides
+who owns each value's memory; schedule_writer.pyx writes the kernel schedule.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -44,6 +44,7 @@ from headrace.runtime.storage_plan cimport drop_unused, plan_storage
 from headrace.runtime.threads cimport begin_prepare, end_prepare, expected_ns
 from headrace.runtime.trace cimport label_of
 from headrace.runtime.watched_fold cimport compute_watched
+from headrace.runtime.window_index cimport keep_window_indices
 
 
 cdef extern from "input_ranks.hpp" namespace "headrace" nogil:
@@ -73,6 +74,7 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
         enter(draft, segments, segment, entering)
         prepare(draft, segments, segment)
         drop_unused(draft, segments, segment)
+        keep_window_indices(draft)
         fuse_epilogues(draft, segments, segment)
         fuse_elementwise(draft, segments, segment)
         plan_storage(draft, segments, segment, copy_small)

@@ -258,3 +258,5 @@ for _op_type in (
     "FractionalAvgPoolGrad",
 ):
     no_gradient(_op_type, "TensorFlow defines none")
+for _op_type in ("_MaxPoolWithWindowIndex", "_MaxPoolGradWithWindowIndex"):
+    no_gradient(_op_type, "it is made after gradients are")

@@ -9,20 +9,28 @@ namespace hr::pooling {
 namespace {
 
 constexpr int64_t kMostAcross = 3;  // of a window: its rows and columns are unrolled
+constexpr int64_t kAhead = 512;     // elements between a load and what is fetched with it
 
 // Windows side by side, all of the same extent. Strides count elements: of a row and a column of
-// the image, and from one window to the next.
+// the image, and from one window to the next. `number` is that of the first position among those of
+// the whole window, whose rows have `across`.
 struct Run {
-  int64_t row, column, step, channels, count;
+  int64_t row, column, step, channels, count, number, across;
 };
 
 using Maxima = bool (*)(const float* x, const Run& run, float* y);
+using Indexed = bool (*)(const float* x, const Run& run, float* y, uint8_t* index);
+using IndexedGradient = void (*)(const uint8_t* index, const Run& run, float* dx,
+                                 const float* dy);
 using Gradient = bool (*)(const float* x, const Run& run, float* dx, const float* dy);
 
 // By rows and columns of the window, less one.
 struct Level {
   Maxima maxima[kMostAcross][kMostAcross];
+  Indexed indexed[kMostAcross][kMostAcross];
   Gradient tiled[kMostAcross][kMostAcross], summed[kMostAcross][kMostAcross];
+  IndexedGradient indexed_tiled[kMostAcross][kMostAcross];
+  IndexedGradient indexed_summed[kMostAcross][kMostAcross];
 };
 
 #define HR_EXTENTS(X) \
@@ -43,6 +51,20 @@ struct Level {
   HR_TARGET HR_INLINE lanes added(const lanes& v, const mask& where, const lanes& more) {      \
     return where ? v + more : v;                                                               \
   }                                                                                            \
+  typedef mask numbers;                                                                        \
+  typedef uint8_t number_bytes __attribute__((vector_size(HR_LANES), aligned(1), may_alias));  \
+  HR_TARGET HR_INLINE mask equal(const lanes& a, const lanes& b) { return a == b; }            \
+  HR_TARGET HR_INLINE numbers all_are(int64_t number) { return mask{} + int32_t(number); }     \
+  HR_TARGET HR_INLINE numbers chosen(const mask& where, int64_t number, const numbers& b) {    \
+    return where ? all_are(number) : b;                                                        \
+  }                                                                                            \
+  HR_TARGET HR_INLINE void store(uint8_t* to, const numbers& n) {                              \
+    *reinterpret_cast<number_bytes*>(to) = __builtin_convertvector(n, number_bytes);           \
+  }                                                                                            \
+  HR_TARGET HR_INLINE numbers load(const uint8_t* from) {                                      \
+    return __builtin_convertvector(*reinterpret_cast<const number_bytes*>(from), numbers);     \
+  }                                                                                            \
+  HR_TARGET HR_INLINE mask are(const numbers& n, int64_t number) { return n == all_are(number); } \
   HR_TARGET HR_INLINE bool is_any(const mask& m) {                                             \
     int32_t any = 0;                                                                           \
     for (int i = 0; i < HR_LANES; ++i) any |= m[i];                                            \
@@ -83,6 +105,23 @@ HR_TARGET HR_INLINE lanes added(const lanes& v, mask where, const lanes& more) {
   return lanes(_mm512_mask_add_ps(__m512(v), where, __m512(v), __m512(more)));
 }
 HR_TARGET HR_INLINE bool is_any(mask m) { return m != 0; }
+typedef __m128i numbers;
+HR_TARGET HR_INLINE mask equal(const lanes& a, const lanes& b) {
+  return _mm512_cmp_ps_mask(__m512(a), __m512(b), _CMP_EQ_OQ);
+}
+HR_TARGET HR_INLINE numbers all_are(int64_t number) { return _mm_set1_epi8(char(number)); }
+HR_TARGET HR_INLINE numbers chosen(mask where, int64_t number, const numbers& b) {
+  return _mm_mask_mov_epi8(b, where, all_are(number));
+}
+HR_TARGET HR_INLINE numbers load(const uint8_t* from) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+}
+HR_TARGET HR_INLINE mask are(const numbers& n, int64_t number) {
+  return _mm_cmpeq_epi8_mask(n, all_are(number));
+}
+HR_TARGET HR_INLINE void store(uint8_t* to, const numbers& n) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), n);
+}
 #include "max_pool_windows.inc"
 }  // namespace v4
 #endif
@@ -110,12 +149,14 @@ Extent extent(const Shape& s, int axis, int64_t o) {
 // [begin, end) of one image.
 template <class F>
 void over_runs(const Shape& s, int64_t begin, int64_t end, F&& f) {
-  Run run{s.in[2] * s.channels, s.channels, s.stride[2] * s.channels, s.channels, 1};
+  Run run{s.in[2] * s.channels, s.channels, s.stride[2] * s.channels, s.channels, 1, 0, s.size[2]};
   while (begin < end) {
     const int64_t i = begin / s.out[2], j = begin % s.out[2];
     const int64_t stop = std::min(s.out[2], j + end - begin);
     const Extent rows = extent(s, 1, i), columns = extent(s, 2, j);
     run.count = 1;
+    run.number = (rows.first - i * s.stride[1] + s.low[1]) * run.across + columns.first -
+                 j * s.stride[2] + s.low[2];
     // A window cut on the left stands alone: the next begins less than a stride to its right.
     if (j * s.stride[2] >= s.low[2])
       while (j + run.count < stop && extent(s, 2, j + run.count).n == columns.n) ++run.count;
@@ -166,11 +207,15 @@ bool has_lanes(const Shape& s) {
   return true;
 }
 
-bool lane_maxima(const Shape& s, const float* image, float* y, int64_t begin, int64_t end) {
+bool lane_maxima(const Shape& s, const float* image, float* y, uint8_t* index, int64_t begin,
+                 int64_t end) {
   const Level& level = *level_for(s.channels);
   bool any = false;
   over_runs(s, begin, end, [&](int64_t h, int64_t w, int64_t from, int64_t to, const Run& run) {
-    any |= level.maxima[h][w](image + from * s.channels, run, y + to * s.channels);
+    const float* x = image + from * s.channels;
+    const int64_t at = to * s.channels;
+    any |= index ? level.indexed[h][w](x, run, y + at, index + at)
+                 : level.maxima[h][w](x, run, y + at);
   });
   return !any;
 }
@@ -187,6 +232,28 @@ void lane_max_gradient(const Shape& s, const float* image, float* dx, const floa
               if (gradient[h][w](x, run, at, dy + to * s.channels))
                 add_lost_gradients(h + 1, w + 1, x, run, at, dy + to * s.channels);
             });
+}
+
+void lane_gradient_by_index(const Shape& s, const uint8_t* index, float* dx, const float* dy) {
+  const Level& level = *level_for(s.channels);
+  const bool once = tiles(s);
+  const auto& gradient = once ? level.indexed_tiled : level.indexed_summed;
+  const int64_t row = s.in[2] * s.channels;
+  int64_t zeroed = 0;  // rows: just before a window adds to them, while they stay in the cache
+  auto zero_until = [&](int64_t end) {
+    if (end > zeroed) std::fill(dx + zeroed * row, dx + end * row, 0.0f);
+    zeroed = std::max(zeroed, end);
+  };
+  for (int64_t i = 0; i < s.out[1]; ++i) {
+    const Extent rows = extent(s, 1, i);
+    if (!once) zero_until(rows.first + rows.n);
+    over_runs(s, i * s.out[2], (i + 1) * s.out[2],
+              [&](int64_t h, int64_t w, int64_t from, int64_t to, const Run& run) {
+                const int64_t at = to * s.channels;
+                gradient[h][w](index + at, run, dx + from * s.channels, dy + at);
+              });
+  }
+  if (!once) zero_until(s.in[1]);
 }
 
 }  // namespace hr::pooling

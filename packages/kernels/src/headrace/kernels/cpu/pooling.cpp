@@ -8,6 +8,7 @@
 #include "max_pool_lanes.hpp"
 #include "parallel.hpp"
 #include "pooling_loops.hpp"
+#include "pooling_window.hpp"
 #include "rows.hpp"
 #include "shapes.hpp"
 #include "via_float.hpp"
@@ -21,11 +22,6 @@ struct Plan {
   int32_t x = 0, dy = 0;  // inputs by number
 };
 
-// As many output positions as are worth a thread.
-int64_t grain(const pooling::Shape& s, int64_t size) {
-  return grain_of(s.channels * s.size[0] * s.size[1] * s.size[2] * size);
-}
-
 HR_CLONES void maxima_float(const pooling::Shape& s, const float* x, float* y, int64_t b,
                             int64_t e) {
   pooling::maxima(s, x, y, b, e);
@@ -38,29 +34,16 @@ HR_CLONES void average_gradient_float(const pooling::Shape& s, float* dx, const 
   pooling::average_gradient<float>(s, dx, dy);
 }
 
-template <class T, class Body>
-void by_image(hr_ctx* ctx, const pooling::Shape& s, const T* x, Body&& body) {
-  const int64_t outs = s.out_positions();
-  parallel_ranges(ctx, s.images * outs, grain(s, sizeof(T)), [&](int64_t begin, int64_t end) {
-    while (begin < end) {
-      const int64_t image = begin / outs, o = begin % outs;
-      const int64_t stop = std::min(outs, o + end - begin);
-      body(image, x + image * s.in_positions() * s.channels, o, stop);
-      begin += stop - o;
-    }
-  });
-}
-
 template <class T>
 hr_code compute_max(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                     hr_tensor* const* outputs, void*) {
   const pooling::Shape& s = static_cast<Plan*>(plan)->s;
   const bool lanes = pooling::has_lanes(s);
   T* y = write<T>(outputs[0]);
-  by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
+  pooling::by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
     T* to = y + image * s.out_positions() * s.channels;
     if constexpr (std::is_same_v<T, float>) {
-      if (!lanes || !pooling::lane_maxima(s, x, to, b, e)) maxima_float(s, x, to, b, e);
+      if (!lanes || !pooling::lane_maxima(s, x, to, nullptr, b, e)) maxima_float(s, x, to, b, e);
     } else {
       pooling::maxima(s, x, to, b, e);
     }
@@ -73,7 +56,7 @@ hr_code compute_average(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
                         hr_tensor* const* outputs, void*) {
   const pooling::Shape& s = static_cast<Plan*>(plan)->s;
   T* y = write<T>(outputs[0]);
-  by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
+  pooling::by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
     T* to = y + image * s.out_positions() * s.channels;
     if constexpr (std::is_same_v<T, float>)
       averages_float(s, x, to, b, e);
@@ -248,56 +231,6 @@ hr_code compute_by_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
 }
 
 // ---- prepare --------------------------------------------------------------------------------
-
-hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDimension& ksize,
-                  const PerDimension& strides, Window* w, pooling::Shape* s) {
-  if (ksize.n != rank || strides.n != rank)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "ksize and strides need %d values: %d and %d given", rank, ksize.n,
-                           strides.n);
-  const auto format = attr_text(r->node, "data_format", "NHWC");
-  const bool first = format == "NCHW" || format == "NCDHW";
-  const int32_t channel_axis = first ? 1 : rank - 1;
-  // In two dimensions TensorFlow never looks at the stride over depth.
-  if (ksize.value[0] != 1 || ksize.value[channel_axis] != 1 || strides.value[0] != 1 ||
-      (rank == 5 && strides.value[channel_axis] != 1))
-    return hr_request_fail(
-        r, HR_UNIMPLEMENTED,
-        "pooling goes over space only: ksize and strides of batch and channels must be 1");
-  int64_t sizes[3] = {1, 1, 1};
-  for (int32_t i = 0; i < rank - 2; ++i) {
-    sizes[i] = ksize.value[i + (first ? 2 : 1)];
-    if (sizes[i] < 1)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "window size %lld must be positive",
-                             (long long)sizes[i]);
-  }
-  hr_code code = read_window(r, rank, dims, sizes, strides, PerDimension{}, w);
-  if (code != HR_OK) return code;
-  if (attr_text(r->node, "padding", "VALID") == "EXPLICIT") {
-    static const char* const sides[2][2] = {{"Top", "Bottom"}, {"Left", "Right"}};
-    for (int32_t i = 0; i < 2 * std::min(w->nd, 2); ++i) {
-      const int64_t padding = i % 2 ? w->high[i / 2] : w->low[i / 2];
-      if (padding >= w->size[i / 2])
-        return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                               "%s padding %lld needs to be smaller than the window size %lld",
-                               sides[i / 2][i % 2], (long long)padding,
-                               (long long)w->size[i / 2]);
-    }
-  }
-  s->images = first ? w->batch * w->channels : w->batch;
-  s->channels = first ? 1 : w->channels;
-  const int32_t shift = 3 - w->nd;
-  for (int32_t i = 0; i < shift; ++i)
-    s->in[i] = s->out[i] = s->size[i] = s->stride[i] = 1, s->low[i] = 0;
-  for (int32_t i = 0; i < w->nd; ++i) {
-    s->in[i + shift] = w->in[i];
-    s->out[i + shift] = w->out[i];
-    s->size[i + shift] = w->size[i];
-    s->stride[i + shift] = w->stride[i];
-    s->low[i + shift] = w->low[i];
-  }
-  return HR_OK;
-}
 
 enum class Kind {
   max,

@@ -27,9 +27,10 @@ template <class T> HR_INLINE bool is_nan(T v) {
   return false;
 }
 
-// What a window covers inside the image: its first position, and how many along each axis.
+// What a window covers inside the image: its first position, how many along each axis, and the
+// number of the first one among the positions of the whole window.
 struct Box {
-  int64_t first, n[3];
+  int64_t first, n[3], number;
 };
 
 // Calls f(output position, box) for output positions in [begin, end).
@@ -38,15 +39,16 @@ HR_INLINE void over_windows(const Shape& s, int64_t begin, int64_t end, F&& f) {
   int64_t at[3] = {begin / s.out[2] / s.out[1], begin / s.out[2] % s.out[1], begin % s.out[2]};
   for (int64_t o = begin; o < end; ++o) {
     int64_t low[3];
-    Box box;
+    Box box{};
     for (int d = 0; d < 3; ++d) {
       const int64_t from = at[d] * s.stride[d] - s.low[d];
       low[d] = std::max<int64_t>(0, from);
       box.n[d] = std::min(s.in[d], from + s.size[d]) - low[d];
+      box.number = box.number * s.size[d] + low[d] - from;
     }
     box.first = (low[0] * s.in[1] + low[1]) * s.in[2] + low[2];
     // A window that lies in the padding alone; what reads "the first position" must find one.
-    if (box.n[0] <= 0 || box.n[1] <= 0 || box.n[2] <= 0) box = {0, {0, 0, 0}};
+    if (box.n[0] <= 0 || box.n[1] <= 0 || box.n[2] <= 0) box = {0, {0, 0, 0}, 0};
     f(o, box);
     if (++at[2] < s.out[2]) continue;
     at[2] = 0;
@@ -176,6 +178,39 @@ HR_INLINE void over_maxima(const Shape& s, const T* image, int64_t begin, int64_
         }
       });
       f(o, c, n, at);
+    });
+  });
+}
+
+// Maxima, and for each the number, among its window's positions, of the first that has it. NaN wins.
+// In two dimensions; no window has more than 256 positions or lies in the padding alone.
+template <class T>
+HR_INLINE void maxima_with_index(const Shape& s, const T* image, T* y, uint8_t* index,
+                                 int64_t begin, int64_t end) {
+  over_windows(s, begin, end, [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
+    by_width(s.channels, [&](int64_t c, auto width) HR_INLINE_LAMBDA {
+      Compute<T> best[64];
+      int32_t at[64];
+      const int64_t n = width;
+      for (int64_t j = 0; j < n; ++j) {
+        best[j] = Compute<T>(image[box.first * s.channels + c + j]);
+        at[j] = int32_t(box.number);
+      }
+      for (int64_t h = 0; h < box.n[1]; ++h) {
+        for (int64_t w = 0; w < box.n[2]; ++w) {
+          const T* x = image + (box.first + h * s.in[2] + w) * s.channels + c;
+          const int32_t number = int32_t(box.number + h * s.size[2] + w);
+          HR_INDEPENDENT
+          for (int64_t j = 0; j < n; ++j) {
+            const Compute<T> v = Compute<T>(x[j]);
+            const bool better = (v > best[j]) | (is_nan(v) & !is_nan(best[j]));
+            best[j] = better ? v : best[j];
+            at[j] = better ? number : at[j];
+          }
+        }
+      }
+      for (int64_t j = 0; j < n; ++j) y[o * s.channels + c + j] = T(best[j]);
+      for (int64_t j = 0; j < n; ++j) index[o * s.channels + c + j] = uint8_t(at[j]);
     });
   });
 }
