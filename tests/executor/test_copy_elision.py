@@ -77,6 +77,24 @@ def test_what_is_known_only_at_run_time_decides_run_by_run() -> None:
             )
 
 
+@pytest.mark.parametrize("where", ["fed", "in a branch"])
+def test_a_slice_that_begins_outside_is_refused_also_where_it_would_be_a_view(where: str) -> None:
+    x = hr.placeholder(hr.float32, [None, None])
+    at: Any = hr.placeholder(hr.int32, []) if where == "fed" else hr.constant(2)
+
+    def last() -> Any:
+        return [x[at], hr.slice(x, hr.stack([at, 0]), [1, 3])]
+
+    found = last() if where == "fed" else hr.cond(hr.size(x) > 0, last, lambda: [x[0], x])
+    feeds = {at: 1} if where == "fed" else {}
+    with hr.Session() as session:
+        for one in found:
+            with pytest.raises(hr.errors.InvalidArgumentError):
+                session.run(one, {x: np.ones((1, 3), np.float32), **feeds})
+            with pytest.raises(hr.errors.InvalidArgumentError):
+                session.run(one * 2.0, {x: np.ones((1, 3), np.float32), **feeds})
+
+
 def test_an_update_of_a_variable_leaves_a_view_of_its_old_value() -> None:
     for resource in (False, True):
         v = hr.get_variable(f"v{resource:d}", initializer=VALUE, use_resource=resource)

@@ -186,12 +186,27 @@ def test_a_cancelled_random_or_priority_dequeue_puts_back_what_it_took() -> None
 
 def test_an_empty_batch_of_many_components_of_unknown_shape_is_refused() -> None:
     queue = hr.FIFOQueue(10, [hr.int32])
-    with hr.Session() as session, pytest.raises(InvalidArgumentError, match="declared shapes"):
+    with (
+        hr.Session() as session,
+        pytest.raises(InvalidArgumentError, match="require the components"),
+    ):
         session.run(queue.dequeue_many(0))
 
 
+@pytest.mark.parametrize("kind", ["FIFOQueue", "RandomShuffleQueue"])
+def test_a_batch_of_elements_whose_shapes_are_not_declared_is_refused(kind: str) -> None:
+    least = [0] if kind == "RandomShuffleQueue" else []
+    queue = getattr(hr, kind)(10, *least, dtypes=[hr.int32])
+    with hr.Session() as session:
+        session.run(queue.enqueue([[1, 2]]))
+        for batch in (queue.dequeue_many(1), queue.dequeue_up_to(1)):
+            with pytest.raises(InvalidArgumentError, match=f"{kind}'s DequeueMany and DequeueUpTo"):
+                session.run(batch)
+        assert session.run(queue.dequeue()).tolist() == [1, 2]
+
+
 def test_a_batch_of_more_dimensions_than_tensors_have_is_refused() -> None:
-    queue = hr.FIFOQueue(10, [hr.int32])
+    queue = hr.FIFOQueue(10, [hr.int32], shapes=[[1] * 8])
     put = queue.enqueue([np.ones([1] * 8, np.int32)])
     with hr.Session() as session:
         session.run(put)

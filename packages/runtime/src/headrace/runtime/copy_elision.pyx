@@ -51,6 +51,11 @@ cdef bint copies_input(SegmentDraft draft, const Step* step) except -1:
             given.layout or made.layout or given.rank < 0 or made.rank < 0 or \
             hr_elements(given) != hr_elements(made):
         return False
+    if step.node.op == b"Slice" or step.node.op == b"StridedSlice":
+        # A slice that begins outside is an error, which `prepare` finds where it knows all bounds.
+        for needed in (1, 2):
+            if not known_integers(&draft.tensors[draft.arguments[step.first_input + needed]]):
+                return False
     needed = copying_inputs(step.node.op)
     if needed >= 0:
         return needed == 0 or step.n_inputs == needed

@@ -80,6 +80,8 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     entry.data_shape = signature.data_shape
     ref_input = False
     ranks = op_catalogue.input_ranks(name)
+    if signature.shape_rule == "reduce":
+        ranks = ()  # graphs before version 21 may have [[0, 1]] for axes
     for place, arg in enumerate(signature.inputs):
         entry.inputs.push_back(_arg(arg))
         ref_input = ref_input or arg.is_ref

@@ -37,6 +37,15 @@ struct QueueSpec {
   std::vector<std::vector<int64_t>> dims;
   std::string name;
 
+  // Why nothing can be dequeued in batches where no shapes are declared.
+  std::string lack_of_shapes() const {
+    const char* kind = order == QueueOrder::kRandom  ? "RandomShuffleQueue"
+                       : order == QueueOrder::kLeast ? "PriorityQueue"
+                                                     : "FIFOQueue";
+    return std::string(kind) + "'s DequeueMany and DequeueUpTo require the components to have "
+                               "specified shapes.";
+  }
+
   std::string types_text() const {
     std::string text = "[";
     for (size_t i = 0; i < types.size(); ++i)

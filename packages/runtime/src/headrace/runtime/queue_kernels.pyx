@@ -367,6 +367,8 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
                              "the queue has another number of components than are dequeued")
     elif many and inputs[1].rank != 0:
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "n must be a scalar")
+    elif many and q.spec.ranks.size() < q.spec.types.size():
+        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, q.spec.lack_of_shapes().c_str())
     elif wanted < 0:
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "dequeue_many takes 0 or more elements")
     else:
