@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edges import Edge, i64, noise
+from edges import Edge, i32, i64, noise
 
 ENDS = np.array([0.0, -0.0, -1.0, -np.inf, np.inf, np.nan, 1.0])
 BELOW = np.array([0.0, -1.0, 1.0, np.nan])
@@ -38,6 +38,29 @@ EDGES: list[Edge] = [
         {"is_training": False},
     ),
 ]
+
+# Coordinates of indices below 0, of none, and in more elements than the dtype counts.
+for index in (-(2**31), -1, 0, 41, 42, 2**31 - 1):
+    EDGES.append(Edge("UnravelIndex", [i32(index), i32([7, 6])]))
+    EDGES.append(Edge("UnravelIndex", [i64([index, 0]), i64([7, 6])]))
+for dims in ([0, 6], [-7, -6], [], [2**30, 2], [2**30, 4], [2**31 - 1]):
+    EDGES.append(Edge("UnravelIndex", [i32(0), i32(dims)]))
+    EDGES.append(Edge("UnravelIndex", [i32([]), i32(dims)]))
+EDGES.append(Edge("UnravelIndex", [i64(-(2**63)), i64([7, 6])]))
+EDGES.append(Edge("UnravelIndex", [i64(3), i64([2**62, 4])]))
+
+# Indices outside that nothing is read with.
+NOTHING = np.zeros((3, 0), np.float32)
+for at in (0, 5, -1):
+    EDGES.append(Edge("Gather", [NOTHING, i32([at])]))
+    EDGES.append(Edge("GatherV2", [NOTHING, i32([at]), i32(0)]))
+    EDGES.append(Edge("GatherV2", [NOTHING, i32([at]), i32(1)]))
+    EDGES.append(Edge("GatherV2", [NOTHING.T, i32([at]), i32(0)]))
+    EDGES.append(Edge("GatherNd", [NOTHING, i32([[at]])]))
+    for kind in ("Sum", "Max"):
+        EDGES.append(Edge(f"UnsortedSegment{kind}", [NOTHING[:1], i32([at]), i32(3)]))
+EDGES.append(Edge("GatherNd", [NOTHING, np.zeros((0, 1), np.int32)]))
+EDGES.append(Edge("GatherNd", [np.zeros(0, np.float32), np.zeros((2, 0), np.int32)]))
 
 # No dimension to look in; sets without elements.
 EDGES.append(Edge("Where", [np.bool_(True)]))

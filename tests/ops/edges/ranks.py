@@ -37,5 +37,17 @@ EDGES: list[Edge] = [
     Edge("UniqueV2", [noise(3), i64(0)]),
     Edge("StatelessRandomUniformInt", [i32([2]), i32([1, 2]), i32([0]), i32(3)]),
     Edge("DeserializeSparse", [words([[b"a", b"b"]])], {"dtype": 1}),
+    *[
+        Edge(op, [x, axes], {"keep_dims": axes.size == 1})
+        for op, x in (("All", noise(3, 2) > 0), ("Max", noise(3, 2)), ("Mean", noise(3, 2)))
+        for axes in (
+            i32([[0, 1]]),
+            i32([[0], [1]]),
+            i32([[[-1]]]),
+            np.zeros((3, 0), np.int32),
+            i32([[0, 0]]),
+            i32([[5]]),
+        )
+    ],
     Edge("MirrorPad", [noise(2), i32([1, 1])], {"mode": "REFLECT"}),
 ]

@@ -28,6 +28,12 @@ for power in (-1.0, np.nan, np.inf, 0.0, 4.0):
 BINS = ramp(1, 1, 33)
 BINS[0, 0, 5] = -1
 EDGES.append(Edge("Mfcc", [BINS, i32(8000)]))
+# Bands beyond the last bin, and so high that their number is none; bins that no band hears.
+for rate in (1, 3, 100, 1000000, 2**31 - 1):
+    EDGES.append(Edge("Mfcc", [BINS, i32(rate)]))
+for top in (30.0, 4125.0, 4124.0, 1e30, np.inf, np.nan):
+    EDGES.append(Edge("Mfcc", [np.abs(BINS), i32(8000)], {"upper_frequency_limit": top}))
+EDGES.append(Edge("Mfcc", [ramp(1, 2, 2), i32(3)]))
 EDGES.append(
     Edge(
         "Mfcc", [BINS, i32(16000)], {"upper_frequency_limit": 8000.0, "lower_frequency_limit": 0.0}

@@ -36,6 +36,10 @@ EDGES.append(
         {"template": b"{}, {}, {}"},
     )
 )
+ALL_BYTES = bytes(range(256))
+HALVES = np.arange(20).astype(np.float16) / np.float16(7)
+for x in (words(ALL_BYTES), words([[ALL_BYTES], [b"it's"]]), HALVES, np.float32(HALVES) / 3):
+    EDGES.append(Edge("StringFormat", [[x]], {"template": b"<%s>", "summarize": -1}))
 for fields in (
     {"width": 2**31},
     {"width": -(2**62)},

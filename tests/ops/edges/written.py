@@ -36,6 +36,19 @@ for bounds in (
 for value in ((), (2,), (3, 3), (0, 2), (2, 0)):
     bounds = i32([1]), i32([1]), i32([1])
     EDGES.append(Edge("TensorStridedSliceUpdate", [ramp(3, 2), *bounds, -ramp(*value)]))
+# Values that are stretched to the slice, whose new axes count and whose shrunk ones do not.
+X = ramp(3, 4)
+for value in ((), (1,), (2,), (1, 1), (2, 1), (1, 2), (3,), (1, 2, 2), (2, 2, 1), (1, 1, 1), (0,)):
+    for end, masks in (
+        ([2, 3], {}),
+        ([0, 3], {}),
+        ([2, 3], {"shrink_axis_mask": 1}),
+        ([2, 3], {"shrink_axis_mask": 3}),
+        ([2, 0, 3], {"new_axis_mask": 2}),
+    ):
+        begin, ones = [0, 1] if len(end) == 2 else [0, 0, 1], [1] * len(end)
+        bounds = i32(begin), i32(end), i32(ones)
+        EDGES.append(Edge("TensorStridedSliceUpdate", [X, *bounds, -1 - ramp(*value)], masks))
 for image in ((0, 5, 5, 1), (1, 0, 5, 1), (1, 5, 0, 3)):
     for dtype in (np.float32, np.uint8):
         EDGES.append(Edge("ImageSummary", [words(b"a"), np.zeros(image, dtype)]))

@@ -48,9 +48,9 @@ void gather(hr_ctx* ctx, const GatherPlan& p, const hr_tensor* params, const I* 
 
 hr_code run_gather(hr_ctx* ctx, const GatherPlan& p, const hr_tensor* params,
                    const hr_tensor* indices, hr_tensor* out) {
+  if (hr_elements(out) == 0) return HR_OK;
   const int64_t bad = first_outside(indices, p.limit);
   if (bad >= 0) return index_error(ctx, indices, bad, p.limit);
-  if (hr_elements(out) == 0) return HR_OK;
   with_type(indices->dtype, IndexTypes{}, [&](auto t) -> int {
     gather(ctx, p, params, read<typename decltype(t)::type>(indices), out);
     return 0;
@@ -95,6 +95,10 @@ hr_code run_gather_nd(hr_ctx* ctx, const hr_tensor* params, const hr_tensor* ind
                       hr_tensor* out, bool ignore) {
   const int64_t depth = indices->dims[indices->rank - 1], size = hr_dtype_size(params->dtype);
   const int64_t inner = product(params->dims, int32_t(depth), params->rank);
+  if (hr_elements(params) == 0 && product(indices->dims, 0, indices->rank - 1) > 0)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                       "Requested more than 0 entries, but params is empty.  Params shape: %s",
+                       (const char*)ShapeText(params));
   int64_t bad;
   const auto offsets = slice_offsets(indices, params->dims, &bad);
   if (bad >= 0 && !ignore) return slice_error(ctx, indices, bad, params->rank, params->dims);

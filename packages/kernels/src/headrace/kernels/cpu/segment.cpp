@@ -174,12 +174,13 @@ hr_code compute_unsorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   int64_t found;
   if constexpr (sorted)
     if (hr_code code = sorted_segments(ctx, ids, segments, &found)) return code;
-  for (size_t i = 0; i < ids.size(); ++i)
+  const bool empty = !sorted && hr_elements(in[0]) == 0;  // TensorFlow looks at no id then
+  for (size_t i = 0; i < ids.size() && !empty; ++i)
     if (ids[i] >= segments)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s = %lld is not in [0, %lld)",
                          element_name("segment_ids", in[1], int64_t(i)).c_str(),
                          (long long)ids[i], (long long)segments);
-  fold_rows<way, T>(ctx, read<T>(in[0]), nullptr, ids.data(), int64_t(ids.size()),
+  fold_rows<way, T>(ctx, read<T>(in[0]), nullptr, ids.data(), empty ? 0 : int64_t(ids.size()),
                     product(in[0]->dims, in[1]->rank, in[0]->rank), segments,
                     blank_of<way, T>(), write<T>(out[0]));
   return HR_OK;

@@ -81,6 +81,7 @@ hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* di
       spec->begin[d] = 0;
       spec->stride[d] = 1;
       spec->length[d] = dims[d];
+      spec->final_of[d] = spec->final_rank;
       keep(dims[d]);
     }
   };
@@ -109,6 +110,7 @@ hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* di
       spec->begin[d] = at;
       spec->stride[d] = 1;
       spec->length[d] = 1;
+      spec->final_of[d] = -1;
       ++d;
       continue;
     }
@@ -125,6 +127,7 @@ hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* di
     spec->length[d] = span == 0 || (span < 0) != (stride < 0)
                           ? 0
                           : span / stride + (span % stride != 0 ? 1 : 0);
+    spec->final_of[d] = spec->final_rank;
     keep(spec->length[d]);
     ++d;
   }
@@ -135,10 +138,7 @@ hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* di
   return HR_OK;
 }
 
-namespace {
-
-StridedCopy copy_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool out,
-                    bool once) {
+StridedCopy copy_out_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once) {
   int64_t whole[HR_MAX_RANK], steps[HR_MAX_RANK], packed[HR_MAX_RANK], offset = 0;
   row_major(spec.rank, dims, whole);
   row_major(spec.rank, spec.length, packed);
@@ -146,17 +146,7 @@ StridedCopy copy_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, 
     steps[d] = whole[d] * spec.stride[d];
     offset += whole[d] * spec.begin[d];
   }
-  return out ? StridedCopy(dtype, spec.rank, spec.length, packed, steps, 0, offset, once)
-             : StridedCopy(dtype, spec.rank, spec.length, steps, packed, offset, 0, once);
-}
-
-}  // namespace
-
-StridedCopy copy_out_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once) {
-  return copy_of(dtype, spec, dims, true, once);
-}
-StridedCopy copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once) {
-  return copy_of(dtype, spec, dims, false, once);
+  return StridedCopy(dtype, spec.rank, spec.length, packed, steps, 0, offset, once);
 }
 
 namespace {
@@ -302,10 +292,40 @@ bool value_fits(const SliceSpec& spec, const hr_tensor* value) {
          std::equal(value->dims, value->dims + value->rank, spec.final_dims);
 }
 
+// Whether a value is stretched to a slice; dimensions of 1 in front of the slice's may be more.
+bool value_stretches(const SliceSpec& spec, const hr_tensor* value) {
+  for (int32_t i = 1; i <= value->rank; ++i) {
+    const int64_t size = value->dims[value->rank - i];
+    if (size != 1 && (i > spec.final_rank || size != spec.final_dims[spec.final_rank - i]))
+      return false;
+  }
+  return true;
+}
+
+// From a value into the whole: with a step of 0 where one element of the value goes to many.
+StridedCopy copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims,
+                      const hr_tensor* value, bool once) {
+  int64_t whole[HR_MAX_RANK], packed[HR_MAX_RANK], to[HR_MAX_RANK], from[HR_MAX_RANK], offset = 0;
+  row_major(spec.rank, dims, whole);
+  row_major(value->rank, value->dims, packed);
+  for (int32_t d = 0; d < spec.rank; ++d) {
+    to[d] = whole[d] * spec.stride[d];
+    offset += whole[d] * spec.begin[d];
+    const int32_t at = value->rank - spec.final_rank + spec.final_of[d];
+    from[d] = spec.final_of[d] < 0 || at < 0 || value->dims[at] == 1 ? 0 : packed[at];
+  }
+  return StridedCopy(dtype, spec.rank, spec.length, to, from, offset, 0, once);
+}
+
 bool is_empty(const SliceSpec& spec) { return product(spec.final_dims, 0, spec.final_rank) == 0; }
 
-hr_code check_value(hr_request* r, const SliceSpec& spec, const hr_tensor* value) {
-  if (value_fits(spec, value)) return HR_OK;
+// stretches: for TensorStridedSliceUpdate, which broadcasts, and looks at no value of an empty slice.
+bool takes_value(const SliceSpec& spec, const hr_tensor* value, bool stretches) {
+  return stretches ? is_empty(spec) || value_stretches(spec, value) : value_fits(spec, value);
+}
+
+hr_code check_value(hr_request* r, const SliceSpec& spec, const hr_tensor* value, bool stretches) {
+  if (takes_value(spec, value, stretches)) return HR_OK;
   return hr_request_fail(r, HR_INVALID_ARGUMENT, "the slice is %s, its value %s",
                          (const char*)ShapeText(spec.final_rank, spec.final_dims),
                          (const char*)ShapeText(value));
@@ -313,15 +333,14 @@ hr_code check_value(hr_request* r, const SliceSpec& spec, const hr_tensor* value
 
 // Writes the value into a slice of output 0 that is worked out now.
 hr_code write_slice_at_run(hr_ctx* ctx, const RunStridedPlan* plan, const hr_tensor* const* in,
-                           hr_tensor* out, bool any_if_empty) {
+                           hr_tensor* out, bool stretches) {
   SliceSpec spec;
   if (hr_code code = read_at_run(ctx, plan, out->rank, out->dims, in, &spec)) return code;
-  if (any_if_empty && is_empty(spec)) return HR_OK;
-  if (!value_fits(spec, in[4]))
+  if (!takes_value(spec, in[4], stretches))
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the slice is %s, its value %s",
                        (const char*)ShapeText(spec.final_rank, spec.final_dims),
                        (const char*)ShapeText(in[4]));
-  copy_into(out->dtype, spec, out->dims, true).run(ctx, out->data, in[4]->data);
+  copy_into(out->dtype, spec, out->dims, in[4], true).run(ctx, out->data, in[4]->data);
   return HR_OK;
 }
 
@@ -373,8 +392,7 @@ hr_code check_bounds(hr_request* r) {
 }
 
 // The slice of output 0 that input 4 is written into, planned or worked out at each run.
-// any_if_empty: whether a slice without elements takes a value of any shape.
-hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run, bool any_if_empty) {
+hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run, bool stretches) {
   if (hr_code code = check_bounds(r)) return code;
   const hr_tensor* y = r->outputs[0];
   const SliceMasks masks(r->node);
@@ -388,9 +406,8 @@ hr_code prepare_write(hr_request* r, hr_compute planned, hr_compute at_run, bool
   if (hr_code code = read_slice_spec(masks, y->rank, y->dims, r->inputs[1], r->inputs[2],
                                      r->inputs[3], &spec, &error))
     return hr_request_fail(r, code, "%s", error.text);
-  if (!(any_if_empty && is_empty(spec)))
-    if (hr_code code = check_value(r, spec, r->inputs[4])) return code;
-  keep_plan(r, new StridedCopy(copy_into(y->dtype, spec, y->dims, false)));
+  if (hr_code code = check_value(r, spec, r->inputs[4], stretches)) return code;
+  keep_plan(r, new StridedCopy(copy_into(y->dtype, spec, y->dims, r->inputs[4], false)));
   r->compute = planned;
   return HR_OK;
 }

@@ -367,9 +367,16 @@ hr_code compute_unravel(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "dims %s has a negative size or more elements than can be counted",
                        (const char*)ShapeText(int32_t(rank), dims.data()));
+  if (n == 0)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "received empty tensor indices");
+  if (in[0]->dtype == HR_INT32 && size > INT32_MAX)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                       "Input dims product is causing integer overflow: %s",
+                       (const char*)ShapeText(int32_t(rank), dims.data()));
   for (int64_t i = 0; i < n; ++i) {
     int64_t rest = int_at(in[0], i);
-    if (rest < 0 || rest >= size)
+    // An index below 0 is one with coordinates below 0, as TensorFlow divides it.
+    if (rest >= size || size == 0)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "index %lld is out of bounds of %lld elements",
                          (long long)rest, (long long)size);
     for (int64_t d = rank - 1; d >= 0; --d) {

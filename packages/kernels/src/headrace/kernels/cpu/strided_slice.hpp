@@ -17,6 +17,7 @@ struct SliceSpec {
   int64_t begin[HR_MAX_RANK];
   int64_t stride[HR_MAX_RANK];
   int64_t length[HR_MAX_RANK];
+  int32_t final_of[HR_MAX_RANK];      // the result's dimension for each of these; -1: shrunk
   int32_t final_rank = 0;             // of the result, with new axes and without shrunk ones
   int64_t final_dims[HR_MAX_RANK];
 };
@@ -35,9 +36,8 @@ hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* di
 // Whether begin and end decide the shape of the result, where strides is known.
 bool slice_shape_depends(const SliceMasks& masks, int64_t entries);
 
-// From the whole to the packed slice, or from the packed slice into the whole.
+// From the whole to the packed slice.
 StridedCopy copy_out_of(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once);
-StridedCopy copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims, bool once);
 
 }  // namespace hr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 
 import numpy as np
@@ -150,9 +151,20 @@ def invert_permutation(attrs: Attrs, x: np.ndarray) -> np.ndarray:
 
 @kernel("UnravelIndex")
 def unravel_index(attrs: Attrs, indices: np.ndarray, dims: np.ndarray) -> np.ndarray:
-    if np.any((indices < 0) | (indices >= np.prod(dims))):
+    if indices.size == 0:
+        raise InvalidArgumentError(None, None, "received empty tensor indices")
+    size = math.prod(dims.tolist())
+    if size > np.iinfo(indices.dtype).max or dims.min(initial=1) < 1:
+        raise InvalidArgumentError(
+            None, None, f"Input dims product is causing integer overflow: {dims.tolist()}"
+        )
+    if np.any(indices >= size):
         raise InvalidArgumentError(None, None, "index is out of bound as with dims")
-    return np.array(np.unravel_index(indices, tuple(dims.tolist())), indices.dtype)
+    rows, rest = [], indices
+    for dim in dims[::-1]:  # an index below 0 has coordinates below 0: quotients are cut
+        rows.append(np.fmod(rest, dim))
+        rest = (rest - rows[-1]) // dim
+    return np.array(rows[::-1], indices.dtype).reshape(dims.size, *indices.shape)
 
 
 # ---- the same elements under another shape ----

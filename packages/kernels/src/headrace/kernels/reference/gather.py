@@ -10,8 +10,7 @@ from headrace.kernels.reference.registry import Attrs, kernel
 
 @kernel("Gather")
 def gather(attrs: Attrs, params: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    check_indices(indices, params.shape[0])
-    return np.take(params, indices, axis=0)
+    return gather_v2({"batch_dims": 0}, params, indices, np.array(0))
 
 
 @kernel("GatherV2")
@@ -20,6 +19,9 @@ def gather_v2(
 ) -> np.ndarray:
     along = int(axis) % params.ndim
     batch = attrs["batch_dims"] + (indices.ndim if attrs["batch_dims"] < 0 else 0)
+    shape = params.shape[:along] + indices.shape[batch:] + params.shape[along + 1 :]
+    if 0 in shape:
+        return np.empty(shape, params.dtype)
     check_indices(indices, params.shape[along])
     if batch == 0:
         return np.take(params, indices, axis=along)
@@ -30,7 +32,6 @@ def gather_v2(
     rows = params.reshape((-1,) + params.shape[batch:])
     places = indices.reshape((-1,) + indices.shape[batch:])
     outer = indices.shape[:batch]
-    shape = params.shape[:along] + indices.shape[batch:] + params.shape[along + 1 :]
     taken = [np.take(r, i, axis=along - batch) for r, i in zip(rows, places, strict=True)]
     return np.array(taken, params.dtype).reshape(outer + shape[batch:])
 
@@ -38,6 +39,13 @@ def gather_v2(
 @kernel("GatherNd")
 def gather_nd(attrs: Attrs, params: np.ndarray, indices: np.ndarray) -> np.ndarray:
     depth = indices.shape[-1]
+    if params.size == 0 and np.prod(indices.shape[:-1]):
+        raise InvalidArgumentError(
+            None,
+            None,
+            "Requested more than 0 entries, but params is empty.  Params shape: "
+            f"{list(params.shape)}",
+        )
     for column in range(depth):
         check_indices(indices[..., column], params.shape[column])
     if params.size == 0:

@@ -82,7 +82,7 @@ def mfcc(attrs: Attrs, spectrogram: np.ndarray, rate: np.ndarray) -> np.ndarray:
         and bins >= 2
         and rate > 0
         and low_limit >= 0
-        and high_limit > low_limit
+        and not high_limit <= low_limit
         and 1 <= coefficients <= channels
     ):
         raise InvalidArgumentError(
@@ -95,13 +95,15 @@ def mfcc(attrs: Attrs, spectrogram: np.ndarray, rate: np.ndarray) -> np.ndarray:
     def mel(frequency: Any) -> Any:
         return 1127.0 * np.log1p(np.asarray(frequency) / 700.0)
 
-    low, high = mel(attrs["lower_frequency_limit"]), mel(attrs["upper_frequency_limit"])
-    centres = low + (high - low) * np.arange(1, channels + 2) / (channels + 1)
     step = 0.5 * float(rate) / (bins - 1)
-    first = int(1.5 + attrs["lower_frequency_limit"] / step)
-    last = int(attrs["upper_frequency_limit"] / step)
+    # A band beyond the last bin is no error: TensorFlow logs it and gives zeros.
+    if not high_limit / step < min(bins, 2**31):
+        return np.zeros((*spectrogram.shape[:-1], coefficients), np.float32)
+    low, high = mel(low_limit), mel(high_limit)
+    centres = low + (high - low) * np.arange(1, channels + 2) / (channels + 1)
+    first, last = int(1.5 + low_limit / step), int(high_limit / step)
     bank = np.zeros((bins, channels))
-    for i in range(first, min(last, bins - 1) + 1):
+    for i in range(first, last + 1):
         at = mel(i * step)
         channel = int(np.searchsorted(centres, at, side="left")) - 1
         left = centres[channel] if channel >= 0 else low
@@ -111,7 +113,8 @@ def mfcc(attrs: Attrs, spectrogram: np.ndarray, rate: np.ndarray) -> np.ndarray:
             bank[i, channel] += weight
         if channel + 1 < channels:
             bank[i, channel + 1] += 1 - weight
-    energy = np.log(np.maximum(np.sqrt(wide(spectrogram)) @ bank, 1e-12))
+    heard = slice(first, last + 1)  # what lies outside is not read: it may be NaN
+    energy = np.log(np.maximum(np.sqrt(wide(spectrogram[..., heard])) @ bank[heard], 1e-12))
     places = (np.arange(channels) + 0.5) * np.pi / channels
     cosines = np.sqrt(2 / channels) * np.cos(np.outer(np.arange(coefficients), places))
     return (energy @ cosines.T).astype(np.float32)

@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+_NAMED = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "'": "\\'", "\\": "\\\\"}
+_ESCAPES = str.maketrans({chr(c): f"\\{c:03o}" for c in (*range(32), 127)} | _NAMED)
+
 
 def one_element(value: Any, quoted: bool = False) -> str:
     """One element: floats in as few digits as say which one it is."""
     if isinstance(value, bytes):
-        text = value.decode("latin-1")  # each byte as one letter: `encoded` has them back
+        # Each byte as one letter: `encoded` has them back.
+        text = value.decode("latin-1").translate(_ESCAPES)
         return f'"{text}"' if quoted else text
     if isinstance(value, (bool, np.bool_)):
         return "1" if value else "0"
@@ -25,9 +29,11 @@ def _float_text(value: Any) -> str:
     number = float(value)
     if np.isnan(number) or np.isinf(number):
         return "nan" if np.isnan(number) else ("inf" if number > 0 else "-inf")
-    few, many = (15, 17) if np.asarray(value).dtype == np.float64 else (6, 9)
+    double = np.asarray(value).dtype == np.float64
+    few, many = (15, 17) if double else (6, 9)
     text = f"{number:.{few}g}"
-    return text if np.asarray(value).dtype.type(float(text)) == value else f"{number:.{many}g}"
+    read = float(text) if double else np.float32(text)  # half is shown as the float that it is
+    return text if read == number else f"{number:.{many}g}"
 
 
 def summary_of(x: np.ndarray, edge: int) -> str:
