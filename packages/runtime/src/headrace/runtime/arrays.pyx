@@ -11,11 +11,11 @@ from libc.string cimport memcpy
 from headrace.formats import errors
 from headrace.formats.interrupts import interrupts_held
 from headrace.runtime.buffer cimport (
-    allocate_tensor, buffer_references, buffer_release, copy_tensor, set_bytes,
+    OwnedTensor, allocate_tensor, buffer_references, copy_tensor, set_bytes,
 )
 from headrace.runtime.kernel_abi cimport (
     HR_BFLOAT16, HR_FLOAT8_E4M3FN, HR_FLOAT8_E5M2, HR_MAX_RANK, HR_OK, HR_RESOURCE, HR_STRING,
-    HR_VARIANT, hr_buffer, hr_dtype, hr_string, hr_tensor,
+    HR_VARIANT, hr_dtype, hr_string, hr_tensor,
 )
 
 cnp.import_array()
@@ -68,10 +68,7 @@ cdef int import_dtype(hr_dtype dtype) except -1:
 
 cdef class BufferHolder:
     """Keeps counted memory alive under an array."""
-    cdef hr_buffer* buffer
-
-    def __dealloc__(self):
-        buffer_release(self.buffer)
+    cdef OwnedTensor tensor
 
 
 cdef object strings_from(const hr_tensor* t):
@@ -121,21 +118,20 @@ cdef object fetched(hr_tensor* t):
     holder = BufferHolder()
     out = cnp.PyArray_SimpleNewFromData(t.rank, <cnp.npy_intp*>t.dims, type_numbers[t.dtype],
                                         t.data)
-    holder.buffer = t.owner
+    holder.tensor.own(t[0])
     t.owner = NULL
     cnp.set_array_base(out, holder)
     return out
 
 
 cdef object strings_to(cnp.ndarray array, hr_tensor* t):
-    if allocate_tensor(t) != HR_OK:
+    cdef OwnedTensor made
+    made.get()[0] = t[0]
+    made.get().owner = NULL
+    if allocate_tensor(made.get()) != HR_OK:
         raise _no_memory(t)
-    try:
-        fill_strings(array, <hr_string*>t.data)
-    except BaseException:
-        buffer_release(t.owner)
-        t.owner = NULL
-        raise
+    fill_strings(array, <hr_string*>made.get().data)
+    t[0] = made.take()
     return None
 
 

@@ -1,20 +1,22 @@
 // A call of an asynchronous kernel, or a receive, under way.
 #pragma once
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <string>
 
 #include "executor_state.hpp"
 
 namespace headrace {
 
 // In one block with its tensors. What the kernel left in them ends with the call, unless it was
-// handed over.
+// handed on.
 struct AsyncCall {
   ExecutionState* state;
   int32_t unit;
   Iteration* iteration;
-  int32_t n_outputs;
-  hr_tensor* outputs;
+  const int32_t n_outputs;
+  OwnedTensor* outputs;
   hr_tensor** output_pointers;
   const hr_tensor** input_pointers;
   void* plan = nullptr;
@@ -22,41 +24,58 @@ struct AsyncCall {
   OwnedTensor workspace;
   int64_t start_ns = 0;
 
-  void handed_over() { n_outputs = 0; }
+  AsyncCall(const AsyncCall&) = delete;
+  AsyncCall& operator=(const AsyncCall&) = delete;
+  ~AsyncCall() {
+    end_plan();
+    std::destroy_n(outputs, n_outputs);
+  }
   // To be called while the step is there.
   void end_plan() {
     if (plan && destroy_plan) destroy_plan(plan);
     plan = nullptr;
   }
-  ~AsyncCall() {
-    end_plan();
-    for (int32_t i = 0; i < n_outputs; ++i) buffer_release(outputs[i].owner);
+
+  // Null: no memory. What the pointers to inputs are is the caller's to say.
+  static std::unique_ptr<AsyncCall> make(ExecutionState* state, int32_t unit, Iteration* iteration,
+                                         int32_t n_inputs, int32_t n_outputs) noexcept {
+    const size_t inputs = size_t(n_inputs), outputs = size_t(n_outputs);
+    void* block = std::calloc(1, sizeof(AsyncCall) + outputs * (sizeof(OwnedTensor) + sizeof(void*)) +
+                                     inputs * sizeof(void*));
+    if (!block) return nullptr;
+    return std::unique_ptr<AsyncCall>(
+        new (block) AsyncCall(state, unit, iteration, n_outputs, static_cast<char*>(block)));
   }
+  static void operator delete(void* block) { std::free(block); }
+
+ private:
+  // The block is zeroed: an output that its kernel leaves alone has no shape and no memory.
+  AsyncCall(ExecutionState* state, int32_t unit, Iteration* iteration, int32_t n_outputs,
+            char* block)
+      : state(state), unit(unit), iteration(iteration), n_outputs(n_outputs),
+        outputs(reinterpret_cast<OwnedTensor*>(block + sizeof(AsyncCall))),
+        output_pointers(reinterpret_cast<hr_tensor**>(outputs + n_outputs)),
+        input_pointers(const_cast<const hr_tensor**>(output_pointers + n_outputs)) {
+    for (int32_t i = 0; i < n_outputs; ++i) {
+      new (&outputs[i]) OwnedTensor(hr_tensor{});
+      output_pointers[i] = outputs[i].get();
+    }
+  }
+  static void* operator new(size_t, void* block) { return block; }
 };
 
-// Null: no memory. Outputs are zeroed; what the pointers to inputs are is the caller's to say.
-inline AsyncCall* new_async_call(ExecutionState* state, int32_t unit, Iteration* iteration,
-                                 int32_t n_inputs, int32_t n_outputs) {
-  const size_t inputs = size_t(n_inputs), outputs = size_t(n_outputs);
-  const size_t total = sizeof(AsyncCall) + outputs * (sizeof(hr_tensor) + sizeof(void*)) +
-                       inputs * sizeof(void*);
-  char* block = static_cast<char*>(std::calloc(1, total));
-  if (!block) return nullptr;
-  auto* call = new (block) AsyncCall();
-  call->state = state;
-  call->unit = unit;
-  call->iteration = iteration;
-  call->n_outputs = n_outputs;
-  call->outputs = reinterpret_cast<hr_tensor*>(block + sizeof(AsyncCall));
-  call->output_pointers = reinterpret_cast<hr_tensor**>(call->outputs + outputs);
-  call->input_pointers = const_cast<const hr_tensor**>(call->output_pointers + outputs);
-  for (size_t i = 0; i < outputs; ++i) call->output_pointers[i] = &call->outputs[i];
-  return call;
-}
-
-inline void delete_async_call(AsyncCall* call) {
-  call->~AsyncCall();
-  std::free(call);
+// The key of a Send or a Recv in one iteration of a frame. False: no memory.
+inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration,
+                           std::string* key) noexcept {
+  try {
+    const char* data = nullptr;
+    size_t size = 0;
+    if (node->api->attr_string(node, "tensor_name", &data, &size) == HR_OK) key->assign(data, size);
+    *key += ";" + std::to_string(frame) + ":" + std::to_string(iteration);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 }  // namespace headrace

@@ -2,7 +2,10 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "headrace/kernel.h"
@@ -76,6 +79,19 @@ class OwnedTensor {
     buffer_retain(tensor.owner);
     own(tensor);
   }
+  // The same for a tensor whose memory `owner` counts.
+  void share(const hr_tensor& tensor, hr_buffer* owner) {
+    buffer_retain(owner);
+    hr_buffer* before = tensor_.owner;
+    tensor_ = tensor;
+    tensor_.owner = owner;
+    buffer_release(before);
+  }
+  // Takes over what another holds; what was held is released.
+  void take_from(OwnedTensor& other) {
+    if (this != &other) own(other.take());
+  }
+  void reset() { buffer_release(std::exchange(tensor_.owner, nullptr)); }
   // The tensor with its count, which is the caller's from now on.
   hr_tensor take() {
     hr_tensor taken = tensor_;
@@ -86,6 +102,47 @@ class OwnedTensor {
 
  private:
   hr_tensor tensor_;
+};
+
+// For those who look at the tensors and count nothing.
+inline hr_tensor* tensors_of(OwnedTensor* first) {
+  static_assert(sizeof(OwnedTensor) == sizeof(hr_tensor) && std::is_standard_layout_v<OwnedTensor>,
+                "an array of the one is read as an array of the other");
+  return reinterpret_cast<hr_tensor*>(first);
+}
+
+// Tensors that count their memory; up to FEW of them need no heap.
+class OwnedTensors {
+ public:
+  OwnedTensors() = default;
+  OwnedTensors(const OwnedTensors&) = delete;
+  OwnedTensors& operator=(const OwnedTensors&) = delete;
+  ~OwnedTensors() {
+    if (first_ == few()) std::destroy_n(first_, n_);
+  }
+
+  // To be called once. False: no memory.
+  bool hold(size_t n) noexcept {
+    if (n <= FEW) {
+      std::uninitialized_default_construct_n(few(), n);
+      first_ = few();
+    } else {
+      many_.reset(new (std::nothrow) OwnedTensor[n]);
+      first_ = many_.get();
+    }
+    n_ = n;
+    return first_ != nullptr;
+  }
+  OwnedTensor* data() { return first_; }
+
+ private:
+  static constexpr size_t FEW = 16;
+  alignas(OwnedTensor) unsigned char few_[FEW * sizeof(OwnedTensor)];
+  std::unique_ptr<OwnedTensor[]> many_;
+  OwnedTensor* first_ = nullptr;
+  size_t n_ = 0;
+
+  OwnedTensor* few() { return reinterpret_cast<OwnedTensor*>(few_); }
 };
 
 // A lock held for a few instructions.

@@ -18,8 +18,16 @@ cdef extern from "buffer.hpp" namespace "headrace" nogil:
         hr_tensor* get()
         void own(const hr_tensor& counted)
         void share(const hr_tensor& tensor)
+        void share(const hr_tensor& tensor, hr_buffer* owner)
+        void take_from(OwnedTensor& other)
+        void reset()
         hr_tensor take()
         void swap(OwnedTensor& other)
+    hr_tensor* tensors_of(OwnedTensor* first)
+    cdef cppclass OwnedTensors:
+        OwnedTensors()
+        bint hold(size_t n)
+        OwnedTensor* data()
     cdef cppclass SpinLock:
         void lock()
         void unlock()

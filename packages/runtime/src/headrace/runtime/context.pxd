@@ -39,6 +39,7 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
         int64_t deadline_ns
         char* message
 
+    hr_code fail_not_scalar(Run* run, const hr_tensor* predicate)
     hr_code run_fail_text(Run* run, hr_code code, const char* text)
     # The first error; HR_OK: none yet. Any thread may ask.
     hr_code run_code(const Run* run)

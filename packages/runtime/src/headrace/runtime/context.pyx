@@ -99,10 +99,8 @@ cdef hr_code check_has_value(Run* run, const hr_tensor* reference) noexcept nogi
 
 
 cdef hr_code fail_uninitialised(Run* run, Slot* slot) noexcept nogil:
-    cdef string text
-    text.assign(b"Attempting to use uninitialized value ")
-    text.append(slot.name)
-    return run_fail_text(run, HR_FAILED_PRECONDITION, text.c_str())
+    return run_fail(&run.ctx, HR_FAILED_PRECONDITION,
+                    "Attempting to use uninitialized value %s", slot.name.c_str())
 
 
 cdef void slot_clear(Slot* slot) noexcept nogil:

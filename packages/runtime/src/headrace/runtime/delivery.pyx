@@ -7,24 +7,24 @@ like others, and stop at a Merge that has a live one.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from headrace.runtime.buffer cimport buffer_release, buffer_retain
+from headrace.runtime.buffer cimport OwnedTensor
 from headrace.runtime.context cimport run_blame, run_cancel, run_fail_text
 from headrace.runtime.executor_plan cimport (
     RUN_ENTER, RUN_EXIT, RUN_MERGE, RUN_NEXT, ExecutorPlan, FrameInfo, Port, Target, Unit,
 )
 from headrace.runtime.executor_state cimport (
-    ExecutionState, FrameRun, Held, Iteration, Ready, UnitState, allocate_iteration, hold,
+    ExecutionState, FrameRun, Held, Iteration, Ready, UnitState, add_child, add_iteration,
+    end_oldest, hold, remove_child,
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_tensor,
+    HR_CANCELLED, HR_RESOURCE_EXHAUSTED, hr_code,
 )
 from headrace.runtime.threads cimport thread_number
-from headrace.runtime.trace cimport TraceRecord, monotonic_ns, trace_outputs
+from headrace.runtime.trace cimport TraceRecord, add_output, keep_record, monotonic_ns
 
 
 cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
@@ -39,16 +39,25 @@ cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
     state.rendezvous.abort(HR_CANCELLED, "another part of the step failed")
 
 
-cdef void note(ExecutionState* state, ExecutorPlan plan, int32_t unit, const hr_tensor* outputs,
+cdef void fail_memory(ExecutionState* state, const char* message) noexcept nogil:
+    run_fail_text(&state.run, HR_RESOURCE_EXHAUSTED, message)
+    state.failed = True
+
+
+cdef void note(ExecutionState* state, ExecutorPlan plan, int32_t unit, OwnedTensor* outputs,
                int64_t start_ns) noexcept nogil:
     cdef TraceRecord made
+    cdef int32_t i
     made.node = plan.units[unit].node
     made.device = plan.units[unit].device
     made.thread = thread_number()
     made.start_ns = start_ns
     made.end_ns = monotonic_ns()
-    trace_outputs(made, outputs, plan.units[unit].n_ports)
-    state.records.push_back(made)
+    for i in range(plan.units[unit].n_ports):
+        if not add_output(made, i, outputs[i].get()[0]):
+            fail_memory(state, "no memory for the step's trace")
+    if not keep_record(state.records, made):
+        fail_memory(state, "no memory for the step's trace")
 
 
 cdef void push(ExecutionState* state, ExecutorPlan plan, int32_t unit,
@@ -69,11 +78,11 @@ cdef void push(ExecutionState* state, ExecutorPlan plan, int32_t unit,
 # ---- what a unit made -----------------------------------------------------------------------------
 
 cdef void finish(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* iteration,
-                 hr_tensor* outputs) noexcept nogil:
+                 OwnedTensor* outputs) noexcept nogil:
     cdef Unit* unit = &plan.units[number]
     cdef Iteration* into = iteration
     if state.failed:
-        give_up(unit, outputs)
+        pass
     elif unit.kind == RUN_ENTER:
         enter(state, plan, number, iteration, outputs)
     elif unit.kind == RUN_EXIT:
@@ -85,19 +94,15 @@ cdef void finish(ExecutionState* state, ExecutorPlan plan, int32_t number, Itera
             into = next_iteration(state, plan, number, iteration, outputs)
             if into != NULL:
                 pass_on(state, plan, unit, into, outputs)
-            elif state.failed:
-                give_up(unit, outputs)
     else:
         pass_on(state, plan, unit, iteration, outputs)
     done(state, plan, unit, iteration)
 
 
 cdef void finish_switch(ExecutionState* state, ExecutorPlan plan, int32_t number,
-                        Iteration* iteration, int32_t chosen, hr_tensor* value) noexcept nogil:
+                        Iteration* iteration, int32_t chosen, OwnedTensor* value) noexcept nogil:
     cdef Unit* unit = &plan.units[number]
-    if state.failed:
-        buffer_release(value.owner)
-    else:
+    if not state.failed:
         deliver_value(state, plan, unit.first_port + chosen, iteration, value)
         deliver_dead(state, plan, unit.first_port + 1 - chosen, iteration)
         deliver_controls(state, plan, unit, iteration, False)
@@ -109,21 +114,12 @@ cdef void finish_failed(ExecutionState* state, ExecutorPlan plan, int32_t number
     done(state, plan, &plan.units[number], iteration)
 
 
-cdef void give_up(Unit* unit, hr_tensor* outputs) noexcept nogil:
-    cdef int32_t i
-    if outputs != NULL:
-        for i in range(unit.n_ports):
-            buffer_release(outputs[i].owner)
-
-
 cdef inline void done(ExecutionState* state, ExecutorPlan plan, Unit* unit,
                       Iteration* iteration) noexcept nogil:
-    cdef hr_tensor* inputs = iteration.slots + unit.first_slot
+    cdef OwnedTensor* inputs = iteration.slots + unit.first_slot
     cdef int32_t i
     for i in range(unit.n_inputs):
-        if inputs[i].owner != NULL:
-            buffer_release(inputs[i].owner)
-            inputs[i].owner = NULL
+        inputs[i].reset()
     iteration.outstanding -= 1
     state.outstanding -= 1
     if iteration.outstanding == 0 and not state.failed:
@@ -133,7 +129,7 @@ cdef inline void done(ExecutionState* state, ExecutorPlan plan, Unit* unit,
 
 
 cdef inline void pass_on(ExecutionState* state, ExecutorPlan plan, Unit* unit, Iteration* into,
-                         hr_tensor* outputs) noexcept nogil:
+                         OwnedTensor* outputs) noexcept nogil:
     cdef int32_t i
     for i in range(unit.n_ports):
         if outputs != NULL:
@@ -145,29 +141,26 @@ cdef inline void pass_on(ExecutionState* state, ExecutorPlan plan, Unit* unit, I
 
 
 cdef void deliver_value(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* into,
-                        hr_tensor* value) noexcept nogil:
+                        OwnedTensor* value) noexcept nogil:
     cdef Port* port = &plan.ports[number]
     cdef Target* target = plan.targets.data() + port.first_target
     cdef Unit* unit
     cdef UnitState* its
-    cdef hr_tensor* slot
+    cdef OwnedTensor* slot
     cdef int32_t i, fetch
     if port.n_fetches and into == state.root_iteration:
         for i in range(port.n_fetches):
             fetch = plan.fetches[port.first_fetch + i]
             state.fetch_state[fetch] = 1
-            state.fetched[fetch].share(value[0])
-    if port.n_targets == 0:
-        buffer_release(value.owner)
-        return
-    # The last one takes the reference that came.
-    for i in range(port.n_targets - 1):
-        buffer_retain(value.owner)
+            state.fetched[fetch].share(value.get()[0])
     for i in range(port.n_targets):
         unit = &plan.units[target[i].unit]
         its = &into.units[unit.local]
         slot = &into.slots[unit.first_slot + target[i].slot]
-        slot[0] = value[0]
+        if i + 1 == port.n_targets:
+            slot.take_from(value[0])
+        else:
+            slot.share(value.get()[0])
         if unit.kind == RUN_MERGE:
             # A merge goes with its first live input.
             if its.merged:
@@ -219,76 +212,61 @@ cdef void deliver_controls(ExecutionState* state, ExecutorPlan plan, Unit* unit,
 # ---- frames and iterations --------------------------------------------------------------------------
 
 cdef void enter(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* iteration,
-                hr_tensor* outputs) noexcept nogil:
+                OwnedTensor* outputs) noexcept nogil:
     cdef Unit* unit = &plan.units[number]
     cdef FrameRun* frame = child_frame(state, plan, iteration, unit.child)
     cdef bint dead = outputs == NULL
     cdef int32_t i
     if frame == NULL:
-        give_up(unit, outputs)
         return
     frame.enters_left -= 1
     frame.dead = frame.dead or dead
     if unit.constant:
-        hold(frame.constants, number, unit.first_port, outputs)
+        if not hold(frame.constants, number, unit.first_port, outputs):
+            fail_memory(state, "no memory for what a loop takes in")
+            return
         for i in range(<int32_t>frame.live.size()):
-            deliver_constant(state, plan, &frame.constants.back(), frame.live[i])
+            deliver_constant(state, plan, &frame.constants.back(), frame.live[i].get())
     else:
-        pass_on(state, plan, unit, frame.live[0], outputs)
+        pass_on(state, plan, unit, frame.live[0].get(), outputs)
     end_iterations(state, plan, frame)
 
 
 cdef void deliver_constant(ExecutionState* state, ExecutorPlan plan, Held* held,
                            Iteration* into) noexcept nogil:
-    cdef hr_tensor value
+    cdef OwnedTensor value
     if held.dead:
         pass_on(state, plan, &plan.units[held.unit], into, NULL)
     else:
-        value = held.value.get()[0]
-        buffer_retain(value.owner)
+        value.share(held.value.get()[0])
         pass_on(state, plan, &plan.units[held.unit], into, &value)
 
 
 cdef Iteration* new_iteration(ExecutionState* state, ExecutorPlan plan,
                               FrameRun* frame) noexcept nogil:
     cdef FrameInfo* info = &plan.frames[frame.number]
-    cdef Iteration* it
-    cdef vector[Iteration*]* pool = &state.pools[frame.number]
-    if pool.size():
-        it = pool.back()
-        pool.pop_back()
-    else:
-        it = allocate_iteration(info.n_units, info.n_slots)
-        if it == NULL:
-            run_fail_text(&state.run, HR_RESOURCE_EXHAUSTED, "no memory for a loop iteration")
-            state.failed = True
-            return NULL
-    it.frame = frame
-    it.number = frame.next_number
-    it.outstanding = 0
-    it.children = NULL
-    if info.n_units:
+    cdef Iteration* it = add_iteration(state, frame, info.n_units, info.n_slots)
+    if it == NULL:
+        fail_memory(state, "no memory for a loop iteration")
+    elif info.n_units:
         memcpy(it.units, plan.starts[frame.number].data(), info.n_units * sizeof(UnitState))
-    frame.next_number += 1
-    frame.live.push_back(it)
     return it
 
 
 cdef FrameRun* child_frame(ExecutionState* state, ExecutorPlan plan, Iteration* parent,
                            int32_t number) noexcept nogil:
     """The frame entered from this iteration; made when its first Enter runs."""
-    cdef FrameRun* frame = parent.children
+    cdef FrameRun* frame = parent.children.get()
     while frame != NULL and frame.number != number:
-        frame = frame.sibling
+        frame = frame.sibling.get()
     if frame != NULL:
         return frame
-    frame = new FrameRun()
+    frame = add_child(parent)
+    if frame == NULL:
+        fail_memory(state, "no memory for a loop")
+        return NULL
     frame.number = number
-    frame.parent = parent
     frame.enters_left = plan.frames[number].n_enters
-    frame.dead = False
-    frame.sibling = parent.children
-    parent.children = frame
     parent.outstanding += 1
     if new_iteration(state, plan, frame) == NULL:
         return NULL
@@ -296,14 +274,15 @@ cdef FrameRun* child_frame(ExecutionState* state, ExecutorPlan plan, Iteration* 
 
 
 cdef Iteration* next_iteration(ExecutionState* state, ExecutorPlan plan, int32_t unit,
-                               Iteration* iteration, hr_tensor* outputs) noexcept nogil:
+                               Iteration* iteration, OwnedTensor* outputs) noexcept nogil:
     """The iteration after this one; null while the window of parallel iterations is full."""
     cdef FrameRun* frame = iteration.frame
     cdef int64_t wanted = iteration.number + 1
     if wanted < frame.next_number:
-        return frame.live[wanted - frame.oldest]
+        return frame.live[wanted - frame.oldest].get()
     if frame.live.size() >= <size_t>plan.frames[frame.number].parallel_iterations + 1:
-        hold(frame.deferred, unit, plan.units[unit].first_port, &outputs[0])
+        if not hold(frame.deferred, unit, plan.units[unit].first_port, outputs):
+            fail_memory(state, "no memory for what a loop hands on")
         return NULL
     return start_iteration(state, plan, frame)
 
@@ -321,30 +300,19 @@ cdef Iteration* start_iteration(ExecutionState* state, ExecutorPlan plan,
 
 cdef void end_iterations(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
     """Ends iterations from the oldest on, lets waiting ones in; ends the frame after its last."""
-    cdef Iteration* it
-    cdef Iteration* parent
-    cdef FrameRun** link
-    while frame.live.size() and frame.enters_left == 0 and frame.live[0].outstanding == 0:
-        if frame.parent == NULL:
+    cdef Iteration* parent = frame.parent
+    while frame.live.size() and frame.enters_left == 0 and frame.live[0].get().outstanding == 0:
+        if parent == NULL:
             return
-        it = frame.live[0]
         if frame.live.size() == 1 and frame.deferred.size():
             admit_deferred(state, plan, frame)
             continue
-        frame.live.erase(frame.live.begin())
-        frame.oldest += 1
-        give_iteration(state, plan, it)
+        end_oldest(state, frame, plan.frames[frame.number].n_units)
         if frame.deferred.size():
             admit_deferred(state, plan, frame)
-    if frame.live.size() or frame.parent == NULL:
+    if frame.live.size() or parent == NULL:
         return
-    parent = frame.parent
-    link = &parent.children
-    while link[0] != frame:
-        link = &link[0].sibling
-    link[0] = frame.sibling
-    end_frame(state, plan, frame)
-    del frame
+    remove_child(parent, frame)
     parent.outstanding -= 1
     if parent.outstanding == 0:
         end_iterations(state, plan, parent.frame)
@@ -353,37 +321,10 @@ cdef void end_iterations(ExecutionState* state, ExecutorPlan plan, FrameRun* fra
 cdef void admit_deferred(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
     cdef vector[Held] waiting
     cdef Iteration* it
-    cdef hr_tensor value
     cdef size_t i
     waiting.swap(frame.deferred)
     it = start_iteration(state, plan, frame)
     if it == NULL:
         return
     for i in range(waiting.size()):
-        value = waiting[i].value.take()
-        pass_on(state, plan, &plan.units[waiting[i].unit], it, &value)
-
-
-cdef void give_iteration(ExecutionState* state, ExecutorPlan plan, Iteration* it) noexcept nogil:
-    cdef int32_t i, number = it.frame.number
-    for i in range(plan.frames[number].n_slots):
-        if it.slots[i].owner != NULL:
-            buffer_release(it.slots[i].owner)
-            it.slots[i].owner = NULL
-    state.pools[number].push_back(it)
-
-
-cdef void end_frame(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
-    """Frees what a frame holds, children first; the frame itself is its owner's to delete."""
-    cdef size_t i
-    cdef FrameRun* child
-    for i in range(frame.live.size()):
-        while frame.live[i].children != NULL:
-            child = frame.live[i].children
-            frame.live[i].children = child.sibling
-            end_frame(state, plan, child)
-            del child
-        give_iteration(state, plan, frame.live[i])
-    frame.live.clear()
-    frame.constants.clear()
-    frame.deferred.clear()
+        pass_on(state, plan, &plan.units[waiting[i].unit], it, &waiting[i].value)

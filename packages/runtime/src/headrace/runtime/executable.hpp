@@ -449,6 +449,14 @@ inline void IdleBuffers::drop_of(const MemoryAccount* account) {
   }
 }
 
+inline hr_code fail_no_room(Run* run, const Executable& made) noexcept {
+  try {
+    return run_fail_text(run, HR_RESOURCE_EXHAUSTED, made.no_room().c_str());
+  } catch (const std::bad_alloc&) {  // no memory for the text either
+    return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for an arena");
+  }
+}
+
 // An executable in use by one run, with that run's buffers. What kernels left in counted tensors is
 // released with it.
 class Lease {

@@ -108,6 +108,8 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         vector[ShapeGuard] guards
         cbool variables_fit(const hr_tensor* given)
 
+    hr_code fail_no_room(Run* run, const Executable& made)
+
     cdef cppclass Lease:
         Lease()
         cbool begin(shared_ptr[Executable] executable)

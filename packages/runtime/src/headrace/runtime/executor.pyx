@@ -11,21 +11,18 @@ last callback came.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
-from libc.string cimport memset
-from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor
 from headrace.runtime.fed_values cimport fed_tensor
-from headrace.runtime.buffer cimport allocate_tensor, buffer_release
+from headrace.runtime.buffer cimport OwnedTensor, OwnedTensors, allocate_tensor, tensors_of
 from headrace.runtime.context cimport (
-    check_has_value, run_begin, run_cancel, run_code, run_fail_text, shape_text,
+    check_has_value, fail_not_scalar, run_begin, run_code,
 )
 from headrace.runtime.delivery cimport (
-    deliver_value, end_frame, fail, finish, finish_failed, finish_switch, new_iteration, push,
-    note,
+    deliver_value, fail, fail_memory, finish, finish_failed, finish_switch, new_iteration, note,
+    push,
 )
 from headrace.runtime.executor_async cimport send, start_async, start_recv
 from headrace.runtime.executor_plan cimport (
@@ -37,8 +34,8 @@ from headrace.runtime.executor_state cimport (
     ExecutionState, Iteration, Ready, wait_for_change,
 )
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INVALID_ARGUMENT, HR_OK,
-    HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INTERNAL,
+    HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_tensor,
 )
 from headrace.runtime.session_owner cimport SessionOwner
 from headrace.runtime.step cimport run_error
@@ -55,7 +52,8 @@ cdef inline ExecutionState* state_of(Execution e) noexcept nogil:
 
 cdef class Execution:
     def __init__(self, SessionOwner owner, ExecutorPlan plan, bint traced):
-        cdef ExecutionState* state = new ExecutionState()
+        cdef ExecutionState* state = new ExecutionState(
+            plan.frames.size(), plan.program.fetches.size())
         cdef int32_t unit
         self.state = state
         self.owner = owner
@@ -76,14 +74,6 @@ cdef class Execution:
         state.run.on_look_up = poll
         state.run.look_up_argument = <void*>self
         state.traced = traced
-        state.root.number = 0
-        state.root.parent = NULL
-        state.root.sibling = NULL
-        state.root.enters_left = 0
-        state.root.dead = False
-        state.pools.resize(plan.frames.size())
-        state.fetched.resize(plan.program.fetches.size())
-        state.fetch_state.assign(plan.program.fetches.size(), 0)
         state.root_iteration = new_iteration(state, plan, &state.root)
         if state.root_iteration == NULL:
             raise MemoryError()
@@ -94,19 +84,12 @@ cdef class Execution:
 
     def __dealloc__(self):
         cdef ExecutionState* state = state_of(self)
-        cdef size_t i, j
-        if state == NULL:
-            return
-        end_frame(state, self.plan, &state.root)
-        for i in range(state.pools.size()):
-            for j in range(state.pools[i].size()):
-                free(state.pools[i][j])
         del state
 
     cdef int feed(self, int number, object value) except -1:
         """Brings a fed value; strings are copied, other arrays borrowed until the step is over."""
         cdef int32_t unit = self.plan.feed_units[number]
-        cdef hr_tensor t
+        cdef OwnedTensor t
         cdef ExecutionState* state = state_of(self)
         if unit < 0:
             return 0
@@ -233,7 +216,7 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
     while True:
         state.lock.let_others()
         if state.failed:
-            drop_ready(state)
+            end_failed(state)
         if state.light.size():
             item = state.light.back()
             state.light.pop_back()
@@ -298,7 +281,12 @@ cdef inline bint is_for_helper(ExecutionState* state, ExecutorPlan plan) noexcep
     return state.helpers > 0   # else the pool has no thread to give
 
 
-cdef void drop_ready(ExecutionState* state) noexcept nogil:
+cdef void end_failed(ExecutionState* state) noexcept nogil:
+    """Lets go of what is ready, and ends what is awaited where delivering failed."""
+    if not state.run.cancelled.get():
+        state.lock.unlock()
+        fail(state, NULL, HR_INTERNAL, "the step failed")
+        state.lock.lock()
     state.outstanding -= <int32_t>(state.light.size() + state.heavy.size())
     state.light.clear()
     state.heavy.clear()
@@ -319,8 +307,8 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
     """Runs one unit and delivers what it made. The lock is held before and after."""
     cdef Unit* unit = &plan.units[item.unit]
     cdef Iteration* iteration = item.iteration
-    cdef hr_tensor* inputs = iteration.slots + unit.first_slot
-    cdef hr_tensor value
+    cdef OwnedTensor* inputs = iteration.slots + unit.first_slot
+    cdef OwnedTensor value
     cdef bint usable = True
     if unit.kind == RUN_SEND or (unit.kind == RUN_RECV and iteration.units[unit.local].dead == 0):
         state.lock.unlock()
@@ -334,7 +322,7 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
     elif iteration.units[unit.local].dead:
         finish(state, plan, item.unit, iteration, NULL)
     elif unit.kind == RUN_SEGMENT or unit.kind == RUN_LOOP:
-        run_work(state, plan, unit, item, inputs, poll, execution)
+        run_work(state, plan, unit, item, tensors_of(inputs), poll, execution)
     elif unit.kind == RUN_ASYNC:
         state.lock.unlock()
         start_async(state, item.unit, iteration)
@@ -342,29 +330,25 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
     else:
         # What only passes a value on gives its reference away.
         if unit.n_inputs:
-            value = inputs[0]
-            inputs[0].owner = NULL
+            value.take_from(inputs[0])
             if unit.needs_value:
-                usable = has_value(state, unit, &value)
-        if unit.kind == RUN_SWITCH and inputs[1].rank != 0:
-            fail_predicate(state, unit, &inputs[1])
+                usable = has_value(state, unit, value.get())
+        if unit.kind == RUN_SWITCH and inputs[1].get().rank != 0:
+            fail_predicate(state, unit, inputs[1].get())
             usable = False
         if not usable:
-            buffer_release(value.owner)
             finish_failed(state, plan, item.unit, iteration)
         elif unit.kind == RUN_SWITCH:
             finish_switch(state, plan, item.unit, iteration,
-                          (<uint8_t*>inputs[1].data)[0] != 0, &value)
+                          (<uint8_t*>inputs[1].get().data)[0] != 0, &value)
         else:
             finish(state, plan, item.unit, iteration, &value)
 
 
 cdef void fail_predicate(ExecutionState* state, Unit* unit, const hr_tensor* predicate) noexcept nogil:
-    cdef string text
-    text.assign(b"The second input must be a scalar, but it has shape ")
-    text.append(shape_text(predicate))
     state.lock.unlock()
-    fail(state, unit.node, HR_INVALID_ARGUMENT, text.c_str())
+    fail_not_scalar(&state.run, predicate)
+    fail(state, unit.node, HR_INVALID_ARGUMENT, "")
     state.lock.lock()
 
 
@@ -379,22 +363,21 @@ cdef bint has_value(ExecutionState* state, Unit* unit, const hr_tensor* referenc
 
 
 cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready item,
-                   hr_tensor* inputs, void (*poll)(void*) noexcept nogil, void* execution) noexcept nogil:
-    cdef hr_tensor few[16]
-    cdef vector[hr_tensor] many
-    cdef hr_tensor* outputs = few
+                   const hr_tensor* inputs, void (*poll)(void*) noexcept nogil, void* execution) noexcept nogil:
+    cdef OwnedTensors outputs
     cdef hr_code code
     cdef int64_t start = 0
     cdef bint alone = state.heavy.size() == 0 and state.outstanding == 1
-    if unit.n_ports > 16:
-        many.resize(unit.n_ports)
-        outputs = many.data()
+    if not outputs.hold(unit.n_ports):
+        fail_memory(state, "no memory for the results of a unit")
+        finish_failed(state, plan, item.unit, item.iteration)
+        return
     state.lock.unlock()
     if unit.kind == RUN_SEGMENT:
-        code = run_segment(state, plan, item.unit, inputs, outputs, alone, poll, execution)
+        code = run_segment(state, plan, item.unit, inputs, outputs.data(), alone, poll, execution)
     else:
         start = monotonic_ns()
-        code = run_loop(state, unit, inputs, outputs, poll, execution)
+        code = run_loop(state, unit, inputs, outputs.data(), poll, execution)
     if code != HR_OK:
         fail(state, unit.node, code, "")
     state.lock.lock()
@@ -402,33 +385,30 @@ cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready i
         finish_failed(state, plan, item.unit, item.iteration)
         return
     if start and state.traced:
-        note(state, plan, item.unit, outputs, start)
-    finish(state, plan, item.unit, item.iteration, outputs)
+        note(state, plan, item.unit, outputs.data(), start)
+    finish(state, plan, item.unit, item.iteration, outputs.data())
 
 
 cdef void run_merge(ExecutionState* state, ExecutorPlan plan, Ready item) noexcept nogil:
     cdef Unit* unit = &plan.units[item.unit]
-    cdef hr_tensor outputs[2]
+    cdef OwnedTensor outputs[2]
     cdef int32_t chosen = item.iteration.units[unit.local].merged - 1
-    cdef hr_tensor* taken
+    cdef hr_tensor* index = outputs[1].get()
     if chosen < 0:
         finish(state, plan, item.unit, item.iteration, NULL)
         return
-    taken = &item.iteration.slots[unit.first_slot + chosen]
-    if unit.needs_value and not has_value(state, unit, taken):
+    if unit.needs_value and not has_value(
+            state, unit, item.iteration.slots[unit.first_slot + chosen].get()):
         finish_failed(state, plan, item.unit, item.iteration)
         return
-    outputs[0] = taken[0]
-    taken.owner = NULL
-    if unit.n_ports > 1:
-        memset(&outputs[1], 0, sizeof(hr_tensor))
-        outputs[1].dtype = HR_INT32
-        if is_wanted(plan, unit.first_port + 1):
-            if allocate_tensor(&outputs[1]) != HR_OK:
-                run_fail_text(&state.run, HR_RESOURCE_EXHAUSTED, "no memory for a merge's index")
-                state.failed = True
-            else:
-                (<int32_t*>outputs[1].data)[0] = chosen
+    outputs[0].take_from(item.iteration.slots[unit.first_slot + chosen])
+    if unit.n_ports > 1 and is_wanted(plan, unit.first_port + 1):
+        index.dtype = HR_INT32
+        index.rank = 0
+        if allocate_tensor(index) != HR_OK:
+            fail_memory(state, "no memory for a merge's index")
+        else:
+            (<int32_t*>index.data)[0] = chosen
     finish(state, plan, item.unit, item.iteration, outputs)
 
 

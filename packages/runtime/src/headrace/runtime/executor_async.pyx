@@ -7,7 +7,9 @@ callback delivers.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
+from libcpp.memory cimport unique_ptr
 from libcpp.string cimport string
+from libcpp.utility cimport move
 
 from headrace.runtime.buffer cimport OwnedTensor, allocate_tensor
 from headrace.runtime.context cimport SessionState, run_fail_text
@@ -27,54 +29,39 @@ from headrace.runtime.trace cimport monotonic_ns
 cdef extern from "input_ranks.hpp" namespace "headrace" nogil:
     hr_code check_input_ranks(GraphNode* node, const hr_request* request)
 
-cdef extern from *:
-    """
-    #include <string>
-    #include "headrace/kernel.h"
-    static std::string send_key(const hr_node* node, uint64_t frame, int64_t iteration) {
-      const char* data = nullptr;
-      size_t size = 0;
-      std::string key;
-      if (node->api->attr_string(node, "tensor_name", &data, &size) == HR_OK)
-        key.assign(data, size);
-      return key + ";" + std::to_string(frame) + ":" + std::to_string(iteration);
-    }
-    """
-    string send_key(const void* node, size_t frame, int64_t iteration) nogil
-
 cdef extern from "async_call.hpp" namespace "headrace" nogil:
     cdef cppclass AsyncCall:
         ExecutionState* state
         int32_t unit
         Iteration* iteration
-        hr_tensor* outputs
+        OwnedTensor* outputs
         hr_tensor** output_pointers
         const hr_tensor** input_pointers
         void* plan
         void (*destroy_plan)(void*) noexcept nogil
         OwnedTensor workspace
         int64_t start_ns
-        void handed_over()
         void end_plan()
 
-    AsyncCall* new_async_call(ExecutionState* state, int32_t unit, Iteration* iteration,
-                              int32_t n_inputs, int32_t n_outputs)
-    void delete_async_call(AsyncCall* call)
+    unique_ptr[AsyncCall] make_async_call "headrace::AsyncCall::make"(
+        ExecutionState* state, int32_t unit, Iteration* iteration, int32_t n_inputs,
+        int32_t n_outputs)
+    bint rendezvous_key(const void* node, int64_t frame, int64_t iteration, string* key)
 
 
-cdef AsyncCall* new_call(ExecutionState* state, int32_t number,
+cdef unique_ptr[AsyncCall] new_call(ExecutionState* state, int32_t number,
                          Iteration* iteration) noexcept nogil:
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
     cdef int32_t i
-    cdef AsyncCall* call = new_async_call(state, number, iteration, unit.n_inputs,
-                                          max(unit.n_ports, 1))
-    if call == NULL:
+    cdef unique_ptr[AsyncCall] call = make_async_call(
+        state, number, iteration, unit.n_inputs, max(unit.n_ports, 1))
+    if call.get() == NULL:
         give_up(state, number, iteration, HR_RESOURCE_EXHAUSTED, "no memory for a call")
-        return NULL
-    call.start_ns = monotonic_ns()
-    for i in range(unit.n_inputs):
-        call.input_pointers[i] = &iteration.slots[unit.first_slot + i]
-    return call
+    else:
+        call.get().start_ns = monotonic_ns()
+        for i in range(unit.n_inputs):
+            call.get().input_pointers[i] = iteration.slots[unit.first_slot + i].get()
+    return move(call)
 
 
 cdef void give_up(ExecutionState* state, int32_t number, Iteration* iteration, hr_code code,
@@ -87,7 +74,8 @@ cdef void give_up(ExecutionState* state, int32_t number, Iteration* iteration, h
 
 cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
-    cdef AsyncCall* call = new_call(state, number, iteration)
+    # The kernel, which calls back when it is done, has the call from now on.
+    cdef AsyncCall* call = new_call(state, number, iteration).release()
     cdef hr_request request
     cdef void* kernel_state = NULL
     cdef hr_code code
@@ -95,7 +83,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if call == NULL:
         return
     for i in range(unit.n_ports):
-        call.outputs[i].dtype = unit.node.face.output_dtypes[i]
+        call.outputs[i].get().dtype = unit.node.face.output_dtypes[i]
     code = make_state(state, unit, &kernel_state)
     memset(&request, 0, sizeof(hr_request))
     request.size = sizeof(hr_request)
@@ -116,7 +104,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code == HR_OK and not request.shape_depends_on_data:
         for i in range(unit.n_ports):
             if code == HR_OK:
-                code = allocate_tensor(&call.outputs[i])
+                code = allocate_tensor(call.outputs[i].get())
     if code == HR_OK and request.workspace:
         call.workspace.get().dtype = 4
         call.workspace.get().rank = 1
@@ -149,45 +137,48 @@ cdef void kernel_done(void* argument, hr_code code) noexcept nogil:
     end_call(<AsyncCall*>argument, code, False)
 
 
-cdef void end_call(AsyncCall* call, hr_code code, bint dead) noexcept nogil:
-    cdef ExecutionState* state = call.state
-    cdef int32_t number = call.unit
-    cdef Iteration* iteration = call.iteration
-    call.end_plan()
+cdef void end_call(AsyncCall* ended, hr_code code, bint dead) noexcept nogil:
+    cdef unique_ptr[AsyncCall] call
+    cdef ExecutionState* state = ended.state
+    cdef int32_t number = ended.unit
+    cdef Iteration* iteration = ended.iteration
+    call.reset(ended)
+    call.get().end_plan()
     if code != HR_OK:
-        delete_async_call(call)
+        call.reset()
         give_up(state, number, iteration, code, "")
         return
     state.lock.lock()
     if state.traced and not dead:
-        note(state, <ExecutorPlan>state.plan, number, call.outputs, call.start_ns)
+        note(state, <ExecutorPlan>state.plan, number, call.get().outputs,
+             call.get().start_ns)
     # The step may be over and gone when the lock is free: nothing of it is touched afterwards.
     if dead:
         finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
     else:
-        finish(state, <ExecutorPlan>state.plan, number, iteration, call.outputs)
-        call.handed_over()
+        finish(state, <ExecutorPlan>state.plan, number, iteration, call.get().outputs)
     state.lock.unlock()
-    delete_async_call(call)
 
 
 # ---- between devices ----------------------------------------------------------------------------------
 
 cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
-    cdef AsyncCall* call = new_call(state, number, iteration)
+    cdef AsyncCall* call = new_call(state, number, iteration).release()
     cdef string key
     if call == NULL:
         return
-    key = send_key(&(<ExecutorPlan>state.plan).units[number].node.face,
-                   <size_t>iteration.frame.number, iteration.number)
-    state.rendezvous.recv(key.c_str(), received, call)
+    if not rendezvous_key(&(<ExecutorPlan>state.plan).units[number].node.face,
+                          iteration.frame.number, iteration.number, &key):
+        received(call, HR_RESOURCE_EXHAUSTED, "no memory for the key of a value", NULL, 0)
+        return
+    state.rendezvous.recv(key, received, call)
 
 
-cdef void received(void* argument, hr_code code, const char* message, const hr_tensor* value,
+cdef void received(void* argument, hr_code code, const char* message, OwnedTensor* value,
                    int32_t dead) noexcept nogil:
     cdef AsyncCall* call = <AsyncCall*>argument
     if code == HR_OK and value != NULL:
-        call.outputs[0] = value[0]
+        call.outputs[0].take_from(value[0])
     elif code != HR_OK:
         run_fail_text(&call.state.run, code, message)
     end_call(call, code, dead != 0)
@@ -196,11 +187,15 @@ cdef void received(void* argument, hr_code code, const char* message, const hr_t
 cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
     cdef bint dead = iteration.units[unit.local].dead != 0
-    cdef string key = send_key(&unit.node.face, <size_t>iteration.frame.number, iteration.number)
+    cdef string key
     cdef int64_t start = monotonic_ns()
-    cdef hr_code code = state.rendezvous.send(key.c_str(), iteration.slots + unit.first_slot, dead)
+    cdef hr_code code = HR_RESOURCE_EXHAUSTED
+    if rendezvous_key(&unit.node.face, iteration.frame.number, iteration.number, &key):
+        code = state.rendezvous.send(key, iteration.slots[unit.first_slot].get(), dead)
     if code != HR_OK and code != HR_CANCELLED:
-        give_up(state, number, iteration, code, "a value of that key was sent before")
+        give_up(state, number, iteration, code,
+                "no memory to send a value" if code == HR_RESOURCE_EXHAUSTED
+                else "a value of that key was sent before")
         return
     state.lock.lock()
     if state.traced and not dead:

@@ -9,15 +9,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from headrace.runtime.buffer cimport buffer_retain
+from headrace.runtime.buffer cimport OwnedTensor
 from headrace.runtime.context cimport (
     HR_REPLAN, Run, run_blame, run_blamed, run_code, run_fail_text,
 )
 from headrace.runtime.executable cimport (
-    Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
+    Executable, Lease, RunBuffers, SegmentOutput, fail_no_room, run_entries, run_traced,
 )
 from headrace.runtime.executor_plan cimport ExecutorPlan, Unit
-from headrace.runtime.executor_state cimport ExecutionState
+from headrace.runtime.executor_state cimport ExecutionState, keep_named
 from headrace.runtime.kernel_abi cimport (
     HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
@@ -26,7 +26,7 @@ from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.threads cimport (
     expected_ns, kParallel, run_intra_op, steady_ns, thread_number, weight_of,
 )
-from headrace.runtime.trace cimport trace_entries
+from headrace.runtime.trace cimport Clock, trace_entries
 
 
 # Plans that one segment may try while other threads change the shapes of its variables.
@@ -34,7 +34,7 @@ cdef int MOST_PLANS = 16
 
 
 cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
-                         hr_tensor* inputs, hr_tensor* outputs, bint alone,
+                         const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
                          void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
     cdef hr_code code = HR_REPLAN
     cdef int attempt
@@ -47,7 +47,7 @@ cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
 
 
 cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
-                         hr_tensor* inputs, hr_tensor* outputs, bint alone,
+                         const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
                          void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
     """HR_REPLAN: a variable has another shape than planned, and nothing was done."""
     cdef int number = plan.units[unit].number
@@ -84,7 +84,7 @@ cdef inline double cost_of(const Executable* made) noexcept nogil:
     return made.cost.ns(expected_ns(made.flops, made.bytes_moved))
 
 
-cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tensor* outputs,
+cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, OwnedTensor* outputs,
                     shared_ptr[Executable]& chosen) noexcept nogil:
     cdef Lease lease
     cdef Executable* made
@@ -93,7 +93,7 @@ cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tenso
     cdef size_t i
     cdef hr_code code
     if not lease.begin(chosen):
-        return run_fail_text(run, HR_RESOURCE_EXHAUSTED, chosen.get().no_room().c_str())
+        return fail_no_room(run, chosen.get()[0])
     made = lease.made()
     buffers = lease.buffers()
     for i in range(made.input_tensor.size()):
@@ -105,28 +105,29 @@ cdef hr_code run_on(ExecutionState* state, Run* run, hr_tensor* inputs, hr_tenso
     if code == HR_OK:
         for i in range(made.outputs.size()):
             output = &made.outputs[i]
-            outputs[i] = buffers.tensors[output.tensor]
-            outputs[i].owner = buffers.tensors[output.root].owner
-            if output.constant != NULL:
-                # Of the executable, which may be dropped while the step still uses the value.
-                outputs[i].owner = output.constant
-            buffer_retain(outputs[i].owner)
+            # A constant is the executable's, which may be dropped while the step still uses it.
+            outputs[i].share(buffers.tensors[output.tensor],
+                             output.constant if output.constant != NULL
+                             else buffers.tensors[output.root].owner)
     if code != HR_OK or state.traced:
         # The step still names its nodes, some of which it owns.
-        state.lock.lock()
-        state.named.push_back(chosen)
-        state.lock.unlock()
+        keep_named(state, chosen)
     return code
 
 
 cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* made,
                             RunBuffers* buffers) noexcept nogil:
-    cdef vector[int64_t] clock
-    clock.resize(2 * made.entries.size() + 1)
-    cdef hr_code code = run_traced(made, buffers, run, clock.data())
+    cdef Clock clock
+    cdef hr_code code
+    cdef bint kept
+    if not clock.start(made.entries.size()):
+        return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
+    code = run_traced(made, buffers, run, clock.data())
     state.lock.lock()
-    trace_entries(state.records, made, buffers, clock.data(), thread_number())
+    kept = trace_entries(state.records, made, buffers, clock.data(), thread_number())
     state.lock.unlock()
+    if not kept:
+        return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
     return code
 
 
@@ -136,13 +137,13 @@ cdef struct WideWork:
     ExecutionState* state
     int number
     shared_ptr[Executable]* made
-    hr_tensor* inputs
-    hr_tensor* outputs
+    const hr_tensor* inputs
+    OwnedTensor* outputs
     hr_code code
     int64_t took_ns
 
 
-cdef bint run_wide(ExecutionState* state, int number, hr_tensor* inputs, hr_tensor* outputs,
+cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, OwnedTensor* outputs,
                    void (*poll)(void*) noexcept nogil, void* poll_argument,
                    hr_code* code, int64_t* took_ns) noexcept nogil:
     """Runs the segment on the intra-op pool; False: that is taken, nothing ran."""
@@ -177,7 +178,7 @@ cdef void work_wide(void* argument) noexcept nogil:
 
 # ---- what needs Python -------------------------------------------------------------------------------
 
-cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, hr_tensor* inputs,
+cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, const hr_tensor* inputs,
                                         int threads) noexcept nogil:
     """The executable for these shapes; null: it failed, and the step knows why."""
     cdef shared_ptr[Executable] found
@@ -194,7 +195,7 @@ cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, hr_te
     return found
 
 
-cdef hr_code run_loop(ExecutionState* state, Unit* unit, hr_tensor* inputs, hr_tensor* outputs,
+cdef hr_code run_loop(ExecutionState* state, Unit* unit, const hr_tensor* inputs, OwnedTensor* outputs,
                       void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
     cdef LoopContext context
     context.run = &state.run

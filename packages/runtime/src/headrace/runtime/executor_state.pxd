@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
-from libcpp.memory cimport shared_ptr
+from libcpp.memory cimport shared_ptr, unique_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.buffer cimport OwnedTensor
@@ -31,9 +32,9 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         FrameRun* frame
         int64_t number
         int32_t outstanding
-        FrameRun* children
+        unique_ptr[FrameRun] children
         UnitState* units
-        hr_tensor* slots
+        OwnedTensor* slots
 
     cdef cppclass Held:
         int32_t unit
@@ -44,13 +45,13 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
     cdef cppclass FrameRun:
         FrameRun() except +
         int32_t number
-        FrameRun* sibling
+        unique_ptr[FrameRun] sibling
         Iteration* parent
         int32_t enters_left
         cbool dead
         int64_t oldest
         int64_t next_number
-        vector[Iteration*] live
+        vector[unique_ptr[Iteration]] live
         vector[Held] constants
         vector[Held] deferred
 
@@ -58,16 +59,16 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         int32_t unit
         Iteration* iteration
 
-    ctypedef void (*ReceivedDone)(void*, hr_code, const char*, const hr_tensor*,
+    ctypedef void (*ReceivedDone)(void*, hr_code, const char*, OwnedTensor*,
                                   int32_t) noexcept nogil
 
     cdef cppclass LocalRendezvous:
-        hr_code send(const char* key, const hr_tensor* value, int32_t dead)
-        void recv(const char* key, ReceivedDone done, void* argument)
+        hr_code send(const string& key, const hr_tensor* value, int32_t dead)
+        void recv(const string& key, ReceivedDone done, void* argument)
         void abort(hr_code code, const char* message)
 
     cdef cppclass ExecutionState:
-        ExecutionState() except +
+        ExecutionState(size_t n_frames, size_t n_fetches) except +
         Run run
         Run wide
         void* plan
@@ -86,7 +87,7 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         cbool failed
         FrameRun root
         Iteration* root_iteration
-        vector[vector[Iteration*]] pools
+        vector[vector[unique_ptr[Iteration]]] pools
         vector[OwnedTensor] fetched
         vector[int32_t] fetch_state
         LocalRendezvous rendezvous
@@ -94,7 +95,14 @@ cdef extern from "executor_state.hpp" namespace "headrace" nogil:
         vector[TraceRecord] records
         vector[shared_ptr[Executable]] named
 
-    # Keeps a value for later; null: a dead one.
-    void hold(vector[Held]& held, int32_t unit, int32_t port, const hr_tensor* counted)
+    # Takes a value over for later; null: a dead one. False: no memory.
+    cbool hold(vector[Held]& held, int32_t unit, int32_t port, OwnedTensor* value)
     void wait_for_change(ExecutionState* state)
-    Iteration* allocate_iteration(int32_t n_units, int32_t n_slots)
+    # Null: no memory.
+    FrameRun* add_child(Iteration* parent)
+    void remove_child(Iteration* parent, FrameRun* child)
+    Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t n_units,
+                             int32_t n_slots)
+    void end_oldest(ExecutionState* state, FrameRun* frame, int32_t n_units)
+    # Keeps an executable whose nodes an error or a trace names.
+    void keep_named(ExecutionState* state, const shared_ptr[Executable]& made)

@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int32_t
 
-from headrace.runtime.kernel_abi cimport hr_dtype, hr_tensor
+from headrace.runtime.buffer cimport OwnedTensor
+from headrace.runtime.kernel_abi cimport hr_dtype
 from headrace.runtime.program cimport Program
 from headrace.runtime.session_graph cimport SessionGraph
 
@@ -11,7 +12,8 @@ from headrace.runtime.session_graph cimport SessionGraph
 cdef int note_feed_shapes(Program program, int producer) except -1
 
 # The tensor of a fed value; the object returned keeps its memory alive.
-cdef object fed_tensor(Program program, int32_t feed, object value, hr_dtype dtype, hr_tensor* t)
+cdef object fed_tensor(Program program, int32_t feed, object value, hr_dtype dtype,
+                       OwnedTensor* fed)
 
 # (full name, DataType, sizes with None for any; None for any rank) of a tensor of the graph.
 cdef tuple tensor_spec(SessionGraph graph, str name)

@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 from headrace.formats import errors
 from headrace.runtime.arrays cimport tensor_from_array
 from headrace.runtime.attributes cimport ParsedValue, parsed_value
-from headrace.runtime.buffer cimport buffer_release
+from headrace.runtime.buffer cimport OwnedTensor
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_OK, hr_dtype, hr_tensor
 from headrace.runtime.node_text cimport dtype_text, text_of
@@ -75,8 +75,9 @@ cdef tuple tensor_spec(SessionGraph graph, str name):
         return f"{text_of(node.name)}:{edge.port}", node.output_dtypes[edge.port], shape
 
 
-cdef object fed_tensor(Program program, int32_t feed, object value, hr_dtype dtype, hr_tensor* t):
-    t.owner = NULL
+cdef object fed_tensor(Program program, int32_t feed, object value, hr_dtype dtype,
+                       OwnedTensor* fed):
+    cdef hr_tensor* t = fed.get()
     try:
         keep = tensor_from_array(value, dtype, t, False)
     except (TypeError, ValueError, OverflowError, errors.InvalidArgumentError) as error:
@@ -84,11 +85,9 @@ cdef object fed_tensor(Program program, int32_t feed, object value, hr_dtype dty
             None, None, f"Cannot feed value for Tensor '{_tensor_name(program, feed)}', which has "
             f"dtype {dtype_text(dtype)}: {error}", node_name=_node_name(program, feed)) from None
     if not _fits(program.feed_ranks[feed], program.feed_dims[feed].data(), t):
-        fed = [t.dims[i] for i in range(t.rank)]
-        buffer_release(t.owner)
-        t.owner = NULL
+        sizes = [t.dims[i] for i in range(t.rank)]
         raise errors.InvalidArgumentError(
-            None, None, f"Cannot feed value of shape {fed} for Tensor "
+            None, None, f"Cannot feed value of shape {sizes} for Tensor "
             f"'{_tensor_name(program, feed)}', which has shape "
             f"{_shown(program.feed_dims[feed])}", node_name=_node_name(program, feed))
     return keep

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "buffer.hpp"
 #include "executable.hpp"
 #include "graph_node.hpp"
 
@@ -95,33 +96,31 @@ struct PartRun {
 };
 
 struct LoopRun {
-  std::vector<hr_tensor> variables;
-  std::vector<uint8_t> own;          // whether the loop may overwrite the variable's buffer
-  std::vector<hr_tensor> following;  // the variables of the next iteration
-  std::vector<const hr_tensor*> by;  // where these stand: in `following` only if they are counted
+  std::vector<OwnedTensor> variables;
+  std::vector<uint8_t> own;            // whether the loop may overwrite the variable's buffer
+  std::vector<OwnedTensor> following;  // what an iteration hands to the next one, where it is counted
+  std::vector<const hr_tensor*> by;    // all that it hands on: in `following`, or where it was made
   std::vector<LoopValue> values;     // by slot
   std::vector<PartRun> parts;
   std::vector<std::unique_ptr<LoopRun>> inner;
   std::vector<int32_t> dirty;        // parts that hold counted values of this iteration
   bool started = false;
-  void (*release)(hr_buffer*);
 
-  LoopRun(size_t n_variables, size_t n_slots, size_t n_parts, void (*release)(hr_buffer*))
+  LoopRun(size_t n_variables, size_t n_slots, size_t n_parts, const std::vector<LoopStep>& steps)
       : variables(n_variables), own(n_variables), following(n_variables), by(n_variables),
-        values(n_slots), parts(n_parts), release(release) {
-    for (hr_tensor& t : variables) t.owner = nullptr;
+        values(n_slots), parts(n_parts) {
     dirty.reserve(n_parts);
+    for (const LoopStep& step : steps)
+      if (step.kind == RUN_PART)
+        parts[size_t(step.number)].entering.resize(size_t(step.n_inputs));
   }
   LoopRun(const LoopRun&) = delete;
   LoopRun& operator=(const LoopRun&) = delete;
-  ~LoopRun() {
-    for (hr_tensor& t : variables) release(t.owner);
-  }
   bool has_inner() const { return !inner.empty(); }
   LoopRun* inner_at(int32_t i) const { return inner[size_t(i)].get(); }
 
   bool is_variable(const hr_tensor* t) const {
-    return t >= variables.data() && t < variables.data() + variables.size();
+    return t >= variables.data()->get() && t < variables.data()->get() + variables.size();
   }
   // After an iteration: what is counted goes, but for the variables' own memory.
   void release_values() {
@@ -134,27 +133,23 @@ struct LoopRun {
     started = false;
     release_values();
     for (size_t k = 0; k < variables.size(); ++k)
-      if (!own[k]) {
-        release(variables[k].owner);
-        variables[k].owner = nullptr;
-      }
+      if (!own[k]) variables[k].reset();
   }
 };
 
 // Null: no memory.
-inline LoopRun* new_loop_run(size_t n_variables, size_t n_slots, size_t n_parts,
-                             void (*release)(hr_buffer*)) noexcept {
+inline std::unique_ptr<LoopRun> new_loop_run(size_t n_variables, size_t n_slots, size_t n_parts,
+                                             const std::vector<LoopStep>& steps) noexcept {
   try {
-    return new LoopRun(n_variables, n_slots, n_parts, release);
+    return std::make_unique<LoopRun>(n_variables, n_slots, n_parts, steps);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
-// Takes `inner` over. False: no memory.
-inline bool add_inner(LoopRun* outer, LoopRun* inner) noexcept {
-  std::unique_ptr<LoopRun> taken(inner);
+// False: no memory.
+inline bool add_inner(LoopRun* outer, std::unique_ptr<LoopRun>& inner) noexcept {
   try {
-    outer->inner.push_back(std::move(taken));
+    outer->inner.push_back(std::move(inner));
   } catch (const std::bad_alloc&) {
     return false;
   }

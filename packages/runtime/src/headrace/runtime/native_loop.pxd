@@ -2,9 +2,10 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libcpp cimport bool as cbool
-from libcpp.memory cimport shared_ptr
+from libcpp.memory cimport shared_ptr, unique_ptr
 from libcpp.vector cimport vector
 
+from headrace.runtime.buffer cimport OwnedTensor
 from headrace.runtime.context cimport Run, SessionState
 from headrace.runtime.executable cimport Executable, Lease, RunBuffers
 from headrace.runtime.graph_node cimport GraphNode
@@ -54,9 +55,9 @@ cdef extern from "native_loop.hpp" namespace "headrace" nogil:
         cbool begin(shared_ptr[Executable] chosen)
 
     cdef cppclass LoopRun:
-        vector[hr_tensor] variables
+        vector[OwnedTensor] variables
         vector[uint8_t] own
-        vector[hr_tensor] following
+        vector[OwnedTensor] following
         vector[const hr_tensor*] by
         vector[LoopValue] values
         vector[PartRun] parts
@@ -67,9 +68,9 @@ cdef extern from "native_loop.hpp" namespace "headrace" nogil:
         cbool is_variable(const hr_tensor* t)
         void release_values()
 
-    LoopRun* new_loop_run(size_t n_variables, size_t n_slots, size_t n_parts,
-                          void (*release)(hr_buffer*) noexcept nogil)
-    cbool add_inner(LoopRun* outer, LoopRun* inner)
+    unique_ptr[LoopRun] new_loop_run(size_t n_variables, size_t n_slots, size_t n_parts,
+                                     const vector[LoopStep]& steps)
+    cbool add_inner(LoopRun* outer, unique_ptr[LoopRun]& inner)
     const hr_tensor* index_tensor(int32_t index)
 
 
@@ -110,6 +111,6 @@ cdef class NativeLoop:
 
     cdef void bind(self, Program program, SessionState* session, int team)
 
-# inputs: the entering values; outputs: the leaving ones, counted for the caller.
-cdef hr_code run_native(NativeLoop loop, LoopContext* context, hr_tensor* inputs,
-                        hr_tensor* outputs) noexcept nogil
+# inputs: the entering values; outputs: the leaving ones.
+cdef hr_code run_native(NativeLoop loop, LoopContext* context, const hr_tensor* inputs,
+                        OwnedTensor* outputs) noexcept nogil

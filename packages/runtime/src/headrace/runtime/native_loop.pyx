@@ -8,17 +8,17 @@ loop_cut.pyx cannot put into this form runs on the dynamic executor, and its inn
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
-from libcpp.memory cimport shared_ptr
-from libcpp.string cimport string
+from libcpp.memory cimport shared_ptr, unique_ptr
+from libcpp.utility cimport move
 
 from headrace.runtime.buffer cimport (
-    buffer_references, buffer_release, buffer_retain, copy_tensor, is_plain,
+    OwnedTensor, buffer_references, copy_tensor, is_plain,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, Run, SessionState, check_has_value, run_attend, run_blame, run_blamed, run_code,
-    run_fail_text, run_wants_attention, shape_text,
+    HR_REPLAN, Run, SessionState, check_has_value, fail_not_scalar, run_attend, run_blame,
+    run_blamed, run_code, run_fail_text, run_wants_attention,
 )
-from headrace.runtime.executable cimport Executable, run_entries
+from headrace.runtime.executable cimport Executable, fail_no_room, run_entries
 from headrace.runtime.kernel_abi cimport (
     HR_ABORTED, HR_DEADLINE_EXCEEDED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK,
     HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
@@ -75,25 +75,25 @@ cdef class NativeLoop:
         return found
 
 
-cdef LoopRun* new_run(NativeLoop loop) noexcept nogil:
+cdef unique_ptr[LoopRun] new_run(NativeLoop loop) noexcept nogil:
     """Null: no memory."""
-    cdef LoopRun* made = new_loop_run(loop.start.size(), loop.n_slots, loop.part_pointers.size(),
-                                      buffer_release)
-    cdef LoopRun* inner
+    cdef unique_ptr[LoopRun] made = new_loop_run(
+        loop.start.size(), loop.n_slots, loop.part_pointers.size(), loop.steps)
+    cdef unique_ptr[LoopRun] inner
     cdef size_t i
     for i in range(loop.inner_pointers.size()):
-        if made == NULL:
+        if made.get() == NULL:
             break
         inner = new_run(<NativeLoop>loop.inner_pointers[i])
-        if inner == NULL or not add_inner(made, inner):
-            del made
-            made = NULL
-    return made
+        if inner.get() == NULL or not add_inner(made.get(), inner):
+            made.reset()
+    return move(made)
 
 
-cdef hr_code run_native(NativeLoop loop, LoopContext* context, hr_tensor* inputs,
-                        hr_tensor* outputs) noexcept nogil:
-    cdef LoopRun* state = new_run(loop)
+cdef hr_code run_native(NativeLoop loop, LoopContext* context, const hr_tensor* inputs,
+                        OwnedTensor* outputs) noexcept nogil:
+    cdef unique_ptr[LoopRun] held = new_run(loop)
+    cdef LoopRun* state = held.get()
     cdef LoopValue* value
     cdef size_t i
     cdef hr_code code
@@ -107,27 +107,23 @@ cdef hr_code run_native(NativeLoop loop, LoopContext* context, hr_tensor* inputs
     code = iterate(loop, state, context)
     if code == HR_OK:
         code = hand_exits_out(loop, state, context.run, outputs)
-    del state
     return code
 
 
 cdef hr_code hand_exits_out(NativeLoop loop, LoopRun* state, Run* run,
-                            hr_tensor* outputs) noexcept nogil:
-    cdef size_t i, j
+                            OwnedTensor* outputs) noexcept nogil:
+    cdef size_t i
     cdef LoopValue* value
-    cdef hr_code code = HR_OK
+    cdef hr_code code
     for i in range(loop.exits.size()):
         value = &state.values[loop.exits[i]]
-        outputs[i] = value.tensor[0]
-        outputs[i].owner = value.owner
-        if value.owner != NULL:
-            buffer_retain(value.owner)
-        elif loop.exits[i] >= <int32_t>(loop.start.size() + loop.entering.size()):
-            code = copied_tensor(&outputs[i])   # it lies in the loop's memory
-        if code != HR_OK:
-            for j in range(i):
-                buffer_release(outputs[j].owner)
-            return run_fail_text(run, code, "no memory for a loop's result")
+        if value.owner == NULL and \
+                loop.exits[i] >= <int32_t>(loop.start.size() + loop.entering.size()):
+            code = copy_tensor(value.tensor, outputs[i].get())   # it lies in the loop's memory
+            if code != HR_OK:
+                return run_fail_text(run, code, "no memory for a loop's result")
+        else:
+            outputs[i].share(value.tensor[0], value.owner)
     return HR_OK
 
 
@@ -203,10 +199,7 @@ cdef inline int test(LoopRun* state, Guard* guard, Run* run) noexcept nogil:
 
 
 cdef int fail_predicate(Guard* guard, const hr_tensor* predicate, Run* run) noexcept nogil:
-    cdef string text
-    text.assign(b"The second input must be a scalar, but it has shape ")
-    text.append(shape_text(predicate))
-    run_fail_text(run, HR_INVALID_ARGUMENT, text.c_str())
+    fail_not_scalar(run, predicate)
     run_blame(run, guard.node)
     return -1
 
@@ -252,9 +245,9 @@ cdef hr_code run_inner(NativeLoop loop, LoopRun* state, LoopRun* outer, int32_t*
 
 cdef inline bint is_overwritable(LoopRun* state, size_t k, const hr_tensor* by) noexcept nogil:
     """Whether the variable's own memory can take the value, and a copy costs less than sharing."""
-    return state.own[k] and by.bytes == state.variables[k].bytes and \
-        (by.owner == NULL or by.bytes <= SMALL) and \
-        buffer_references(state.variables[k].owner) == 1
+    cdef const hr_tensor* variable = state.variables[k].get()
+    return state.own[k] and by.bytes == variable.bytes and \
+        (by.owner == NULL or by.bytes <= SMALL) and buffer_references(variable.owner) == 1
 
 
 cdef inline void overwrite(hr_tensor* variable, const hr_tensor* by) noexcept nogil:
@@ -278,20 +271,16 @@ cdef hr_code start(NativeLoop loop, LoopRun* state, Run* run) noexcept nogil:
     cdef size_t k, n = loop.start.size()
     cdef LoopValue* value
     cdef hr_tensor* variable
-    cdef hr_tensor given
     state.release_values()
     state.started = True
     for k in range(n):
-        variable = &state.variables[k]
+        variable = state.variables[k].get()
         value = &state.values[n + loop.start[k]]
-        given = value.tensor[0]
-        given.owner = value.owner
-        if variable.owner != NULL and given.bytes <= SMALL and is_overwritable(state, k, &given):
-            overwrite(variable, &given)
+        if variable.owner != NULL and value.tensor.bytes <= SMALL and \
+                is_overwritable(state, k, value.tensor):
+            overwrite(variable, value.tensor)
         else:
-            buffer_retain(given.owner)
-            buffer_release(variable.owner)
-            variable[0] = given
+            state.variables[k].share(value.tensor[0], value.owner)
             state.own[k] = 0
         state.values[k].tensor = variable
         state.values[k].owner = variable.owner
@@ -311,55 +300,41 @@ cdef hr_code take_over(NativeLoop loop, LoopRun* state, Run* run) noexcept nogil
         state.by[k] = value.tensor
         if value.owner != NULL or state.is_variable(value.tensor):
             # It may be another variable: that is kept from being overwritten before it is read.
-            state.following[k] = value.tensor[0]
-            state.following[k].owner = value.owner
-            state.by[k] = &state.following[k]
-            if not is_same_memory(state.by[k], &state.variables[k]):
-                buffer_retain(value.owner)
+            state.following[k].share(value.tensor[0], value.owner)
+            state.by[k] = state.following[k].get()
     for k in range(n):
         if loop.following[k] == <int32_t>k:
             continue
-        variable = &state.variables[k]
+        variable = state.variables[k].get()
         if is_same_memory(state.by[k], variable):
             overwrite(variable, state.by[k])
+            state.following[k].reset()
         elif is_overwritable(state, k, state.by[k]):
             overwrite(variable, state.by[k])
-            if state.by[k].owner != NULL:
-                buffer_release(state.by[k].owner)
-        elif state.by[k].owner != NULL or code != HR_OK:
-            buffer_release(variable.owner)
-            variable[0] = state.by[k][0]
+            state.following[k].reset()
+        elif state.following[k].get().owner != NULL:
+            state.variables[k].take_from(state.following[k])
             state.own[k] = 0
             state.values[k].owner = variable.owner
         else:
             code = replace_by_copy(state, k)
-    if code != HR_OK:
-        return run_fail_text(run, code, "no memory for a loop variable")
+            if code != HR_OK:
+                return run_fail_text(run, code, "no memory for a loop variable")
     return HR_OK
 
 
 cdef hr_code replace_by_copy(LoopRun* state, size_t k) noexcept nogil:
-    cdef hr_tensor copied = state.by[k][0]
-    cdef hr_code code = copied_tensor(&copied)
+    cdef OwnedTensor copied
+    cdef hr_code code = copy_tensor(state.by[k], copied.get())
     if code == HR_OK:
-        buffer_release(state.variables[k].owner)
-        state.variables[k] = copied
-        state.values[k].owner = copied.owner
-        state.own[k] = is_plain(copied.dtype)
+        state.variables[k].take_from(copied)
+        state.values[k].owner = state.variables[k].get().owner
+        state.own[k] = is_plain(state.variables[k].get().dtype)
     return code
 
 
 cdef inline bint is_same_memory(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
     return a.data == b.data and a.owner == b.owner and a.bytes == b.bytes
-
-
-cdef inline hr_code copied_tensor(hr_tensor* t) noexcept nogil:
-    """A counted copy in its place; without owner if there is no memory."""
-    cdef hr_tensor borrowed = t[0]
-    cdef hr_code code = copy_tensor(&borrowed, t)
-    if code != HR_OK:
-        t.owner = NULL
-    return code
 
 
 # ---- parts -------------------------------------------------------------------------------------------
@@ -401,7 +376,6 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
     cdef PartRun* part = &state.parts[step.number]
     cdef shared_ptr[Executable] chosen
     cdef int32_t i
-    part.entering.resize(step.n_inputs)
     for i in range(step.n_inputs):
         part.entering[i] = state.values[slots[i]].tensor[0]
         part.entering[i].owner = state.values[slots[i]].owner
@@ -416,8 +390,7 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
                 (<list>context.errors).append(error)
                 return HR_INTERNAL
     if not part.begin(chosen):
-        return run_fail_text(context.run, HR_RESOURCE_EXHAUSTED,
-                             chosen.get().no_room().c_str())
+        return fail_no_room(context.run, chosen.get()[0])
     if threads == 1:
         part.single = chosen
     part.samples_left = 0 if part.made.cost.known() else 4

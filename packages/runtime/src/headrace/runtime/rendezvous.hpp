@@ -1,44 +1,48 @@
 // Where Send meets Recv in one process (white paper §3.2.2, §5.2).
 #pragma once
 #include <mutex>
+#include <new>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "run.hpp"
 
 namespace headrace {
 
-// One step's meeting places. A key is sent once and received once.
+// One step's meeting places. A key is sent once and received once. Where there is no memory, a send
+// says so, and a receive is done with that.
 class LocalRendezvous {
  public:
-  typedef void (*Done)(void* argument, hr_code code, const char* message, const hr_tensor* value,
+  // value: the receiver's to take; null: there is none.
+  typedef void (*Done)(void* argument, hr_code code, const char* message, OwnedTensor* value,
                        int32_t dead);
 
-  hr_code send(const char* key, const hr_tensor* value, int32_t dead) {
+  hr_code send(const std::string& key, const hr_tensor* value, int32_t dead) noexcept {
     Waiter waiter;
-    {
+    Item item;
+    item.value.share(*value);
+    item.dead = dead;
+    try {
       std::lock_guard<std::mutex> hold(lock_);
       if (code_ != HR_OK) return code_;
       auto found = waiters_.find(key);
-      if (found == waiters_.end()) {
-        Item item;
-        item.value.share(*value);
-        item.dead = dead;
+      if (found == waiters_.end())
         return items_.emplace(key, std::move(item)).second ? HR_OK : HR_ALREADY_EXISTS;
-      }
       waiter = found->second;
       waiters_.erase(found);
+    } catch (const std::bad_alloc&) {
+      return HR_RESOURCE_EXHAUSTED;
     }
-    buffer_retain(value->owner);
-    waiter.done(waiter.argument, HR_OK, "", value, dead);
+    waiter.done(waiter.argument, HR_OK, "", &item.value, dead);
     return HR_OK;
   }
 
-  void recv(const char* key, Done done, void* argument) {
+  void recv(const std::string& key, Done done, void* argument) noexcept {
     Item item;
     hr_code code;
-    std::string message;
-    {
+    const char* message = "";
+    try {
       std::lock_guard<std::mutex> hold(lock_);
       code = code_;
       message = message_;
@@ -51,15 +55,14 @@ class LocalRendezvous {
         item = std::move(found->second);
         items_.erase(found);
       }
+    } catch (const std::bad_alloc&) {
+      code = HR_RESOURCE_EXHAUSTED;
+      message = "no memory to wait for a value of another device";
     }
-    if (code == HR_OK) {
-      const hr_tensor value = item.value.take();
-      done(argument, HR_OK, "", &value, item.dead);
-    } else {
-      done(argument, code, message.c_str(), nullptr, 0);
-    }
+    done(argument, code, message, code == HR_OK ? &item.value : nullptr, item.dead);
   }
 
+  // message: a constant.
   void abort(hr_code code, const char* message) {
     std::unordered_map<std::string, Waiter> waiters;
     {
@@ -86,7 +89,7 @@ class LocalRendezvous {
   std::unordered_map<std::string, Item> items_;
   std::unordered_map<std::string, Waiter> waiters_;
   hr_code code_ = HR_OK;
-  std::string message_;
+  const char* message_ = "";
 };
 
 }  // namespace headrace

@@ -77,6 +77,18 @@ inline hr_code run_fail_text(Run* run, hr_code code, const char* text) {
   return code;
 }
 
+// Fails a run whose predicate is no scalar; needs no memory.
+inline hr_code fail_not_scalar(Run* run, const hr_tensor* predicate) noexcept {
+  char text[400];
+  int n = std::snprintf(text, sizeof text,
+                        "The second input must be a scalar, but it has shape [");
+  for (int32_t i = 0; i < predicate->rank; ++i)
+    n += std::snprintf(text + n, sizeof text - size_t(n), "%s%lld", i ? ", " : "",
+                       static_cast<long long>(predicate->dims[i]));
+  std::snprintf(text + n, sizeof text - size_t(n), "]");
+  return run_fail_text(run, HR_INVALID_ARGUMENT, text);
+}
+
 // The run's error so far. Where it is not HR_OK, the message is complete and stays.
 inline hr_code run_code(const Run* run) { return run->code.load(std::memory_order_acquire); }
 

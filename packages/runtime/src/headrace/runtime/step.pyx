@@ -6,9 +6,7 @@ intra-op pool (prepared for that many threads), or on one thread of the inter-op
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from libcpp.memory cimport shared_ptr
 from libcpp.utility cimport move
@@ -16,7 +14,7 @@ from libcpp.vector cimport vector
 
 from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor, fetched
-from headrace.runtime.buffer cimport buffer_release
+from headrace.runtime.buffer cimport OwnedTensor, OwnedTensors, tensors_of
 from headrace.runtime.fed_values cimport fed_tensor
 from headrace.runtime.context cimport (
     HR_REPLAN, Run, run_begin, run_blamed, run_cancel, run_code, run_fail_text,
@@ -28,6 +26,7 @@ from headrace.runtime.node_text cimport node_label
 from headrace.runtime.partition_graphs cimport partition_metadata
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.program cimport Program
+from headrace.runtime.raised_error cimport RaisedError
 from headrace.runtime.segment_runner cimport SegmentRunner
 from headrace.runtime.executable cimport (
     Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
@@ -38,7 +37,7 @@ from headrace.runtime.threads cimport (
     begin_run_unwatched, end_run, expected_ns, flush_denormals, gil_left, gil_returned, keeps_gil,
     place_of, restore_denormals, run_intra_op, sees_signals, steady_ns, thread_number, wait_for_gil,
 )
-from headrace.runtime.trace cimport TraceRecord, metadata_of, trace_entries
+from headrace.runtime.trace cimport Clock, TraceRecord, metadata_of, trace_entries
 
 from headrace.runtime.explain import explain_tape_step
 from headrace.runtime.run_options import (
@@ -66,20 +65,20 @@ cdef struct KernelWork:
     RunBuffers* buffers
     Run* run
     hr_code code
-    int64_t* clock_ns
+    Clock* clock      # started if the run is traced
     int32_t thread    # where it ran, if traced
     int64_t took_ns
     bint timed
-    void* interrupt   # the exception of a signal's handler, counted; null: none came
+    RaisedError* interrupt   # of a signal's handler
 
 
 cdef void run_kernels(void* argument) noexcept nogil:
     cdef KernelWork* work = <KernelWork*>argument
     cdef uint64_t mode = flush_denormals()
     cdef int64_t start = steady_ns() if work.timed else 0
-    if work.clock_ns != NULL:
+    if work.clock.data() != NULL:
         work.thread = thread_number()
-        work.code = run_traced(work.made, work.buffers, work.run, work.clock_ns)
+        work.code = run_traced(work.made, work.buffers, work.run, work.clock.data())
     else:
         work.code = run_entries(work.made, work.buffers, work.run)
     if work.timed:
@@ -103,9 +102,7 @@ cdef void look_at_signals(void* argument) noexcept nogil:
         try:
             PyErr_CheckSignals()
         except BaseException as interrupt:
-            if work.interrupt == NULL:
-                Py_INCREF(interrupt)
-                work.interrupt = <void*>interrupt
+            work.interrupt.keep(interrupt)
             run_cancel(work.run)
 
 
@@ -118,11 +115,11 @@ cdef Work poll_of(ActiveRun* active) noexcept:
 
 cdef struct TeamSearch:
     void* runner
-    hr_tensor* entering
+    const hr_tensor* entering
     int threads
     ActiveRun* run
     shared_ptr[Executable]* found
-    void* error       # an exception, counted; null: it was found
+    RaisedError* error
 
 
 cdef void search_for_team(void* argument) noexcept nogil:
@@ -135,8 +132,7 @@ cdef void search_for_team(void* argument) noexcept nogil:
         try:
             search.found[0] = (<SegmentRunner>search.runner).find(search.entering, search.threads)
         except BaseException as error:
-            Py_INCREF(error)
-            search.error = <void*>error
+            search.error.keep(error)
     end_run(&proxy)
 
 
@@ -194,9 +190,10 @@ cdef class TapeStep:
 
     cdef list execute(self, values, double timeout, list trace, int pool):
         cdef int attempt
-        cdef hr_tensor few[16]
-        cdef vector[hr_tensor] many
-        cdef hr_tensor* entering = few
+        cdef OwnedTensors fed
+        cdef hr_tensor* entering
+        cdef Clock clock
+        cdef RaisedError interrupt
         cdef Run run
         cdef ActiveRun active
         cdef KernelWork work
@@ -208,13 +205,13 @@ cdef class TapeStep:
         if self.runner is None:
             self.owner.check()
             return [self.fed(values, i) for i in self.leaving_of]
-        if self.n_entering > 16:
-            many.resize(self.n_entering)
-            entering = many.data()
-        for i in range(self.n_entering):
-            entering[i].owner = NULL
+        if not fed.hold(self.n_entering):
+            raise MemoryError()
+        entering = tensors_of(fed.data())
         memset(&work, 0, sizeof(KernelWork))
         work.run = &run
+        work.clock = &clock
+        work.interrupt = &interrupt
         run_begin(&run, self.owner.state, 1)
         active.end = end_kernels
         active.argument = &work
@@ -235,7 +232,7 @@ cdef class TapeStep:
                 for i in range(self.n_entering):
                     keep.append(fed_tensor(self.program, self.feed_of[i],
                                            values[self.feed_of[i]],
-                                           self.feed_dtypes[self.feed_of[i]], &entering[i]))
+                                           self.feed_dtypes[self.feed_of[i]], &fed.data()[i]))
             for attempt in range(MOST_PLANS):
                 results = self.run_specialised(entering, values, trace, &active, &work, pool)
                 if results is not None:
@@ -249,22 +246,14 @@ cdef class TapeStep:
             raise
         finally:
             end_run(&active)
-            if work.interrupt != NULL:
-                Py_DECREF(<object>work.interrupt)
-            for i in range(self.n_entering):
-                if entering[i].owner != NULL:
-                    buffer_release(entering[i].owner)
 
     cdef fed(self, values, int32_t which):
         """A fetch of a fed tensor: the caller's own copy of what was fed."""
-        cdef hr_tensor t
+        cdef OwnedTensor t
         cdef int feed = -1 - which
         keep = fed_tensor(self.program, feed, values[feed], self.feed_dtypes[feed], &t)
-        try:
-            found = array_from_tensor(&t)
-            return found if t.rank else found[()]
-        finally:
-            buffer_release(t.owner)
+        found = array_from_tensor(t.get())
+        return found if t.get().rank else found[()]
 
     cdef list run_specialised(self, hr_tensor* entering, values, list trace, ActiveRun* active,
                               KernelWork* work, int pool):
@@ -284,7 +273,7 @@ cdef class TapeStep:
                 begin(self, lease, chosen, entering, work, trace)
                 ran = self.run_on_team(active, work)
                 if not ran:
-                    end(lease, work)
+                    lease.end()
             if not ran:
                 facts.intra_op_threads = 1
                 if chosen.get().threads != 1:
@@ -299,14 +288,14 @@ cdef class TapeStep:
                 return None
             raise_failure(work)
             if trace is not None:
-                trace_entries(records, work.made, work.buffers, work.clock_ns, work.thread)
+                if not trace_entries(records, work.made, work.buffers, work.clock.data(),
+                                     work.thread):
+                    raise MemoryError()
                 trace.append(metadata_of(records, self.program))
             return self.collect(work.made, work.buffers, values)
         except errors.OpError:
             raise_failure(work)  # planning ended because the run was to end
             raise
-        finally:
-            end(lease, work)
 
     cdef int choose(self, shared_ptr[Executable]& chosen, hr_tensor* entering, ActiveRun* active,
                     KernelWork* work) except -1:
@@ -338,6 +327,7 @@ cdef class TapeStep:
                             ActiveRun* active, KernelWork* work) except -1:
         """Finds the executable for the intra-op pool; False where that is taken."""
         cdef TeamSearch search
+        cdef RaisedError error
         cdef Work poll = poll_of(active)
         cdef shared_ptr[Executable] found
         cdef bint ran
@@ -351,15 +341,14 @@ cdef class TapeStep:
             search.threads = self.owner.team
             search.run = active
             search.found = &found
+            search.error = &error
             with nogil:
                 ran = run_intra_op(search_for_team, &search, search.threads, poll, work)
             if not ran:
                 return False
-            if search.error != NULL:
-                error = <object>search.error
-                Py_DECREF(error)
+            if error.get() != NULL:
                 raise_failure(work)
-                raise error
+                raise <object>error.get()
         chosen = found
         self.latest = found
         return True
@@ -428,8 +417,8 @@ cdef class TapeStep:
 
 cdef int raise_failure(KernelWork* work) except -1:
     """Raises what ended the run, if anything did."""
-    if work.interrupt != NULL:
-        raise <object>work.interrupt
+    if work.interrupt.get() != NULL:
+        raise <object>work.interrupt.get()
     if run_code(work.run) != HR_OK:
         PyErr_CheckSignals()  # a Python kernel may have met one
         raise run_error(work.run)
@@ -471,19 +460,6 @@ cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable] chosen, hr_te
         t.data = entering[i].data
         # Strings come on counted memory, which kernels may hold on to.
         t.owner = entering[i].owner
-    if trace is not None:
-        step_clock(work)
-    return 0
-
-
-cdef int step_clock(KernelWork* work) except -1:
-    work.clock_ns = <int64_t*>malloc(sizeof(int64_t) * (2 * work.made.entries.size() + 1))
-    if work.clock_ns == NULL:
+    if trace is not None and not work.clock.start(work.made.entries.size()):
         raise MemoryError()
     return 0
-
-
-cdef void end(Lease& lease, KernelWork* work) noexcept:
-    free(work.clock_ns)
-    work.clock_ns = NULL
-    lease.end()

@@ -2,6 +2,9 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "headrace/kernel.h"
@@ -20,6 +23,37 @@ struct TraceRecord {
   int64_t start_ns, end_ns;  // on the steady clock
   std::vector<TracedOutput> outputs;
 };
+
+// The times of a schedule's entries, where they are asked for.
+class Clock {
+ public:
+  bool start(size_t n_entries) noexcept {
+    times_.reset(new (std::nothrow) int64_t[2 * n_entries + 1]());
+    return times_ != nullptr;
+  }
+  int64_t* data() { return times_.get(); }
+
+ private:
+  std::unique_ptr<int64_t[]> times_;
+};
+
+// Both: false where there is no memory.
+inline bool add_output(TraceRecord& record, int32_t slot, const hr_tensor& shape) noexcept {
+  try {
+    record.outputs.push_back({slot, shape});
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+inline bool keep_record(std::vector<TraceRecord>& records, TraceRecord& record) noexcept {
+  try {
+    records.push_back(std::move(record));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 inline int64_t monotonic_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

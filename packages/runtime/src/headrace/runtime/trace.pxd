@@ -22,14 +22,22 @@ cdef extern from "trace.hpp" namespace "headrace" nogil:
         int64_t end_ns
         vector[TracedOutput] outputs
 
+    # Start and end of each entry; null before `start`.
+    cdef cppclass Clock:
+        Clock()
+        bint start(size_t n_entries)
+        int64_t* data()
+
+    # Both: false where there is no memory.
+    bint add_output(TraceRecord& record, int32_t slot, const hr_tensor& shape)
+    bint keep_record(vector[TraceRecord]& records, TraceRecord& record)
     int64_t monotonic_ns()
     int64_t wall_clock_offset_ns()
 
 
-# Notes all entries that ran in these buffers; clock_ns: run_traced's.
-cdef void trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+# Notes all entries that ran in these buffers; clock_ns: run_traced's. False: no memory.
+cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
                         int64_t* clock_ns, int32_t thread) noexcept nogil
-cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n) noexcept nogil
 # What ran, as the user wrote it: a fused node tells the nodes that it was made of.
 cdef str label_of(GraphNode* node)
 # The records as a RunMetadata message.

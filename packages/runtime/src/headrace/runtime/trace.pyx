@@ -18,19 +18,9 @@ from headrace.runtime.program cimport Program
 from headrace.runtime.executable cimport EntryPlan, Executable, RunBuffers, release_entry
 
 
-cdef void trace_outputs(TraceRecord& record, const hr_tensor* outputs, int32_t n) noexcept nogil:
-    cdef TracedOutput made
-    cdef int32_t i
-    for i in range(n):
-        made.slot = i
-        made.shape = outputs[i]
-        record.outputs.push_back(made)
-
-
-cdef void trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
                         int64_t* clock_ns, int32_t thread) noexcept nogil:
     cdef TraceRecord record
-    cdef TracedOutput output
     cdef EntryPlan* plan
     cdef size_t i
     cdef int32_t j
@@ -46,10 +36,12 @@ cdef void trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffe
         record.end_ns = clock_ns[2 * i + 1]
         record.outputs.clear()
         for j in range(plan.n_outputs):
-            output.slot = j
-            output.shape = buffers.tensors[made.arguments[plan.first_output + j]]
-            record.outputs.push_back(output)
-        records.push_back(record)
+            if not add_output(record, j,
+                              buffers.tensors[made.arguments[plan.first_output + j]]):
+                return False
+        if not keep_record(records, record):
+            return False
+    return True
 
 
 cdef str label_of(GraphNode* node):

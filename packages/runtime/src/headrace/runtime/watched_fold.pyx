@@ -2,7 +2,6 @@
 """Computing a node while its segment is planned, so that the run can be ended meanwhile."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport uint64_t
 
 from headrace.formats import errors
@@ -10,6 +9,7 @@ from headrace.runtime.context cimport Run
 from headrace.runtime.error_boundary cimport call_compute
 from headrace.runtime.kernel_abi cimport HR_CANCELLED, hr_code, hr_tensor
 from headrace.runtime.kernel_table cimport is_python_kernel
+from headrace.runtime.raised_error cimport RaisedError
 from headrace.runtime.segment_draft cimport Step
 from headrace.runtime.threads cimport (
     ActiveRun, current_run, flush_denormals, in_pool, is_watched, kHoldGil, process_inter_op_pool,
@@ -25,7 +25,7 @@ cdef struct FoldWork:
     void* workspace
     ActiveRun* around  # the run that plans; null: none
     hr_code code
-    void* interrupt    # the exception of a signal's handler, counted; null: none came
+    RaisedError* interrupt   # of a signal's handler
 
 
 cdef hr_code compute_watched(Step* step, Run* run, const hr_tensor* const* inputs,
@@ -33,6 +33,7 @@ cdef hr_code compute_watched(Step* step, Run* run, const hr_tensor* const* input
                              double cost_ns) except? -1:
     cdef FoldWork work
     cdef bint ran = False
+    cdef RaisedError interrupt
     work.run = run
     work.step = step
     work.inputs = inputs
@@ -40,7 +41,7 @@ cdef hr_code compute_watched(Step* step, Run* run, const hr_tensor* const* input
     work.workspace = workspace
     work.around = current_run()
     work.code = HR_CANCELLED
-    work.interrupt = NULL
+    work.interrupt = &interrupt
     if is_watched() and not in_pool() and cost_ns > kHoldGil and \
             not is_python_kernel(step.kernel):
         with nogil:
@@ -51,10 +52,8 @@ cdef hr_code compute_watched(Step* step, Run* run, const hr_tensor* const* input
     if not ran:
         with nogil:
             fold(&work)
-    if work.interrupt != NULL:
-        interrupt = <object>work.interrupt
-        Py_DECREF(interrupt)
-        raise interrupt
+    if interrupt.get() != NULL:
+        raise <object>interrupt.get()
     PyErr_CheckSignals()
     if work.around != NULL and work.around.cancelled.get():
         raise errors.CancelledError(None, None, "the run was ended while it was planned")
@@ -78,6 +77,4 @@ cdef void look_at_signals(void* argument) noexcept nogil:
             PyErr_CheckSignals()
         except BaseException as interrupt:
             work.run.cancelled.set(1)
-            if work.interrupt == NULL:
-                Py_INCREF(interrupt)
-                work.interrupt = <void*>interrupt
+            work.interrupt.keep(interrupt)
