@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,3 +19,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 def graph() -> Iterator[hr.Graph]:
     with hr.Graph().as_default() as fresh:
         yield fresh
+
+
+@pytest.fixture(scope="session")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of malloc_counter.c, compiled."""
+    if sys.platform != "linux":
+        pytest.skip("loading before the C library is Linux's")
+    built = tmp_path_factory.mktemp("counter") / "malloc_counter.so"
+    source = Path(__file__).parent / "malloc_counter.c"
+    command = [os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", built, source]
+    subprocess.run(command, check=True)
+    return str(built)

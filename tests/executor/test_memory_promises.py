@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import child_process
 import numpy as np
@@ -45,18 +41,6 @@ def program(step, rounds):
             session.run(hr.global_variables_initializer())
             return counted(hr.reduce_sum(h), {x: np.ones([64, 64], np.float32)}, session)
 """
-
-
-@pytest.fixture(scope="session")
-def counter(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of malloc_counter.c, compiled."""
-    if sys.platform != "linux":
-        pytest.skip("loading before the C library is Linux's")
-    built = tmp_path_factory.mktemp("counter") / "malloc_counter.so"
-    source = Path(__file__).parent / "malloc_counter.c"
-    command = [os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", built, source]
-    subprocess.run(command, check=True)
-    return str(built)
 
 
 STEPS = """

@@ -27,7 +27,8 @@ static hr_code fail(hr_ctx*, hr_code code, const char*, ...) { return code; }
 // As queue_kernels.pyx submits a dequeue, with `between` called at the moment that matters.
 template <class Between>
 static void dequeue(Queue* queue, Run* run, Between between) {
-  auto* waiter = new Waiter();
+  Queue::Waiters one = Queue::new_waiter();
+  Waiter* waiter = one.front().get();
   waiter->kind = Waiter::kDequeue;
   waiter->ctx = &run->ctx;
   waiter->done = done;
@@ -37,7 +38,7 @@ static void dequeue(Queue* queue, Run* run, Between between) {
   waiter->token = run_on_cancel(&run->ctx, cancel_waiter, waiter);
   if (waiter->token == 0) std::abort();
   between();
-  queue->add(waiter);
+  queue->add(std::move(one));
 }
 
 int main() {

@@ -195,6 +195,18 @@ def blocks_taken_from_system() -> int:
     return buffers_from_system()
 
 
+def set_cached_bytes_limit(int64_t limit) -> None:
+    """Bounds the blocks from 64 KiB on that the allocator keeps for later tensors.
+
+    Args:
+      limit: bytes; a block that is let go beyond it goes back to the C library.
+    """
+    global CACHED_BYTES_LIMIT
+    cached_lock.lock()
+    CACHED_BYTES_LIMIT = limit
+    cached_lock.unlock()
+
+
 cdef bint is_plain(hr_dtype dtype) noexcept nogil:
     return dtype != HR_STRING and dtype != HR_RESOURCE and dtype != HR_VARIANT
 

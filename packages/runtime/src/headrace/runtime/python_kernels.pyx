@@ -25,8 +25,8 @@ from headrace.runtime.context cimport Run, run_fail_text, run_forget_cancel, run
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_KERNEL_ABI, HR_KERNEL_DATA_SHAPE,
-    HR_KERNEL_TABLE_CAPSULE, HR_OK, HR_UNAUTHENTICATED, HR_UNKNOWN, hr_code, hr_ctx, hr_kernel,
-    hr_kernel_table, hr_node, hr_request, hr_tensor,
+    HR_KERNEL_TABLE_CAPSULE, HR_OK, HR_RESOURCE_EXHAUSTED, HR_UNAUTHENTICATED, HR_UNKNOWN, hr_code,
+    hr_ctx, hr_kernel, hr_kernel_table, hr_node, hr_request, hr_tensor,
 )
 from headrace.runtime.threads cimport begin_python_kernel, end_python_kernel
 
@@ -197,6 +197,8 @@ cdef void compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const*
         code[0] = run_fail_text(run, HR_CANCELLED, b"the step was cancelled")
     except errors.OpError as error:
         code[0] = run_fail_text(run, error_code(error, HR_UNKNOWN), error_text(error))
+    except MemoryError as error:
+        code[0] = run_fail_text(run, HR_RESOURCE_EXHAUSTED, b"MemoryError: " + error_text(error))
     except BaseException as error:
         code[0] = run_fail_text(
             run, HR_UNKNOWN, type(error).__name__.encode("utf-8", "backslashreplace") + b": "

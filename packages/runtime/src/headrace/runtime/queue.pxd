@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp cimport bool as cbool
-from libcpp.deque cimport deque
+from libcpp.list cimport list as linked_list
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -39,12 +39,11 @@ cdef extern from "queue.hpp" namespace "headrace" nogil:
         string types_text()
 
     cdef cppclass Waiter:
-        Waiter() except +
         int kind
         hr_ctx* ctx
         hr_done done
         void* argument
-        deque[Element] elements
+        linked_list[Element] elements
         int64_t wanted
         cbool many
         cbool up_to
@@ -60,7 +59,6 @@ cdef extern from "queue.hpp" namespace "headrace" nogil:
         hr_object object
         QueueSpec spec
         hr_code (*deliver)(Waiter*) noexcept nogil
-        void add(Waiter* waiter)
         void close(cbool cancel_pending)
         void cancel(Waiter* waiter)
         int64_t size()

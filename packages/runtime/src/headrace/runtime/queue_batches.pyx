@@ -2,14 +2,16 @@
 """Batches of a queue's elements: put together for a dequeue, taken apart for an enqueue."""
 
 from libc.stdint cimport int32_t, int64_t
+from cython.operator cimport dereference, preincrement
 from libc.string cimport memset
+from libcpp.list cimport list as linked_list
 
 from headrace.runtime.buffer cimport allocate_tensor, copy_elements
 from headrace.runtime.kernel_abi cimport (
     HR_INVALID_ARGUMENT, HR_MAX_RANK, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype_size,
     hr_tensor,
 )
-from headrace.runtime.queue cimport QueueSpec, Waiter
+from headrace.runtime.queue cimport Element, QueueSpec, Waiter
 
 
 cdef hr_code deliver(Waiter* w) noexcept nogil:
@@ -18,7 +20,7 @@ cdef hr_code deliver(Waiter* w) noexcept nogil:
     cdef hr_code code = HR_OK
     if not w.many:
         for c in range(w.n_outputs):
-            w.outputs[c][0] = w.elements[0].parts[c].take()
+            w.outputs[c][0] = w.elements.front().parts[c].take()
         return HR_OK
     for c in range(w.n_outputs):
         code = batch(w, c)
@@ -36,7 +38,9 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
     cdef hr_tensor* out = w.outputs[c]
     cdef hr_tensor part
     cdef const hr_tensor* one
-    cdef size_t i, n = w.elements.size()
+    cdef linked_list[Element].iterator element
+    cdef size_t n = w.elements.size()
+    cdef int64_t i = 0
     cdef int32_t d
     cdef QueueSpec* spec = &w.queue.spec
     out.dtype = spec.types[c]
@@ -50,14 +54,16 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
         for d in range(spec.ranks[c]):
             out.dims[d + 1] = max(spec.dims[c][d], <int64_t>0)
     else:
-        one = w.elements[0].parts[c].get()
+        one = w.elements.front().parts[c].get()
         out.rank = one.rank + 1
         if out.rank > HR_MAX_RANK:
             return fail_rank(w)
         for d in range(out.rank - 1):
             out.dims[d + 1] = one.dims[d]
-    for i in range(n):
-        one = w.elements[i].parts[c].get()
+    element = w.elements.begin()
+    while element != w.elements.end():
+        one = dereference(element).parts[c].get()
+        preincrement(element)
         for d in range(one.rank):
             if one.rank + 1 != out.rank or one.dims[d] != out.dims[d + 1]:
                 if not spec.padding or one.rank + 1 != out.rank:
@@ -71,9 +77,12 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
         return HR_RESOURCE_EXHAUSTED
     if spec.padding:
         memset(out.data, 0, out.bytes)
-    for i in range(n):
-        slice_of(out, <int64_t>i, &part)
-        copy_padded(w.elements[i].parts[c].get(), &part, 0, 0, 0)
+    element = w.elements.begin()
+    while element != w.elements.end():
+        slice_of(out, i, &part)
+        copy_padded(dereference(element).parts[c].get(), &part, 0, 0, 0)
+        preincrement(element)
+        i += 1
     return HR_OK
 
 

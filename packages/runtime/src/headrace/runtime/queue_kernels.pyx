@@ -33,9 +33,6 @@ cdef extern from *:
     """
     #include "queue.hpp"
     using headrace::Queue; using headrace::Waiter;
-    static void set_kind(Waiter* w, int enqueue) {
-      w->kind = enqueue ? Waiter::kEnqueue : Waiter::kDequeue;
-    }
     static void destroy_queue(hr_object* o) {
       delete reinterpret_cast<Queue*>(o);
     }
@@ -70,21 +67,44 @@ cdef extern from *:
       w->elements.push_back(std::move(element));
       element = headrace::Element();
     }
-    static void hold_queue(Waiter* w, Queue* q) {
+    // A list of one waiter on that queue. Throws bad_alloc, which the call of the kernel catches.
+    static Queue::Waiters new_waiter(Queue* q, hr_ctx* ctx, int enqueue, hr_done done,
+                                     void* argument) {
+      Queue::Waiters one = Queue::new_waiter();
+      Waiter* w = one.front().get();
+      w->kind = enqueue ? Waiter::kEnqueue : Waiter::kDequeue;
+      w->ctx = ctx;
+      w->done = done;
+      w->argument = argument;
       w->queue = q;
       w->held = headrace::ObjectRef(&q->object);
+      return one;
     }
-    static uint64_t watch(hr_ctx* c, Waiter* w) { return c->api->on_cancel(c, cancel_waiter, w); }
+    // Watches for a cancellation, then queues up; the waiter may be gone when this returns.
+    static void submit(Queue::Waiters& one) {
+      Waiter* w = one.front().get();
+      w->token = w->ctx->api->on_cancel(w->ctx, cancel_waiter, w);
+      if (w->token) return w->queue->add(std::move(one));
+      hr_ctx* ctx = w->ctx;
+      const hr_done done = w->done;
+      void* argument = w->argument;
+      one.clear();
+      ctx->api->fail(ctx, HR_CANCELLED, "the step was cancelled");
+      done(argument, HR_CANCELLED);
+    }
     """
-    void set_kind(Waiter* w, int enqueue) nogil
     void destroy_queue(hr_object* o) nogil
     string queue_text(const hr_node* node, const char* key) nogil
     void queue_components(const hr_node* node, QueueSpec* spec) nogil
-    uint64_t watch(hr_ctx* c, Waiter* w) nogil
     # Moves.
     void add_part(Element& element, OwnedTensor& part) nogil
     void add_element(Waiter* w, Element& element) nogil
-    void hold_queue(Waiter* w, Queue* q) nogil
+    cdef cppclass Waiters "headrace::Queue::Waiters":
+        WaiterPtr front() nogil
+    cdef cppclass WaiterPtr "headrace::Queue::WaiterPtr":
+        Waiter* get() nogil
+    Waiters new_waiter(Queue* q, hr_ctx* ctx, int enqueue, hr_done done, void* argument) nogil
+    void submit(Waiters& one) nogil
 
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -200,30 +220,6 @@ cdef hr_code create_node(hr_node* node, void** state) noexcept nogil:
     return HR_OK
 
 
-cdef Waiter* new_waiter(Queue* q, hr_ctx* ctx, int enqueue, hr_done done, void* argument) noexcept nogil:
-    cdef Waiter* w = new Waiter()
-    set_kind(w, enqueue)
-    w.ctx = ctx
-    w.done = done
-    w.argument = argument
-    hold_queue(w, q)
-    return w
-
-
-cdef void submit(Waiter* w, hr_ctx* ctx) noexcept nogil:
-    """Watches for a cancellation, then queues up; a waiter may be gone when this returns."""
-    cdef Queue* q = w.queue
-    cdef hr_done done = w.done
-    cdef void* argument = w.argument
-    w.token = watch(ctx, w)
-    if w.token == 0:
-        del w
-        run_fail_text(<Run*>ctx, 1, "the step was cancelled")
-        done(argument, 1)
-        return
-    q.add(w)
-
-
 cdef bint fits(const hr_tensor* t, QueueSpec* spec, size_t component, int skip) noexcept nogil:
     """Whether a component (less its first `skip` dimensions) has the declared shape."""
     cdef int i
@@ -287,7 +283,7 @@ cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
     cdef hr_code code = check(ctx, q, node, inputs, 0)
     cdef Element element
     cdef OwnedTensor kept
-    cdef Waiter* w
+    cdef Waiters one
     cdef int32_t i
     if code != HR_OK:
         done(argument, code)
@@ -299,9 +295,9 @@ cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
             done(argument, fail_memory(ctx))
             return
         add_part(element, kept)
-    w = new_waiter(q, ctx, 1, done, argument)
-    add_element(w, element)
-    submit(w, ctx)
+    one = new_waiter(q, ctx, 1, done, argument)
+    add_element(one.front().get(), element)
+    submit(one)
 
 
 cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
@@ -313,23 +309,22 @@ cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     cdef Element element
     cdef hr_tensor slice_
     cdef OwnedTensor kept
-    cdef Waiter* w
+    cdef Waiters one
     cdef int32_t i
     cdef int64_t row
     if code != HR_OK:
         done(argument, code)
         return
-    w = new_waiter(q, ctx, 1, done, argument)
+    one = new_waiter(q, ctx, 1, done, argument)
     for row in range(inputs[1].dims[0]):
         for i in range(1, node.face.n_inputs):
             slice_of(inputs[i], row, &slice_)
             if copy_tensor(&slice_, kept.get()) != HR_OK:
-                del w
                 done(argument, fail_memory(ctx))
                 return
             add_part(element, kept)
-        add_element(w, element)
-    submit(w, ctx)
+        add_element(one.front().get(), element)
+    submit(one)
 
 
 cdef void dequeue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
@@ -355,6 +350,7 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
                         bint up_to) noexcept nogil:
     cdef Queue* q = queue_of(inputs[0])
     cdef hr_code code = HR_OK
+    cdef Waiters one
     cdef Waiter* w
     cdef int64_t wanted = 1
     cdef int32_t i
@@ -379,13 +375,14 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
     if code != HR_OK:
         done(argument, code)
         return
-    w = new_waiter(q, ctx, 0, done, argument)
+    one = new_waiter(q, ctx, 0, done, argument)
+    w = one.front().get()
     w.wanted = wanted
     w.many = many
     w.up_to = up_to
     w.outputs = outputs
     w.n_outputs = node.face.n_outputs
-    submit(w, ctx)
+    submit(one)
 
 
 # ---- the rest -----------------------------------------------------------------------------------------
