@@ -19,11 +19,11 @@ ROWS, COLUMNS = 70, 90
 SHAPES = [[ROWS, COLUMNS], [ROWS, COLUMNS], [COLUMNS], [ROWS, 1], [1, COLUMNS], [], [1, 1]]
 FLOATS = [hr.float32, hr.float64, hr.half, hr.bfloat16]
 NUMBERS = [*FLOATS, hr.int32, hr.int64]
-SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-41, 65520.0, -1.0]
+SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-41, 65520.0, -1.0, 3e8]
 UNARY = [hr.negative, hr.square, hr.abs, hr.nn.relu, hr.sign]
 UNARY_OF_FLOATS = [
     hr.tanh, hr.exp, hr.sigmoid, hr.nn.softplus, hr.nn.elu, hr.floor, hr.round, hr.erf, hr.sqrt,
-    hr.math.log1p, hr.nn.selu, hr.math.reciprocal, hr.nn.relu6,
+    hr.math.log1p, hr.nn.selu, hr.math.reciprocal, hr.nn.relu6, hr.sin, hr.cos, hr.nn.leaky_relu,
 ]  # fmt: skip
 BINARY = [hr.add, hr.subtract, hr.multiply, hr.maximum, hr.minimum, hr.math.squared_difference]
 BINARY_OF_FLOATS = [hr.divide, hr.pow, hr.floordiv, hr.math.divide_no_nan]
@@ -44,7 +44,8 @@ def _array(random: np.random.RandomState, dtype: Any, shape: list[int]) -> np.nd
     if value.size > 1:
         flat = value.reshape(-1)
         flat[random.randint(0, flat.size, 20)] = random.choice(SPECIAL, 20)
-    return value.astype(kind)
+    with np.errstate(over="ignore"):
+        return value.astype(kind)
 
 
 class _Program:
@@ -241,3 +242,38 @@ def test_a_cast_that_truncates_and_reductions_of_first_dimensions_stay_apart() -
         session.run(cast, {x: value})
         assert " Cast (" in session.explain(cast, [x])
     np.testing.assert_allclose(got, np.sum(value**2, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_angles_and_leaks_join_a_chain(dtype: Any) -> None:
+    x = hr.placeholder(dtype, [ROWS, COLUMNS])
+    leak = hr.nn.leaky_relu(x * x - x, alpha=0.3)
+    parts = [hr.sin(leak), hr.cos(leak), hr.truncatediv(leak, x + 5.0), hr.floordiv(leak, x)]
+    y = parts[0] * parts[1] + parts[2] * parts[3]
+    (gradient,) = hr.gradients(hr.nn.leaky_relu(x, alpha=0.3) * x, x)
+    feeds = {x: _array(np.random.RandomState(3), dtype, [ROWS, COLUMNS])}
+    with hr.Session() as session:
+        for fetch in (y, gradient):
+            together = session.run(fetch, feeds)
+            explained = session.explain(fetch, [x])
+            assert "1  _FusedElementwise (cpu)" in explained
+            for op in ("LeakyRelu", "LeakyReluGrad", "Sin", "Cos", "TruncateDiv", "FloorDiv"):
+                assert f"{op} (cpu)" not in explained
+            every = [t for node in hr.get_default_graph().get_operations() for t in node.outputs]
+            every = [t for t in every if t.dtype == dtype and t is not fetch]
+            apart = session.run([fetch, *every], feeds)[0]
+            np.testing.assert_array_equal(together.astype(float), apart.astype(float))
+
+
+def test_an_integer_division_by_zero_beside_a_chain_stays_an_error() -> None:
+    x = hr.placeholder(hr.int32, [ROWS, COLUMNS])
+    y = hr.floordiv(x * 2 + 1, x - 7) * 3 - 1
+    value = np.arange(1000, 1000 + ROWS * COLUMNS, dtype=np.int32).reshape(ROWS, COLUMNS)
+    with hr.Session() as session:
+        np.testing.assert_array_equal(
+            session.run(y, {x: value}), (value * 2 + 1) // (value - 7) * 3 - 1
+        )
+        assert "FloorDiv (cpu)" in session.explain(y, [x])
+        value[-1, -1] = 7
+        with pytest.raises(hr.errors.InvalidArgumentError, match="Integer division by zero"):
+            session.run(y, {x: value})

@@ -467,7 +467,8 @@ def test_every_instruction_of_the_kernel_takes_part_in_a_chain() -> None:
     graph = hr.get_default_graph()
     with hr.Session() as session:
         for name, operands in sorted(fused_instructions().items()):
-            inputs: list[Any] = [x] * operands
+            # The last operand of these is an attribute of the op.
+            inputs: list[Any] = [x] * (operands - name.startswith("LeakyRelu"))
             types = None
             if name in ("Select", "SelectV2"):
                 inputs[0] = hr.less(x, 1.0)
@@ -492,8 +493,8 @@ def test_every_instruction_of_the_kernel_takes_part_in_a_chain() -> None:
 
 def test_an_op_that_the_kernel_does_not_know_stays_apart() -> None:
     x = hr.placeholder(hr.float32, [128, 64])
-    y = hr.square(hr.exp(hr.nn.leaky_relu(hr.square(hr.exp(x)), alpha=0.3)))
+    y = hr.square(hr.exp(hr.tan(hr.square(hr.exp(x)))))
     with hr.Session() as session:
         session.run(y, {x: np.ones([128, 64])})
         assert "2  _FusedElementwise" in session.explain(y, [x])
-        assert "LeakyRelu" in session.explain(y, [x])
+        assert "Tan (cpu)" in session.explain(y, [x])

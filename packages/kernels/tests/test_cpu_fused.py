@@ -75,6 +75,7 @@ SPECIAL = [
     -20,
 ]
 CHOICES = ("Select", "SelectV2")
+WITH_ALPHA = ("LeakyRelu", "LeakyReluGrad")
 LOGICAL = ("LogicalAnd", "LogicalOr", "LogicalNot")
 COMPARISONS = ("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual")
 PREDICATES = (*COMPARISONS, "IsNan", "IsInf", "IsFinite")
@@ -128,7 +129,9 @@ def alone(name, inputs):
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=name_of)
-@pytest.mark.parametrize("name", sorted(set(fused_instructions()) - {"Cast", *CHOICES, "Identity"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(fused_instructions()) - {"Cast", *CHOICES, *WITH_ALPHA, "Identity"})
+)
 def test_instruction_equals_the_op_of_its_name(name, dtype):
     operands = fused_instructions()[name]
     words = " ".join([name, "t0", *(f"i{i}" for i in range(operands))])
@@ -147,6 +150,16 @@ def test_instruction_equals_the_op_of_its_name(name, dtype):
             inputs = [a.reshape(50, 50) if i != one else part for i, a in enumerate(whole)]
             if operands > 1:
                 assert_same_bits(fused(inputs, [words], result), alone(name, inputs))
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1e-9, -3.0, np.inf, 0.0])
+@pytest.mark.parametrize("dtype", FLOATS, ids=name_of)
+@pytest.mark.parametrize("name", WITH_ALPHA)
+def test_an_op_with_alpha_equals_its_instruction_with_a_number(name, dtype, alpha):
+    inputs = [values(2500, dtype, i) for i in range(fused_instructions()[name] - 1)]
+    number = f"c{float(np.float32(alpha))}"
+    words = " ".join([name, "t0", *(f"i{i}" for i in range(len(inputs))), number])
+    assert_same_bits(fused(inputs, [words], dtype), run_kernel(name, *inputs, alpha=alpha))
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=name_of)

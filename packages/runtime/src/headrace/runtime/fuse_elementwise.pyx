@@ -18,8 +18,8 @@ from libcpp.vector cimport vector
 
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
-    AttrEntry, AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kBool, kInt,
-    kString, kType, make_attributes, number_attr, read_attr,
+    AttrEntry, AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kBool, kFloat,
+    kInt, kString, kType, make_attributes, number_attr, read_attr,
 )
 from headrace.runtime.error_boundary cimport call_prepare
 from headrace.runtime.threads cimport begin_prepare, end_prepare
@@ -52,6 +52,8 @@ _IDLE_ATTRIBUTES = frozenset((
     b"T", b"N", b"data_format", b"SrcT", b"DstT", b"incompatible_shape_error", b"Tidx",
     b"keep_dims",
 ))
+# Ops with a number among their attributes, which is the last operand of their instruction.
+_NUMBERS = {b"LeakyRelu": b"alpha", b"LeakyReluGrad": b"alpha"}
 _REDUCTIONS = frozenset((b"Sum", b"Mean", b"Max", b"Min", b"All", b"Any"))
 
 
@@ -163,7 +165,12 @@ cdef int reduced_dimensions(SegmentDraft draft, Step* step, vector[int32_t]& mak
 
 
 cdef bytes line_of(Step* step, hr_dtype result, target, operands):
+    cdef AttrScalar number
     words = [<bytes>step.node.op, target, *operands]
+    key = _NUMBERS.get(<bytes>step.node.op)
+    if key is not None and find_scalar(step.node, string_view(<const char*>key), kFloat,
+                                       number) == HR_OK:
+        words.append(b"c%r" % float(number.real))
     if step.node.op == b"Cast":
         words.append(<bytes>dtype_name(result))
     return b" ".join(words)
@@ -202,7 +209,7 @@ cdef bint plain_attributes(GraphNode* node):
         if key == b"Truncate":      # of Cast
             if read_attr(entry.value).number:
                 return False
-        elif key not in _IDLE_ATTRIBUTES and not key.startswith(b"_"):
+        elif key != _NUMBERS.get(<bytes>node.op) and key not in _IDLE_ATTRIBUTES and not key.startswith(b"_"):
             return False
     return True
 

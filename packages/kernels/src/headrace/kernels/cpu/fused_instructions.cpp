@@ -1,5 +1,7 @@
 // Each instruction computes what the kernel of its op computes, bit for bit: the expressions are
-// those of unary.cpp, binary.cpp, activations.cpp, comparison.cpp, select.cpp and cast.cpp.
+// those of unary.cpp, binary.cpp, activations.cpp, leaky_relu.cpp, comparison.cpp, select.cpp and
+// cast.cpp. Divisions of integers are none: one by zero fails its op, and an instruction cannot fail.
+// Nor are remainders of floats: arithmetic bounds them, and they take a third longer in a chain.
 #include "fused_instructions.hpp"
 
 #include <cmath>
@@ -35,6 +37,7 @@ namespace {
   X(Erf, 1, std::erf(a), kFloats) X(Erfc, 1, std::erfc(a), kFloats)                             \
   X(Floor, 1, std::floor(a), kFloats) X(Ceil, 1, std::ceil(a), kFloats)                         \
   X(Rint, 1, std::nearbyint(a), kFloats) X(Round, 1, std::nearbyint(a), kFloats)                \
+  X(Sin, 1, vm::sin(a), kFloats) X(Cos, 1, vm::cos(a), kFloats)                                 \
   X(LogicalNot, 1, !a, kBools)                                                                  \
   X(Add, 2, plus(a, b), kNumbers) X(AddV2, 2, plus(a, b), kNumbers)                             \
   X(AddN, 2, plus(a, b), kNumbers) X(BiasAdd, 2, plus(a, b), kNumbers)                          \
@@ -42,10 +45,12 @@ namespace {
   X(Maximum, 2, larger(a, b), kNumbers) X(Minimum, 2, smaller(a, b), kNumbers)                  \
   X(SquaredDifference, 2, times(minus(a, b), minus(a, b)), kNumbers)                            \
   X(RealDiv, 2, a / b, kFloats) X(Div, 2, a / b, kFloats)                                       \
-  X(FloorDiv, 2, std::floor(a / b), kFloats)                                                    \
+  X(FloorDiv, 2, std::floor(a / b), kFloats) X(TruncateDiv, 2, std::trunc(a / b), kFloats)      \
   X(DivNoNan, 2, b == T(0) ? T(0) : a / b, kFloats)                                             \
   X(MulNoNan, 2, b == T(0) ? T(0) : a * b, kFloats)                                             \
   X(Pow, 2, std::pow(a, b), kFloats)                                                            \
+  X(LeakyRelu, 2, a > T(0) ? a : a * b, kFloats)                                                \
+  X(LeakyReluGrad, 3, b > T(0) ? a : a * c, kFloats)                                            \
   X(ReluGrad, 2, a * T(b > T(0)), kFloats)                                                      \
   X(Relu6Grad, 2, a * T(b > T(0) && b < T(6)), kFloats)                                         \
   X(EluGrad, 2, b < T(0) ? a * (b + T(1)) : a, kFloats)                                         \
@@ -73,6 +78,9 @@ namespace {
 constexpr const char* kExact[] = {"Identity", "StopGradient", "Neg",     "Abs",     "Relu",
                                   "Sign",     "Relu6",        "Maximum", "Minimum", "ClipByValue",
                                   "Select",   "SelectV2"};
+
+// Whose last operand is a number that the op has as an attribute, and does not round to half.
+constexpr const char* kWithNumber[] = {"LeakyRelu", "LeakyReluGrad"};
 
 enum Set { kFloats, kNumbers, kBools, kAny };
 
@@ -113,6 +121,11 @@ template <class Op, class A, class R> HR_CLONES void one(const A* a, R* out, int
   HR_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[i]);
 }
+// Of angles too large for the vectorised reduction, and there only, the C library's.
+template <class Op> constexpr float (*exact_of)(float) = nullptr;
+template <> constexpr float (*exact_of<SinOp>)(float) = std::sin;
+template <> constexpr float (*exact_of<CosOp>)(float) = std::cos;
+
 template <class Op, class A, class R, bool a_moves, bool b_moves>
 HR_CLONES void two(const A* a, const A* b, R* out, int64_t n) {
   HR_INDEPENDENT
@@ -135,7 +148,9 @@ template <class Op, class R, class... As> struct LoopOf {
   template <int moves> static void call(const void* const* in, void* out, int64_t n) {
     constexpr bool a = moves & 1, b = moves & 2, c = moves & 4;
     R* to = static_cast<R*>(out);
-    if constexpr (sizeof...(As) == 1) {
+    if constexpr (exact_of<Op> != nullptr && std::is_same_v<R, float>) {
+      vm::of_angles(at<float>(in, 0), to, n, one<Op, float, float>, exact_of<Op>);
+    } else if constexpr (sizeof...(As) == 1) {
       one<Op, As..., R>(at<As...>(in, 0), to, n);
     } else if constexpr (sizeof...(As) == 2) {
       [&](auto first, auto) {
@@ -212,6 +227,8 @@ struct Table {
     while (count < 96 && rows[count].name) {
       for (const char* name : kExact)
         if (!std::strcmp(name, rows[count].name)) rows[count].exact = true;
+      for (const char* name : kWithNumber)
+        if (!std::strcmp(name, rows[count].name)) rows[count].takes_number = true;
       ++count;
     }
   }

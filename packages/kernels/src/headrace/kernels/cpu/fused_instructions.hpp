@@ -65,6 +65,7 @@ struct Instruction {
   Kind kind;
   bool exact;        // the result of values of half is one without rounding
   const Loops* by_rep[kReps];  // of the last operand; null: no such instruction
+  bool takes_number = false;   // a number of any precision is its last operand
 };
 
 // null: unknown.

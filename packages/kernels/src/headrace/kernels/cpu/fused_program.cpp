@@ -129,7 +129,8 @@ class Reader {
     for (int k = 0; k < step.operands; ++k) {
       step.operand[k] = operands[k];
       if (operands[k].from == Operand::kConstant)
-        program_->constants[size_t(operands[k].index)].dtype = dtype;
+        program_->constants[size_t(operands[k].index)].dtype =
+            instruction.takes_number && is_rounded(dtype) ? HR_FLOAT : dtype;
     }
     step.loops = casts ? nullptr : instruction.by_rep[rep];
     step.cast = casts ? cast_loop(rep, rep_of(to)) : nullptr;

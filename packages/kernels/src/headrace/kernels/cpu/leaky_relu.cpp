@@ -1,4 +1,4 @@
-// LeakyRelu and its gradient, whose slope below zero is an attribute.
+// LeakyRelu and its gradient, which scale values below zero by an attribute.
 #include "element_types.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"

@@ -83,15 +83,15 @@ struct PopulationCount : unary::Scalar {
 // Angles too large for the vectorised reduction go to the C library.
 struct Sine : unary::Vector {
   template <class T> static HR_INLINE T apply(T x) {
-    if constexpr (std::is_same_v<T, float>) return vm::sin(x);
-    else return std::sin(x);
+    if constexpr (is_complex<T>) return std::sin(x);
+    else return vm::sin(x);
   }
   static float exact(float x) { return std::sin(x); }
 };
 struct Cosine : unary::Vector {
   template <class T> static HR_INLINE T apply(T x) {
-    if constexpr (std::is_same_v<T, float>) return vm::cos(x);
-    else return std::cos(x);
+    if constexpr (is_complex<T>) return std::cos(x);
+    else return vm::cos(x);
   }
   static float exact(float x) { return std::cos(x); }
 };

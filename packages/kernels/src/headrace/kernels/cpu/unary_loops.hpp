@@ -56,12 +56,6 @@ HR_CLONES void cloned(const T* x, Result<Op, T>* out, int64_t n) {
   body<Op, T>(x, out, n);
 }
 
-template <class T> bool all_small(const T* x, int64_t n) {
-  bool small = true;
-  for (int64_t i = 0; i < n; ++i) small &= !(std::fabs(float(x[i])) > vm::kLargestAngle);
-  return small;
-}
-
 template <class Op, class T> int32_t loop(const void* x_, void* out_, int64_t n) {
   const T* x = static_cast<const T*>(x_);
   auto* out = static_cast<Result<Op, T>*>(out_);
@@ -73,12 +67,7 @@ template <class Op, class T> int32_t loop(const void* x_, void* out_, int64_t n)
     }
     return faults;
   } else if constexpr (has_exact<Op> && std::is_same_v<Compute<T>, float>) {
-    for (int64_t i = 0; i < n; i += 1024) {
-      const int64_t m = n - i < 1024 ? n - i : 1024;
-      if (all_small(x + i, m)) cloned<Op, T>(x + i, out + i, m);
-      else
-        for (int64_t j = i; j < i + m; ++j) out[j] = T(Op::exact(float(x[j])));
-    }
+    vm::of_angles(x, out, n, cloned<Op, T>, Op::exact);
   } else if constexpr (Op::vector && is_real_float<T>) {
     cloned<Op, T>(x, out, n);
   } else {

@@ -184,6 +184,29 @@ HR_INLINE float cos(float x) {
   return sine_of_quarter(r, n + 1);
 }
 
+HR_INLINE double sin(double x) { return std::sin(x); }
+HR_INLINE double cos(double x) { return std::cos(x); }
+
+// out = loop(x), but exact(x) of angles that are too large for it. out may be x.
+template <class T, class Loop, class Exact>
+void of_angles(const T* x, T* out, int64_t n, Loop&& loop, Exact&& exact) {
+  constexpr int64_t kStretch = 256;
+  for (int64_t i = 0; i < n; i += kStretch, x += kStretch, out += kStretch) {
+    const int64_t m = n - i < kStretch ? n - i : kStretch;
+    bool small = true;
+    for (int64_t j = 0; j < m; ++j) small &= !(std::fabs(float(x[j])) > kLargestAngle);
+    if (small) {
+      loop(x, out, m);
+      continue;
+    }
+    T angles[kStretch];
+    for (int64_t j = 0; j < m; ++j) angles[j] = x[j];
+    loop(angles, out, m);
+    for (int64_t j = 0; j < m; ++j)
+      if (std::fabs(float(angles[j])) > kLargestAngle) out[j] = T(exact(float(angles[j])));
+  }
+}
+
 HR_INLINE float rsqrt(float x) { return 1.0f / std::sqrt(x); }
 HR_INLINE double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 
