@@ -338,6 +338,40 @@ def test_a_convolution_takes_a_normalisation_by_known_statistics_along(
     np.testing.assert_allclose(got, apart, rtol=1e-5, atol=1e-5 * np.abs(apart).max())
 
 
+@pytest.mark.parametrize("gammas", ["ordinary", "tiny", "huge", "zero", "infinite"])
+def test_a_scale_in_the_filter_rounds_no_worse_than_a_scale_behind_it(gammas: str) -> None:
+    rng = np.random.RandomState(5)
+    kernel = rng.randn(3, 3, 8, 16).astype(np.float32)
+    gamma = rng.randn(16) * {"tiny": 1e-38, "huge": 1e37}.get(gammas, 1.0)
+    gamma[3] = {"zero": 0.0, "infinite": np.inf}.get(gammas, gamma[3])
+    parts = [gamma, rng.randn(16), rng.randn(16), rng.rand(16) + 0.1]
+    parts = [np.asarray(part, np.float32) for part in parts]
+    value = rng.randn(2, 9, 9, 8).astype(np.float32)
+    x = hr.placeholder(hr.float32, value.shape)
+    make = (hr.constant, hr.Variable)
+    results, exact = [], None
+    with hr.Session() as session:
+        for kind in make:
+            scale, offset, mean, variance = (kind(part) for part in parts)
+            conv = hr.nn.conv2d(x, kind(kernel), [1, 1, 1, 1], "SAME")
+            y = hr.nn.fused_batch_norm(
+                conv, scale, offset, mean, variance, epsilon=0.01, is_training=False
+            )[0]
+            session.run(hr.global_variables_initializer())
+            results.append(session.run(y, {x: value}))
+            assert "1  _FusedConv2D (cpu)" in session.explain(y, [x])
+        wide = hr.nn.conv2d(hr.cast(x, hr.float64), hr.constant(kernel, hr.float64),
+                            [1, 1, 1, 1], "SAME")  # fmt: skip
+        exact = session.run(wide, {x: value})
+    g, b, m, v = (part.astype(np.float64) for part in parts)
+    with np.errstate(all="ignore"):
+        factor = g / np.sqrt(v + 0.01)
+        exact = exact * factor + (b - m * factor)
+        errors = [np.abs(r - exact)[np.isfinite(exact)].max() for r in results]
+    assert errors[0] <= 2 * errors[1] + 1e-6 * np.abs(exact[np.isfinite(exact)]).max()
+    np.testing.assert_array_equal(np.isnan(results[0]), np.isnan(results[1]))
+
+
 def test_a_normalisation_stays_apart_where_more_of_it_is_used() -> None:
     value = np.random.RandomState(0).randn(2, 5, 5, 6).astype(np.float32)
     x = hr.placeholder(hr.float32, value.shape)

@@ -67,6 +67,10 @@ void scale_and_shift(hr_ctx* ctx, T* y, const T* scale, const T* shift, const Wi
                   });
 }
 
+template <class T> T normalising_scale(T gamma, T variance, const Epilogue& e) {
+  return gamma / std::sqrt(variance + T(e.epsilon));
+}
+
 // What a batch normalisation with known statistics multiplies and adds: inputs 2 to 5 are its
 // scale, offset, mean and variance.
 template <class T>
@@ -75,7 +79,7 @@ void normalising_factors(const Epilogue& e, const hr_tensor* const* inputs, int6
   const T *gamma = read<T>(inputs[2]), *beta = read<T>(inputs[3]), *mean = read<T>(inputs[4]),
           *variance = read<T>(inputs[5]);
   for (int64_t c = 0; c < channels; ++c) {
-    scale[c] = gamma[c] / std::sqrt(variance[c] + T(e.epsilon));
+    scale[c] = normalising_scale(gamma[c], variance[c], e);
     shift[c] = beta[c] - mean[c] * scale[c];
   }
 }
@@ -243,7 +247,35 @@ bool overruns_scratch(const Convolution& c) {
   return strided && c.w.window_positions() == 1 && (c.in_group < 16 || c.out_channels < 16);
 }
 
-std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool finite) {
+// The filter times a batch normalisation's scale, where both are constants; empty where they are
+// not, or where a product leaves the normal numbers and the result would differ by more than rounding.
+std::vector<float> scaled_filter(hr_request* r, const Plan& p) {
+  if (!p.epilogue.batch_norm || p.epilogue_apart || !r->inputs[1]->data || !r->inputs[2]->data ||
+      !r->inputs[5]->data)
+    return {};
+  const int64_t channels = p.c.out_channels, n = hr_elements(r->inputs[1]);
+  const float *filter = read<float>(r->inputs[1]), *gamma = read<float>(r->inputs[2]),
+              *variance = read<float>(r->inputs[5]);
+  std::vector<float> scale(channels), scaled(filter, filter + n);
+  for (int64_t c = 0; c < channels; ++c) {
+    scale[c] = normalising_scale(gamma[c], variance[c], p.epilogue);
+    if (!std::isfinite(scale[c])) return {};
+  }
+  for (int64_t i = 0; i < n; i += channels) {
+    for (int64_t c = 0; c < channels; ++c) {
+      float& product = scaled[i + c];
+      const bool zero = product == 0.0f || scale[c] == 0.0f;
+      if (!std::isfinite(product)) return {};
+      product *= scale[c];
+      if (!zero && !std::isnormal(product)) return {};
+    }
+  }
+  return scaled;
+}
+
+// `scaled`: as above.
+std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool finite,
+                                                const std::vector<float>& scaled) {
   const Window& w = p->c.w;
   onednn::TeamSize team(r->threads);
   auto program = std::make_unique<onednn::Program>(r->threads);
@@ -258,11 +290,12 @@ std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool fin
   memory::dims dilation(w.dilation, w.dilation + w.nd);
   for (auto& d : dilation) --d;
   const auto direct = dnnl::algorithm::convolution_direct;
-  const bool bias = p->epilogue.bias && !p->epilogue_apart;
+  // With the scale in the filter, what a normalisation adds is a bias.
+  const bool bias = (p->epilogue.bias && !p->epilogue_apart) || !scaled.empty();
   const memory::desc bias_desc =
       bias ? memory::desc({p->c.out_channels}, memory::data_type::f32, memory::format_tag::a)
            : memory::desc();
-  const bool normalises = p->epilogue.batch_norm && !p->epilogue_apart;
+  const bool normalises = p->epilogue.batch_norm && !p->epilogue_apart && scaled.empty();
   memory::dims by_channel(size_t(w.nd) + 2, 1);
   by_channel[1] = p->c.out_channels;
   const memory::desc factor(by_channel, memory::data_type::f32,
@@ -291,6 +324,7 @@ std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool fin
     auto weights = [&] {
       const memory::desc wanted = fwd.weights_desc();
       const void* known = r->inputs[1]->data;
+      if (!scaled.empty()) return program->constant(onednn::packed(filter, scaled.data(), wanted));
       if (!known || wanted == filter) return program->reordered(fe, wanted);
       return program->constant(onednn::packed(filter, known, wanted));
     };
@@ -329,14 +363,15 @@ std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool fin
 }
 
 void build_onednn(hr_request* r, Plan* p) {
-  p->program = onednn_program(r, p, false);
+  const std::vector<float> scaled = scaled_filter(r, *p);
+  p->program = onednn_program(r, p, false, scaled);
   r->workspace = p->program->workspace();
   // The Relu that keeps NaN costs an exponential per result, to look for one a comparison per
   // operand: it pays where an image of few channels becomes one of many.
   const int64_t operands = hr_elements(r->inputs[0]) + hr_elements(r->inputs[1]);
   if (p->direction == Direction::forward && p->epilogue.activation == Activation::relu &&
       !p->epilogue_apart && hr_elements(r->outputs[0]) >= 4 * operands) {
-    p->for_finite = onednn_program(r, p, true);
+    p->for_finite = onednn_program(r, p, true, scaled);
     r->workspace = std::max(r->workspace, p->for_finite->workspace());
   }
   if (p->epilogue.batch_norm && !p->epilogue_apart) {
