@@ -47,6 +47,16 @@ inline int64_t first_outside(const hr_tensor* indices, int64_t limit) {
   }) - 1;
 }
 
+// Writes one element of an output of indices.
+inline void put_index(hr_tensor* out, int64_t i, int64_t value) {
+  switch (out->dtype) {
+    case HR_INT32: write<int32_t>(out)[i] = int32_t(value); break;
+    case HR_INT64: write<int64_t>(out)[i] = value; break;
+    case HR_INT16: write<int16_t>(out)[i] = int16_t(value); break;
+    default: break;
+  }
+}
+
 // The indices as 64-bit integers.
 inline std::vector<int64_t> to_int64(const hr_tensor* indices) {
   std::vector<int64_t> result(size_t(hr_elements(indices)));

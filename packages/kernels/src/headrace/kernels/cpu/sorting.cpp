@@ -1,4 +1,4 @@
-// Order and counts: TopK, Unique, Where, ListDiff, Bincount, histograms, searches.
+// Order and places: TopK, NthElement, InTopK, Where, permutations, searches.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -20,16 +20,6 @@
 
 namespace hr {
 namespace {
-
-void put(hr_tensor* out, int64_t i, int64_t value) {
-  switch (out->dtype) {
-    case HR_INT32: write<int32_t>(out)[i] = int32_t(value); break;
-    case HR_INT64: write<int64_t>(out)[i] = value; break;
-    case HR_INT16: write<int16_t>(out)[i] = int16_t(value); break;
-    default: break;
-  }
-}
-
 // ---- TopK: larger first, among equals the lower index; NaN last ---------------------------------
 
 template <class C> bool before(C a, int32_t i, C b, int32_t j) {
@@ -68,7 +58,7 @@ hr_code compute_top(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
       }
       for (int64_t i = 0; i < p.k; ++i) {
         write<T>(out[0])[r * p.k + i] = x[order[i]];
-        put(out[1], r * p.k + i, order[i]);
+        put_index(out[1], r * p.k + i, order[i]);
       }
     }
   });
@@ -125,178 +115,6 @@ hr_code prepare_nth(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- Unique ----------------------------------------------------------------------------------------
-
-// Elements as keys: numbers by value, strings by their bytes. NaN equals nothing, as in TensorFlow.
-template <class T> struct KeyOf {
-  using type = Compute<T>;
-  static type of(const T& x) { return type(x); }
-};
-template <> struct KeyOf<hr_string> {
-  using type = std::string_view;
-  static type of(const hr_string& x) { return {x.data, x.size}; }
-};
-template <class K> struct HashOf {
-  size_t operator()(const K& k) const {
-    if constexpr (is_complex<K>)
-      return std::hash<double>{}(k.real()) * 31 + std::hash<double>{}(k.imag());
-    else return std::hash<K>{}(k);
-  }
-};
-
-// y: the first of each; idx: which of y each is; count: how often each comes.
-struct UniquePlan {
-  int32_t outputs;
-  int32_t axis;  // -1: elements of a vector
-};
-
-template <class T>
-hr_code compute_unique_elements(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
-                                hr_tensor* const* out, void*) {
-  using Key = typename KeyOf<T>::type;
-  const auto& plan = *static_cast<const UniquePlan*>(plan_);
-  const T* x = read<T>(in[0]);
-  const int64_t n = hr_elements(in[0]);
-  std::unordered_map<Key, int64_t, HashOf<Key>> seen;
-  seen.reserve(static_cast<size_t>(n));
-  std::vector<int64_t> first, which(static_cast<size_t>(n)), counts;
-  for (int64_t i = 0; i < n; ++i) {
-    if (i % 65536 == 0) poll(ctx);
-    const auto found = seen.emplace(KeyOf<T>::of(x[i]), int64_t(first.size()));
-    if (found.second) {
-      first.push_back(i);
-      counts.push_back(0);
-    }
-    which[size_t(i)] = found.first->second;
-    ++counts[size_t(found.first->second)];
-  }
-  set_shape(out[0], {int64_t(first.size())});
-  set_shape(out[1], {n});
-  for (int32_t o = 0; o < plan.outputs; ++o) {
-    if (o == 2) set_shape(out[2], {int64_t(first.size())});
-    if (hr_code code = ctx->api->allocate(ctx, out[o])) return code;
-  }
-  const int64_t size = hr_dtype_size(in[0]->dtype);
-  for (size_t i = 0; i < first.size(); ++i)
-    copy_elements(ctx, in[0]->dtype, size, write<char>(out[0]) + int64_t(i) * size, x + first[i],
-                  1);
-  for (int64_t i = 0; i < n; ++i) put(out[1], i, which[size_t(i)]);
-  if (plan.outputs == 3)
-    for (size_t i = 0; i < counts.size(); ++i) put(out[2], int64_t(i), counts[i]);
-  return HR_OK;
-}
-
-// Along an axis: slices are compared by their bytes (strings by their texts).
-hr_code compute_unique_slices(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
-                              hr_tensor* const* out, void*) {
-  const auto& plan = *static_cast<const UniquePlan*>(plan_);
-  const hr_tensor* x = in[0];
-  const int32_t a = plan.axis;
-  const int64_t outer = product(x->dims, 0, a), n = x->dims[a],
-                inner = product(x->dims, a + 1, x->rank);
-  const int64_t size = hr_dtype_size(x->dtype), bytes = inner * size;
-  std::unordered_map<std::string, int64_t> seen;
-  std::vector<int64_t> first, which, counts;
-  for (int64_t i = 0; i < n; ++i) {
-    poll(ctx);
-    std::string key;
-    for (int64_t o = 0; o < outer; ++o) {
-      const char* row = read<char>(x) + (o * n + i) * bytes;
-      if (x->dtype != HR_STRING) {
-        key.append(row, size_t(bytes));
-        continue;
-      }
-      for (int64_t j = 0; j < inner; ++j) {
-        const auto& text = reinterpret_cast<const hr_string*>(row)[j];
-        key.append(reinterpret_cast<const char*>(&text.size), sizeof text.size);
-        key.append(text.data, text.size);
-      }
-    }
-    const auto found = seen.emplace(std::move(key), int64_t(first.size()));
-    if (found.second) {
-      first.push_back(i);
-      counts.push_back(0);
-    }
-    which.push_back(found.first->second);
-    ++counts[size_t(which.back())];
-  }
-  copy_shape(x, out[0]);
-  out[0]->dims[a] = int64_t(first.size());
-  set_shape(out[1], {n});
-  for (int32_t o = 0; o < plan.outputs; ++o) {
-    if (o == 2) set_shape(out[2], {int64_t(first.size())});
-    if (hr_code code = ctx->api->allocate(ctx, out[o])) return code;
-  }
-  for (int64_t o = 0; o < outer; ++o)
-    for (size_t i = 0; i < first.size(); ++i)
-      if (inner)
-        copy_elements(ctx, x->dtype, size,
-                      write<char>(out[0]) + (o * int64_t(first.size()) + int64_t(i)) * bytes,
-                      read<char>(x) + (o * n + first[i]) * bytes, inner);
-  for (int64_t i = 0; i < n; ++i) put(out[1], i, which[size_t(i)]);
-  if (plan.outputs == 3)
-    for (size_t i = 0; i < counts.size(); ++i) put(out[2], int64_t(i), counts[i]);
-  return HR_OK;
-}
-
-using Keyed = Join<NumbersAndBool, Types<hr_string>>;
-
-hr_code prepare_unique(void*, hr_request* r) {
-  HR_APPLY_DATA_RULE(unique, r);
-  const hr_tensor* x = r->inputs[0];
-  int64_t axis = -1;
-  if (r->node->n_inputs == 2 && hr_elements(r->inputs[1])) {
-    axis = axis_of(int_at(r->inputs[1], 0), x->rank);
-    if (axis < 0)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                             (long long)int_at(r->inputs[1], 0), int(x->rank));
-  } else if (x->rank != 1) {
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "x must be a vector, is %s",
-                           (const char*)ShapeText(x));
-  }
-  keep_plan(r, new UniquePlan{r->node->n_outputs, int32_t(axis)});
-  r->shape_depends_on_data = 1;
-  r->compute = axis >= 0 && x->rank > 1
-                   ? compute_unique_slices
-                   : with_type(x->dtype, Keyed{}, [](auto t) -> hr_compute {
-                       return compute_unique_elements<typename decltype(t)::type>;
-                     });
-  return HR_OK;
-}
-
-// ---- ListDiff: what is in x and not in y, and where ---------------------------------------------
-
-template <class T>
-hr_code compute_list_diff(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
-                          hr_tensor* const* out, void*) {
-  using Key = typename KeyOf<T>::type;
-  const T *x = read<T>(in[0]), *y = read<T>(in[1]);
-  std::unordered_map<Key, char, HashOf<Key>> gone;
-  for (int64_t i = 0, n = hr_elements(in[1]); i < n; ++i) gone.emplace(KeyOf<T>::of(y[i]), 1);
-  std::vector<int64_t> kept;
-  for (int64_t i = 0, n = hr_elements(in[0]); i < n; ++i)
-    if (!gone.count(KeyOf<T>::of(x[i]))) kept.push_back(i);
-  for (int k = 0; k < 2; ++k) {
-    set_shape(out[k], {int64_t(kept.size())});
-    if (hr_code code = ctx->api->allocate(ctx, out[k])) return code;
-  }
-  const int64_t size = hr_dtype_size(in[0]->dtype);
-  for (size_t i = 0; i < kept.size(); ++i) {
-    copy_elements(ctx, in[0]->dtype, size, write<char>(out[0]) + int64_t(i) * size, x + kept[i], 1);
-    put(out[1], int64_t(i), kept[i]);
-  }
-  return HR_OK;
-}
-
-hr_code prepare_list_diff(void*, hr_request* r) {
-  HR_APPLY_DATA_RULE(list_diff, r);
-  r->shape_depends_on_data = 1;
-  r->compute = with_type(r->inputs[0]->dtype, Keyed{}, [](auto t) -> hr_compute {
-    return compute_list_diff<typename decltype(t)::type>;
-  });
-  return HR_OK;
-}
-
 // ---- Where ----------------------------------------------------------------------------------------
 
 template <class T>
@@ -348,7 +166,7 @@ hr_code compute_invert(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%lld is duplicated in the input.",
                          (long long)at);
     seen[size_t(at)] = true;
-    put(out[0], at, i);
+    put_index(out[0], at, i);
   }
   return HR_OK;
 }
@@ -380,7 +198,7 @@ hr_code compute_unravel(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "index %lld is out of bounds of %lld elements",
                          (long long)rest, (long long)size);
     for (int64_t d = rank - 1; d >= 0; --d) {
-      put(out[0], d * n + i, rest % dims[size_t(d)]);
+      put_index(out[0], d * n + i, rest % dims[size_t(d)]);
       rest /= dims[size_t(d)];
     }
   }
@@ -408,7 +226,7 @@ hr_code compute_bound(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
                                              [&](const C& v, const T& x) { return less(v, C(x)); })
                           : std::lower_bound(row, row + n, value,
                                              [&](const T& x, const C& v) { return less(C(x), v); });
-      put(out[0], r * m + i, at - row);
+      put_index(out[0], r * m + i, at - row);
     }
   }
   return HR_OK;
@@ -455,134 +273,19 @@ hr_code prepare_in_top_k(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- counts ------------------------------------------------------------------------------------------
-
-template <class T> void add_count(hr_tensor* out, int64_t at, const hr_tensor* weights, int64_t i) {
-  T& bin = write<T>(out)[at];
-  bin = hr_elements(weights) ? T(bin + read<T>(weights)[i]) : T(bin + 1);
-}
-
-hr_code count(hr_tensor* out, int64_t at, const hr_tensor* weights, int64_t i) {
-  switch (out->dtype) {
-    case HR_INT32: add_count<int32_t>(out, at, weights, i); break;
-    case HR_INT64: add_count<int64_t>(out, at, weights, i); break;
-    case HR_FLOAT: add_count<float>(out, at, weights, i); break;
-    default: add_count<double>(out, at, weights, i); break;
-  }
-  return HR_OK;
-}
-
-struct CountPlan {
-  int64_t rows, n, bins;
-  bool binary;
-};
-
-hr_code compute_bincount(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
-                         hr_tensor* const* out, void*) {
-  const auto& p = *static_cast<const CountPlan*>(plan_);
-  std::memset(out[0]->data, 0, size_t(out[0]->bytes));
-  for (int64_t i = 0, n = p.rows * p.n; i < n; ++i) {
-    const int64_t value = int_at(in[0], i);
-    if (value < 0)
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "Input arr must be non-negative! Found %lld",
-                         (long long)value);
-    if (value >= p.bins) continue;
-    const int64_t at = i / p.n * p.bins + value;
-    if (!p.binary) {
-      count(out[0], at, in[2], i);
-      continue;
-    }
-    static const int32_t one32 = 1;
-    static const int64_t one64 = 1;
-    static const float onef = 1;
-    static const double oned = 1;
-    const void* one = out[0]->dtype == HR_INT32   ? static_cast<const void*>(&one32)
-                      : out[0]->dtype == HR_INT64 ? static_cast<const void*>(&one64)
-                      : out[0]->dtype == HR_FLOAT ? static_cast<const void*>(&onef)
-                                                  : static_cast<const void*>(&oned);
-    const int64_t size = hr_dtype_size(out[0]->dtype);
-    std::memcpy(write<char>(out[0]) + at * size, one, size_t(size));
-  }
-  return HR_OK;
-}
-
-hr_code prepare_bincount(void*, hr_request* r) {
-  const bool dense = r->node->op[0] == 'D';
-  if (dense) HR_APPLY_RULE(dense_bincount, r);
-  else HR_APPLY_RULE(bincount, r);
-  const hr_tensor *x = r->inputs[0], *w = r->inputs[2];
-  if (hr_elements(w) && hr_elements(w) != hr_elements(x))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "weights are %s, the input is %s",
-                           (const char*)ShapeText(w), (const char*)ShapeText(x));
-  const bool matrix = dense && x->rank == 2;
-  const int64_t rows = matrix ? x->dims[0] : 1;
-  keep_plan(r, new CountPlan{rows, matrix ? x->dims[1] : hr_elements(x), int_at(r->inputs[1], 0),
-                             hr_attr_bool(r->node, "binary_output", 0) != 0});
-  r->compute = compute_bincount;
-  return HR_OK;
-}
-
-template <class T>
-hr_code compute_histogram(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
-                          hr_tensor* const* out, void*) {
-  const T low = read<T>(in[1])[0], high = read<T>(in[1])[1];
-  if (!(low < high))
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                       "value_range should satisfy value_range[0] < value_range[1], but got "
-                       "[%g, %g]", double(low), double(high));
-  std::memset(out[0]->data, 0, size_t(out[0]->bytes));
-  const int64_t bins = out[0]->dims[0];
-  const double step = (double(high) - double(low)) / double(bins);
-  for (int64_t i = 0, n = hr_elements(in[0]); i < n; ++i) {
-    const double place = std::floor((double(read<T>(in[0])[i]) - double(low)) / step);
-    const int64_t at = place > 0 ? int64_t(std::min(place, double(bins - 1))) : 0;
-    if (out[0]->dtype == HR_INT32) ++write<int32_t>(out[0])[at];
-    else ++write<int64_t>(out[0])[at];
-  }
-  return HR_OK;
-}
-
-hr_code prepare_histogram(void*, hr_request* r) {
-  HR_APPLY_RULE(histogram_fixed_width, r);
-  if (hr_elements(r->inputs[1]) != 2)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "value_range must have 2 elements, is %s",
-                           (const char*)ShapeText(r->inputs[1]));
-  if (r->outputs[0]->dims[0] < 1)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "nbins should be a positive number, but got %lld",
-                           (long long)r->outputs[0]->dims[0]);
-  r->compute = with_type(r->inputs[0]->dtype, Join<WideFloats, Indices>{}, [](auto t) -> hr_compute {
-    return compute_histogram<typename decltype(t)::type>;
-  });
-  return HR_OK;
-}
-
-#define HR_KEYED HR_NUMBERS "|bool|string"
-
-constexpr Row found(const char* op, const char* constraint, Prepare prepare) {
-  return row(op, constraint, prepare).is(HR_KERNEL_DATA_SHAPE);
-}
-
 }  // namespace
 
 HR_ROWS(sorting) = {
     row("TopKV2", "T=" HR_REALS, prepare_top).constant(1),
     row("TopK", "T=" HR_REALS, prepare_top),
     row("NthElement", "T=" HR_REALS, prepare_nth).constant(1),
-    found("Unique", "T=" HR_KEYED, prepare_unique),
-    found("UniqueV2", "T=" HR_KEYED, prepare_unique).constant(1),
-    found("UniqueWithCounts", "T=" HR_KEYED, prepare_unique),
-    found("UniqueWithCountsV2", "T=" HR_KEYED, prepare_unique).constant(1),
-    found("ListDiff", "T=" HR_KEYED, prepare_list_diff),
-    found("Where", "T=" HR_NUMBERS "|bool", prepare_where),
+    row("Where", "T=" HR_NUMBERS "|bool", prepare_where).is(HR_KERNEL_DATA_SHAPE),
     row("InvertPermutation", nullptr, prepare_invert, compute_invert),
     row("UnravelIndex", nullptr, prepare_unravel, compute_unravel),
     row("LowerBound", "T=" HR_REALS, prepare_bound<false>),
     row("UpperBound", "T=" HR_REALS, prepare_bound<true>),
     row("InTopK", nullptr, prepare_in_top_k, compute_in_top_k),
     row("InTopKV2", nullptr, prepare_in_top_k, compute_in_top_k),
-    row("Bincount", nullptr, prepare_bincount).constant(1),
-    row("DenseBincount", nullptr, prepare_bincount).constant(1),
-    row("HistogramFixedWidth", nullptr, prepare_histogram).constant(2),
 };
 HR_ROWS_END(sorting)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.memory_needs import need_memory
-from headrace.kernels.reference.precision import numpy_type, wide
-from headrace.kernels.reference.reduction import reduction_axes
+from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
 from headrace.kernels.reference.sparse_parts import (
     Sparse,
@@ -23,7 +19,6 @@ from headrace.kernels.reference.sparse_parts import (
     runs_of,
     sparse_tensor,
 )
-from headrace.kernels.reference.string_hashes import fingerprint64, fingerprint_cat64
 
 
 @kernel("SparseToDense")
@@ -420,134 +415,3 @@ def sparse_tensor_dense_matmul(
     product = np.zeros((outer, dense.shape[1]), np.result_type(held, dense))
     np.add.at(product, rows, held[:, np.newaxis] * dense[columns])
     return product.astype(b.dtype)
-
-
-# ---- reductions ----
-
-
-def _reduced(
-    how: Callable[[np.ndarray], Any], attrs: Attrs, inputs: tuple[np.ndarray, ...]
-) -> tuple[dict[tuple[int, ...], Any], list[int]]:
-    """The cells that have values after the reduction, and the shape."""
-    indices, values, shape, axes = inputs
-    check_sizes(indices, values, shape)
-    if axes.ndim > 1:
-        raise refuse(
-            f"Expected reduction_axes to be a scalar or a vector; got shape: {list(axes.shape)}"
-        )
-    rank = shape.size
-    gone = reduction_axes(axes, rank)
-    kept = [axis for axis in range(rank) if axis not in gone]
-    groups: dict[tuple[int, ...], list[Any]] = {}
-    for cell, value in zip(cells_of(indices), wide(values), strict=True):
-        groups.setdefault(tuple(cell[axis] for axis in kept), []).append(value)
-    dims = [int(shape[axis]) for axis in kept]
-    reduced = {cell: how(np.array(group)) for cell, group in sorted(groups.items())}
-    if attrs["keep_dims"]:
-        reduced = {
-            tuple(cell[kept.index(a)] if a in kept else 0 for a in range(rank)): value
-            for cell, value in reduced.items()
-        }
-        dims = [int(shape[a]) if a in kept else 1 for a in range(rank)]
-    return reduced, dims
-
-
-def _reduce_dense(how: Any, attrs: Attrs, inputs: tuple[np.ndarray, ...]) -> np.ndarray:
-    reduced, dims = _reduced(how, attrs, inputs)
-    dense = np.zeros(dims, inputs[1].dtype)
-    for cell, value in reduced.items():
-        dense[cell] = value
-    return dense
-
-
-def _reduce_sparse(how: Any, attrs: Attrs, inputs: tuple[np.ndarray, ...]) -> Sparse:
-    count = 1
-    for size in inputs[2].ravel().tolist():
-        if size < 0:
-            raise refuse(f"Expected shape dimensions to be non-negative, got {size}")
-        count *= size
-        if count >= 2**63:
-            raise refuse(f"Encountered overflow in the number of elements of {inputs[2].tolist()}")
-    reduced, dims = _reduced(how, attrs, inputs)
-    return sparse_tensor(reduced, list(reduced.values()), dims, inputs[1].dtype)
-
-
-@kernel("SparseReduceSum")
-def sparse_reduce_sum(attrs: Attrs, *inputs: np.ndarray) -> np.ndarray:
-    return _reduce_dense(np.sum, attrs, inputs)
-
-
-@kernel("SparseReduceMax")
-def sparse_reduce_max(attrs: Attrs, *inputs: np.ndarray) -> np.ndarray:
-    return _reduce_dense(np.max, attrs, inputs)
-
-
-@kernel("SparseReduceSumSparse")
-def sparse_reduce_sum_sparse(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
-    return _reduce_sparse(np.sum, attrs, inputs)
-
-
-@kernel("SparseReduceMaxSparse")
-def sparse_reduce_max_sparse(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
-    return _reduce_sparse(np.max, attrs, inputs)
-
-
-# ---- crosses of features ----
-
-
-@kernel("SparseCross")
-def sparse_cross(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
-    n = attrs["N"]
-    indices, values, shapes = inputs[:n], inputs[n : 2 * n], inputs[2 * n : 3 * n]
-    dense = inputs[3 * n :]
-    sizes = [int(shape[0]) for shape in shapes] + [len(column) for column in dense]
-    if not sizes:
-        raise InvalidArgumentError(None, None, "there must be at least one feature column")
-    batch = sizes[0]
-    for place, (cells, held, shape) in enumerate(zip(indices, values, shapes, strict=True)):
-        if shape.size != 2:
-            raise refuse(f"shape should imply a 2D tensor, but got {shape.tolist()} at {place}")
-        if len(held) != len(cells):
-            raise refuse(
-                f"Expected size of values to be {len(cells)} got {len(held)} at position {place}"
-            )
-    if any(size != batch for size in sizes):
-        raise InvalidArgumentError(None, None, f"Expected batch size {batch}, got {sizes}")
-    columns: list[dict[int, list[Any]]] = []
-    for cells, held in zip(indices, values, strict=True):
-        columns.append(_features_by_row(cells, held, batch))
-    columns += [dict(enumerate(column.tolist())) for column in dense]
-    # A row in which a column has no feature has no crosses.
-    crossing = sorted(set.intersection(*(set(column) for column in columns)))
-    count = sum(math.prod(len(column[row]) for column in columns) for row in crossing)
-    need_memory(count, 200, "the crosses")
-    found: dict[tuple[int, ...], Any] = {}
-    longest = 0
-    for row in crossing:
-        crossed = [_cross(attrs, one) for one in itertools.product(*[c[row] for c in columns])]
-        longest = max(longest, len(crossed))
-        found.update(((row, place), value) for place, value in enumerate(crossed))
-    dtype = numpy_type(attrs["out_type"])
-    return sparse_tensor(found, list(found.values()), [batch, longest], dtype)
-
-
-def _features_by_row(cells: np.ndarray, values: np.ndarray, batch: int) -> dict[int, list[Any]]:
-    """The features of each row, read in order: what stands out of order or beyond is not seen."""
-    rows: dict[int, list[Any]] = {}
-    last = -1
-    for row, places in runs_of(cells[:, 0].tolist()):
-        if not last < row < batch:
-            break
-        rows[row], last = values[places].tolist(), row
-    return rows
-
-
-def _cross(attrs: Attrs, features: tuple[Any, ...]) -> Any:
-    if not attrs["hashed_output"]:
-        texts = [f if isinstance(f, bytes) else str(f).encode() for f in features]
-        return b"_X_".join(texts)
-    total = attrs["hash_key"]
-    for feature in features:
-        number = fingerprint64(feature) if isinstance(feature, bytes) else feature % 2**64
-        total = fingerprint_cat64(total, number)
-    return total % (attrs["num_buckets"] or 2**63 - 1)
