@@ -57,9 +57,11 @@ cdef class DynamicStep:
     cdef object __weakref__
 
     def __init__(self, SessionOwner owner, Program program, Segments segments,
-                 bint native_loops):
+                 bint native_loops, bint one_thread=False):
+        """one_thread: each unit runs on one thread, for there are others to run beside it."""
         self.owner = owner
         self.plan = executor_plan(owner, program, segments, native_loops)
+        self.plan.one_thread = one_thread
 
     def __call__(self, values):
         return self.execute(values, self.owner.timeout_s, None, 0)
@@ -72,6 +74,10 @@ cdef class DynamicStep:
         if wants_partition_graphs(options):
             metadata += partition_metadata(self.plan.program)   # messages side by side are one
         return results, metadata
+
+    def run_with(self, values, double timeout, list trace, int pool):
+        """As `execute`, for a step that this one stands in for."""
+        return self.execute(values, timeout, trace, pool)
 
     def explain(self):
         return explain_dynamic_step(self)

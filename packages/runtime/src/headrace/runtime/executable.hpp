@@ -70,6 +70,16 @@ struct PreparedNode {
   }
 };
 
+// Whether the kernels of a step overlap: found out in some runs, under the GIL (branch_overlap.pyx).
+struct OverlapChoice {
+  bool decided = false;
+  bool clocks = false;         // the next run is measured kernel by kernel
+  int8_t runs = 0, looks = 0;  // of this look; finished looks
+  int32_t step = -1;           // the dynamic step in which they do; -1: none
+  double wall_ns = 0;          // the least that a run took
+  std::vector<int64_t> took_ns;  // the least that each kernel took
+};
+
 // A value that leaves the segment.
 struct SegmentOutput {
   int32_t tensor;
@@ -235,6 +245,7 @@ class Executable {
   int fused = 0;                   // nodes that other nodes compute on the way
   mutable Cost cost;               // of a run, measured
   int8_t blocks = -1;              // 1: may wait or call Python; -1: not known yet
+  OverlapChoice overlap;
 
   explicit Executable(IdleBuffers* idle) : idle_(idle) {}
   Executable(const Executable&) = delete;

@@ -57,6 +57,14 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         cbool shape_depends_on_data
         vector[hr_tensor] outputs
 
+    cdef cppclass OverlapChoice:
+        cbool decided
+        cbool clocks
+        int8_t runs, looks
+        int32_t step
+        double wall_ns
+        vector[int64_t] took_ns
+
     cdef cppclass SegmentOutput:
         int32_t tensor
         int32_t root
@@ -100,6 +108,7 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
         int fused
         Cost cost
         int8_t blocks
+        OverlapChoice overlap
         hr_buffer* constant_at(const void* data) nogil
         bint hold_in(shared_ptr[MemoryAccount] account, string name) except +
         string no_room() except +

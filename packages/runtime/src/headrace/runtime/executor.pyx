@@ -64,7 +64,7 @@ cdef class Execution:
         run_begin(&state.wide, owner.state, owner.team)
         state.plan = <void*>plan
         state.errors = <void*>self.errors
-        state.team = owner.team
+        state.team = 1 if plan.one_thread else owner.team
         state.pool = owner.inter_op_pool
         state.active.end = end_execution
         state.active.argument = state

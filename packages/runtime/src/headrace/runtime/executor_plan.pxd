@@ -80,6 +80,7 @@ cdef class ExecutorPlan:
     cdef readonly list loops             # NativeLoop per RUN_LOOP unit
     cdef vector[void*] loop_pointers     # the same, for code without the GIL
     cdef readonly list frame_names
+    cdef bint one_thread                 # no unit runs on the intra-op pool
 
 # native_loops: whether loops may run in their native form.
 cdef ExecutorPlan plan_executor(Program program, Segments segments, bint native_loops)

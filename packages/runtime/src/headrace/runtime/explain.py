@@ -12,6 +12,9 @@ def explain_tape_step(step: Any) -> str:
     count = len(step.runner.program.describe()["nodes"])
     lines = [f"program: {count} nodes in one segment, runs on the tape"]
     lines += explain_specialisations(step.runner)
+    for overlapping in step.overlapping:
+        lines.append("independent heavy kernels run beside one another:")
+        lines += [f" {line}" for line in explain_dynamic_step(overlapping).splitlines()]
     return "\n".join(lines)
 
 

@@ -130,7 +130,7 @@ cdef class LocalSession:
         if self.options.log_placement:
             print_placement(program)
         if segments.whole and not dynamic:
-            return TapeStep(self.owner, program, segments)
+            return TapeStep(self.owner, program, segments, DynamicStep)
         return DynamicStep(self.owner, program, segments, not dynamic)
 
     def partial_run_setup(self, feeds, fetches, targets):

@@ -16,6 +16,7 @@ from headrace.formats import errors
 from headrace.runtime.arrays cimport array_from_tensor, fetched
 from headrace.runtime.buffer cimport OwnedTensor, OwnedTensors, tensors_of
 from headrace.runtime.fed_values cimport fed_tensor
+from headrace.runtime.branch_overlap cimport BranchOverlap, wants_clock
 from headrace.runtime.context cimport (
     HR_REPLAN, Run, run_begin, run_blamed, run_cancel, run_code, run_fail_text,
 )
@@ -65,7 +66,7 @@ cdef struct KernelWork:
     RunBuffers* buffers
     Run* run
     hr_code code
-    Clock* clock      # started if the run is traced
+    Clock* clock      # started if the run is traced, or measured kernel by kernel
     int32_t thread    # where it ran, if traced
     int64_t took_ns
     bint timed
@@ -147,12 +148,15 @@ cdef class TapeStep:
     cdef int n_entering
     cdef bint heavy                       # the last run was worth several threads
     cdef shared_ptr[Executable] latest    # the one that the last run took: likely the next one's
+    cdef BranchOverlap overlap
 
-    def __init__(self, SessionOwner owner, Program program, Segments segments):
+    def __init__(self, SessionOwner owner, Program program, Segments segments, make_dynamic):
+        """make_dynamic: makes a DynamicStep, which independent heavy kernels may need."""
         cdef int i
         cdef int32_t value
         self.owner = owner
         self.program = program
+        self.overlap = BranchOverlap(owner, program, make_dynamic)
         if segments.segments.size():
             self.runner = SegmentRunner()
             self.runner.program = program
@@ -187,6 +191,11 @@ cdef class TapeStep:
 
     def explain(self):
         return explain_tape_step(self)
+
+    @property
+    def overlapping(self):
+        """The dynamic steps in which heavy kernels run beside one another."""
+        return self.overlap.steps
 
     cdef list execute(self, values, double timeout, list trace, int pool):
         cdef int attempt
@@ -234,7 +243,8 @@ cdef class TapeStep:
                                            values[self.feed_of[i]],
                                            self.feed_dtypes[self.feed_of[i]], &fed.data()[i]))
             for attempt in range(MOST_PLANS):
-                results = self.run_specialised(entering, values, trace, &active, &work, pool)
+                results = self.run_specialised(entering, values, timeout, trace, &active, &work,
+                                               pool)
                 if results is not None:
                     return results
             raise errors.AbortedError(
@@ -255,22 +265,30 @@ cdef class TapeStep:
         found = array_from_tensor(t.get())
         return found if t.get().rank else found[()]
 
-    cdef list run_specialised(self, hr_tensor* entering, values, list trace, ActiveRun* active,
-                              KernelWork* work, int pool):
+    cdef list run_specialised(self, hr_tensor* entering, values, double timeout, list trace,
+                              ActiveRun* active, KernelWork* work, int pool):
         """The fetches; None: a variable has another shape than planned, and nothing was done."""
         cdef shared_ptr[Executable] chosen
         cdef Lease lease
         cdef vector[TraceRecord] records
         cdef StepFacts facts
+        cdef shared_ptr[Executable] planned
         cdef bint ran = False
+        cdef bint clocked
         work.code = HR_OK
         work.took_ns = 0
         try:
             self.choose(chosen, entering, active, work)
+            if chosen.get().overlap.step >= 0:
+                return self.overlap.steps[chosen.get().overlap.step].run_with(
+                    values, timeout, trace, pool)
             facts = self.facts_of(chosen.get(), active)
             self.heavy = place_of(facts) == Place.kIntraOp
-            if self.heavy and self.find_for_team(chosen, entering, active, work):
-                begin(self, lease, chosen, entering, work, trace)
+            clocked = wants_clock(chosen.get())
+            if clocked:
+                planned = chosen
+            elif self.heavy and self.find_for_team(chosen, entering, active, work):
+                begin(self, lease, chosen, entering, work, trace is not None)
                 ran = self.run_on_team(active, work)
                 if not ran:
                     lease.end()
@@ -278,7 +296,7 @@ cdef class TapeStep:
                 facts.intra_op_threads = 1
                 if chosen.get().threads != 1:
                     chosen = self.runner.find(entering, 1)
-                begin(self, lease, move(chosen), entering, work, trace)
+                begin(self, lease, move(chosen), entering, work, trace is not None or clocked)
                 self.run_on_one(&facts, active, work, pool)
             if work.took_ns and work.code == HR_OK:
                 # On a team: about what one thread takes, and no less.
@@ -287,6 +305,10 @@ cdef class TapeStep:
                     not work.run.cancelled.get():
                 return None
             raise_failure(work)
+            if clocked:
+                self.overlap.note_clock(planned.get(), work.made, work.clock.data())
+            elif work.took_ns:
+                self.overlap.note_run(work.made, work.took_ns)
             if trace is not None:
                 if not trace_entries(records, work.made, work.buffers, work.clock.data(),
                                      work.thread):
@@ -447,7 +469,7 @@ cdef bint may_block(Executable* made):
 
 
 cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable] chosen, hr_tensor* entering,
-               KernelWork* work, list trace) except -1:
+               KernelWork* work, bint clocked) except -1:
     cdef int i
     cdef hr_tensor* t
     if not lease.begin(move(chosen)):
@@ -460,6 +482,8 @@ cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable] chosen, hr_te
         t.data = entering[i].data
         # Strings come on counted memory, which kernels may hold on to.
         t.owner = entering[i].owner
-    if trace is not None and not work.clock.start(work.made.entries.size()):
+    if not clocked:
+        work.clock.stop()   # an attempt before this one may have had it, with other kernels
+    elif not work.clock.start(work.made.entries.size()):
         raise MemoryError()
     return 0

@@ -11,6 +11,9 @@
 //
 // A unit of a dynamic step is worth another thread of the inter-op pool from kHeavy on, and never
 // runs on the thread that must see signals from kLong on.
+//
+// A step of one segment whose independent kernels would overlap to advantage becomes a dynamic step, in
+// which these kernels are units (overlap_saves).
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -24,6 +27,7 @@ constexpr double kReleaseGil = 50e3;   // others that want the GIL wait no longe
 constexpr double kHeavy = 20e3;        // waking a thread of the inter-op pool costs 5 to 20 us
 constexpr double kParallel = 250e3;    // a hand-over to the intra-op pool costs 5 to 60 us
 constexpr double kLong = 2e6;          // longer work keeps signals and the clock waiting
+constexpr double kOverlap = 100e3;     // of a kernel, or of what overlapping saves: worth units apart
 constexpr int64_t kLookUpNs = 20'000'000;  // how often a long run looks at signals
 
 // A session of another size than the machine is legitimate; one of 1,000,000 threads is a mistake.
@@ -73,6 +77,24 @@ enum Weight : uint8_t {
 };
 
 inline Weight weight_of(double ns) { return ns > kLong ? LONG : ns > kHeavy ? HEAVY : LIGHT; }
+
+// What a step would take if its heavy kernels ran on the threads of a pool beside one another.
+struct OverlapFacts {
+  double wall_ns;       // what a run takes now
+  double one_thread_ns; // all kernels, each on one thread
+  double heavy_ns;      // those from kOverlap on
+  double longest_ns;    // the longest chain of these
+  int threads;          // of the inter-op pool, on cores of their own
+};
+
+inline int overlap_threads(int pool) { return std::min(pool, core_count()); }
+
+inline bool overlap_saves(const OverlapFacts& step) {
+  if (step.threads < 2 || step.heavy_ns - step.longest_ns < kOverlap) return false;
+  const double overlapped = step.one_thread_ns - step.heavy_ns +
+                            std::max(step.longest_ns, step.heavy_ns / step.threads);
+  return overlapped < 0.8 * step.wall_ns && step.wall_ns - overlapped > kOverlap;
+}
 
 enum class Place : uint8_t { kHoldGil, kBackoff, kCaller, kIntraOp, kInterOp };
 

@@ -45,6 +45,14 @@ cdef extern from "thread_policy.hpp" namespace "headrace" nogil:
     const double kHoldGil
     const double kHeavy
     const double kParallel
+    const double kOverlap
+
+    cdef struct OverlapFacts:
+        double wall_ns, one_thread_ns, heavy_ns, longest_ns
+        int threads
+
+    int overlap_threads(int pool)
+    cbool overlap_saves(const OverlapFacts& step)
     const double kLong
     double expected_ns(double flops, double bytes_moved)
     Weight weight_of(double ns)

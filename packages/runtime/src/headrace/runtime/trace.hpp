@@ -31,6 +31,7 @@ class Clock {
     times_.reset(new (std::nothrow) int64_t[2 * n_entries + 1]());
     return times_ != nullptr;
   }
+  void stop() noexcept { times_.reset(); }
   int64_t* data() { return times_.get(); }
 
  private:

@@ -26,6 +26,7 @@ cdef extern from "trace.hpp" namespace "headrace" nogil:
     cdef cppclass Clock:
         Clock()
         bint start(size_t n_entries)
+        void stop()
         int64_t* data()
 
     # Both: false where there is no memory.

@@ -10,6 +10,7 @@ from headrace.runtime.program cimport Program, ProgramNode
 
 cdef class SegmentKeys:
     cdef Program program
+    cdef vector[uint8_t] apart          # per node: whether it is a segment alone; empty: none is
     cdef bint late_feeds, by_class
     cdef TokenSets sets
     cdef map[vector[int32_t], int32_t] token_numbers, frame_numbers, group_numbers
@@ -25,6 +26,7 @@ cdef class SegmentKeys:
     cdef int32_t find_frame(self, int32_t i) noexcept nogil
     cdef void find_keys(self) noexcept nogil
     cdef void find_key(self, int32_t i) noexcept nogil
+    cdef int32_t tokens_behind(self, int32_t producer) noexcept nogil
     cdef bint is_fixed(self, int32_t i) noexcept nogil
     cdef void find_shape_values(self, int32_t i) noexcept nogil
     cdef bint runs_user_code(self, int32_t i) noexcept nogil

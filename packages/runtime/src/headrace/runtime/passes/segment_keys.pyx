@@ -147,7 +147,7 @@ cdef class SegmentKeys:
                 self.has_back_edge[i] = 1
                 continue
             other = &self.program.nodes[producer]
-            tokens = self.sets.join(tokens, self.tokens[producer])
+            tokens = self.sets.join(tokens, self.tokens_behind(producer))
             dead = self.sets.join(dead, self.dead[producer])
             if other.kind == NodeKind.SWITCH:
                 port = self.program.inputs[node.first_input + k] - other.first_output
@@ -159,7 +159,7 @@ cdef class SegmentKeys:
         for k in range(node.n_controls):
             producer = self.program.controls[node.first_control + k]
             other = &self.program.nodes[producer]
-            tokens = self.sets.join(tokens, self.tokens[producer])
+            tokens = self.sets.join(tokens, self.tokens_behind(producer))
             dead = self.sets.join(dead, self.dead[producer])
             if other.kind == NodeKind.SWITCH:
                 tokens = self.sets.join(tokens, self.own_token(producer, -1))
@@ -184,6 +184,12 @@ cdef class SegmentKeys:
                 self.dead[i] = self.own_token(i, 0)
             elif node.kind == NodeKind.RECV:
                 self.dead[i] = self.sets.join(dead, self.own_token(i, 0))
+
+    cdef int32_t tokens_behind(self, int32_t producer) noexcept nogil:
+        """The tokens that a node gives to those behind it."""
+        if self.apart.empty() or not self.apart[producer]:
+            return self.tokens[producer]
+        return self.sets.join(self.tokens[producer], self.token(_NODE, producer, 0))
 
     cdef bint is_fixed(self, int32_t i) noexcept nogil:
         """Whether a node's values follow from constants and from shapes alone."""
@@ -248,6 +254,8 @@ cdef class SegmentKeys:
         key.push_back(node.device)
         key.push_back(self.tokens[i])
         key.push_back(self.dead[i])
+        if not self.apart.empty() and self.apart[i]:
+            key.push_back(i)
         found = self.group_numbers.find(key)
         if found == self.group_numbers.end():
             self.group[i] = <int32_t>self.group_numbers.size()

@@ -36,3 +36,5 @@ cdef class Segments:
 
 # late_feeds: each feed arrives on its own (partial_run), so it bounds segments.
 cdef Segments cut_segments(Program program, bint late_feeds)
+# apart: per node, whether it is to be a segment alone, which others of equal tokens run beside.
+cdef Segments cut_apart(Program program, const vector[uint8_t]& apart)

@@ -8,7 +8,7 @@ leaves a segment and comes back.
 """
 
 from cython.operator cimport dereference
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.map cimport map
 from libcpp.vector cimport vector
 
@@ -61,6 +61,15 @@ def segments_of(Program program, late_feeds=False):
 
 
 cdef Segments cut_segments(Program program, bint late_feeds):
+    cdef vector[uint8_t] none
+    return _cut(program, late_feeds, none)
+
+
+cdef Segments cut_apart(Program program, const vector[uint8_t]& apart):
+    return _cut(program, False, apart)
+
+
+cdef Segments _cut(Program program, bint late_feeds, const vector[uint8_t]& apart):
     cdef Segments result = Segments()
     cdef bint done
     cdef _Cutter cutter
@@ -68,6 +77,7 @@ cdef Segments cut_segments(Program program, bint late_feeds):
     # body is one segment; where a graph is so strange that this closes a cycle, with one each.
     for by_class in (True, False):
         cutter = _Cutter(program, result, late_feeds, by_class)
+        cutter.apart = apart
         with nogil:
             cutter.find_keys()
             cutter.number_segments()
