@@ -62,8 +62,8 @@ def _has_no_kernel(text: str) -> bool:
     words = (  # client: what only the Python session of today's TensorFlow refuses
         "No OpKernel", "Could not find device for node", "not registered", "no longer supported",
         "is not available in GraphDef version", "No registered", "client:",
-        "has constraint on attr", "only supports NHWC",
-        "do not yet support", "not supported on CPU",
+        "has constraint on attr", "only supports NHWC", "only supports the NHWC",
+        "do not yet support", "does not yet support", "not supported on CPU",
     )  # fmt: skip
     return any(word in text for word in words)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from edges import Edge, i32, noise
 
 EDGES: list[Edge] = []
@@ -150,3 +152,57 @@ for d in ([1, 2, 1, 1, 1], [2, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 1, 1], [1, 1
             {"strides": BIG, "padding": "VALID", "dilations": d},
         )
     )
+
+# Sizes that TensorFlow compares, or does not, where there is nothing to compute.
+for dtype in (np.float32, np.float64):
+    x3, f3, deep = [1, 4, 5, 6, 2], [2, 3, 3, 2, 3], {"strides": BIG, "padding": "SAME"}
+    filter3 = noise(*f3).astype(dtype)
+    for sizes in ([0, 1, 2, 3, 4], x3, [1, 4, 5, 6, 3], [2, 4, 5, 6, 2], x3[:4], [1, 0, 5, 6, 2]):
+        for dy in ([1, 4, 5, 6, 3], [1, 0, 5, 6, 3], [1, 4, 5, 6, 2], [2, 4, 5, 6, 3]):
+            change = noise(*dy).astype(dtype)
+            EDGES.append(Edge("Conv3DBackpropInputV2", [i32(sizes), filter3, change], deep))
+    for channels, depth in ((0, 17), (0, 6), (1, 6), (3, 6), (2, 6), (2, 0)):
+        f, change = [1, 3, 3, channels, 3], noise(1, 4, 5, depth, 3).astype(dtype)
+        full = noise(*x3).astype(dtype)
+        EDGES.append(Edge("Conv3DBackpropFilterV2", [full, i32(f), change], deep))
+        EDGES.append(Edge("Conv3DBackpropFilter", [full, noise(*f).astype(dtype), change], deep))
+    change = noise(1, 0, 5, 6, 3).astype(dtype)
+    EDGES.append(Edge("Conv3DBackpropInput", [noise(*x3).astype(dtype), filter3, change], deep))
+    flat, change = {"strides": S1, "padding": "SAME"}, noise(2, 5, 6, 6).astype(dtype)
+    x = noise(2, 5, 6, 3).astype(dtype)
+    for f in ([3, 3, 3, 2], [3, 3, 0, 2], [3, 3, 1, 2], [3, 3, 3, 0], [3, 3, 3], [3, 3, 2, 3]):
+        EDGES.append(Edge("DepthwiseConv2dNativeBackpropFilter", [x, i32(f), change], flat))
+        if len(f) == 4:
+            filters = noise(*f).astype(dtype)
+            for n in ([2], [2, 5, 6, 3], [2, 5, 6], [2, 5, 6, 2], [2, 5, 6, 0], [3, 5, 6, 3]):
+                of = [i32(n), filters, change]
+                EDGES.append(Edge("DepthwiseConv2dNativeBackpropInput", of, flat))
+for of in (
+    {"strides": S1, "padding": "EXPLICIT"},
+    {"strides": [1, 1, 1], "padding": "SAME"},
+    {"strides": S1, "padding": "SAME", "dilations": [1, 1]},
+    {"strides": S1, "padding": "SAME", "explicit_paddings": [1]},
+):
+    for op in ("Conv2D", "DepthwiseConv2dNative"):
+        none = noise(0, 5, 5, 2)
+        EDGES.append(Edge(f"{op}BackpropFilter", [none, i32([2, 2, 2, 1]), noise(0, 5, 5, 2)], of))
+for sizes, rates, strides in (
+    ([4, 3, 5, 1], S1, S1),
+    ([1, 3, 5, 2], S1, S1),
+    ([1, 3, 3, 1], [2, 1, 1, 1], S1),
+    ([1, 3, 3, 1], [1, 1, 1, 2], S1),
+    ([1, 3, 3, 1], S1, [2, 1, 1, 1]),
+    ([1, 3, 3, 1], S1, [1, 1, 1, 2]),
+    ([1, 0, 3, 1], S1, S1),
+    ([1, 3, 3, 1], S1, S1),
+):
+    of = {"ksizes": sizes, "rates": rates, "strides": strides, "padding": "SAME"}
+    EDGES.append(Edge("ExtractImagePatches", [noise(2, 7, 6, 3)], of))
+for sizes, strides in (
+    ([2, 1, 1, 1, 1], BIG),
+    ([1, 1, 1, 1, 2], BIG),
+    ([1, 2, 2, 2, 1], [2, 1, 1, 1, 1]),
+    ([1, 2, 2, 2, 1], [1, 1, 1, 1, 2]),
+):
+    of = {"ksizes": sizes, "strides": strides, "padding": "SAME"}
+    EDGES.append(Edge("ExtractVolumePatches", [noise(1, 4, 5, 6, 2)], of))

@@ -162,3 +162,29 @@ for dims in ([2, 7, 3, 2], [1, 7, 3, 2], [1, 7, 3, 1], [0, 7, 3, 2], [3, 7, 3, 2
         for align, half in ((False, False), (True, True)):
             of = {"align_corners": align, "half_pixel_centers": half}
             EDGES.append(Edge(op, [noise(*dims), noise(1, 5, 4, 2)], of))
+
+# Positions beyond the image, crops and images without pixels, colours of other channels.
+for op in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic"):
+    for dtype in (np.uint8, np.float32):
+        of = {"align_corners": True, "half_pixel_centers": True}
+        EDGES.append(Edge(op, [np.ones((1, 3, 4, 2), dtype), i32([2, 2])], of))
+for size in ([8, 0], [0, 0], [-1, 3], [1, 1]):
+    for boxes in (0, 2):
+        at = i32([0, 1][:boxes])
+        EDGES.append(Edge("CropAndResize", [noise(2, 6, 5, 3), noise(boxes, 4), at, i32(size)]))
+for channels in (1, 3, 4):
+    for colours in ((1, 1), (1, 0), (1, 3), (2, 4), (0, 3), (0, 1), (1,), (1, 5)):
+        image, box = np.abs(noise(1, 9, 8, channels)), np.float32([[[0.1, 0.2, 0.8, 0.7]]])
+        EDGES.append(Edge("DrawBoundingBoxesV2", [image, box, noise(*colours)]))
+for shape in ((1, 6, 7, 0), (1, 6, 7, 1), (0, 6, 7, 1), (1, 0, 7, 1)):
+    EDGES.append(
+        Edge(
+            "ScaleAndTranslate",
+            [noise(*shape), i32([5, 9]), np.float32([1, 1]), np.float32([0, 0])],
+        )
+    )
+for density in (-(2**62), 2**31):
+    for name in ("x_density", "y_density"):
+        EDGES.append(Edge("EncodeJpeg", [np.full((8, 8, 3), 100, np.uint8)], {name: density}))
+for size in ([2**31 - 1, 10, 3], [10, 2**31 - 1, 3], [10, 10]):
+    EDGES.append(Edge("SampleDistortedBoundingBox", [i32(size), BOXES], {"seed": 3}))

@@ -39,6 +39,16 @@ EDGES: list[Edge] = [
     ),
 ]
 
+EDGES.append(
+    Edge(
+        "Zeta",
+        [
+            np.array([1, 2, -1, np.inf, 2, 2, np.nan, np.inf, np.inf, 1e30, 1e300, 3]),
+            np.array([2, np.inf, 2, 2, -1, 0, 1, -1, np.inf, 2, 4, 1e200]),
+        ],
+    )
+)
+
 # Coordinates of indices below 0, of none, and in more elements than the dtype counts.
 for index in (-(2**31), -1, 0, 41, 42, 2**31 - 1):
     EDGES.append(Edge("UnravelIndex", [i32(index), i32([7, 6])]))

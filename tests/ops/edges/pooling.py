@@ -181,3 +181,15 @@ for strides in (
     EDGES.append(Edge("MaxPoolV2", [x, i32([1, 2, 2, 1]), i32(strides)], valid, apart))
     EDGES.append(Edge("MaxPool", [x], {**FLAT, "strides": strides}))
     EDGES.append(Edge("AvgPool", [x], {**FLAT, "strides": strides}, apart))
+
+# What was pooled has another shape than pooling gives; gradients of windows beyond the input.
+TALL = {"ksize": [1, 3, 2, 1], "strides": [1, 2, 1, 1], "padding": "SAME"}
+for dtype in (np.int16, np.float32):
+    x, fits = noise(2, 5, 6, 3).astype(dtype), noise(2, 3, 6, 3).astype(dtype)
+    for shape in ((8, 3, 6, 3), (2, 3, 6, 3), (2, 3, 6, 2), (2, 3, 6)):
+        other = noise(*shape).astype(dtype)
+        EDGES.append(Edge("MaxPoolGrad", [x, other, fits], TALL))
+        EDGES.append(Edge("MaxPoolGrad", [x, fits, other], TALL))
+SQUARE = {"ksize": [1, 3, 3, 1], "strides": [1, 1, 1, 1], "padding": "SAME"}
+for dims in ([2, 1, 2, 3], [2, 3, 5, 3], [2, 5, 3, 3], [2, 5, 5, 3]):
+    EDGES.append(Edge("AvgPoolGrad", [i32(dims), noise(2, 5, 5, 3).astype(np.float64)], SQUARE))

@@ -318,3 +318,9 @@ for op in ("Sum", "Mean", "SqrtN"):
     for dim0 in (0, 6):
         of = [noise(4, 3), i32([5, 0, 0, 3, 1]), i32([0, 0, 1, 3, 3]), i32(dim0)]
         EDGES.append(Edge(f"SparseSegment{op}GradV2", of))
+
+# Distances of sequences in shapes below 0 and of none.
+for shape, other in (([-100, 2], [2, 2]), ([1, 2], [1, -100]), ([0, 0], [0, 0]), ([1, 2], [1, 2])):
+    for n in (0, 1):
+        one = [np.zeros((n, 2), np.int64), np.ones(n, np.int64)]
+        EDGES.append(Edge("EditDistance", [*one, i64(shape), *one, i64(other)]))

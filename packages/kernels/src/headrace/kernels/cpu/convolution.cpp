@@ -91,6 +91,14 @@ hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* fil
   return HR_OK;
 }
 
+// Whether a gradient without elements, or of none, has any sizes: TensorFlow's oneDNN kernels give
+// zeros before they compare sizes. They take no double, and not the first version of Conv3D's.
+bool ignores_sizes(const hr_request* r) {
+  const std::string_view op(r->node->op);
+  return r->inputs[2]->dtype != HR_DOUBLE && op != "Conv3DBackpropInput" &&
+         op != "Conv3DBackpropFilter";
+}
+
 template <Direction direction, bool depthwise>
 hr_code prepare(void*, hr_request* r) {
   auto plan = std::make_unique<Plan>();
@@ -109,8 +117,17 @@ hr_code prepare(void*, hr_request* r) {
   if (direction == Direction::to_filter) sizes(1, &filter);
   if (code != HR_OK) return code;
   if (direction != Direction::forward &&
+      (x.rank != r->inputs[2]->rank || filter.rank != r->inputs[2]->rank))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "ranks differ: input is %s, filter is %s, out_backprop is %s",
+                           ShapeText(&x).text, ShapeText(&filter).text,
+                           ShapeText(r->inputs[2]).text);
+  if (direction != Direction::forward && ignores_sizes(r) &&
       (hr_elements(&x) == 0 || hr_elements(&filter) == 0 || hr_elements(r->inputs[2]) == 0)) {
-    // TensorFlow compares no sizes then: no element, or a gradient of zeros.
+    code = check_window_attributes(
+        r, x.rank, dimension_list(r->node, "strides"),
+        depthwise ? PerDimension{} : dimension_list(r->node, "dilations"));
+    if (code != HR_OK) return code;
     copy_shape(direction == Direction::to_input ? &x : &filter, out);
     r->compute = compute_zero;
     keep_plan(r, plan.release());

@@ -313,9 +313,15 @@ hr_code compute_distance(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
                          hr_tensor* const* out, void*) {
   const bool normalize = plan != nullptr;
   const int64_t rank = in[0]->dims[1];
+  for (int64_t d = 0; d < rank; ++d)
+    if (const int64_t least = std::min(int_at(in[2], d), int_at(in[5], d)); least < 0)
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "Dimension %lld must be >= 0", (long long)least);
   out[0]->rank = int32_t(rank - 1);
   for (int64_t d = 0; d + 1 < rank; ++d)
     out[0]->dims[d] = std::max(int_at(in[2], d), int_at(in[5], d));
+  if (hr_elements(out[0]) == 0)
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "Got output shape %s which has 0 elements",
+                       (const char*)ShapeText(out[0]));
   if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
   const auto hypotheses = sequences_of(in[0], in[1]), truths = sequences_of(in[3], in[4]);
   static const std::vector<std::string> empty;

@@ -250,10 +250,19 @@ hr_code check_not_empty(hr_request* r, const hr_tensor* x) {
                          ShapeText(x).text);
 }
 
+// With both, positions lie beyond the last row of pixels.
+hr_code check_one_alignment(hr_request* r) {
+  if (!hr_attr_bool(r->node, "align_corners", 0) || !hr_attr_bool(r->node, "half_pixel_centers", 0))
+    return HR_OK;
+  return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                         "If half_pixel_centers is True, align_corners must be False.");
+}
+
 template <Method method>
 hr_code prepare_resize(void*, hr_request* r) {
   hr_code code = shapes_by_rule(r, "resize", shape_resize);
   if (code == HR_OK) code = check_not_empty(r, r->inputs[0]);
+  if (code == HR_OK) code = check_one_alignment(r);
   if (code != HR_OK) return code;
   const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
   if (y->dims[1] < 1 || y->dims[2] < 1)
@@ -293,10 +302,8 @@ hr_code prepare_resize_grad(void*, hr_request* r) {
   if (code == HR_OK) code = check_not_empty(r, r->inputs[0]);
   if (code != HR_OK) return code;
   const hr_tensor *dy = r->inputs[0], *dx = r->outputs[0];
-  if (method != Method::nearest && hr_attr_bool(r->node, "align_corners", 0) &&
-      hr_attr_bool(r->node, "half_pixel_centers", 0))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "If half_pixel_centers is True, align_corners must be False.");
+  if (method != Method::nearest) code = check_one_alignment(r);
+  if (code != HR_OK) return code;
   // As in TensorFlow, the image gives the height and the width alone.
   r->outputs[0]->dims[0] = dy->dims[0];
   r->outputs[0]->dims[3] = dy->dims[3];

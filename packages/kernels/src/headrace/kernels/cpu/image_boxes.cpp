@@ -203,11 +203,9 @@ hr_code compute_drawing(hr_ctx*, void*, void*, const hr_tensor* const* inputs,
       float colour[4];
       for (int64_t k = 0; k < std::min<int64_t>(4, depth); ++k)
         colour[k] =
-            given ? (k < inputs[2]->dims[1]
-                         ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k]
-                         : 1.0f)
+            given ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k]
                   : kColours[b % 10][k];
-      if (depth == 1) colour[0] = 1;
+      if (depth == 1 && !given) colour[0] = 1;
       auto paint = [&](int64_t i, int64_t j) {
         std::copy_n(colour, std::min<int64_t>(4, depth), y + (i * width + j) * depth);
       };
@@ -239,6 +237,10 @@ hr_code prepare_drawing(void*, hr_request* r) {
                            "images must be [batch, height, width, 1, 3 or 4] and boxes [batch, n, "
                            "4]: images is %s, boxes is %s",
                            ShapeText(x).text, ShapeText(boxes).text);
+  if (r->node->n_inputs > 2 && r->inputs[2]->dims[1] < x->dims[3])
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "colors must have equal or more channels than the image provided: %s",
+                           ShapeText(r->inputs[2]).text);
   r->compute = r->node->n_inputs > 2 ? compute_drawing : compute_plain_drawing;
   return shapes_by_rule(r, "unchanged", shape_as_input_0);
 }

@@ -201,6 +201,9 @@ hr_code prepare_crops(void*, hr_request* r) {
   if (code == HR_OK) code = shapes_by_rule(r, "crop_and_resize", shape_crops);
   if (code != HR_OK) return code;
   const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
+  if (y->dims[1] < 1 || y->dims[2] < 1)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "crop dimensions must be positive: crops are %s",
+                           ShapeText(y).text);
   keep_plan(r,
             new Plan{x->dims[1], x->dims[2], x->dims[3], x->dims[0], y->dims[1], y->dims[2],
                      y->dims[0], hr_attr_float(r->node, "extrapolation_value", 0), is_nearest(r)});

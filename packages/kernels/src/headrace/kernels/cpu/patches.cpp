@@ -68,6 +68,14 @@ hr_code prepare_patches(void*, hr_request* r) {
   if (sizes.n != x->rank || sizes.n < 4)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "ksizes has %d values, the input is %s", sizes.n,
                            ShapeText(x).text);
+  for (const char* name : {"ksizes", "strides", "rates"}) {
+    const PerDimension each = dimension_list(r->node, name);
+    if (each.n == x->rank && (each.value[0] != 1 || each.value[each.n - 1] != 1))
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "Only support %s across space.", name);
+  }
+  for (int32_t d = 1; d + 1 < sizes.n; ++d)
+    if (sizes.value[d] < 1)
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "ksizes is out of range.");
   auto plan = std::make_unique<Plan>();
   hr_code code =
       read_window(r, x->rank, x->dims, sizes.value + 1, dimension_list(r->node, "strides"),

@@ -280,6 +280,10 @@ hr_code prepare(void*, hr_request* r) {
       plan->dy = 2;
       grad = r->inputs[2];
       copy_shape(&x, r->outputs[0]);
+      if (!same_shape(r->inputs[1], &y))
+        return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                               "Expected orig_output shape to be %s, but got %s",
+                               ShapeText(&y).text, ShapeText(r->inputs[1]).text);
       break;
     case Kind::average_gradient:
       plan->dy = 1;
@@ -288,6 +292,12 @@ hr_code prepare(void*, hr_request* r) {
           (hr_elements(grad) == 0 || (grad->dims[0] == x.dims[0] && grad->dims[1] >= y.dims[1] &&
                                       grad->dims[2] >= y.dims[2]))) {
         // TensorFlow walks the windows that the gradient has, also those beside the image.
+        if (hr_elements(grad) && ((grad->dims[1] - 1) * plan->s.stride[1] > x.dims[1] ||
+                                  (grad->dims[2] - 1) * plan->s.stride[2] > x.dims[2]))
+          return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                                 "index * stride must be less than or equal to input size: grad "
+                                 "is %s, the input %s",
+                                 ShapeText(grad).text, ShapeText(&x).text);
         plan->s.out[1] = grad->dims[1], plan->s.out[2] = grad->dims[2];
         if (hr_elements(grad) == 0) plan->s.out[1] = 0;
         grad = nullptr;

@@ -258,9 +258,11 @@ double zeta(double x, double q) {
   if (x == 1) return kInf;
   if (x < 1 || x != x || q != q) return kNaN;
   if (q <= 0) {
-    if (q == std::floor(q)) return std::fmod(x, 2) == 0 ? kInf : kNaN;  // a pole, of one sign or not
+    // A pole, of one sign or not.
+    if (q == std::floor(q)) return std::isinf(x) || std::fmod(x, 2) == 0 ? kInf : kNaN;
     if (x != std::floor(x)) return kNaN;
   }
+  if (std::isinf(x) || std::isinf(q)) return std::pow(q, -x);  // the first term is all
   double sum = 0, at = q;
   for (int i = 0; i < 12 || at < 12; ++i, ++at) {
     sum += std::pow(at, -x);
@@ -275,7 +277,7 @@ double zeta(double x, double q) {
   for (int k = 0; k < 10; ++k) {
     const double term = bernoulli[k] * factor * scale / factorial;
     sum += term;
-    if (std::fabs(term) < kEpsilon * std::fabs(sum)) break;
+    if (std::fabs(term) <= kEpsilon * std::fabs(sum)) break;
     factor *= (x + 2 * k + 1) * (x + 2 * k + 2);
     scale /= at * at;
     factorial *= (2 * k + 3) * (2 * k + 4);

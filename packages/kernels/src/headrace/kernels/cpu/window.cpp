@@ -23,6 +23,21 @@ PerDimension dimension_list(const hr_tensor* vector) {
   return list;
 }
 
+hr_code check_window_attributes(hr_request* r, int32_t rank, const PerDimension& strides,
+                                const PerDimension& dilations) {
+  const auto padding = attr_text(r->node, "padding", "VALID");
+  if (strides.n != rank || (dilations.n && dilations.n != rank))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "strides and dilations need %d values: %d and %d given", rank, strides.n,
+                           dilations.n);
+  const PerDimension explicit_pads = dimension_list(r->node, "explicit_paddings");
+  if (padding == "EXPLICIT" && explicit_pads.n != 2 * rank)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "explicit_paddings attribute must contain %d values, but got: %d",
+                           2 * rank, explicit_pads.n);
+  return HR_OK;
+}
+
 hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int64_t* sizes,
                     const PerDimension& strides, const PerDimension& dilations, Window* w) {
   const auto format = attr_text(r->node, "data_format", rank == 5 ? "NDHWC" : "NHWC");
@@ -35,10 +50,7 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
   const int32_t channel_axis = w->channels_first ? 1 : rank - 1;
   w->batch = dims[0];
   w->channels = dims[channel_axis];
-  if (strides.n != rank || (dilations.n && dilations.n != rank))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "strides and dilations need %d values: %d and %d given", rank, strides.n,
-                           dilations.n);
+  if (hr_code code = check_window_attributes(r, rank, strides, dilations)) return code;
   const PerDimension explicit_pads = dimension_list(r->node, "explicit_paddings");
   const bool unused_pads = padding != "EXPLICIT" && explicit_pads.n;
   if (unused_pads && std::string_view(r->node->op).substr(0, 11) != "MaxPoolGrad")
@@ -46,7 +58,7 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
                            "explicit_paddings attribute must be empty if the padding attribute is "
                            "not EXPLICIT: %d values given",
                            explicit_pads.n);
-  for (int32_t side = 0; padding == "EXPLICIT" && explicit_pads.n == 2 * rank && side < 2; ++side) {
+  for (int32_t side = 0; padding == "EXPLICIT" && side < 2; ++side) {
     if (explicit_pads.value[side] || explicit_pads.value[2 * channel_axis + side])
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
                              "Nonzero explicit padding in the batch or depth dimensions is not "
@@ -76,10 +88,6 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
       continue;
     }
     if (padding == "EXPLICIT") {
-      if (explicit_pads.n != 2 * rank)
-        return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                               "explicit_paddings needs %d values: %d given", 2 * rank,
-                               explicit_pads.n);
       w->low[i] = explicit_pads.value[2 * axis];
       w->high[i] = explicit_pads.value[2 * axis + 1];
       if (w->low[i] < 0 || w->high[i] < 0)

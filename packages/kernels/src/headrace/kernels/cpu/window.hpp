@@ -32,6 +32,10 @@ struct PerDimension {
 PerDimension dimension_list(const hr_node* node, const char* key);
 PerDimension dimension_list(const hr_tensor* vector);
 
+// Whether strides, dilations and paddings of a node are as many as its input's dimensions ask for.
+hr_code check_window_attributes(hr_request* request, int32_t rank, const PerDimension& strides,
+                                const PerDimension& dilations);
+
 // Fills *w for an input of this shape from the node's data_format, padding and
 // explicit_paddings; sizes are those of the window in space. strides and dilations are by
 // dimension of the input (dilations may be empty). Sets the output's extent, too.

@@ -121,7 +121,16 @@ def encode_jpeg(attrs: Attrs, image: np.ndarray) -> np.ndarray:
         raise InvalidArgumentError(
             None, None, f"quality must be in [0,100], got {attrs['quality']}"
         )
-    return np.array(encoded_jpeg(image, attrs["quality"], attrs["progressive"]), object)
+    density = [attrs["x_density"], attrs["y_density"]]
+    for name, value in zip(("x_density", "y_density"), density, strict=True):
+        if not -(2**31) <= value < 2**31:
+            raise InvalidArgumentError(
+                None, None, f"Attr {name} has value {value} out of range for an int32"
+            )
+    made = encoded_jpeg(image, attrs["quality"], attrs["progressive"])
+    unit = b"\1" if attrs["density_unit"] == b"in" else b"\2"
+    head = unit + b"".join((value & 0xFFFF).to_bytes(2, "big") for value in density)
+    return np.array(made[:13] + head + made[18:], object)  # in the JFIF header
 
 
 @kernel("EncodeJpegVariableQuality")

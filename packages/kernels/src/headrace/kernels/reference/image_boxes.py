@@ -31,6 +31,13 @@ def draw_bounding_boxes_v2(
 ) -> np.ndarray:
     result = images.copy()
     depth = images.shape[3]
+    if colours.shape[1] < depth:
+        raise InvalidArgumentError(
+            None,
+            None,
+            "colors must have equal or more channels than the image provided: "
+            f"{list(colours.shape)}",
+        )
     table = [list(c) for c in (colours.tolist() or _COLOURS)]
     if depth == 1 and not len(colours):
         table = [[1.0] * 4 for _ in table]
@@ -75,7 +82,14 @@ def _sample_box(
     covered: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A random part of an image that shows enough of some object; all of it where none is found."""
+    if size.size != 3:
+        raise InvalidArgumentError(
+            None, None, f"image_size must contain 3 elements, it is {list(size.shape)}"
+        )
     height, width = int(size[0]), int(size[1])
+    for name, length in (("height", height), ("width", width)):
+        if length >= 2**31 - 1:
+            raise InvalidArgumentError(None, None, f"image {name} cannot be >= int32 max")
     for name in ("aspect_ratio_range", "area_range"):
         if len(attrs[name]) != 2:
             raise InvalidArgumentError(

@@ -231,6 +231,10 @@ def scale_and_translate(
     attrs: Attrs, images: np.ndarray, size: np.ndarray, scale: np.ndarray, shift: np.ndarray
 ) -> np.ndarray:
     _check_output_size(size)
+    if images.shape[3] == 0:
+        raise InvalidArgumentError(None, None, "image must have at least one channel")
+    if 0 in images.shape[1:3]:
+        raise InvalidArgumentError(None, None, "input image must be of non-zero size")
     rows, columns = _both(attrs, images.shape, size.tolist(), scale, shift)
     return np.einsum("hi,nijc,wj->nhwc", rows, wide(images), columns).astype(np.float32)
 

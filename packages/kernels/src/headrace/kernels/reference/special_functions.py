@@ -215,9 +215,11 @@ def zeta(s: float, q: float) -> float:
         return math.inf
     if q <= 0:
         if math.isinf(q) or q == math.floor(q):  # a pole: of one sign from both sides, or not
-            return math.inf if s % 2 == 0 else math.nan
-        if s != math.floor(s):
+            return math.inf if math.isinf(s) or s % 2 == 0 else math.nan
+        if not math.isinf(s) and s != math.floor(s):
             return math.nan
+    if math.isinf(s) or math.isinf(q):
+        return q**-s  # the first term is all
     total, n = 0.0, 0
     while n < 12 or q + n < 12:
         total += (q + n) ** -s
@@ -226,6 +228,8 @@ def zeta(s: float, q: float) -> float:
     total += a ** (1 - s) / (s - 1) + 0.5 * a**-s
     factor = s * a ** (-s - 1) / 2
     for k, bernoulli in enumerate(_BERNOULLI, 1):
+        if factor == 0:
+            break
         total += bernoulli * factor
         factor *= (s + 2 * k - 1) * (s + 2 * k) / (a * a * (2 * k + 1) * (2 * k + 2))
     return total
