@@ -63,6 +63,7 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
 cdef extern from "slot.hpp" namespace "headrace" nogil:
     cdef cppclass Mutex "std::mutex":
         void lock()
+        cbool try_lock()
         void unlock()
 
     cdef cppclass Slot:
@@ -101,6 +102,9 @@ cdef enum:
 # Readies a run for kernels; `threads` of the team may be used.
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
 
+# Takes a variable's lock. A thread that holds the GIL gives it up while it waits: an update of a large
+# variable holds the lock for milliseconds.
+cdef void lock_slot(Slot* slot) noexcept nogil
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil
 # FAILED_PRECONDITION, and the run's error, where a reference's variable has no value.
 cdef hr_code check_has_value(Run* run, const hr_tensor* reference) noexcept nogil

@@ -27,6 +27,16 @@ cdef extern from *:
     #include <new>
     #include "run.hpp"
     #include "slot.hpp"
+    // Never waits for the GIL with the lock: who holds the GIL may wait for the lock (ShapeGuard).
+    static void wait_for_lock(std::mutex& lock) {
+      if (!PyGILState_Check()) return lock.lock();
+      do {
+        PyThreadState* state = PyEval_SaveThread();
+        lock.lock();
+        lock.unlock();
+        PyEval_RestoreThread(state);
+      } while (!lock.try_lock());
+    }
     static headrace::Slot* new_slot() {
       auto* slot = new (std::nothrow) headrace::Slot();
       if (slot) {
@@ -50,6 +60,7 @@ cdef extern from *:
       api->forget_cancel = headrace::run_forget_cancel;
     }
     """
+    void wait_for_lock(Mutex& lock) nogil
     Slot* new_slot() nogil
     void fill_api(hr_ctx_api* api) nogil
     hr_code run_fail "headrace::run_fail"(hr_ctx* ctx, hr_code code, const char* format, ...) nogil
@@ -78,8 +89,13 @@ cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil:
     return slot
 
 
+cdef void lock_slot(Slot* slot) noexcept nogil:
+    if not slot.lock.try_lock():
+        wait_for_lock(slot.lock)
+
+
 cdef hr_code slot_pin(Slot* slot, OwnedTensor* value) noexcept nogil:
-    slot.lock.lock()
+    lock_slot(slot)
     if not slot.initialised:
         slot.lock.unlock()
         return HR_FAILED_PRECONDITION
@@ -92,7 +108,7 @@ cdef hr_code check_has_value(Run* run, const hr_tensor* reference) noexcept nogi
     cdef Slot* slot = slot_of(reference)
     cdef bint initialised = True
     if slot != NULL:
-        slot.lock.lock()
+        lock_slot(slot)
         initialised = slot.initialised
         slot.lock.unlock()
     return HR_OK if initialised else fail_uninitialised(run, slot)
@@ -105,7 +121,7 @@ cdef hr_code fail_uninitialised(Run* run, Slot* slot) noexcept nogil:
 
 cdef void slot_clear(Slot* slot) noexcept nogil:
     cdef OwnedTensor old   # ends without the lock
-    slot.lock.lock()
+    lock_slot(slot)
     slot.value.swap(old)
     slot.initialised = False
     slot.shape_version.store(slot.shape_version.load() + 1)
@@ -127,7 +143,7 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
     cdef OwnedTensor made    # at last the slot's old value, which ends without the lock
     cdef hr_tensor* held = slot.value.get()
     cdef hr_code code
-    slot.lock.lock()
+    lock_slot(slot)
     if value.owner == NULL and slot.initialised and same_shape(value, held) and \
             buffer_references(held.owner) == 1:
         copy_elements(value, held)
@@ -204,8 +220,17 @@ cdef void lock_in_address_order(int32_t n, Slot** slots) noexcept nogil:
             order[j - 1] = order[j]
             order[j] = swap
             j -= 1
-    for i in range(n):
-        order[i].lock.lock()
+    i = 0
+    while i < n:
+        if order[i].lock.try_lock():
+            i += 1
+            continue
+        # Waits for one lock without the others, since it may give up the GIL meanwhile.
+        for j in range(i):
+            order[j].lock.unlock()
+        lock_slot(order[i])
+        order[i].lock.unlock()
+        i = 0
 
 
 cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* refs,
@@ -226,7 +251,7 @@ cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* ref
                                 "variable '%s' is given twice to one update",
                                 slots[i].name.c_str())
     if n == 1:
-        slots[0].lock.lock()
+        lock_slot(slots[0])
     else:
         lock_in_address_order(n, slots)
     cdef hr_code code = HR_OK

@@ -13,7 +13,7 @@ from headrace.runtime.buffer cimport (
     OwnedTensor, allocate_tensor, buffer_new, object_release, object_retain, set_bytes,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, fail_uninitialised,
+    HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, fail_uninitialised, lock_slot,
     run_fail_text, same_shape, session_lookup, shape_text, slot_clear, slot_new, slot_of, slot_pin,
     slot_set,
 )
@@ -211,7 +211,7 @@ cdef hr_code is_initialized(hr_ctx* ctx, void* state, void* plan, const hr_tenso
                             hr_tensor* const* outputs, void* workspace) noexcept nogil:
     cdef Slot* slot = slot_of(inputs[0])
     if slot != NULL:
-        slot.lock.lock()
+        lock_slot(slot)
         (<char*>outputs[0].data)[0] = slot.initialised
         slot.lock.unlock()
     else:
@@ -302,7 +302,7 @@ cdef hr_code assign_same_shape(hr_ctx* ctx, void* state, void* plan,
     cdef hr_tensor held
     if slot == NULL:
         return fail_no_variable(ctx)
-    slot.lock.lock()
+    lock_slot(slot)
     if slot.initialised:
         held = slot.value.get()[0]
     else:
