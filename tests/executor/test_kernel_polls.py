@@ -119,6 +119,15 @@ def test_the_decomposition_of_one_large_matrix_ends_in_the_middle(name: str) -> 
     raise AssertionError(f"given a fifth of the time, it ended after these shares of it: {shares}")
 
 
+@pytest.mark.parametrize("sides", [(0, 2**33), (2**33, 0)])
+def test_a_matrix_without_elements_has_no_singular_values_at_once(sides: tuple[int, int]) -> None:
+    values = op("Svd", hr.placeholder(hr.float32), compute_uv=False)[0]
+    with hr.Session() as session:
+        feeds = {values.op.inputs[0]: np.zeros(sides, np.float32)}
+        found = session.run(values, feeds, options=hr.RunOptions(timeout_in_ms=1000))
+    assert found.shape == (0,)
+
+
 def _timed(
     session: hr.Session, fetch: hr.Tensor, feeds: dict[hr.Tensor, np.ndarray], timeout: int | None
 ) -> tuple[float, BaseException | None]:

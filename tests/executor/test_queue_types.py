@@ -205,6 +205,19 @@ def test_a_batch_of_elements_whose_shapes_are_not_declared_is_refused(kind: str)
         assert session.run(queue.dequeue()).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("kind", ["FIFOQueueV2", "RandomShuffleQueueV2", "PaddingFIFOQueueV2"])
+def test_a_queue_has_a_shape_for_each_component_or_none(kind: str) -> None:
+    for types, shapes in (([hr.int32], [[], [2]]), ([hr.int32, hr.int32], [[]]), ([hr.int32], [])):
+        handle = getattr(hr.raw_ops, kind)(component_types=types, shapes=shapes)
+        size = hr.raw_ops.QueueSizeV2(handle=handle)
+        with hr.Session() as session:
+            if not shapes and not kind.startswith("Padding"):
+                assert session.run(size) == 0
+                continue
+            with pytest.raises(InvalidArgumentError, match="Different number of component types"):
+                session.run(size)
+
+
 def test_a_batch_of_more_dimensions_than_tensors_have_is_refused() -> None:
     queue = hr.FIFOQueue(10, [hr.int32], shapes=[[1] * 8])
     put = queue.enqueue([np.ones([1] * 8, np.int32)])

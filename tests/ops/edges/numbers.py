@@ -69,6 +69,17 @@ for at in (0, 5, -1):
     EDGES.append(Edge("GatherNd", [NOTHING, i32([[at]])]))
     for kind in ("Sum", "Max"):
         EDGES.append(Edge(f"UnsortedSegment{kind}", [NOTHING[:1], i32([at]), i32(3)]))
+for tensor, indices, updates in (
+    ([3], [0], [3]),
+    ([0], [0, 1], [0]),
+    ([3], [0, 1], [0]),
+    ([0], [2, 1], [2]),
+    ([3, 0], [2, 1], [2, 0]),
+    ([3, 2], [0, 1], [0, 2]),
+):
+    of = [noise(*tensor), np.zeros(indices, np.int32), noise(*updates)]
+    EDGES.append(Edge("TensorScatterUpdate", of))
+    EDGES.append(Edge("TensorScatterMin", of))
 EDGES.append(Edge("GatherNd", [NOTHING, np.zeros((0, 1), np.int32)]))
 EDGES.append(Edge("GatherNd", [np.zeros(0, np.float32), np.zeros((2, 0), np.int32)]))
 

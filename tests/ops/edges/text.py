@@ -36,6 +36,15 @@ EDGES.append(
         {"template": b"{}, {}, {}"},
     )
 )
+for letter in (-1, 0, 0x10FFFF, 0x110000, 10**9):
+    of = {"input_encoding": b"UTF-8", "replacement_char": letter}
+    EDGES.append(Edge("UnicodeDecode", [words([b"a\xffb"])], of))
+    EDGES.append(Edge("UnicodeDecodeWithOffsets", [words([])], of))
+    EDGES.append(
+        Edge("UnicodeTranscode", [words([b"a\xffb"])], {**of, "output_encoding": b"UTF-8"})
+    )
+    of = {"output_encoding": b"UTF-8", "replacement_char": letter}
+    EDGES.append(Edge("UnicodeEncode", [i32([97, -1]), np.int64([0, 2])], of))
 ALL_BYTES = bytes(range(256))
 HALVES = np.arange(20).astype(np.float16) / np.float16(7)
 for x in (words(ALL_BYTES), words([[ALL_BYTES], [b"it's"]]), HALVES, np.float32(HALVES) / 3):

@@ -43,6 +43,12 @@ struct QueueSpec {
   std::vector<std::vector<int64_t>> dims;
   std::string name;
 
+  // Whether it has a shape for each component, or none at all where that is allowed.
+  bool shapes_fit() const {
+    if (ranks.empty()) return !padding && order != QueueOrder::kLeast;
+    return ranks.size() == types.size();
+  }
+
   // Why nothing can be dequeued in batches where no shapes are declared.
   std::string lack_of_shapes() const {
     const char* kind = order == QueueOrder::kRandom  ? "RandomShuffleQueue"

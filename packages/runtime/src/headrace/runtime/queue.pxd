@@ -35,6 +35,7 @@ cdef extern from "queue.hpp" namespace "headrace" nogil:
         vector[int32_t] ranks
         vector[vector[int64_t]] dims
         string name
+        cbool shapes_fit()
         string lack_of_shapes()
         string types_text()
 

@@ -153,6 +153,14 @@ cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
     cdef string text
     cdef hr_object* found = NULL
     cdef QueueSpec wanted
+    read_spec(node, &wanted)
+    if not wanted.shapes_fit():
+        text.assign(b"Different number of component types.  Types: ")
+        text.append(wanted.types_text())
+        text.append(b", shapes: ")
+        text.append(to_text(<int64_t>wanted.ranks.size()))
+        source.error.assign(text)
+        return HR_INVALID_ARGUMENT
     if shared_name.empty():
         shared_name = source.name
     cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
@@ -161,7 +169,6 @@ cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
     if code != HR_OK:
         source.error.assign(text)
         return code
-    read_spec(node, &wanted)
     if (<Queue*>found).spec.types != wanted.types or (<Queue*>found).spec.order != wanted.order:
         text.assign(b"Shared queue '")
         text.append(shared_name)

@@ -280,6 +280,7 @@ struct SelfAdjointEig {
 struct SingularValues {
   template <class T> static const char* run(const Item& m) {
     const int64_t rows = m.p.rows, columns = m.p.columns, least = std::min(rows, columns);
+    if (least == 0 && !m.p.vectors) return nullptr;  // the other side may be 2^33
     const T* in = m.input<T>(0, rows * columns);
     const int64_t of_u = m.p.full ? rows : least, of_v = m.p.full ? columns : least;
     T* u_out = m.p.vectors ? m.output<T>(1, rows * of_u) : nullptr;

@@ -423,6 +423,8 @@ def unicode_decode(attrs: Attrs, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def unicode_decode_with_offsets(
     attrs: Attrs, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if not 0 <= attrs["replacement_char"] <= 0x10FFFF:
+        raise _refuse("replacement_char out of unicode codepoint range")
     rows = [_characters(attrs, text) for text in x.ravel().tolist()]
     ends = np.cumsum([0, *[len(row) for row in rows]])
     codes = np.array([code for row in rows for code, _ in row], np.int32)
