@@ -140,11 +140,21 @@ class BuildExt(build_ext):
         command += ["-fno-omit-frame-pointer", *checks] if checks else []
         return command + ["-MMD", "-MF", f"{made}.d", "-c", str(source), "-o", str(made)]
 
+    def _linker(self) -> list[str]:
+        """Returns: the command that links, by the compiler that compiles.
+
+        setuptools takes CXX for compiling alone: g++ would link what clang made with libgomp.
+        """
+        linker = list(getattr(self.compiler, "linker_so_cxx", None) or self.compiler.linker_so)
+        if "CXX" not in os.environ:
+            return linker
+        flags = next((i for i, word in enumerate(linker) if word.startswith("-")), len(linker))
+        return shlex.split(os.environ["CXX"]) + linker[flags:]
+
     def _link(self, extension: Extension, objects: list[Path]) -> None:
         made = Path(self.get_ext_fullpath(extension.name))
         made.parent.mkdir(parents=True, exist_ok=True)
-        linker = getattr(self.compiler, "linker_so_cxx", None) or self.compiler.linker_so
-        command = list(linker) + [str(o) for o in objects]
+        command = self._linker() + [str(o) for o in objects]
         command += [f"-L{folder}" for folder in extension.library_dirs]
         command += [f"-l{name}" for name in extension.libraries]
         checks = sanitizer_flags()

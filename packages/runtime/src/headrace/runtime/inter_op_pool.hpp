@@ -4,7 +4,7 @@
 // A thread inside a Python kernel may wait for another run, so it does not count: the pool starts a
 // further thread where work waits, and nested runs cannot exhaust it.
 #pragma once
-#include <omp.h>
+#include "openmp.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 // cores, and a fork of such a caller would leave a team in the child whose threads do not exist.
 // Callers that find the pool taken run on one thread.
 #pragma once
-#include <omp.h>
+#include "openmp.hpp"
 
 #include <atomic>
 #include <chrono>

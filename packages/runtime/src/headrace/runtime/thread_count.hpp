@@ -1,6 +1,6 @@
 // The size of the OpenMP team that kernels made in this scope may count on.
 #pragma once
-#include <omp.h>
+#include "openmp.hpp"
 
 namespace headrace {
 

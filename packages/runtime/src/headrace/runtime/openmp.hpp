@@ -1,0 +1,8 @@
+// OpenMP where the compiler has it. Apple's clang comes without: loops then run on one thread.
+#pragma once
+#ifdef _OPENMP
+#include <omp.h>
+#else
+inline void omp_set_num_threads(int) {}
+inline int omp_get_max_threads() { return 1; }
+#endif
