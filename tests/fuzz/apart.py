@@ -59,6 +59,41 @@ def _stride_over_depth(node: NodeDef, inputs: Inputs) -> bool:
     return len(strides) > 2 and strides[at] < 1 and min(strides[:at] + strides[at + 1 :]) > 0
 
 
+def _shapes_differ(node: NodeDef, inputs: Inputs) -> bool:
+    return len({x.shape for x in inputs}) > 1
+
+
+def _depths_differ(node: NodeDef, inputs: Inputs) -> bool:
+    return len({x.shape[-1] if x.ndim == 4 else x.size for x in inputs if x.ndim in (1, 4)}) > 1
+
+
+def _batches_or_channels_differ(node: NodeDef, inputs: Inputs) -> bool:
+    return len({(x.shape[0], x.shape[-1]) for x in inputs if x.ndim == 4}) > 1
+
+
+def _channels_are_not_the_sizes_last(node: NodeDef, inputs: Inputs) -> bool:
+    sizes = [x for x in inputs if x.ndim == 1 and x.size == 4]
+    grads = [x for x in inputs if x.ndim == 4]
+    return any(x.shape[i] != s[i] for x in grads for s in sizes for i in (0, 3))
+
+
+def _pooled_otherwise(node: NodeDef, inputs: Inputs) -> bool:
+    strides, windows = (list(node.attr[name].list.i) for name in ("strides", "ksize"))
+    room = [0 if node.attr["padding"].s == b"SAME" else size - 1 for size in windows]
+
+    def pooled(sizes: np.ndarray) -> tuple[int, ...]:
+        each = zip(sizes.tolist(), room, strides, strict=False)
+        return tuple(-(-(size - r) // max(s, 1)) for size, r, s in each)
+
+    grads = [x for x in inputs if x.ndim == len(strides)]
+    sizes = [x for x in inputs if x.ndim == 1 and x.size == len(strides)]
+    return any(x.shape != pooled(s) for x in grads for s in sizes)
+
+
+def _dilated(node: NodeDef, inputs: Inputs) -> bool:
+    return any(d != 1 for d in node.attr["dilations"].list.i)
+
+
 class Apart(NamedTuple):
     """A difference on purpose: a pattern of ops, words in the verdict, why, for which inputs."""
 
@@ -70,21 +105,27 @@ class Apart(NamedTuple):
 
 APART = (
     # TensorFlow reads or writes memory that is not the tensor's.
-    Apart("BatchNormWithGlobalNormalization(Grad)?", "but there are", "sizes are not compared"),
+    Apart("BatchNormWithGlobalNormalization(Grad)?", "but there are", "sizes are not compared",
+          _depths_differ),
     Apart("BlockLSTM(Grad)?(V2)?", "it must be", "shapes of gradients are not compared"),
-    Apart("AvgPool(3D)?Grad", "grad is", "a gradient of other sizes is read beyond its end"),
-    Apart("FractionalAvgPoolGrad", "out_backprop is", "channels that differ are written beside"),
+    Apart("AvgPool(3D)?Grad", "grad is", "a gradient of other sizes is read beyond its end",
+          _pooled_otherwise),
+    Apart("FractionalAvgPoolGrad", "out_backprop is", "channels that differ are written beside",
+          _channels_are_not_the_sizes_last),
     Apart(
         "(Sigmoid|Tanh|Sqrt|Rsqrt|Inv|Reciprocal)Grad",
         "shapes differ: input 0",
         "the second operand is read by the first one's size",
+        _shapes_differ,
     ),
-    Apart("Resize(Bilinear|Bicubic)Grad", "batch or channels differ", "writes beside the image"),
+    Apart("Resize(Bilinear|Bicubic)Grad", "batch or channels differ", "writes beside the image",
+          _batches_or_channels_differ),
     Apart(
         "SparseRe(shape|duceSum|duceMax)", "out of bounds", "computes with an index outside"
     ),
     Apart(
-        "DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored"
+        "DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored",
+        _dilated,
     ),
     # Sizes that TensorFlow keeps in 32 bits: 2^32 is 0 to it.
     Apart("RandomCrop", "larger than the image", "sizes are cut to 32 bits", _beyond_32_bits),

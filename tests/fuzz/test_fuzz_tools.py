@@ -125,7 +125,11 @@ def test_a_difference_on_purpose_is_one_for_the_inputs_that_its_reason_names_onl
         assert apart.why_apart(_one_node(op, named), "output 0, element 0: 1, 2", True)
         assert not apart.why_apart(_one_node(op, other), "output 0, element 0: 1, 2", True)
     shapes = "shapes differ: input 0 is [2], input 1 is [3]"
-    assert apart.why_apart(_one_node("TanhGrad", np.zeros(2)), shapes, False)
+    one = _one_node("TanhGrad", np.zeros(2))
+    assert not apart.why_apart(one, shapes, False)
+    one.graph.node[0].input.append("y")
+    one.runs[0].feeds["y:0"] = np.zeros(3)
+    assert apart.why_apart(one, shapes, False)
     assert not apart.why_apart(_one_node("ReluGrad", np.zeros(2)), shapes, False)
 
 
