@@ -101,8 +101,8 @@ def main() -> None:
     given = from_text(open(options["file"]).read()) if options.get("file") else None
     find_service(SESSIONS, "local")("", b"").close()  # imports, once
     for number in range(first, first + count):
+        shared[:16] = struct.pack("<qd", number, time.time())  # a case that cannot be made counts
         case = given or make_case(kind, number)
-        shared[:16] = struct.pack("<qd", number, time.time())
         started, cpu = time.monotonic(), time.process_time()
         if plant == ["crash", str(number)]:
             os.abort()

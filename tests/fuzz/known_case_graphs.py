@@ -143,7 +143,8 @@ def _other_shape(dice: random.Random, dims: tuple[int, ...]) -> tuple[int, ...]:
         return (*dims, dice.choice((0, 1, 2)))
     if roll < 0.7 and dims:
         at = dice.randrange(len(dims))
-        return (*dims[:at], dice.choice(draw.SIZES), *dims[at + 1 :])
+        sizes = draw.SIZES if dice.random() < 0.8 else draw.WRAPPING
+        return (*dims[:at], dice.choice(sizes), *dims[at + 1 :])
     if roll < 0.8 and dims:
         at = dice.randrange(len(dims))
         return (*dims[:at], 0, *dims[at + 1 :])

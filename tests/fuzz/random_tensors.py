@@ -17,6 +17,8 @@ ODD = (0, 11, 12, 13, 15, 16, 20, 21, 24, 25, 29, 101, 103, 107, 1000)
 WITH_ARRAYS = frozenset(ALL)
 
 SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 16, 17)
+# Counts that small integers cannot hold, and their neighbours: a count of 256 is zero in int8.
+WRAPPING = (127, 128, 255, 256, 257, 32768, 65535, 65536)
 HUGE = (2**31 - 1, 2**31, 2**33, 2**40, 2**62, 2**63 - 1)
 INTS = (-1, 0, 1, 2, 3, 4, 5, 7, 8, 100, -2, -3, -100)
 ABSURD_INTS = (
@@ -64,6 +66,10 @@ def shape(dice: random.Random, rank: int | None = None) -> tuple[int, ...]:
         return (1,) * dice.choice([9, 20, 32, 64])
     if roll < 0.03:
         return (dice.choice([1000, 4096, 70000]),)
+    if roll < 0.06:
+        few = [dice.choice((1, 1, 2, 3)) for _ in range(dice.randrange(4))]
+        few.insert(dice.randrange(len(few) + 1), dice.choice(WRAPPING))
+        return tuple(few)
     if rank is None:
         rank = dice.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5, 6))
     return tuple(dice.choice(SIZES) for _ in range(rank))
@@ -85,7 +91,8 @@ def shape_like(dice: random.Random, base: tuple[int, ...]) -> tuple[int, ...]:
     if roll < 0.80:
         return tuple(1 if dice.random() < 0.5 else n for n in base)
     if roll < 0.84:
-        return (*base[:-1], base[-1] + dice.choice([-1, 1]) if base[-1] else 1)
+        last = base[-1] + dice.choice([-1, 1]) if base[-1] else 1
+        return (*base[:-1], min(last, 2**63 - 1))
     if roll < 0.88:
         return tuple(reversed(base))
     if roll < 0.91:
