@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "elements.hpp"
 #include "indices.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -37,8 +38,9 @@ struct CountPlan {
 hr_code compute_bincount(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                          hr_tensor* const* out, void*) {
   const auto& p = *static_cast<const CountPlan*>(plan_);
-  std::memset(out[0]->data, 0, size_t(out[0]->bytes));
+  zero_polled(ctx, out[0]);
   for (int64_t i = 0, n = p.rows * p.n; i < n; ++i) {
+    poll_at(ctx, i);
     const int64_t value = int_at(in[0], i);
     if (value < 0)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "Input arr must be non-negative! Found %lld",

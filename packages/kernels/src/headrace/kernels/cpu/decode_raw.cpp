@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elements.hpp"
 #include "rows.hpp"
 #include "shape_rules.hpp"
 #include "shapes.hpp"
@@ -62,7 +63,8 @@ hr_code compute_raw(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
   for (int64_t i = 0; i < n; ++i) {
     char* to = write<char>(out[0]) + i * bytes;
     const int64_t have = std::min(bytes, int64_t(texts[i].size));
-    if (have) std::memcpy(to, texts[i].data, size_t(have));
+    poll(ctx);
+    if (have) copy_polled(ctx, to, texts[i].data, size_t(have));
     std::memset(to + have, 0, size_t(bytes - have));
     const int64_t part = part_size(out[0]->dtype);
     for (int64_t at = 0; p.swap && part > 1 && at < bytes; at += part)

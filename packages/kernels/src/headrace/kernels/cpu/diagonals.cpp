@@ -169,6 +169,7 @@ hr_code compute_band(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in
   char* to = write<char>(out[0]);
   const char* from = read<char>(in[0]);
   for (int64_t i = 0; i < p.matrices * p.rows; ++i) {
+    poll(ctx);
     const int64_t row = i % p.rows;
     const int64_t begin = lower < 0 ? 0 : std::min(p.columns, std::max<int64_t>(0, row - lower));
     const int64_t end = std::max(begin, upper < 0 ? p.columns : std::min(p.columns, row + upper + 1));

@@ -35,8 +35,10 @@ void copy_counted(hr_ctx* ctx, hr_dtype dtype, void* to, const void* from) {
 void fill_elements(hr_ctx* ctx, hr_dtype dtype, void* to, const void* from, int64_t n) {
   const int64_t size = hr_dtype_size(dtype);
   if (!is_plain(dtype)) {
-    for (int64_t i = 0; i < n; ++i)
+    for (int64_t i = 0; i < n; ++i) {
+      poll_at(ctx, i);
       copy_counted(ctx, dtype, static_cast<char*>(to) + i * size, from);
+    }
     return;
   }
   with_size(size, [&](auto t) {

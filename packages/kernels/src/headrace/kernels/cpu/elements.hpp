@@ -3,10 +3,12 @@
 #ifndef HEADRACE_CPU_ELEMENTS_HPP
 #define HEADRACE_CPU_ELEMENTS_HPP
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "headrace/kernel.h"
+#include "parallel.hpp"
 
 namespace hr {
 
@@ -17,16 +19,39 @@ inline bool is_plain(hr_dtype dtype) {
 // One element that is not plain; *to is valid (a fresh output is zeroed) and is replaced.
 void copy_counted(hr_ctx* ctx, hr_dtype dtype, void* to, const void* from);
 
+// What is copied or zeroed between two looks at the cancellation of the step.
+constexpr size_t kBytesBetweenPolls = 16 << 20;
+
+inline void copy_polled(hr_ctx* ctx, void* to, const void* from, size_t bytes) {
+  for (; bytes > kBytesBetweenPolls; bytes -= kBytesBetweenPolls) {
+    std::memcpy(to, from, kBytesBetweenPolls);
+    poll(ctx);
+    to = static_cast<char*>(to) + kBytesBetweenPolls;
+    from = static_cast<const char*>(from) + kBytesBetweenPolls;
+  }
+  std::memcpy(to, from, bytes);
+}
+
+// A whole tensor of plain elements.
+inline void zero_polled(hr_ctx* ctx, hr_tensor* tensor) {
+  for (size_t at = 0, all = size_t(tensor->bytes); at < all; at += kBytesBetweenPolls) {
+    poll(ctx);
+    std::memset(static_cast<char*>(tensor->data) + at, 0, std::min(kBytesBetweenPolls, all - at));
+  }
+}
+
 // n elements, stretch to stretch.
 inline void copy_elements(hr_ctx* ctx, hr_dtype dtype, int64_t size, void* to, const void* from,
                           int64_t n) {
   if (is_plain(dtype)) {
-    std::memcpy(to, from, size_t(n * size));
+    copy_polled(ctx, to, from, size_t(n * size));
     return;
   }
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     copy_counted(ctx, dtype, static_cast<char*>(to) + i * size,
                  static_cast<const char*>(from) + i * size);
+  }
 }
 
 // The same element n times.

@@ -158,7 +158,7 @@ void run_blocks(hr_ctx* ctx, const Plan& plan, const hr_tensor* const* in, hr_te
   char* to = static_cast<char*>(out[0]->data);
   Run{plan, in, to, w.numbers, w.scratch}.begin();
   const int64_t touched = int64_t(plan.inputs + plan.steps.size()) * kBlock * plan.value_size;
-  parallel_ranges(ctx, plan.blocks, std::max<int64_t>(1, kGrainBytes / touched),
+  parallel_ranges(ctx, plan.blocks, std::max<int64_t>(2, kGrainBytes / touched),
                   [&](int64_t first, int64_t last) {
                     const Run run{plan, in, to, w.numbers,
                                   w.scratch + this_thread() * plan.scratch};

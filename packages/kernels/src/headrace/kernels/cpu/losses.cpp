@@ -136,9 +136,9 @@ hr_code compute_l2_loss(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
                   [&](int64_t begin, int64_t end) {
                     double& mine = parts[most_threads(ctx) > 1 ? this_thread() : 0];
                     if constexpr (std::is_same_v<T, float>)
-                      mine = squares_float(x + begin, end - begin);
+                      mine += squares_float(x + begin, end - begin);
                     else
-                      mine = squares(x + begin, end - begin);
+                      mine += squares(x + begin, end - begin);
                   });
   double sum = 0;
   for (int64_t t = 0; t < most_threads(ctx); ++t) sum += parts[t];

@@ -90,18 +90,20 @@ hr_code compute_mirror(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   const char* from = read<char>(in[0]);
   char* to = write<char>(out[0]);
   each_mirrored(*static_cast<const MirrorPlan*>(plan), [&](int64_t t, int64_t f) {
+    poll_at(ctx, t);
     copy_elements(ctx, in[0]->dtype, size, to + t * size, from + f * size, 1);
   });
   return HR_OK;
 }
 
 template <class T>
-hr_code compute_mirror_grad(hr_ctx*, void*, void* plan_, const hr_tensor* const* in,
+hr_code compute_mirror_grad(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                             hr_tensor* const* out, void*) {
   const auto& plan = *static_cast<const MirrorPlan*>(plan_);
   T* to = write<T>(out[0]);
   std::fill(to, to + plan.inner_elements, T(0));
   each_mirrored(plan, [&](int64_t t, int64_t f) {
+    poll_at(ctx, t);
     to[f] = T(plus(Compute<T>(to[f]), Compute<T>(read<T>(in[0])[t])));
   });
   return HR_OK;

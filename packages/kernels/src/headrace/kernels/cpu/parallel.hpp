@@ -34,6 +34,11 @@ inline void poll(const hr_ctx* ctx) {
   if (hr_cancelled(ctx)) throw Cancelled();
 }
 
+// For loops of one thread that do little for each i.
+inline void poll_at(const hr_ctx* ctx, int64_t i) {
+  if ((i & 0xffff) == 0) poll(ctx);
+}
+
 // How many elements a simple loop handles in about 10 ms: after so many it polls.
 constexpr int64_t kElementsBetweenPolls = 4 << 20;
 
@@ -57,7 +62,25 @@ inline int64_t piece_start(int64_t total, int64_t i, int64_t pieces) {
   return total / pieces * i + total % pieces * i / pieces;
 }
 
-// body(begin, end) over [0, total): one piece per thread, none smaller than grain.
+// After so many grains, some 10 ms even where each page is touched for the first time, a loop polls.
+constexpr int64_t kGrainsBetweenPolls = 64;
+
+// body(begin, end) over [begin, end), in stretches between which the step's cancellation is looked
+// at. An iteration that is a grain alone may take long: each is a stretch then.
+template <class Body>
+inline void in_polled_stretches(const hr_ctx* ctx, int64_t begin, int64_t end, int64_t grain,
+                                Body&& body) {
+  const int64_t step = grain <= 1 ? 1 : std::min(grain, INT64_MAX / kGrainsBetweenPolls) * kGrainsBetweenPolls;
+  for (; end - begin > step; begin += step) {
+    body(begin, begin + step);
+    poll(ctx);
+  }
+  if (begin < end) body(begin, end);
+}
+
+// body(begin, end) over [0, total): one piece per thread, none smaller than grain, each of which
+// polls. body is called several times by a thread where the piece is long: what it sums up per
+// thread goes on from what is there.
 template <class Body>
 inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& body) {
 #ifdef _OPENMP
@@ -70,7 +93,7 @@ inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& bo
       const int64_t begin = piece_start(total, me, threads);
       const int64_t end = piece_start(total, me + 1, threads);
       try {
-        if (begin < end) body(begin, end);
+        in_polled_stretches(ctx, begin, end, grain, body);
       } catch (...) {
         thrown.keep();
       }
@@ -79,7 +102,7 @@ inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& bo
     return;
   }
 #endif
-  if (total > 0) body(int64_t(0), total);
+  in_polled_stretches(ctx, 0, total, grain, body);
 }
 
 // As parallel_ranges, for iterations that take long: each thread looks at the cancellation of the

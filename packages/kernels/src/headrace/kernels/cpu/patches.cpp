@@ -48,7 +48,7 @@ hr_code compute_patches(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
   const int64_t image = w.in_positions() * pixel, patch = w.window_positions() * pixel;
   const char* x = static_cast<const char*>(inputs[0]->data);
   char* y = static_cast<char*>(outputs[0]->data);
-  parallel_ranges(ctx, w.batch * outs, grain_of(patch), [&](int64_t i, int64_t end) {
+  parallel_ranges(ctx, w.batch * outs, grain_of(patch + 16 * w.window_positions()), [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       over_window(w, i % outs, [&](int64_t q, int64_t p) {
         char* to = y + i * patch + q * pixel;

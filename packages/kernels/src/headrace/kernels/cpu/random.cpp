@@ -247,13 +247,17 @@ hr_code compute_shuffle(hr_ctx* ctx, void* state, void*, const hr_tensor* const*
   std::iota(order.begin(), order.end(), int64_t(0));
   if (x->rank) {
     SinglePhilox single(from);
-    for (int64_t i = 0; i + 1 < n; ++i)
+    for (int64_t i = 0; i + 1 < n; ++i) {
+      poll_at(ctx, i);
       std::swap(order[i], order[i + int64_t(uint64_t(single()) % uint64_t(n - i))]);
+    }
   }
   const int64_t size = hr_dtype_size(x->dtype);
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     copy_elements(ctx, x->dtype, size, static_cast<char*>(outputs[0]->data) + i * width * size,
                   static_cast<const char*>(x->data) + order[i] * width * size, width);
+  }
   return HR_OK;
 }
 
@@ -292,6 +296,7 @@ hr_code compute_multinomial(hr_ctx* ctx, void* state, void*, const hr_tensor* co
     double top = -HUGE_VAL;
     for (int64_t j = 0; j < classes; ++j) {
       const double x = logit(inputs[0], i * classes + j);
+      poll_at(ctx, j);
       if (std::isfinite(x)) top = std::max(top, x);
     }
     double sum = 0;
@@ -301,6 +306,7 @@ hr_code compute_multinomial(hr_ctx* ctx, void* state, void*, const hr_tensor* co
       total[j] = sum;
     }
     for (int64_t d = 0; d < draws; ++d) {
+      poll_at(ctx, d);
       const double at = single.uniform() * sum;
       out[i * draws + d] = Out(std::upper_bound(total.begin(), total.end(), at) - total.begin());
     }

@@ -34,6 +34,7 @@ hr_code compute_arg(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
       C value = at[0];
       bool found = value == value;
       for (int64_t i = 1; i < p.n; ++i) {
+        poll_at(ctx, i);
         const C v = at[i * p.inner];
         if (found ? (largest ? v > value : v < value) : v == v) {
           best = i;
@@ -111,6 +112,7 @@ hr_code compute_cumulative(hr_ctx* ctx, void*, void* plan_, const hr_tensor* con
       const int64_t first = k / p.inner * p.n * p.inner + k % p.inner;
       C total = Op::template start<C>();
       for (int64_t i = 0; i < p.n; ++i) {
+        poll_at(ctx, i);
         const int64_t at = first + (p.reverse ? p.n - 1 - i : i) * p.inner;
         const C v = x[at];  // read before y, which may lie over x
         if (p.exclusive) y[at] = T(total);

@@ -215,7 +215,7 @@ template <Way way> hr_code prepare_tensor(void*, hr_request* r) {
 
 hr_code compute_new(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                     hr_tensor* const* out, void*) {
-  if (is_plain(out[0]->dtype)) std::memset(out[0]->data, 0, size_t(out[0]->bytes));
+  if (is_plain(out[0]->dtype)) zero_polled(ctx, out[0]);
   return scatter_nd(ctx, *static_cast<const ScatterPlan*>(plan), out[0], in[0], in[1]);
 }
 

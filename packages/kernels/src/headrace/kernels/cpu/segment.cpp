@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "arithmetic.hpp"
@@ -66,6 +67,14 @@ template <Way way, class C> void divide(C* total, int64_t count, int64_t n) {
   for (int64_t i = 0; i < n; ++i) total[i] = C(total[i] / by);
 }
 
+// The number of segments may be absurd: a step that is cancelled ends while they are filled.
+template <class C> void fill_polled(hr_ctx* ctx, C* out, int64_t n, C value) {
+  for (int64_t i = 0; i < n; i += kElementsBetweenPolls) {
+    poll(ctx);
+    std::fill_n(out + i, std::min(kElementsBetweenPolls, n - i), value);
+  }
+}
+
 // Folds rows into segments. ids[i] is the segment of the i-th row, negative: left out; rows[i]
 // (or i itself) where it lies in data. A segment without rows gets `blank`, which only extremes
 // have other than start_of. Means need sorted ids: a segment is whole when the id changes, and no
@@ -78,15 +87,15 @@ void fold_rows(hr_ctx* ctx, const T* data, const int64_t* rows, const int64_t* i
   const int64_t elements = segments * inner;
   if (elements == 0) return;
   // What is computed as it is stored is folded where it belongs.
-  std::vector<C> wide;
+  std::unique_ptr<C[]> wide;
   C* totals;
   if constexpr (std::is_same_v<T, C>) {
     totals = out;
-    std::fill_n(totals, elements, start_of<way, T>());
   } else {
-    wide.assign(size_t(elements), start_of<way, T>());
-    totals = wide.data();
+    wide.reset(new C[size_t(elements)]);
+    totals = wide.get();
   }
+  fill_polled(ctx, totals, elements, start_of<way, T>());
   std::vector<bool> found(extreme ? size_t(segments) : 0);
   const int64_t between_polls = kElementsBetweenPolls / inner + 1;
   for (int64_t i = 0, first = 0; i < n; ++i) {
@@ -240,17 +249,21 @@ hr_code compute_sparse_grad(hr_ctx* ctx, void*, void*, const hr_tensor* const* i
                        (long long)ids[size_t(bad_id)], (long long)segments);
   std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
   for (const int64_t id : ids) ++counts[size_t(id)];
-  std::vector<C> totals(size_t(n * inner), C(0));
+  const std::unique_ptr<C[]> totals(new C[size_t(n * inner)]);
+  fill_polled(ctx, totals.get(), n * inner, C(0));
   const size_t between_polls = size_t(kElementsBetweenPolls / (inner + 1) + 1);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (i % between_polls == 0) poll(ctx);
     const C count = C(int32_t(counts[size_t(ids[i])]));
     const C scale = way == kMean ? C(1) / count : way == kSqrtN ? C(1) / std::sqrt(count) : C(1);
     const T* from = read<T>(in[0]) + ids[i] * inner;
-    C* to = totals.data() + rows[i] * inner;
+    C* to = totals.get() + rows[i] * inner;
     for (int64_t j = 0; j < inner; ++j) to[j] += C(from[j]) * scale;
   }
-  for (size_t i = 0; i < totals.size(); ++i) write<T>(out[0])[i] = T(totals[i]);
+  for (int64_t i = 0; i < n * inner; ++i) {
+    poll_at(ctx, i);
+    write<T>(out[0])[i] = T(totals[size_t(i)]);
+  }
   return HR_OK;
 }
 
@@ -277,6 +290,7 @@ hr_code compute_partition(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
   const int64_t inner = product(data->dims, parts->rank, data->rank), bytes = inner * size;
   std::vector<int64_t> counts(static_cast<size_t>(n_parts), 0);
   for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     const int32_t part = read<int32_t>(parts)[i];
     if (part < 0 || part >= n_parts)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s = %d is not in [0, %lld)",
@@ -294,6 +308,7 @@ hr_code compute_partition(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
   }
   if (bytes == 0) return HR_OK;
   for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     char*& to = at[size_t(read<int32_t>(parts)[i])];
     copy_elements(ctx, data->dtype, size, to, read<char>(data) + i * bytes, inner);
     to += bytes;
@@ -328,12 +343,14 @@ hr_code compute_stitch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
   const int64_t size = hr_dtype_size(first->dtype);
   const int64_t inner = product(out[0]->dims, 1, out[0]->rank), bytes = inner * size;
-  if (is_plain(first->dtype)) std::memset(out[0]->data, 0, size_t(out[0]->bytes));
+  if (is_plain(first->dtype)) zero_polled(ctx, out[0]);
   if (bytes == 0) return HR_OK;
   for (intptr_t k = 0; k < n; ++k)
-    for (int64_t i = 0, m = hr_elements(in[k]); i < m; ++i)
+    for (int64_t i = 0, m = hr_elements(in[k]); i < m; ++i) {
+      poll_at(ctx, i);
       copy_elements(ctx, first->dtype, size, write<char>(out[0]) + int_at(in[k], i) * bytes,
                     read<char>(in[n + k]) + i * bytes, inner);
+    }
   return HR_OK;
 }
 

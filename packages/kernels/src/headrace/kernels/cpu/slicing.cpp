@@ -344,8 +344,8 @@ hr_code write_slice_at_run(hr_ctx* ctx, const RunStridedPlan* plan, const hr_ten
   return HR_OK;
 }
 
-void clear_plain(hr_tensor* t) {
-  if (is_plain(t->dtype)) std::memset(t->data, 0, size_t(t->bytes));
+void clear_plain(hr_ctx* ctx, hr_tensor* t) {
+  if (is_plain(t->dtype)) zero_polled(ctx, t);
 }
 
 void copy_whole(hr_ctx* ctx, const hr_tensor* from, hr_tensor* to) {
@@ -356,14 +356,14 @@ void copy_whole(hr_ctx* ctx, const hr_tensor* from, hr_tensor* to) {
 
 hr_code scatter_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                       hr_tensor* const* out, void*) {
-  clear_plain(out[0]);
+  clear_plain(ctx, out[0]);
   static_cast<const StridedCopy*>(plan)->run(ctx, out[0]->data, in[4]->data);
   return HR_OK;
 }
 
 hr_code scatter_slice_at_run(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                              hr_tensor* const* out, void*) {
-  clear_plain(out[0]);
+  clear_plain(ctx, out[0]);
   return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, out[0], false);
 }
 

@@ -48,12 +48,18 @@ hr_code compute_top(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
       const T* x = read<T>(in[0]) + r * p.n;
       if (p.k == 1) {
         int32_t best = 0;
-        for (int32_t i = 1; i < p.n; ++i)
+        for (int32_t i = 1; i < p.n; ++i) {
+          poll_at(ctx, i);
           if (before<C>(x[i], i, x[best], best)) best = i;
+        }
         order[0] = best;
       } else {
         std::iota(order, order + p.n, 0);
-        const auto less = [&](int32_t i, int32_t j) { return before<C>(x[i], i, x[j], j); };
+        int64_t compared = 0;
+        const auto less = [&, ctx](int32_t i, int32_t j) {
+          poll_at(ctx, ++compared);
+          return before<C>(x[i], i, x[j], j);
+        };
         std::partial_sort(order, order + p.k, order + p.n, less);
       }
       for (int64_t i = 0; i < p.k; ++i) {
@@ -124,11 +130,15 @@ hr_code compute_where(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
   const int64_t n = hr_elements(in[0]);
   const int32_t rank = in[0]->rank;
   int64_t found = 0;
-  for (int64_t i = 0; i < n; ++i) found += Compute<T>(x[i]) != Compute<T>(0);
+  for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
+    found += Compute<T>(x[i]) != Compute<T>(0);
+  }
   set_shape(out[0], {found, rank});
   if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
   int64_t* to = write<int64_t>(out[0]);
   for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     if (!(Compute<T>(x[i]) != Compute<T>(0))) continue;
     int64_t rest = i;
     for (int32_t d = rank - 1; d >= 0; --d) {
@@ -158,6 +168,7 @@ hr_code compute_invert(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   const int64_t n = hr_elements(in[0]);
   std::vector<bool> seen(static_cast<size_t>(n), false);
   for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     const int64_t at = int_at(in[0], i);
     if (at < 0 || at >= n)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "x[%lld] = %lld is not in [0, %lld)",

@@ -25,7 +25,7 @@ hr_code compute_copies(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* 
                        hr_tensor* const* out, void*) {
   const auto& plan = *static_cast<const CopiesPlan*>(plan_);
   if (!plan.covers && is_plain(out[0]->dtype))
-    std::memset(out[0]->data, 0, size_t(out[0]->bytes));
+    zero_polled(ctx, out[0]);
   for (const StridedCopy& copy : plan.copies) copy.run(ctx, out[0]->data, in[0]->data);
   return HR_OK;
 }
@@ -197,6 +197,7 @@ hr_code compute_reverse_sequence(hr_ctx* ctx, void*, void* plan_, const hr_tenso
   }
   const int64_t size = hr_dtype_size(in[0]->dtype), n = hr_elements(in[0]);
   for (int64_t i = 0; i < n; i += p.chunk) {
+    poll_at(ctx, i / p.chunk);
     const int64_t s = i / p.sequence_step % p.sequence, b = i / p.batch_step % p.batch;
     const int64_t length = int_at(in[1], b), from = s < length ? length - 1 - s : s;
     copy_elements(ctx, in[0]->dtype, size, write<char>(out[0]) + i * size,

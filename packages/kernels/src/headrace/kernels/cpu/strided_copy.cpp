@@ -156,6 +156,8 @@ template <class U> void StridedCopy::scatter(U* to, const U* from) const {
   for (size_t i = 0; i < sources_.size(); ++i) to[targets_[i]] = from[sources_[i]];
 }
 
+constexpr int64_t kLongRow = 4 << 20;  // bytes
+
 template <class U> void StridedCopy::run_as(hr_ctx* ctx, U* to, const U* from) const {
   const int32_t last = rank_ - 1;
   switch (way_) {
@@ -168,17 +170,28 @@ template <class U> void StridedCopy::run_as(hr_ctx* ctx, U* to, const U* from) c
     default: break;
   }
   const int64_t inner = dims_[last], to_step = to_[last], from_step = from_[last];
+  const auto stretch = [&](U* out, const U* in, int64_t n) {
+    if (to_step == 1 && from_step == 1)
+      std::memcpy(out, in, size_t(n) * sizeof(U));
+    else if (to_step == 1 && from_step == 0)
+      std::fill(out, out + n, *in);
+    else
+      for (int64_t i = 0; i < n; ++i) out[i * to_step] = in[i * from_step];
+  };
+  if (inner * int64_t(sizeof(U)) > kLongRow) {  // shared and polled within a row
+    each_row(last, 0, elements_ / inner, [&](int64_t t, int64_t f) {
+      parallel_ranges(ctx, inner, grain_of(2 * int64_t(sizeof(U))),
+                      [&](int64_t begin, int64_t end) {
+                        stretch(to + t + begin * to_step, from + f + begin * from_step,
+                                end - begin);
+                      });
+    });
+    return;
+  }
   parallel_ranges(ctx, elements_ / inner, grain_of(2 * inner * int64_t(sizeof(U))),
                   [&](int64_t begin, int64_t end) {
                     each_row(last, begin, end, [&](int64_t t, int64_t f) {
-                      U* out = to + t;
-                      const U* in = from + f;
-                      if (to_step == 1 && from_step == 1)
-                        std::memcpy(out, in, size_t(inner) * sizeof(U));
-                      else if (to_step == 1 && from_step == 0)
-                        std::fill(out, out + inner, *in);
-                      else
-                        for (int64_t i = 0; i < inner; ++i) out[i * to_step] = in[i * from_step];
+                      stretch(to + t, from + f, inner);
                     });
                   });
 }
@@ -188,7 +201,9 @@ void StridedCopy::run(hr_ctx* ctx, void* to_, const void* from_) const {
   char* to = static_cast<char*>(to_) + to_offset_ * size_;
   const char* from = static_cast<const char*>(from_) + from_offset_ * size_;
   if (!is_plain(dtype_)) {
+    int64_t done = 0;
     each_row(rank_, 0, elements_, [&](int64_t t, int64_t f) {
+      poll_at(ctx, done++);
       copy_counted(ctx, dtype_, to + t * size_, from + f * size_);
     });
     return;

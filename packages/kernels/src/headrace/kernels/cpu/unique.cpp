@@ -161,10 +161,15 @@ hr_code compute_list_diff(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   using Key = typename KeyOf<T>::type;
   const T *x = read<T>(in[0]), *y = read<T>(in[1]);
   std::unordered_map<Key, char, HashOf<Key>> gone;
-  for (int64_t i = 0, n = hr_elements(in[1]); i < n; ++i) gone.emplace(KeyOf<T>::of(y[i]), 1);
+  for (int64_t i = 0, n = hr_elements(in[1]); i < n; ++i) {
+    poll_at(ctx, i);
+    gone.emplace(KeyOf<T>::of(y[i]), 1);
+  }
   std::vector<int64_t> kept;
-  for (int64_t i = 0, n = hr_elements(in[0]); i < n; ++i)
+  for (int64_t i = 0, n = hr_elements(in[0]); i < n; ++i) {
+    poll_at(ctx, i);
     if (!gone.count(KeyOf<T>::of(x[i]))) kept.push_back(i);
+  }
   for (int k = 0; k < 2; ++k) {
     set_shape(out[k], {int64_t(kept.size())});
     if (hr_code code = ctx->api->allocate(ctx, out[k])) return code;
