@@ -18,7 +18,7 @@ counter = ctypes.CDLL(None)
 counter.malloc_counter_end.restype = counter.malloc_counter_bytes.restype = ctypes.c_long
 
 def counted(fetch, feeds, session):
-    for _ in range(4):
+    for _ in range(32):  # of which some measure the kernels of a long step
         session.run(fetch, feeds)
     gc.disable()
     found = set()

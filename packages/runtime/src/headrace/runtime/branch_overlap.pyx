@@ -23,6 +23,8 @@ from headrace.runtime.threads cimport OverlapFacts, kOverlap, overlap_saves, ove
 # Runs of a look: the first plans and fills caches, then some are measured whole and some by kernel.
 cdef int RUNS = 3
 cdef int CLOCKED_RUNS = 3
+# A step that was short so often is never looked at: where it is long later, something disturbs it.
+cdef int SHORT_RUNS = 8
 # What else runs disturbs measurements: a step whose kernels could overlap is looked at again.
 cdef int MOST_LOOKS = 4
 # Dynamic steps of one signature: sets of heavy kernels, which differ with the shapes.
@@ -38,7 +40,11 @@ cdef class BranchOverlap:
         self.number_of = {}
 
     cdef int note_run(self, Executable* planned, double took_ns) except -1:
-        if planned.overlap.decided or took_ns < 2 * kOverlap:
+        if planned.overlap.decided:
+            return 0
+        if took_ns < 2 * kOverlap:
+            planned.overlap.short_runs += 1
+            planned.overlap.decided = planned.overlap.short_runs == SHORT_RUNS
             return 0
         if planned.entries.size() < 2 or self.threads() < 2:
             planned.overlap.decided = True

@@ -75,6 +75,7 @@ struct OverlapChoice {
   bool decided = false;
   bool clocks = false;         // the next run is measured kernel by kernel
   int8_t runs = 0, looks = 0;  // of this look; finished looks
+  int8_t short_runs = 0;       // too short for a look
   int32_t step = -1;           // the dynamic step in which they do; -1: none
   double wall_ns = 0;          // the least that a run took
   std::vector<int64_t> took_ns;  // the least that each kernel took

@@ -60,7 +60,7 @@ cdef extern from "executable.hpp" namespace "headrace" nogil:
     cdef cppclass OverlapChoice:
         cbool decided
         cbool clocks
-        int8_t runs, looks
+        int8_t runs, looks, short_runs
         int32_t step
         double wall_ns
         vector[int64_t] took_ns
