@@ -122,9 +122,13 @@ template <class Op, class A, class R> HR_CLONES void one(const A* a, R* out, int
   for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[i]);
 }
 // Of angles too large for the vectorised reduction, and there only, the C library's.
-template <class Op> constexpr float (*exact_of)(float) = nullptr;
-template <> constexpr float (*exact_of<SinOp>)(float) = std::sin;
-template <> constexpr float (*exact_of<CosOp>)(float) = std::cos;
+template <class Op> constexpr bool is_angular = false;
+template <> constexpr bool is_angular<SinOp> = true;
+template <> constexpr bool is_angular<CosOp> = true;
+template <class Op> float exact(float angle) {
+  if constexpr (std::is_same_v<Op, SinOp>) return std::sin(angle);
+  else return std::cos(angle);
+}
 
 template <class Op, class A, class R, bool a_moves, bool b_moves>
 HR_CLONES void two(const A* a, const A* b, R* out, int64_t n) {
@@ -148,8 +152,8 @@ template <class Op, class R, class... As> struct LoopOf {
   template <int moves> static void call(const void* const* in, void* out, int64_t n) {
     constexpr bool a = moves & 1, b = moves & 2, c = moves & 4;
     R* to = static_cast<R*>(out);
-    if constexpr (exact_of<Op> != nullptr && std::is_same_v<R, float>) {
-      vm::of_angles(at<float>(in, 0), to, n, one<Op, float, float>, exact_of<Op>);
+    if constexpr (is_angular<Op> && std::is_same_v<R, float>) {
+      vm::of_angles(at<float>(in, 0), to, n, one<Op, float, float>, exact<Op>);
     } else if constexpr (sizeof...(As) == 1) {
       one<Op, As..., R>(at<As...>(in, 0), to, n);
     } else if constexpr (sizeof...(As) == 2) {
