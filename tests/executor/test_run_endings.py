@@ -16,17 +16,31 @@ from headrace.formats.errors import CancelledError, DeadlineExceededError
 SOON_S = 0.5
 
 
-def _long_products() -> hr.Tensor:
-    """Some seconds of products, none of which can be folded."""
+def _long_products(begin: Callable[[np.ndarray], np.ndarray] | None = None) -> hr.Tensor:
+    """Some seconds of products, none of which can be folded; `begin` is called before them."""
     x = hr.random_uniform([1024, 1024])
+    if begin is not None:
+        x = hr.py_func(begin, [x], hr.float32)
     for _ in range(500):
         x = hr.matmul(x, hr.random_uniform([1024, 1024])) * 1e-3
     return hr.reduce_sum(x)
 
 
-def _ended_by(end: Callable[[], None], session: hr.Session, fetch: hr.Tensor) -> tuple[str, float]:
-    """Runs on a thread, calls `end` after 0.4 s. Returns: the error's text, seconds since."""
+def _ended_by(
+    end: Callable[[], None], session: hr.Session, spins: bool = False
+) -> tuple[str, float]:
+    """Runs long products, or a Python kernel that spins, on a thread and calls `end` meanwhile.
+
+    Returns: the error's text; seconds since `end` was called.
+    """
     texts: list[str] = []
+    begun = threading.Event()
+
+    def begin(value: np.ndarray) -> np.ndarray:
+        begun.set()
+        return _spins(value) if spins else value
+
+    fetch = hr.py_func(begin, [hr.constant(1.0)], hr.float32) if spins else _long_products(begin)
 
     def run() -> None:
         with pytest.raises(CancelledError) as error:
@@ -35,7 +49,8 @@ def _ended_by(end: Callable[[], None], session: hr.Session, fetch: hr.Tensor) ->
 
     running = threading.Thread(target=run)
     running.start()
-    time.sleep(0.4)
+    assert begun.wait(60)
+    time.sleep(0.1)  # some products
     began = time.monotonic()
     end()
     running.join(60)
@@ -46,20 +61,18 @@ def _ended_by(end: Callable[[], None], session: hr.Session, fetch: hr.Tensor) ->
 def test_closing_one_session_of_shared_state_ends_its_run_and_leaves_the_other(
     threads: int,
 ) -> None:
-    fetch = _long_products()
     config = hr.ConfigProto(intra_op_parallelism_threads=threads)
     with hr.Session("local://endings", config=config) as other:
         session = hr.Session("local://endings", config=config)
-        text, seconds = _ended_by(session.close, session, fetch)
+        text, seconds = _ended_by(session.close, session)
         assert "the session was closed" in text
         assert seconds < SOON_S
         assert other.run(hr.constant(3.0)) == 3.0
 
 
 def test_a_reset_ends_the_runs_of_all_sessions_of_that_state() -> None:
-    fetch = _long_products()
     with hr.Session("local://resets") as session:
-        text, seconds = _ended_by(lambda: hr.Session.reset("local://resets"), session, fetch)
+        text, seconds = _ended_by(lambda: hr.Session.reset("local://resets"), session)
         assert "reset" in text
         assert seconds < SOON_S
         assert session.run(hr.constant(3.0)) == 3.0
@@ -132,9 +145,8 @@ def test_a_timeout_ends_a_python_kernel_that_computes(ops_that_wait: int) -> Non
 
 
 def test_closing_ends_a_python_kernel_that_computes() -> None:
-    x = hr.py_func(_spins, [hr.constant(1.0)], hr.float32)
     session = hr.Session()
-    text, seconds = _ended_by(session.close, session, x)
+    text, seconds = _ended_by(session.close, session, spins=True)
     assert "closed" in text and seconds < SOON_S
 
 
