@@ -128,7 +128,10 @@ APART = (
         _dilated,
     ),
     # Sizes that TensorFlow keeps in 32 bits: 2^32 is 0 to it.
-    Apart("RandomCrop", "larger than the image", "sizes are cut to 32 bits", _beyond_32_bits),
+    Apart(
+        "RandomCrop", "larger than the image|too many elements", "sizes are cut to 32 bits",
+        _beyond_32_bits,
+    ),
     Apart("Roll", "", "shifts near 2^63 overflow when the size is added", _near_2_63),
     # Members that the kernel leaves unset, after it has logged an error.
     Apart(

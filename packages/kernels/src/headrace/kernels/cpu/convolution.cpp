@@ -92,10 +92,12 @@ hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* fil
 }
 
 // Whether a gradient without elements, or of none, has any sizes: TensorFlow's oneDNN kernels give
-// zeros before they compare sizes. They take no double, and not the first version of Conv3D's.
+// zeros before they compare sizes. They take no double, half on few processors only (those with
+// avx512_fp16), and not the first version of Conv3D's.
 bool ignores_sizes(const hr_request* r) {
   const std::string_view op(r->node->op);
-  return r->inputs[2]->dtype != HR_DOUBLE && op != "Conv3DBackpropInput" &&
+  const hr_dtype given = hr_attr_type(r->node, "T");  // half comes here as float
+  return given != HR_DOUBLE && given != HR_HALF && op != "Conv3DBackpropInput" &&
          op != "Conv3DBackpropFilter";
 }
 

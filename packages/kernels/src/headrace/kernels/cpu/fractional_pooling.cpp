@@ -111,6 +111,10 @@ hr_code prepare_forward(void*, hr_request* r) {
         r, HR_INVALID_ARGUMENT,
         "value must have 4 dimensions and pooling_ratio be [1, above 1, above 1, 1]: value is %s",
         ShapeText(r->inputs[0]).text);
+  if (!hr_attr_bool(r->node, "deterministic", 0) &&
+      (hr_attr_int(r->node, "seed", 0) || hr_attr_int(r->node, "seed2", 0)))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Both seed and seed2 should be 0 if deterministic is false.");
   hr_code code = shapes_by_rule(r, "fractional_pool", shape_forward);
   if (code != HR_OK) return code;
   if (r->outputs[0]->dims[1] < 1 || r->outputs[0]->dims[2] < 1)

@@ -15,9 +15,29 @@
 namespace hr {
 namespace {
 
+// Logits or labels of at most two dimensions as rows of a matrix; one row stands for all.
+struct BroadcastRows {
+  explicit BroadcastRows(const hr_tensor* t)
+      : rows(t->rank == 2 ? t->dims[0] : 1), classes(t->rank ? t->dims[t->rank - 1] : 1) {}
+  int64_t rows, classes;
+  int64_t step() const { return rows == 1 ? 0 : classes; }
+};
+
+// The rows with n classes each: as they are, or one class spread over all in `room`.
+template <class T>
+const T* spread(const hr_tensor* t, BroadcastRows* of, int64_t n, T** room) {
+  const T* x = read<T>(t);
+  if (of->classes == n) return x;
+  T* wide = *room;
+  for (int64_t i = 0; i < of->rows; ++i) std::fill_n(wide + i * n, n, x[i]);
+  *room += of->rows * n;
+  of->classes = n;
+  return wide;
+}
+
 template <class T>
 hr_code compute_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
-                              hr_tensor* const* outputs, void*) {
+                              hr_tensor* const* outputs, void* workspace) {
   const int64_t rows = outputs[1]->dims[0], n = outputs[1]->dims[1];
   if (rows == 0) return HR_OK;
   T *loss = write<T>(outputs[0]), *backprop = write<T>(outputs[1]);
@@ -25,8 +45,11 @@ hr_code compute_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor* const*
     std::fill(loss, loss + rows, T(0));
     return HR_OK;
   }
-  const T *x = read<T>(inputs[0]), *labels = read<T>(inputs[1]);
-  const int64_t xs = inputs[0]->dims[0] == 1 ? 0 : n, ls = inputs[1]->dims[0] == 1 ? 0 : n;
+  BroadcastRows of_x(inputs[0]), of_labels(inputs[1]);
+  T* room = static_cast<T*>(workspace);
+  const T* x = spread(inputs[0], &of_x, n, &room);
+  const T* labels = spread(inputs[1], &of_labels, n, &room);
+  const int64_t xs = of_x.step(), ls = of_labels.step();
   parallel_ranges(ctx, rows, grain_of(12 * n * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
     cross_entropy_of_rows(x + i * xs, xs, labels + i * ls, ls, loss + i, backprop + i * n, end - i,
                           n);
@@ -53,15 +76,17 @@ hr_code compute_sparse_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor*
 }
 
 hr_code shape_cross_entropy(hr_request* r) {
-  const hr_tensor *x = r->inputs[0], *l = r->inputs[1];
-  if (x->rank != 2 || l->rank != 2 || x->dims[1] != l->dims[1] ||
-      (x->dims[0] != l->dims[0] && x->dims[0] != 1 && l->dims[0] != 1))
+  const BroadcastRows x(r->inputs[0]), l(r->inputs[1]);
+  const bool fit = (x.rows == l.rows || x.rows == 1 || l.rows == 1) &&
+                   (x.classes == l.classes || x.classes == 1 || l.classes == 1);
+  const int32_t rank = std::max(r->inputs[0]->rank, r->inputs[1]->rank);
+  if (!fit || rank != 2)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "logits and labels do not fit: logits is %s, labels is %s",
-                           ShapeText(x).text, ShapeText(l).text);
-  const int64_t rows = x->dims[0] == 1 ? l->dims[0] : x->dims[0];
+                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
+  const int64_t rows = x.rows == 1 ? l.rows : x.rows;
   set_shape(r->outputs[0], {rows});
-  set_shape(r->outputs[1], {rows, x->dims[1]});
+  set_shape(r->outputs[1], {rows, x.classes == 1 ? l.classes : x.classes});
   return HR_OK;
 }
 
@@ -79,11 +104,12 @@ hr_code shape_sparse_cross_entropy(hr_request* r) {
 hr_code prepare_cross_entropy(void*, hr_request* r) {
   hr_code code = shapes_by_rule(r, "softmax_cross_entropy", shape_cross_entropy);
   if (code != HR_OK) return code;
-  // Broadcasting of the classes is left to a single class: anything else has equal sizes.
-  if (r->inputs[0]->dims[1] != r->inputs[1]->dims[1])
-    return hr_request_fail(r, HR_UNIMPLEMENTED,
-                           "classes do not broadcast: logits is %s, labels is %s",
-                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
+  const hr_tensor* y = r->outputs[1];
+  for (int i = 0; i < 2; ++i) {
+    const BroadcastRows given(r->inputs[i]);
+    if (given.classes != y->dims[1])
+      r->workspace += size_t(given.rows * y->dims[1]) * hr_dtype_size(y->dtype);
+  }
   r->compute = r->inputs[0]->dtype == HR_DOUBLE ? compute_cross_entropy<double>
                                                 : compute_cross_entropy<float>;
   return HR_OK;

@@ -161,7 +161,10 @@ hr_code compute_truncated(hr_ctx* ctx, void* state, void*, const hr_tensor* cons
   auto parameter = [&](int input, int64_t row) {
     return number_at(inputs[input], hr_elements(inputs[input]) == 1 ? 0 : row);
   };
-  for (int64_t row = 0; row < batch && n; ++row) {
+  // As in TensorFlow: rows of their own parameters are checked even where they have no elements.
+  bool apart = false;
+  for (int i = 1; i < 5; ++i) apart |= hr_elements(inputs[i]) != 1;
+  for (int64_t row = 0; row < batch && (n || apart); ++row) {
     if (!(parameter(2, row) > 0) || !(parameter(3, row) < parameter(4, row)))
       return hr_ctx_fail(
           ctx, HR_INVALID_ARGUMENT,

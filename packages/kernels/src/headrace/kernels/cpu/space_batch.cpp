@@ -266,6 +266,10 @@ hr_code prepare_format(void*, hr_request* r) {
   HR_APPLY_RULE(unchanged, r);
   std::string source(attr_text(r->node, "src_format")), target(attr_text(r->node, "dst_format"));
   const hr_tensor* x = r->inputs[0];
+  if (r->node->op[10] == 'V' && x->rank == 2 && x->dims[1] != 2)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Second dimension of 2D input must be of size 2, but got shape %s",
+                           ShapeText(x).text);
   if (r->node->op[10] == 'V' && x->rank && x->dims[0] == int64_t(source.size()) - 2)
     for (std::string* format : {&source, &target})  // the space dimensions alone
       format->erase(std::remove_if(format->begin(), format->end(),

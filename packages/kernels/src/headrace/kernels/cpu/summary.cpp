@@ -89,7 +89,7 @@ hr_code prepare_tensor(void*, hr_request* r) {
     return hr_request_fail(r, HR_UNIMPLEMENTED, "no summary of a tensor of dtype %d", dtype);
   r->compute = tagged ? compute_tagged_tensor : compute_tensor;
   if (!tagged) return hr_shape_scalar(r);
-  if (hr_code code = need_scalar(r, 2, "serialized_summary_metadata")) return code;
+  if (hr_code code = summary::need_rank_0(r, 2, "serialized_summary_metadata")) return code;
   return summary::prepare_tagged(r);
 }
 

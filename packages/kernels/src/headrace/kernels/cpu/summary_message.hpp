@@ -27,8 +27,15 @@ class Summary {
 };
 
 // Whose output is the one string, whose input 0 the one tag.
+// TensorFlow takes no vector of one tag.
+inline hr_code need_rank_0(hr_request* r, int i, const char* what) {
+  if (r->inputs[i]->rank == 0) return HR_OK;
+  return hr_request_fail(r, HR_INVALID_ARGUMENT, "%s must be a scalar, is %s", what,
+                         ShapeText(r->inputs[i]).text);
+}
+
 inline hr_code prepare_tagged(hr_request* r) {
-  if (hr_code code = need_scalar(r, 0, "tag")) return code;
+  if (hr_code code = need_rank_0(r, 0, "tag")) return code;
   return hr_shape_scalar(r);
 }
 

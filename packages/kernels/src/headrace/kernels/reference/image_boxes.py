@@ -88,7 +88,7 @@ def _sample_box(
         )
     height, width = int(size[0]), int(size[1])
     for name, length in (("height", height), ("width", width)):
-        if length >= 2**31 - 1:
+        if not 0 <= length < 2**31 - 1:  # TensorFlow compares a negative one as unsigned
             raise InvalidArgumentError(None, None, f"image {name} cannot be >= int32 max")
     for name in ("aspect_ratio_range", "area_range"):
         if len(attrs[name]) != 2:
@@ -274,6 +274,13 @@ def combined_non_max_suppression(
     iou: np.ndarray,
     least: np.ndarray,
 ) -> tuple[np.ndarray, ...]:
+    if scores.shape[:2] != boxes.shape[:2] or boxes.shape[2] not in (1, scores.shape[2]):
+        raise InvalidArgumentError(
+            None,
+            None,
+            "boxes and scores must have same batch size and boxes, and boxes one class or those of "
+            f"scores: boxes is {list(boxes.shape)}, scores is {list(scores.shape)}",
+        )
     classes = scores.shape[2]
     size = int(total)
     for name, count in (("max_size_per_class", per_class), ("max_total_size", total)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -385,9 +386,19 @@ def _ngrams(attrs: Attrs, words: list[bytes], width: int) -> list[bytes]:
 _CODECS = {b"UTF-8": "utf-8", b"UTF-16-BE": "utf-16-be", b"UTF-32-BE": "utf-32-be"}
 
 
+def _codec(attrs: Attrs) -> str:
+    """Python's name of the encoding of the input."""
+    given = attrs["input_encoding"]
+    try:
+        return _CODECS.get(given) or codecs.lookup(given.decode()).name
+    except (LookupError, ValueError):
+        shown = given.decode(errors="replace")
+        raise _refuse(f"Could not create converter for input encoding: {shown}") from None
+
+
 def _characters(attrs: Attrs, text: bytes) -> list[tuple[int, int]]:
     """Each character's code and the byte at which it begins."""
-    codec = _CODECS.get(attrs["input_encoding"], attrs["input_encoding"].decode())
+    codec = _codec(attrs)
     found: list[tuple[int, int]] = []
     place = 0
     while place < len(text):
@@ -425,6 +436,7 @@ def unicode_decode_with_offsets(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if not 0 <= attrs["replacement_char"] <= 0x10FFFF:
         raise _refuse("replacement_char out of unicode codepoint range")
+    _codec(attrs)  # refused even where there is no text
     rows = [_characters(attrs, text) for text in x.ravel().tolist()]
     ends = np.cumsum([0, *[len(row) for row in rows]])
     codes = np.array([code for row in rows for code, _ in row], np.int32)
@@ -453,4 +465,5 @@ def unicode_encode(attrs: Attrs, values: np.ndarray, splits: np.ndarray) -> np.n
 
 @kernel("UnicodeTranscode")
 def unicode_transcode(attrs: Attrs, x: np.ndarray) -> np.ndarray:
+    _codec(attrs)
     return _mapped(lambda text: _encoded(attrs, [c for c, _ in _characters(attrs, text)]), x)
