@@ -128,3 +128,19 @@ def test_a_merge_passes_a_reference_on_only_with_a_value(executor: str) -> None:
                 session.run(made, {p: taken})
         session.run(v.initializer)
         assert session.run(made, {p: True}).tolist() == [5.0, 6.0]
+
+
+@BOTH
+def test_a_reference_enters_a_loop_before_a_write_that_nothing_orders(executor: str) -> None:
+    v = _variable(False)
+
+    def body(i: hr.Tensor) -> hr.Tensor:
+        with hr.control_dependencies([v.assign([3.0, 4.0])]):
+            return i + 1
+
+    loop = hr.while_loop(lambda i: i < 2, body, [hr.constant(0)])
+    with _session(executor) as session:
+        with pytest.raises(FailedPreconditionError, match=NO_VALUE):
+            session.run([v.initializer, loop])
+        session.run(v.initializer)
+        assert session.run([v.initializer, loop])[1] == 2

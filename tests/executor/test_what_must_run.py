@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -127,3 +129,32 @@ def test_a_write_waits_for_a_read_above_a_value_that_nothing_reads() -> None:
         for _ in range(5):
             session.run(v.initializer)
             assert session.run([read, write.op])[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "fails, good, bad",
+    [
+        (lambda x, i: hr.gather(x, i), [0, 1], [0, 9]),
+        (lambda x, i: hr.identity(hr.gather(x, i)) * 2.0, [0, 1], [0, -1]),
+        (lambda x, i: hr.floordiv(hr.constant([4, 6]), i), [1, 2], [0, 1]),
+        (lambda x, i: hr.segment_sum(x, i), [0, 1], [1, 0]),
+    ],
+    ids=["gather", "behind arithmetic", "integer division", "segments"],
+)
+def test_an_op_of_which_only_the_shape_is_needed_fails_on_bad_values(
+    fails: Callable[[hr.Tensor, hr.Tensor], hr.Tensor], good: list[int], bad: list[int]
+) -> None:
+    x, i = hr.placeholder(hr.float32, [None]), hr.placeholder(hr.int32, [None])
+    shape = hr.shape(fails(x, i), optimize=False)
+    with hr.Session() as session:
+        assert session.run(shape, {x: [1.0, 2.0], i: good}).tolist() == [2]
+        with pytest.raises(InvalidArgumentError):
+            session.run(shape, {x: [1.0, 2.0], i: bad})
+
+
+def test_what_cannot_fail_does_not_run_for_its_shape() -> None:
+    x = hr.placeholder(hr.float32, [None, None])
+    shape = hr.shape(hr.matmul(hr.exp(x) / 2.0, x), optimize=False)
+    with hr.Session() as session:
+        session.run(shape, {x: [[1.0]]})
+        assert "MatMul" not in session.explain(shape, [x])

@@ -33,6 +33,8 @@ struct AttrSpec {
   std::vector<std::string> allowed_strings;
 };
 
+enum Failure : int32_t { kNoValues = 0, kIntegers = 1, kAnyValues = 2 };
+
 // What the catalogue says of an op, with what only the planner asks.
 struct OpEntry : OpInfo {
   std::vector<AttrSpec> attrs;
@@ -42,6 +44,7 @@ struct OpEntry : OpInfo {
   bool has_ref = false;      // takes or gives references
   bool limits_ranks = false;  // some input may not have any rank
   bool pure = false;         // running it changes nothing, waits for nothing, checks nothing
+  Failure failure = kAnyValues;  // what values of its inputs may make it fail once it is prepared
 };
 
 struct AttrEntry {

@@ -74,6 +74,11 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
         vector[hr_dtype] allowed_types
         vector[string] allowed_strings
 
+    cdef enum Failure:
+        kNoValues
+        kIntegers
+        kAnyValues
+
     cdef cppclass OpEntry:
         string name
         vector[ArgInfo] inputs
@@ -93,6 +98,7 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
         cbool has_ref
         cbool limits_ranks
         cbool pure
+        Failure failure
 
     cdef struct AttrEntry:
         string_view key

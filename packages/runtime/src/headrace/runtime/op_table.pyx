@@ -10,7 +10,7 @@ from libcpp.utility cimport pair
 
 from headrace.runtime.attributes cimport (
     AttrKind, AttrSpec, OpEntry, bytes_attr, float_attr, kBool, kFloat, kFunc, kInt, kList,
-    kNoKind, kShape, kString, kTensor, kType, number_attr,
+    kIntegers, kNoKind, kNoValues, kShape, kString, kTensor, kType, number_attr,
 )
 from headrace.runtime.graph_node cimport ArgInfo
 from headrace.runtime.node_kind cimport NodeKind
@@ -46,6 +46,30 @@ _RESOURCE_WRITERS = (
 # Ops without state that programs run for the error they may raise.
 _RESOURCE, _VARIANT = 20, 21  # DataType: what a handle is like is for its kernel to look at
 _CHECKS = frozenset({"EnsureShape"})
+
+# Ops that no values of their inputs make fail, once their shapes fit. Where only the shape of the
+# result is needed, they need not run; all others run for the error that they may raise.
+_NEVER_FAIL = frozenset("""
+    Abs Acos Acosh Angle Asin Asinh Atan Atanh Cast Ceil ComplexAbs Conj Cos Cosh Digamma Elu Erf Erfc
+    Erfinv Exp Expm1 Floor Identity IdentityN Imag Invert IsFinite IsInf IsNan LeakyRelu Lgamma Log
+    Log1p LogicalNot Neg OnesLike PreventGradient Real Relu Relu6 Rint Round Rsqrt Selu Sigmoid Sign
+    Sin Sinh Softplus Softsign Sqrt Square StopGradient Tan Tanh ZerosLike
+    EluGrad LeakyReluGrad Relu6Grad ReluGrad RsqrtGrad SeluGrad SigmoidGrad SoftplusGrad SoftsignGrad
+    SqrtGrad TanhGrad
+    Add AddN AddV2 Atan2 BitwiseAnd BitwiseOr BitwiseXor Complex DivNoNan Equal Greater GreaterEqual
+    Less LessEqual LogicalAnd LogicalOr Maximum Minimum Mul MulNoNan NotEqual Select SelectV2
+    SquaredDifference Sub Xdivy Xlog1py Xlogy
+    All Any EuclideanNorm Max Mean Min Prod Sum L2Loss
+    BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum MatMul
+    BiasAdd BiasAddGrad BiasAddV1 Conv2D Conv2DBackpropFilter Conv2DBackpropInput Conv3D
+    DepthwiseConv2dNative FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGrad
+    FusedBatchNormGradV2 FusedBatchNormGradV3 LogSoftmax Softmax SoftmaxCrossEntropyWithLogits
+    AvgPool AvgPoolGrad MaxPool MaxPoolGrad
+    BroadcastTo Concat ConcatV2 DepthToSpace ExpandDims Fill Pack Pad PadV2 Reshape SpaceToDepth
+    Squeeze Tile Transpose Unpack
+""".split())
+_INTEGERS_FAIL = frozenset(
+    "Div FloorDiv FloorMod Inv Mod Pow RealDiv Reciprocal TruncateDiv TruncateMod".split())
 
 
 cdef OpEntry* op_entry(string_view name) except NULL:
@@ -101,6 +125,10 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     entry.pure = not (
         entry.kind != NodeKind.KERNEL or entry.stateful or entry.has_ref or entry.writes
         or entry.placeholder or entry.outputs.empty() or name in _CHECKS)
+    if name in _NEVER_FAIL:
+        entry.failure = kNoValues
+    elif name in _INTEGERS_FAIL:
+        entry.failure = kIntegers
     return 0
 
 

@@ -9,8 +9,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
+from headrace.runtime.attributes cimport Failure, kAnyValues, kIntegers, op_entry_of
 from headrace.runtime.buffer cimport is_plain
-from headrace.runtime.kernel_abi cimport HR_REF, hr_elements, hr_tensor
+from headrace.runtime.kernel_abi cimport (
+    HR_BFLOAT16, HR_COMPLEX64, HR_COMPLEX128, HR_DOUBLE, HR_FLOAT, HR_HALF, HR_REF, hr_dtype,
+    hr_elements, hr_tensor,
+)
 from headrace.runtime.kernel_table cimport OWN_MEMORY
 from headrace.runtime.memory_plan cimport Lifetime, plan_memory
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -77,8 +81,8 @@ cdef int plan_storage(SegmentDraft draft, Segments segments, Segment segment,
 cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) noexcept:
     """Elides steps without readers, such as a value of which only the shape is needed.
 
-    A read of a variable stays: where the variable has no value, the read is the run's error. A view
-    that only control edges reach needs no step, but what it looks at must run.
+    What may fail stays, for its error is the run's: a read of a variable without a value, an index
+    outside. A view that only control edges reach needs no step, but what it looks at must run.
     """
     cdef vector[uint8_t] used
     cdef int i, j, number
@@ -94,7 +98,7 @@ cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) no
         number = segments.nodes[segment.first_node + i]
         awaited = draft.program.nodes[number].awaited
         needed = step.writes or i == draft.ends_at or is_stateful(step.node) or \
-            awaited and not step.view
+            awaited and not step.view or may_fail(step)
         for j in range(step.n_outputs):
             needed = needed or used[draft.arguments[step.first_output + j]]
         if not needed:
@@ -103,6 +107,21 @@ cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) no
                 continue
         for j in range(step.n_inputs):
             used[draft.arguments[step.first_input + j]] = 1
+
+
+cdef bint may_fail(Step* step) noexcept:
+    """Whether computing a step that is no variable's may be an error."""
+    if step.view:
+        return False
+    if step.by_kernel or step.node.info == NULL:
+        return True
+    cdef Failure failure = op_entry_of(step.node).failure
+    return failure == kAnyValues or \
+        failure == kIntegers and not has_fractions(step.node.output_dtypes[0])
+
+
+cdef inline bint has_fractions(hr_dtype dtype) noexcept nogil:
+    return dtype in (HR_FLOAT, HR_DOUBLE, HR_HALF, HR_BFLOAT16, HR_COMPLEX64, HR_COMPLEX128)
 
 
 cdef int add_lifetime(vector[Lifetime]& lifetimes, int64_t bytes, int first, int last) except -1:

@@ -9,7 +9,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.attributes cimport (
-    attributes_of, finish_face, kType, number_attr,
+    attributes_of, finish_face, kType, needs_value, number_attr,
 )
 from headrace.runtime.graph_node cimport Edge, GraphNode
 from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
@@ -53,6 +53,7 @@ cdef int _read_slots(Draft draft) except -1 nogil:
                 edge.node = _read(draft, reads, edge, waits, node.rank)
                 edge.port = 0
                 draft.edges[draft.nodes[i].first_input + k] = edge
+    _read_entered(draft, reads)
     for f in range(draft.fetches.size()):
         edge = draft.fetches[f]
         if draft.dtype_of(edge) >= HR_REF:
@@ -63,6 +64,41 @@ cdef int _read_slots(Draft draft) except -1 nogil:
             edge.node = _read(draft, reads, edge, waits, draft.nodes[edge.node].rank)
             edge.port = 0
             draft.fetches[f] = edge
+    return 0
+
+
+cdef int _read_entered(Draft draft, map[vector[int32_t], int32_t]& reads) except -1 nogil:
+    """A reference enters a loop only if its variable has a value: a read like any other.
+
+    As a node beside the RefEnter it comes before the writes that nothing orders, and they need not
+    wait for the loop.
+    """
+    cdef vector[char] written
+    cdef vector[int32_t] no_waits
+    cdef DraftNode* node
+    cdef Edge edge
+    cdef int32_t i, k, n = <int32_t>draft.nodes.size()
+    cdef bint any_written = False
+    written.assign(n, 0)
+    for i in range(n):
+        node = &draft.nodes[i]
+        if node.entry == NULL or not node.entry.writes:
+            continue
+        for k in range(node.n_inputs):
+            edge = draft.edges[node.first_input + k]
+            if node.source.input_dtypes[k] >= HR_REF and \
+                    gives_own_reference(draft.nodes[edge.node].source):
+                written[edge.node] = 1
+                any_written = True
+    if not any_written:
+        return 0
+    for i in range(n):
+        if draft.nodes[i].kind != NodeKind.ENTER or not needs_value(draft.nodes[i].source) \
+                or draft.nodes[i].n_controls:
+            continue
+        edge = draft.edges[draft.nodes[i].first_input]
+        if written[edge.node]:
+            _read(draft, reads, edge, no_waits, draft.nodes[i].rank)
     return 0
 
 
