@@ -6,7 +6,7 @@ its stream goes on whatever shapes it is asked for; both 0 means a seed from the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from headrace.kernels.reference.registry import Attrs, kernel, stateful_kernel
 
 Compute = Callable[..., np.ndarray]
 _WORD = 2**64
+BLOCK = 2**18  # numbers that are drawn at once: some 20 ms
 
 
 def node_generator(attrs: Attrs) -> np.random.Generator:
@@ -105,6 +106,15 @@ def random_uniform_int(attrs: Attrs) -> Compute:
     return lambda shape, low, high: _integers(generator, _size(shape), low, high)
 
 
+def _blocks(n_rows: int, n_columns: int) -> Iterator[tuple[slice, slice]]:
+    """Parts of a matrix in its order, so small that a cancelled step does not wait for NumPy."""
+    width = min(n_columns, BLOCK)
+    height = max(1, BLOCK // max(1, width)) if width == n_columns else 1
+    for row in range(0, n_rows, height):
+        for column in range(0, n_columns, max(1, width)):
+            yield slice(row, row + height), slice(column, column + width)
+
+
 @stateful_kernel("ParameterizedTruncatedNormal")
 def parameterized_truncated_normal(attrs: Attrs) -> Compute:
     generator, dtype = node_generator(attrs), numpy_type(attrs["dtype"])
@@ -117,16 +127,21 @@ def parameterized_truncated_normal(attrs: Attrs) -> Compute:
         high: np.ndarray,
     ) -> np.ndarray:
         size = _size(shape)
-        by_row = (-1,) + (1,) * (len(size) - 1)
-        mean, deviation, least, most = (
-            wide(v).reshape(by_row) if v.size > 1 else float(v.ravel()[0])
-            for v in (means, deviations, low, high)
-        )
-        begin, end = (
-            special.erfc(-(bound - mean) / deviation / np.sqrt(2)) / 2 for bound in (least, most)
-        )
-        u = begin + generator.random(size) * (end - begin)
-        return np.clip(mean + deviation * special.ndtri(u), least, most).astype(dtype)
+        parameters = [wide(v).ravel() for v in (means, deviations, low, high)]
+        n_rows = size[0] if max(v.size for v in parameters) > 1 else 1
+        made = np.empty(size, dtype)
+        rows = made.reshape(n_rows, made.size // max(1, n_rows))
+        for at, to in _blocks(*rows.shape):
+            mean, deviation, least, most = (
+                (v[at] if v.size > 1 else v)[:, None] for v in parameters
+            )
+            begin, end = (
+                special.erfc(-(bound - mean) / deviation / np.sqrt(2)) / 2
+                for bound in (least, most)
+            )
+            u = begin + generator.random(rows[at, to].shape) * (end - begin)
+            rows[at, to] = np.clip(mean + deviation * special.ndtri(u), least, most)
+        return made
 
     return compute
 
