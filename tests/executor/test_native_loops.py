@@ -352,3 +352,17 @@ def test_one_stalled_run_does_not_send_a_small_body_to_the_pool_for_good(
         assert session.run(end[1]) == 200
     here = callers[-100:].count(threading.get_ident())
     assert here >= 90, f"{100 - here} of the last 100 calls ran on another thread"
+
+
+def test_a_merge_of_both_sides_of_a_switch_needs_a_scalar_predicate() -> None:
+    p = hr.placeholder(hr.bool, None)
+
+    def body(i: hr.Tensor) -> hr.Tensor:
+        false, true = hr.raw_ops.Switch(data=i + 1, pred=p)
+        return hr.raw_ops.Merge(inputs=[false, true])[0]
+
+    loop = hr.while_loop(lambda i: i < 3, body, [hr.constant(0)])
+    with hr.Session() as session:
+        assert session.run(loop, {p: True}) == 3
+        with pytest.raises(InvalidArgumentError, match="must be a scalar"):
+            session.run(loop, {p: [True, False]})

@@ -229,6 +229,7 @@ cdef class _LoopCut(LoopPhases):
         cdef ProgramNode* node = &self.program.nodes[i]
         cdef int32_t inputs[2]
         cdef LoopStep step
+        cdef Guard predicate
         cdef int32_t k
         keys = []
         for k in range(2):
@@ -246,7 +247,13 @@ cdef class _LoopCut(LoopPhases):
         for k in range(2):
             self.loop.slots.push_back(
                 self.slot_of[node.first_output + k] if k < node.n_outputs else -1)
-        return self.add_step(&step, self.keys[i])
+        self.add_step(&step, self.keys[i])
+        # Behind the guards of the step: what it chooses by.
+        predicate.slot = step.number
+        predicate.wanted = 1
+        predicate.node = self.switch_of(root)
+        self.loop.guards.push_back(predicate)
+        return 0
 
     cdef GraphNode* switch_of(self, int32_t root) except? NULL:
         """A Switch with that predicate."""

@@ -218,7 +218,9 @@ cdef inline hr_code run_step(NativeLoop loop, LoopRun* state, LoopStep* step,
     if step.kind == RUN_INNER:
         return run_inner(<NativeLoop>loop.inner_pointers[step.number],
                          state.inner_at(step.number), state, slots, context)
-    taken = (<uint8_t*>state.values[step.number].tensor.data)[0] != 0
+    taken = test(state, &loop.guards[step.first_guard + step.n_guards], context.run)
+    if taken < 0:
+        return run_code(context.run)
     if slots[2] >= 0:
         state.values[slots[2]] = state.values[slots[taken]]
     if slots[3] >= 0:
