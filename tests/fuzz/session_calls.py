@@ -264,6 +264,8 @@ class Play:
         """A child of this process runs a session; it must end well and soon."""
         if number % 4 or threading.current_thread() is not threading.main_thread():
             return
+        if os.environ.get("HEADRACE_FUZZ_FORKS") == "0":
+            return
         self._step([], ["product:0"])([])
         child = os.fork()
         if child == 0:
