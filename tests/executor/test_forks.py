@@ -268,3 +268,33 @@ def test_a_child_is_forked_while_another_thread_holds_a_lock_of_the_process(modu
         """
     )
     assert printed == "started\n0\n"
+
+
+@pytest.mark.parametrize("size", [160, 400])  # on one thread of OpenBLAS, and on several
+def test_the_parent_goes_on_after_forks_beside_decompositions(size: int) -> None:
+    printed = child_process.output(
+        f"""
+    matrix = np.random.rand({size}, {size}) + {size} * np.eye({size})
+    x = hr.placeholder(hr.float64, [{size}, {size}])
+    values = [hr.reduce_sum(hr.matrix_inverse(x)), hr.reduce_sum(hr.svd(x, compute_uv=False))]
+    end = time.monotonic() + 3
+    with hr.Session() as session:
+        def work():
+            while time.monotonic() < end:
+                session.run(values, {{x: matrix}})
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < end:
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+            time.sleep(0.02)
+        for thread in threads:
+            thread.join()
+        print("went on")
+        """,
+        timeout_s=40,
+    )
+    assert printed == "went on\n"

@@ -40,7 +40,7 @@ cdef class BranchOverlap:
         self.number_of = {}
 
     cdef int note_run(self, Executable* planned, double took_ns) except -1:
-        if planned.overlap.decided:
+        if planned.overlap.decided or planned.overlap.clocks:  # another thread's run
             return 0
         if took_ns < 2 * kOverlap:
             planned.overlap.short_runs += 1
@@ -74,7 +74,7 @@ cdef class BranchOverlap:
             elif took_ns < least.at(i):
                 least[0][i] = took_ns
         planned.overlap.runs += 1
-        if planned.overlap.runs == RUNS + CLOCKED_RUNS:
+        if planned.overlap.runs >= RUNS + CLOCKED_RUNS:
             self.decide(planned, ran)
         return 0
 

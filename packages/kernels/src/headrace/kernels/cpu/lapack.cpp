@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "fork_guard.hpp"
+
 #if defined(__linux__)
 #include <dlfcn.h>
 #include <link.h>
@@ -114,6 +116,7 @@ template <class T> void* find(const char* name, const char* complex_name = nullp
 // callee that does not want them ignores them. Both widths of integers are read from one
 // little-endian place.
 template <class... Args> void call(void* function, Args*... args) {
+  const ForkGuard guard;
   reinterpret_cast<void (*)(Args*..., size_t, size_t, size_t, size_t)>(function)(args..., 1, 1, 1,
                                                                                  1);
 }
@@ -144,16 +147,26 @@ struct ThreadCount {
       reinterpret_cast<void (*)(const int64_t*)>(library().function("openblas_set_num_threads"));
   std::atomic<int> users{0}, given{1};
 
-  void put(int64_t n) const { set(&n); }
-  // Without a lock, which a fork could leave taken. A call that comes while the last one restores
-  // the count may run on several threads; the count itself is right in the end.
+  void put(int64_t n) const {
+    const ForkGuard guard;
+    set(&n);
+  }
+  // Without a lock, which a fork could leave taken: who puts a count looks again, since another
+  // decomposition may have begun or ended meanwhile.
+  void settle() const {
+    for (;;) {
+      const bool one = users > 0;
+      put(one ? 1 : int(given));
+      if ((users > 0) == one) return;
+    }
+  }
   void enter() {
     if (users++ > 0) return;
     if (const int now = get(); now > 1) given = now;
-    put(1);
+    settle();
   }
   void leave() {
-    if (--users == 0) put(given);
+    if (--users == 0) settle();
   }
 };
 

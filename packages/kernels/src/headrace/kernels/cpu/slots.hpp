@@ -38,18 +38,24 @@ struct ReadSlot {
 // The values of n variables, locked; committed when this ends, also by an exception.
 template <int n> struct WriteSlots {
   hr_ctx* ctx;
+  const volatile int32_t* cancelled;
   const hr_tensor* const* refs;
   hr_tensor values[n];
   bool locked = false;
   hr_code code;
 
-  WriteSlots(hr_ctx* c, const hr_tensor* const* r, hr_dtype dtype) : ctx(c), refs(r) {
+  WriteSlots(hr_ctx* c, const hr_tensor* const* r, hr_dtype dtype)
+      : ctx(c), cancelled(c->cancelled), refs(r) {
     code = ctx->api->begin_write(ctx, n, refs, values);
     locked = code == HR_OK;
+    // An update that has begun goes on to its end: half of one is worse than a late timeout.
+    static const int32_t never = 0;
+    if (locked) ctx->cancelled = &never;
     for (int i = 0; i < n && code == HR_OK; ++i)
       code = check_slot_dtype(ctx, values[i], dtype, "write");
   }
   ~WriteSlots() {
+    ctx->cancelled = cancelled;
     if (locked) ctx->api->commit(ctx, n, refs);
   }
   WriteSlots(const WriteSlots&) = delete;
