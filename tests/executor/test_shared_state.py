@@ -63,6 +63,30 @@ def test_the_container_scope_names_it() -> None:
     assert queue.queue_ref.op.get_attr("container") == b"mine"
 
 
+@pytest.mark.parametrize("container", ["a b", "a_b", "-a", "/a", "\1"])
+def test_queues_and_reference_variables_refuse_what_is_no_name_of_a_container(
+    container: str,
+) -> None:
+    queue = hr.raw_ops.FIFOQueueV2(component_types=[hr.int32], container=container)
+    variable = hr.raw_ops.VariableV2(shape=[], dtype=hr.float32, container=container)
+    with hr.Session() as session:
+        for read in (
+            hr.raw_ops.QueueSizeV2(handle=queue),
+            hr.raw_ops.IsVariableInitialized(ref=variable),
+        ):
+            with pytest.raises(InvalidArgumentError, match="container contains invalid"):
+                session.run(read)
+
+
+@pytest.mark.parametrize("container", ["", "a", "a-b/c.d", ".a", "7"])
+def test_queues_and_reference_variables_take_the_name_of_a_container(container: str) -> None:
+    queue = hr.raw_ops.FIFOQueueV2(component_types=[hr.int32], container=container)
+    variable = hr.raw_ops.VariableV2(shape=[], dtype=hr.float32, container=container)
+    with hr.Session() as session:
+        assert session.run(hr.raw_ops.QueueSizeV2(handle=queue)) == 0
+        assert not session.run(hr.raw_ops.IsVariableInitialized(ref=variable))
+
+
 def test_one_name_with_another_dtype_or_kind_is_refused() -> None:
     hr.raw_ops.AssignVariableOp(resource=_handle("s"), value=[1.0, 2.0], name="put")
     wrong = hr.raw_ops.AssignVariableOp(

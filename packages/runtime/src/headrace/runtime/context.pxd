@@ -53,6 +53,7 @@ cdef extern from "run.hpp" namespace "headrace" nogil:
     void run_forget_cancel(hr_ctx* ctx, uint64_t token)
     cbool run_wants_attention(const Run* run)
     hr_code run_attend(Run* run)
+    cbool is_container_name(const string& name)
     hr_code session_lookup(SessionState* session, const char* container, const char* name,
                            const char* kind, hr_object* (*make)(void*) noexcept nogil,
                            void* argument, hr_object** object, string* error)

@@ -10,7 +10,7 @@ from headrace.runtime.buffer cimport (
     OwnedTensor, allocate_tensor, copy_tensor, object_release, object_retain,
 )
 from headrace.runtime.context cimport (
-    Run, SessionState, object_of, run_fail_text, session_lookup,
+    Run, SessionState, is_container_name, object_of, run_fail_text, session_lookup,
 )
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
@@ -159,6 +159,11 @@ cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
         text.append(wanted.types_text())
         text.append(b", shapes: ")
         text.append(to_text(<int64_t>wanted.ranks.size()))
+        source.error.assign(text)
+        return HR_INVALID_ARGUMENT
+    if not is_container_name(container):
+        text.assign(b"container contains invalid characters: ")
+        text.append(container)
         source.error.assign(text)
         return HR_INVALID_ARGUMENT
     if shared_name.empty():

@@ -197,6 +197,17 @@ inline void run_parallel_for(hr_ctx* ctx, int64_t total, int64_t grain,
     body(argument, total * i / pieces, total * (i + 1) / pieces);
 }
 
+// Whether a container of queues or reference variables may be called so: letters, digits, dots,
+// dashes and slashes, the last two not first. TensorFlow does not ask where VarHandleOp makes one.
+inline bool is_container_name(const std::string& name) {
+  for (const char* c = name.data(); c != name.data() + name.size(); ++c) {
+    const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                       (*c >= '0' && *c <= '9') || *c == '.';
+    if (!plain && (c == name.data() || (*c != '-' && *c != '/'))) return false;
+  }
+  return true;
+}
+
 // The object of that name, counted for the caller; made by `make` where there is none.
 inline hr_code session_lookup(SessionState* session, const char* container, const char* name,
                               const char* kind, hr_object* (*make)(void*), void* argument,

@@ -13,7 +13,8 @@ from headrace.runtime.buffer cimport (
     OwnedTensor, allocate_tensor, buffer_new, object_release, object_retain, set_bytes,
 )
 from headrace.runtime.context cimport (
-    HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, fail_uninitialised, lock_slot,
+    HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, fail_uninitialised,
+    is_container_name, lock_slot,
     run_fail_text, same_shape, session_lookup, shape_text, slot_clear, slot_new, slot_of, slot_pin,
     slot_set,
 )
@@ -120,6 +121,11 @@ cdef hr_code create_variable(hr_node* node, void** state) noexcept nogil:
     wanted.name = shared_name.c_str()
     wanted.declared = &declared
     wanted.reference = not (source.op == <const char*>"VarHandleOp")
+    if wanted.reference and not is_container_name(container):
+        text.assign(b"container contains invalid characters: ")
+        text.append(container)
+        source.error.assign(text)
+        return HR_INVALID_ARGUMENT
     declared_shape(node, &declared)
     cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
                                        shared_name.c_str(), "Variable", make_slot, &wanted, &found,
