@@ -13,8 +13,10 @@ cdef class BranchOverlap:
     cdef Program program
     cdef object make_step         # (owner, program, segments, native loops, one thread) -> DynamicStep
     cdef readonly list steps      # dynamic steps, by OverlapChoice.step
+    cdef int32_t n_possible       # kernels that may run beside others
     cdef dict number_of           # which nodes are units (bytes) -> number of the step
 
+    cdef bint may_run_apart(self, int32_t j)
     cdef int threads(self)
     # Notes what a run of the step took. `planned` is the executable whose shapes these are.
     cdef int note_run(self, Executable* planned, double took_ns) except -1

@@ -31,6 +31,17 @@ cdef int MOST_LOOKS = 4
 cdef int MOST_STEPS = 4
 
 
+# What an intra-op team hardly makes faster. Other kernels of a session with a team stay on it: they
+# gain little beside one another, and their sums would be rounded as one thread rounds them, in some
+# processes and not in others.
+cdef frozenset FOR_ONE_THREAD = frozenset("""
+    BatchCholesky BatchMatrixDeterminant BatchMatrixInverse BatchMatrixSolve BatchMatrixSolveLs
+    BatchSelfAdjointEig BatchSelfAdjointEigV2 BatchSvd Cholesky CholeskyGrad LogMatrixDeterminant
+    MatrixDeterminant MatrixExponential MatrixInverse MatrixLogarithm MatrixSolve MatrixSolveLs
+    MatrixSquareRoot Qr SelfAdjointEig SelfAdjointEigV2 Svd
+""".split())
+
+
 cdef class BranchOverlap:
     def __init__(self, SessionOwner owner, Program program, make_step):
         self.owner = owner
@@ -38,9 +49,24 @@ cdef class BranchOverlap:
         self.make_step = make_step
         self.steps = []
         self.number_of = {}
+        self.n_possible = 0
+        cdef int32_t j
+        for j in range(<int32_t>program.nodes.size()):
+            self.n_possible += self.may_run_apart(j)
+            if self.n_possible == 2:
+                break
+
+    cdef bint may_run_apart(self, int32_t j):
+        cdef ProgramNode* node = &self.program.nodes[j]
+        if node.kernel == NULL or is_python_kernel(node.kernel):
+            return False
+        return self.owner.team == 1 or node.source.op.decode() in FOR_ONE_THREAD
 
     cdef int note_run(self, Executable* planned, double took_ns) except -1:
         if planned.overlap.decided or planned.overlap.clocks:  # another thread's run
+            return 0
+        if self.n_possible < 2:
+            planned.overlap.decided = True
             return 0
         if took_ns < 2 * kOverlap:
             planned.overlap.short_runs += 1
@@ -102,7 +128,7 @@ cdef class BranchOverlap:
             if took_ns < kOverlap or found == numbers.end():
                 continue
             j = dereference(found).second
-            if not is_python_kernel(self.program.nodes[j].kernel):
+            if self.may_run_apart(j):
                 heavy[j] = took_ns
                 apart[j] = 1
                 facts.heavy_ns += took_ns
