@@ -132,3 +132,15 @@ def test_other_shapes_errors_and_timeouts_of_a_step_that_overlaps() -> None:
         np.testing.assert_allclose(
             session.run(pair, feed)[0] @ session.run(pair, feed)[0].T, feed[x], atol=1e-3
         )
+
+
+def test_a_session_with_a_team_takes_decompositions_apart_and_nothing_else() -> None:
+    # Products use the team; on one thread they might round otherwise, in some processes only.
+    x = hr.placeholder(hr.float32, [600, 600])
+    products = [hr.matmul(x + 1.0, x), hr.matmul(x + 2.0, x)]
+    with _session(intra=2) as session:
+        assert not _run_until_beside(session, products, {x: _matrix(600)})
+    y = hr.placeholder(hr.float32, [250, 250])
+    svds = [hr.raw_ops.Svd(input=y + float(k))[0] for k in range(2)]
+    with _session(intra=2) as session:
+        assert _run_until_beside(session, svds, {y: _matrix(250)})

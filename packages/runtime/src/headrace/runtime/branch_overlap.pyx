@@ -1,9 +1,10 @@
 # cython: language_level=3
 """Finds steps of one segment whose independent heavy kernels gain by running beside one another.
 
-A segment runs its kernels one after another. Once a step has proved long, one run of it is measured
-kernel by kernel; where thread_policy.hpp expects a gain, the program is cut again, with each heavy
-kernel as a segment alone, for the dynamic executor. Runs of other shapes stay as they are.
+A segment runs its kernels one after another. Once a step has proved long, some runs of it are
+measured kernel by kernel; where thread_policy.hpp expects a gain, the program is cut again, with each
+heavy kernel as a segment alone, for the dynamic executor. Runs of other shapes stay as they are. In a
+session with an intra-op team only decompositions count as heavy (FOR_ONE_THREAD).
 """
 
 from cython.operator cimport dereference

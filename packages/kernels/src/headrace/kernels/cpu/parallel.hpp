@@ -62,7 +62,7 @@ inline int64_t piece_start(int64_t total, int64_t i, int64_t pieces) {
   return total / pieces * i + total % pieces * i / pieces;
 }
 
-// After so many grains, some 10 ms even where each page is touched for the first time, a loop polls.
+// After so many grains a loop polls: some 10 ms even where each page is touched for the first time.
 constexpr int64_t kGrainsBetweenPolls = 64;
 
 // body(begin, end) over [begin, end), in stretches between which the step's cancellation is looked
@@ -70,7 +70,8 @@ constexpr int64_t kGrainsBetweenPolls = 64;
 template <class Body>
 inline void in_polled_stretches(const hr_ctx* ctx, int64_t begin, int64_t end, int64_t grain,
                                 Body&& body) {
-  const int64_t step = grain <= 1 ? 1 : std::min(grain, INT64_MAX / kGrainsBetweenPolls) * kGrainsBetweenPolls;
+  const int64_t step =
+      grain <= 1 ? 1 : std::min(grain, INT64_MAX / kGrainsBetweenPolls) * kGrainsBetweenPolls;
   for (; end - begin > step; begin += step) {
     body(begin, begin + step);
     poll(ctx);
