@@ -1,6 +1,7 @@
 // MaxPool that keeps which position of each window was the first of its maxima, as a byte, and the
 // gradient that reads it in the place of the pool's input. The runtime's window_index.pyx makes both.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -21,7 +22,7 @@ constexpr int64_t kMostNumbers = 9;
 
 struct Plan {
   pooling::Shape s;
-  std::vector<int64_t> offsets;  // of a window's positions from its corner
+  std::vector<int64_t> rows, columns;  // of a window's positions, from its corner
 };
 
 // ---- forward --------------------------------------------------------------------------------
@@ -63,17 +64,23 @@ hr_code compute_maxima(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 
 // ---- backward -------------------------------------------------------------------------------
 
-// dx: one image, zeroed.
+// dx: one image, zeroed. False: an index, which any graph may hand in, is no position of its window
+// or lies in the padding.
 template <class T>
-void scatter_image(const Plan& p, T* dx, const T* dy, const uint8_t* index) {
+bool scatter_image(const Plan& p, T* dx, const T* dy, const uint8_t* index) {
   const pooling::Shape& s = p.s;
   for (int64_t i = 0; i < s.out[1]; ++i) {
     for (int64_t j = 0; j < s.out[2]; ++j, dy += s.channels, index += s.channels) {
-      const int64_t corner = (i * s.stride[1] - s.low[1]) * s.in[2] + j * s.stride[2] - s.low[2];
-      for (int64_t c = 0; c < s.channels; ++c)
-        dx[(corner + p.offsets[index[c]]) * s.channels + c] += dy[c];
+      const int64_t top = i * s.stride[1] - s.low[1], left = j * s.stride[2] - s.low[2];
+      for (int64_t c = 0; c < s.channels; ++c) {
+        if (index[c] >= p.rows.size()) return false;
+        const int64_t h = top + p.rows[index[c]], w = left + p.columns[index[c]];
+        if (h < 0 || h >= s.in[1] || w < 0 || w >= s.in[2]) return false;
+        dx[(h * s.in[2] + w) * s.channels + c] += dy[c];
+      }
     }
   }
+  return true;
 }
 
 template <class T>
@@ -85,6 +92,7 @@ hr_code compute_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   const T* dy = read<T>(inputs[2]);
   T* dx = write<T>(outputs[0]);
   const bool lanes = pooling::has_lanes(p.s);
+  std::atomic<bool> inside{true};
   parallel_ranges(
       ctx, p.s.images, grain_of(2 * in * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
         std::vector<float> sum, grad;  // narrow floats are added as float
@@ -95,7 +103,7 @@ hr_code compute_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
             grad.resize(out);
             sum.assign(in, 0.0f);
             widen(from, grad.data(), out);
-            scatter_image(p, sum.data(), grad.data(), index + i * out);
+            if (!scatter_image(p, sum.data(), grad.data(), index + i * out)) inside = false;
             narrow(sum.data(), to, in);
           } else {
             if constexpr (std::is_same_v<T, float>) {
@@ -105,11 +113,13 @@ hr_code compute_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
               }
             }
             std::fill_n(to, in, T(0));
-            scatter_image(p, to, from, index + i * out);
+            if (!scatter_image(p, to, from, index + i * out)) inside = false;
           }
         }
       });
-  return HR_OK;
+  if (inside) return HR_OK;
+  return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                     "index has a number that is no position of its window");
 }
 
 // ---- prepare --------------------------------------------------------------------------------
@@ -136,8 +146,10 @@ hr_code prepare(void*, hr_request* r) {
                                i == 1 ? "index" : "grad", ShapeText(r->inputs[i]).text,
                                ShapeText(&y).text);
     }
-    for (int64_t i = 0; i < numbers; ++i)
-      plan->offsets.push_back(i / s.size[2] * s.in[2] + i % s.size[2]);
+    for (int64_t i = 0; i < numbers; ++i) {
+      plan->rows.push_back(i / s.size[2]);
+      plan->columns.push_back(i % s.size[2]);
+    }
     copy_shape(&x, r->outputs[0]);
   } else {
     copy_shape(&y, r->outputs[0]);
