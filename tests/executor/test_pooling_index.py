@@ -134,8 +134,9 @@ def test_an_index_from_elsewhere_never_writes_outside(channels: int, number: int
     with hr.Graph().as_default(), hr.Session() as session:
         x = np.zeros([1, 8, 8, channels], np.float32)
         index = hr.placeholder(hr.uint8, [1, 4, 4, channels])
-        made = op("_MaxPoolGradWithWindowIndex", x, index, np.ones([1, 4, 4, channels], np.float32),
-                  ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID", name="made")  # fmt: skip
+        dy = np.ones([1, 4, 4, channels], np.float32)
+        window = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+        made = op("_MaxPoolGradWithWindowIndex", x, index, dy, **window, name="made")
         feed = {index: np.full([1, 4, 4, channels], number, np.uint8)}
         if channels == 3:
             with pytest.raises(InvalidArgumentError, match="no position of its window"):
