@@ -323,3 +323,16 @@ def test_a_window_of_more_than_nine_positions_has_no_index():
     attrs = {"ksize": [1, 2, 5, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
     with pytest.raises(UnimplementedError, match="no index of windows of 2 by 5"):
         run_kernel("_MaxPoolWithWindowIndex", x, **attrs)
+
+
+@pytest.mark.parametrize("channels", [3, 8])  # loops and lanes
+@pytest.mark.parametrize("number", [4, 250])
+def test_an_index_that_is_no_position_of_its_window_writes_nothing(channels, number):
+    x = np.zeros((1, 8, 8, channels), np.float32)
+    index, dy = np.full((1, 4, 4, channels), number, np.uint8), np.ones((1, 4, 4, channels), "f")
+    attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    if channels == 3:
+        with pytest.raises(InvalidArgumentError, match="no position of its window"):
+            run_kernel("_MaxPoolGradWithWindowIndex", x, index, dy, **attrs)
+    else:  # each lane asks for the numbers of its window
+        assert not run_kernel("_MaxPoolGradWithWindowIndex", x, index, dy, **attrs).any()

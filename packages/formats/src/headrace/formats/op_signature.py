@@ -158,7 +158,7 @@ class Signature(_Record):
 
     _fields = (
         "name", "inputs", "outputs", "attrs", "stateful", "commutative", "aggregate",
-        "uninitialized_ok", "shape_only", "view", "data_shape", "shape_rule",
+        "uninitialized_ok", "shape_only", "view", "data_shape", "internal", "shape_rule",
     )  # fmt: skip
     __slots__ = _fields
     name: str
@@ -172,6 +172,7 @@ class Signature(_Record):
     shape_only: bool
     view: bool
     data_shape: bool
+    internal: bool  # only the executor's passes make it: no graph may name it
     shape_rule: str
 
     def __init__(
@@ -187,11 +188,13 @@ class Signature(_Record):
         shape_only: bool = False,
         view: bool = False,
         data_shape: bool = False,
+        internal: bool = False,
         shape_rule: str = "",
     ) -> None:
         self._set(
             name, inputs, outputs, attrs, stateful, commutative, aggregate,
-            uninitialized_ok, shape_only, view, data_shape, shape_rule,
+            uninitialized_ok, shape_only, view, data_shape, internal,
+            shape_rule,
         )  # fmt: skip
 
     def attr(self, name: str) -> Attr:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FLAGS = (
     "stateful", "commutative", "aggregate", "uninitialized_ok", "shape_only", "view", "data_shape",
+    "internal",
 )  # fmt: skip
 _SCALAR_KINDS = ("int", "float", "bool", "string", "shape", "tensor", "func")
 

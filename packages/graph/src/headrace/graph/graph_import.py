@@ -366,6 +366,10 @@ class _Import:
         signature = op_catalogue.find(op_type)
         if signature is None:
             signature = self._function_signature(node)
+        elif signature.internal:
+            raise InvalidGraphError(
+                node, None, f"{op_type} '{node.name}': only the executor's own passes make this op"
+            )
         try:
             values = attr_values(op_type, signature, attr)
             for wanted in signature.attrs:

@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "dtype_names.hpp"
 #include "executor_state.hpp"
 
 namespace headrace {
@@ -76,6 +77,19 @@ inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration
   } catch (const std::bad_alloc&) {
     return false;
   }
+}
+
+// Whether a value has the dtype that its Recv declares; the run fails where not. Only a graph that
+// names Send and Recv itself can have them differ.
+inline bool check_received(Run* run, const hr_node* node, const hr_tensor* value) noexcept {
+  if (value->dtype == node->output_dtypes[0]) return true;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "Output 0 of type %s does not match declared output type %s: the value of that "
+                "tensor_name was sent as another dtype",
+                dtype_name(value->dtype), dtype_name(node->output_dtypes[0]));
+  run_fail_text(run, HR_INVALID_ARGUMENT, text);
+  return false;
 }
 
 }  // namespace headrace

@@ -91,12 +91,14 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
         cbool shape_only
         cbool view
         cbool data_shape
+        cbool function
         vector[AttrSpec] attrs
         int32_t kind
         cbool placeholder
         cbool writes
         cbool has_ref
         cbool limits_ranks
+        cbool internal
         cbool pure
         Failure failure
 

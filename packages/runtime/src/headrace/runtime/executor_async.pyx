@@ -12,14 +12,15 @@ from libcpp.string cimport string
 from libcpp.utility cimport move
 
 from headrace.runtime.buffer cimport OwnedTensor, allocate_tensor
-from headrace.runtime.context cimport SessionState, run_fail_text
+from headrace.runtime.context cimport Run, SessionState, run_fail_text
 from headrace.runtime.delivery cimport fail, finish, finish_failed, note
 from headrace.runtime.error_boundary cimport call_compute_async, call_prepare
 from headrace.runtime.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor_state cimport ExecutionState, Iteration
 from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
-    HR_CANCELLED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_request, hr_tensor,
+    HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_node,
+    hr_request, hr_tensor,
 )
 from headrace.runtime.segment_draft cimport ensure_state
 from headrace.runtime.threads cimport begin_prepare, end_prepare
@@ -47,6 +48,7 @@ cdef extern from "async_call.hpp" namespace "headrace" nogil:
         ExecutionState* state, int32_t unit, Iteration* iteration, int32_t n_inputs,
         int32_t n_outputs)
     bint rendezvous_key(const void* node, int64_t frame, int64_t iteration, string* key)
+    bint check_received(Run* run, const hr_node* node, const hr_tensor* value)
 
 
 cdef unique_ptr[AsyncCall] new_call(ExecutionState* state, int32_t number,
@@ -177,8 +179,12 @@ cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration
 cdef void received(void* argument, hr_code code, const char* message, OwnedTensor* value,
                    int32_t dead) noexcept nogil:
     cdef AsyncCall* call = <AsyncCall*>argument
-    if code == HR_OK and value != NULL:
-        call.outputs[0].take_from(value[0])
+    cdef GraphNode* node = (<ExecutorPlan>call.state.plan).units[call.unit].node
+    if code == HR_OK and value != NULL and not dead:
+        if check_received(&call.state.run, &node.face, value.get()):
+            call.outputs[0].take_from(value[0])
+        else:
+            code = HR_INVALID_ARGUMENT
     elif code != HR_OK:
         run_fail_text(&call.state.run, code, message)
     end_call(call, code, dead != 0)
@@ -193,9 +199,7 @@ cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noex
     if rendezvous_key(&unit.node.face, iteration.frame.number, iteration.number, &key):
         code = state.rendezvous.send(key, iteration.slots[unit.first_slot].get(), dead)
     if code != HR_OK and code != HR_CANCELLED:
-        give_up(state, number, iteration, code,
-                "no memory to send a value" if code == HR_RESOURCE_EXHAUSTED
-                else "a value of that key was sent before")
+        give_up(state, number, iteration, code, "no memory to send a value")
         return
     state.lock.lock()
     if state.traced and not dead:

@@ -37,6 +37,7 @@ struct OpInfo {
   bool shape_only = false;  // values depend on input shapes only
   bool view = false;        // output 0 is input 0 under another shape
   bool data_shape = false;  // an output shape depends on input values
+  bool function = false;    // of a graph's own library: no kernel has it, whatever its name
 };
 
 struct Attributes;  // parsed attribute values; see graph_def.hpp

@@ -45,6 +45,7 @@ class KernelRows {
   }
 
   const KernelRow* find(const GraphNode* node, const char* device_type, bool allow_python) const {
+    if (node->info && node->info->function) return nullptr;
     auto rows = by_op_.find(node->op);
     if (rows == by_op_.end()) return nullptr;
     for (const auto& row : rows->second) {

@@ -102,6 +102,7 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     entry.shape_only = signature.shape_only
     entry.view = signature.view
     entry.data_shape = signature.data_shape
+    entry.internal = signature.internal
     ref_input = False
     ranks = op_catalogue.input_ranks(name)
     if signature.shape_rule == "reduce":

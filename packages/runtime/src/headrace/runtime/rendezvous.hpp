@@ -10,8 +10,9 @@
 
 namespace headrace {
 
-// One step's meeting places. A key is sent once and received once. Where there is no memory, a send
-// says so, and a receive is done with that.
+// One step's meeting places. Each value that is sent goes to one receive of its key. Several sends or
+// receives of one key, which only a graph that names the ops itself can have, meet in any order.
+// Where there is no memory, a send says so, and a receive is done with that.
 class LocalRendezvous {
  public:
   // value: the receiver's to take; null: there is none.
@@ -27,8 +28,10 @@ class LocalRendezvous {
       std::lock_guard<std::mutex> hold(lock_);
       if (code_ != HR_OK) return code_;
       auto found = waiters_.find(key);
-      if (found == waiters_.end())
-        return items_.emplace(key, std::move(item)).second ? HR_OK : HR_ALREADY_EXISTS;
+      if (found == waiters_.end()) {
+        items_.emplace(key, std::move(item));
+        return HR_OK;
+      }
       waiter = found->second;
       waiters_.erase(found);
     } catch (const std::bad_alloc&) {
@@ -49,7 +52,7 @@ class LocalRendezvous {
       if (code == HR_OK) {
         auto found = items_.find(key);
         if (found == items_.end()) {
-          waiters_[key] = Waiter{done, argument};
+          waiters_.emplace(key, Waiter{done, argument});
           return;
         }
         item = std::move(found->second);
@@ -64,7 +67,7 @@ class LocalRendezvous {
 
   // message: a constant.
   void abort(hr_code code, const char* message) {
-    std::unordered_map<std::string, Waiter> waiters;
+    std::unordered_multimap<std::string, Waiter> waiters;
     {
       std::lock_guard<std::mutex> hold(lock_);
       if (code_ != HR_OK) return;
@@ -86,8 +89,8 @@ class LocalRendezvous {
     void* argument;
   };
   std::mutex lock_;
-  std::unordered_map<std::string, Item> items_;
-  std::unordered_map<std::string, Waiter> waiters_;
+  std::unordered_multimap<std::string, Item> items_;
+  std::unordered_multimap<std::string, Waiter> waiters_;
   hr_code code_ = HR_OK;
   const char* message_ = "";
 };

@@ -28,6 +28,7 @@ from headrace.runtime.node_text cimport blame, dtype_text, text, text_of
 from headrace.runtime.op_table cimport new_entry, op_entry
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError, from_code
+from headrace.formats import op_catalogue
 from headrace.formats.op_def_signature import from_op_def
 from headrace.formats.proto.graph_pb2 import FunctionDef
 
@@ -94,8 +95,7 @@ cdef class SessionGraph:
             functions = _read_functions(parsed, self.library)
             try:
                 for name, message in functions.items():
-                    self.functions[name.encode()] = new_entry(
-                        from_op_def(message.signature))
+                    self.functions[name.encode()] = _function_entry(message)
                 self.library.update(functions)
                 with nogil:
                     _add_nodes(self, parsed)
@@ -210,6 +210,10 @@ cdef dict _read_functions(ParsedGraph& parsed, dict library):
         except DecodeError as error:
             raise InvalidArgumentError(None, None, f"not a FunctionDef: {error}") from error
         name = message.signature.name
+        if op_catalogue.find(name) is not None:
+            raise InvalidArgumentError(
+                None, None,
+                f"Cannot add function '{name}' because an op with the same name already exists")
         known = library.get(name, functions.get(name))
         if known is None:
             functions[name] = message
@@ -217,6 +221,12 @@ cdef dict _read_functions(ParsedGraph& parsed, dict library):
             raise InvalidArgumentError(
                 None, None, f"Function {name!r}: another function of that name is in the graph")
     return functions
+
+
+cdef OpEntry* _function_entry(message) except NULL:
+    cdef OpEntry* entry = new_entry(from_op_def(message.signature))
+    entry.function = True
+    return entry
 
 
 # ---- nodes, without their edges ----------------------------------------------------------------
@@ -275,6 +285,10 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
         if not graph.index.add(graph.nodes, <int32_t>(graph.nodes.size() - 1)):
             with gil:
                 raise blame(node, "the name is taken by another node of the graph")
+        if entry.internal:
+            with gil:
+                raise blame(node, "only the executor's own passes make this op, from ops that a "
+                            "graph can name")
         check_node(node, entry)
     return 0
 

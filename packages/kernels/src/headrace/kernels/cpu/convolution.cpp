@@ -101,6 +101,22 @@ bool ignores_sizes(const hr_request* r) {
          op != "Conv3DBackpropFilter";
 }
 
+// What only _FusedConv2D has.
+hr_code check_fused_attributes(hr_request* r) {
+  if (r->inputs[0]->rank != 4 || r->inputs[1]->rank != 4)
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Shape must be rank 4: input is %s, filter is %s",
+                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
+  const auto data = attr_text(r->node, "data_format", "NHWC"),
+             filter = attr_text(r->node, "filter_format", "HWIO");
+  if ((data != "NHWC" && data != "NCHW") || filter != "HWIO")
+    return hr_request_fail(r, HR_UNIMPLEMENTED,
+                           "data_format must be NHWC or NCHW, filter_format HWIO: they are %.*s, "
+                           "%.*s",
+                           int(data.size()), data.data(), int(filter.size()), filter.data());
+  return HR_OK;
+}
+
 template <Direction direction, bool depthwise>
 hr_code prepare(void*, hr_request* r) {
   auto plan = std::make_unique<Plan>();
@@ -135,6 +151,8 @@ hr_code prepare(void*, hr_request* r) {
     keep_plan(r, plan.release());
     return HR_OK;
   }
+  const bool fused = std::string_view(r->node->op) == "_FusedConv2D";
+  if (fused && (code = check_fused_attributes(r))) return code;
   if (direction == Direction::forward && hr_elements(&x) && !hr_elements(&filter))
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "filter must not have zero elements (i.e. all dimensions must be "
@@ -153,14 +171,8 @@ hr_code prepare(void*, hr_request* r) {
   if (direction == Direction::forward) {
     copy_shape(&y, out);
     plan->x = 0, plan->filter = 1, plan->y = -1;
-    if (r->node->n_inputs > 2 || !attr_strings(r->node, "fused_ops").empty()) {
-      code = read_epilogue(r, &plan->epilogue);
-      const int needed = 2 + (plan->epilogue.bias ? 1 : plan->epilogue.batch_norm ? 4 : 0);
-      for (int i = 2; i < needed && code == HR_OK; ++i) {
-        if (i >= r->node->n_inputs || hr_elements(r->inputs[i]) != c.out_channels)
-          code = hr_request_fail(r, HR_INVALID_ARGUMENT, "fused arguments need %lld values each",
-                                 (long long)c.out_channels);
-      }
+    if (fused) {
+      code = read_epilogue(r, c.out_channels, &plan->epilogue);
       if (code != HR_OK) return code;
       plan->epilogue_apart = r->inputs[0]->dtype == HR_DOUBLE;
 #if !HR_WITH_ONEDNN

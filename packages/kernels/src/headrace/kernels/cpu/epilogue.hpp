@@ -17,8 +17,10 @@ struct Epilogue {
   float epsilon = 1e-4f;
 };
 
-// From the attributes fused_ops, epsilon, leakyrelu_alpha.
-hr_code read_epilogue(hr_request* request, Epilogue* epilogue);
+// From the attributes fused_ops, epsilon, leakyrelu_alpha of _FusedConv2D and _FusedMatMul, whose
+// inputs from the third on are vectors over the channels of the result. A graph may name these ops:
+// whatever their attributes say is checked.
+hr_code read_epilogue(hr_request* request, int64_t channels, Epilogue* epilogue);
 
 // In place over c[rows, n]; bias: [n] or null.
 void apply_epilogue(const Epilogue& e, float* c, int64_t rows, int64_t n, const float* bias);

@@ -254,12 +254,12 @@ hr_code prepare_matmul(void*, hr_request* r) {
   p->k = r->inputs[0]->dims[p->transpose_a ? 0 : 1];
   p->batch = 1;
   p->a_at = p->b_at = {0};
-  if (r->node->n_inputs > 2) {
-    code = read_epilogue(r, &p->epilogue);
+  if (std::string_view(r->node->op) == "_FusedMatMul") {
+    code = read_epilogue(r, p->n, &p->epilogue);
     if (code != HR_OK) return code;
-    if (p->epilogue.bias && hr_elements(r->inputs[2]) != p->n)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "bias is %s, the product %s",
-                             ShapeText(r->inputs[2]).text, ShapeText(r->outputs[0]).text);
+    if (p->epilogue.batch_norm)
+      return hr_request_fail(r, HR_UNIMPLEMENTED,
+                             "Fusion is not implemented: FusedBatchNorm of a matrix product");
   }
   code = choose(r, p);
   if (code == HR_OK) keep_plan(r, plan.release());

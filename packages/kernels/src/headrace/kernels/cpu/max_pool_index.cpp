@@ -64,7 +64,7 @@ hr_code compute_maxima(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 
 // ---- backward -------------------------------------------------------------------------------
 
-// dx: one image, zeroed. False: an index, which any graph may hand in, is no position of its window
+// dx: one image, zeroed. False: an index, which comes from anywhere, is no position of its window
 // or lies in the padding.
 template <class T>
 bool scatter_image(const Plan& p, T* dx, const T* dy, const uint8_t* index) {

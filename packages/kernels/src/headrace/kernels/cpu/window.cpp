@@ -94,6 +94,10 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
         return hr_request_fail(r, HR_INVALID_ARGUMENT,
                                "All elements of explicit_paddings must be nonnegative: %lld, %lld",
                                (long long)w->low[i], (long long)w->high[i]);
+      if (w->low[i] > INT32_MAX || w->high[i] > INT32_MAX)  // else what follows overflows
+        return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                               "explicit_paddings must fit in 32 bits: %lld, %lld",
+                               (long long)w->low[i], (long long)w->high[i]);
     }
     const int64_t room = w->in[i] + w->low[i] + w->high[i] - extent;
     if (room < 0 && w->in[i] + w->low[i] + w->high[i] > 0)

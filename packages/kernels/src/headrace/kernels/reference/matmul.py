@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.errors import InvalidArgumentError, UnimplementedError
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.registry import Attrs, kernel
 
@@ -54,11 +54,10 @@ def fused_matmul(attrs: Attrs, a: np.ndarray, b: np.ndarray, *args: np.ndarray) 
 
 def apply_fused_ops(attrs: Attrs, y: np.ndarray, args: tuple[np.ndarray, ...]) -> np.ndarray:
     """The operations that a graph pass hung on a product, channels last."""
+    _check_fused_ops(attrs["fused_ops"], args)
     rest = list(args)
     for name in attrs["fused_ops"]:
         if name == b"BiasAdd":
-            y = y + wide(rest.pop(0))
-        elif name == b"Add":
             y = y + wide(rest.pop(0))
         elif name == b"FusedBatchNorm":
             scale, offset, mean, variance = (wide(rest.pop(0)) for _ in range(4))
@@ -66,6 +65,18 @@ def apply_fused_ops(attrs: Attrs, y: np.ndarray, args: tuple[np.ndarray, ...]) -
         else:
             y = _ACTIVATIONS[name](attrs, y)
     return y
+
+
+def _check_fused_ops(names: list[bytes], args: tuple[np.ndarray, ...]) -> None:
+    needed = {b"BiasAdd": 1, b"FusedBatchNorm": 4}.get(names[0], 0) if names else 0
+    if not needed or len(names) > 2 or any(name not in _ACTIVATIONS for name in names[1:]):
+        shown = ",".join(name.decode(errors="backslashreplace") for name in names)
+        raise UnimplementedError(None, None, f"Fusion is not implemented: [{shown[:200]}]")
+    if len(args) < needed or any(arg.ndim != 1 for arg in args[:needed]):
+        raise InvalidArgumentError(
+            None, None, f"{names[0].decode()} must have {needed} vectors as extra arguments: "
+            f"{[arg.shape for arg in args]} are given"
+        )  # fmt: skip
 
 
 _ACTIVATIONS = {

@@ -22,6 +22,8 @@ static inline hr_code hr_window_count(hr_request* r, int64_t n, int64_t size, in
     *places = n / stride + (n % stride != 0);
     return HR_OK;
   }
+  if (size > INT32_MAX || rate > INT32_MAX)
+    HR_BAD(r, "window of %" PRId64 " and dilation %" PRId64 " must fit in 32 bits", size, rate);
   int64_t reach = (size - 1) * rate + 1;
   int64_t room = n + before_after - reach;
   if (room < 0)
@@ -68,6 +70,9 @@ static inline hr_code hr_explicit_paddings(hr_request* r, int padding, int32_t r
            "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT, "
            "is %s",
            hr_show_dims(*values, n, &s));
+  for (int32_t i = 0; i < n; ++i)  /* else sums of them overflow */
+    if ((*values)[i] > INT32_MAX)
+      HR_BAD(r, "explicit_paddings must fit in 32 bits, are %s", hr_show_dims(*values, n, &s));
   return HR_OK;
 }
 
