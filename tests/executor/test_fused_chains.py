@@ -277,3 +277,17 @@ def test_an_integer_division_by_zero_beside_a_chain_stays_an_error() -> None:
         value[-1, -1] = 7
         with pytest.raises(hr.errors.InvalidArgumentError, match="Integer division by zero"):
             session.run(y, {x: value})
+
+
+@pytest.mark.parametrize("function", [hr.sqrt, hr.math.rsqrt, hr.math.reciprocal])
+def test_no_gradient_passes_a_masked_pole(function: Any) -> None:
+    x = hr.placeholder(hr.float32, [ROWS, COLUMNS])
+    masked = hr.where(x > 0.0, function(x), hr.zeros_like(x))
+    (gradient,) = hr.gradients(hr.reduce_sum(masked * 3.0), [x])
+    fed = np.zeros((ROWS, COLUMNS), np.float32)
+    fed[::2] = 4
+    with hr.Session() as session:
+        found = session.run(gradient, {x: fed})
+        assert _fused(session, gradient, {x: fed}) > 0
+    np.testing.assert_array_equal(found[1::2], 0)
+    assert np.all(np.isfinite(found)) and np.all(found[::2] != 0)

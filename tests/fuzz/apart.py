@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from fuzz_case import Case
 
+from headrace.formats.dtypes import as_dtype
 from headrace.formats.proto.graph_pb2 import NodeDef
 from headrace.formats.tensor_codec import make_ndarray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
+from kept_values import KEPT, where_kept  # noqa: E402
 
-Inputs = list[np.ndarray]  # the values of a node's inputs in all runs
+Inputs = list[np.ndarray]  # the values of a node's inputs in one run
 
 
 def _any(x: np.ndarray, holds: Callable[[np.ndarray], Any]) -> bool:
@@ -39,10 +41,6 @@ def _beyond_32_bits(node: NodeDef, inputs: Inputs) -> bool:
 
 def _integers(node: NodeDef, inputs: Inputs) -> bool:
     return any(x.dtype.kind in "iu" for x in inputs)
-
-
-def _doubles_whose_square_is_infinite(node: NodeDef, inputs: Inputs) -> bool:
-    return any(x.dtype == np.float64 and _any(x, lambda v: np.isinf(v * v)) for x in inputs)
 
 
 def _complex_near_the_largest(node: NodeDef, inputs: Inputs) -> bool:
@@ -90,6 +88,40 @@ def _pooled_otherwise(node: NodeDef, inputs: Inputs) -> bool:
     return any(x.shape != pooled(s) for x in grads for s in sizes)
 
 
+def _gradients_differ(node: NodeDef, inputs: Inputs) -> bool:
+    """Gradients of a BlockLSTM that have not the shape [time, batch, cells] of the output."""
+    if len(inputs) < 18 or inputs[1].ndim != 3 or inputs[2].ndim != 2:
+        return False
+    whole = inputs[1].shape[:2] + inputs[2].shape[-1:]
+    return any(x.shape != whole for x in inputs[9:18])
+
+
+def _index_outside(node: NodeDef, inputs: Inputs) -> bool:
+    if len(inputs) < 3:
+        return False
+    indices, shape = inputs[0], inputs[1 if node.op == "SparseReshape" else 2]
+    if indices.ndim != 2 or shape.shape != indices.shape[1:]:
+        return False
+    return _any(indices, lambda at: (at < 0) | (at >= shape))
+
+
+def _not_of_the_integer(node: NodeDef, inputs: Inputs) -> bool:
+    """Floats that the integer of a Cast does not hold."""
+    if not inputs:
+        return False
+    target = as_dtype(node.attr["DstT"].type).as_numpy_dtype
+    x = inputs[0]
+    if np.dtype(target).kind not in "iu" or x.dtype.kind in "biuOc":
+        return False
+    low, high = float(np.iinfo(target).min), float(np.iinfo(target).max) + 1
+    wide = np.trunc(x.astype(np.float64))
+    return _any(wide, lambda v: ~((v >= low) & (v < high)))
+
+
+def _kept_value(node: NodeDef, inputs: Inputs) -> bool:
+    return bool(np.any(where_kept(node.op, inputs)[0]))
+
+
 def _dilated(node: NodeDef, inputs: Inputs) -> bool:
     return any(d != 1 for d in node.attr["dilations"].list.i)
 
@@ -107,7 +139,8 @@ APART = (
     # TensorFlow reads or writes memory that is not the tensor's.
     Apart("BatchNormWithGlobalNormalization(Grad)?", "but there are", "sizes are not compared",
           _depths_differ),
-    Apart("BlockLSTM(Grad)?(V2)?", "it must be", "shapes of gradients are not compared"),
+    Apart("BlockLSTMGrad(V2)?", "it must be", "shapes of gradients are not compared",
+          _gradients_differ),
     Apart("AvgPool(3D)?Grad", "grad is", "a gradient of other sizes is read beyond its end",
           _pooled_otherwise),
     Apart("FractionalAvgPoolGrad", "out_backprop is", "channels that differ are written beside",
@@ -121,7 +154,8 @@ APART = (
     Apart("Resize(Bilinear|Bicubic)Grad", "batch or channels differ", "writes beside the image",
           _batches_or_channels_differ),
     Apart(
-        "SparseRe(shape|duceSum|duceMax)", "out of bounds", "computes with an index outside"
+        "SparseRe(shape|duceSum|duceMax)(Sparse)?", "out of bounds",
+        "computes with an index outside", _index_outside,
     ),
     Apart(
         "DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored",
@@ -139,19 +173,24 @@ APART = (
     ),
     # Wrong values by Eigen, where ours are the limit or the mathematical value.
     Apart("Round", "", "Eigen rounds integers to 0", _integers),
-    Apart(
-        "Erf", "", "Eigen's Erf of large doubles is NaN", _doubles_whose_square_is_infinite
-    ),
+    Apart("|".join(kept.op for kept in KEPT), "", "tests/ops/kept_values.py", _kept_value),
+    Apart("Cast", "", "out of range its vector loop saturates, the rest wraps around",
+          _not_of_the_integer),
     Apart(
         "Sqrt", "", "Eigen's complex square root overflows", _complex_near_the_largest
     ),
     # An empty convolution: TensorFlow's result has the input's shape instead of the output's.
-    Apart("Conv[23]D", r"output 0: shape \([^)]*\b0\b", "an empty result has the input's shape"),
+    Apart("Conv[23]D|DepthwiseConv2dNative", r"output 0: shape \([^)]*\b0\b",
+          "an empty result has the input's shape"),
     Apart(
         ".*Pool.*", "strides must be positive", "it is never used", _stride_over_depth
     ),
     # Bytes that are no message: TensorFlow drops them without a word.
     Apart("TensorSummaryV2", "no SummaryMetadata message", "damaged metadata is dropped"),
+    # HR_MAX_RANK of kernel.h. TensorFlow's tensors have up to 254 dimensions, most of its kernels
+    # that look at dimensions end at 8.
+    Apart(".*", "above 8|8 are the most|more than 8 dimensions|at most 8 dimensions",
+          "the kernel ABI's tensors have 8 dimensions"),
     # No value outside of TensorFlow.
     Apart("VarHandleOp|.*Queue(V2)?", "has no NumPy form", "handles are fetched as opaque bytes"),
 )  # fmt: skip
@@ -168,7 +207,8 @@ def why_apart(case: Case, words: str, values: bool) -> str:
             continue
         if apart.words and not re.search(apart.words, words):
             continue
-        if apart.where is None or any(apart.where(n, _inputs(case, n)) for n in nodes):
+        where = apart.where
+        if where is None or any(where(n, given) for n in nodes for given in _inputs(case, n)):
             return apart.reason
     return ""
 
@@ -183,16 +223,14 @@ def has_no_kernel(words: str) -> bool:
     return named.group(1) in NO_KERNEL or is_later(named.group(1))
 
 
-def _inputs(case: Case, node: NodeDef) -> Inputs:
-    names = {name.partition(":")[0] for name in node.input}
-    held = [
-        make_ndarray(n.attr["value"].tensor)
-        for n in case.graph.node
-        if n.op == "Const" and n.name in names
-    ]
-    return held + [
-        value
-        for run in case.runs
-        for name, value in run.feeds.items()
-        if name.partition(":")[0] in names
-    ]
+def _inputs(case: Case, node: NodeDef) -> list[Inputs]:
+    """The values of a node's inputs in each run; those that are computed are left out."""
+    held = {
+        n.name: make_ndarray(n.attr["value"].tensor) for n in case.graph.node if n.op == "Const"
+    }
+    found = []
+    for run in case.runs:
+        fed = held | {name.partition(":")[0]: value for name, value in run.feeds.items()}
+        names = [name.partition(":")[0] for name in node.input]
+        found.append([fed[name] for name in names if name in fed])
+    return found

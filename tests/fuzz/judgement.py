@@ -12,6 +12,7 @@ Not counted, and why:
   where it answers the case with constants for the feeds, with feeds for the constants, and with
   the shapes of all values hidden (also of those in branches and loops that do not run), so too.
 - We have no kernel for an op of a family that is not built yet (tests/ops/later.py), and say so.
+- Signs of the columns of Qr and Svd (column_signs.py).
 - What apart.py lists, each with its reason.
 """
 
@@ -27,6 +28,7 @@ import ml_dtypes  # noqa: F401 (finfo of bfloat16)
 import numpy as np
 import verdicts
 from child_processes import Ended, Judge, run_batch
+from column_signs import equal_but_for_signs
 from fuzz_case import Case, Run, to_text
 
 from headrace.formats import op_catalogue
@@ -102,7 +104,12 @@ class Judgement:
         ):
             return True
         if verdict == "different values":
-            return False
+            op = case.ops[-1] if case.ops else ""
+            return all(
+                mine == peer or equal_but_for_signs(op, mine[1], peer[1])
+                for mine, peer in zip(ours, theirs, strict=False)
+                if mine[0] == peer[0] == "values"
+            )
         if verdict.startswith("refused"):
             whole = self._first.run(case, self._portable)
             if whole and all(how == "refused" for how, _ in whole):

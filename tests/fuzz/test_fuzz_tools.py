@@ -13,9 +13,11 @@ import program_graphs
 import pytest
 import verdicts
 from child_processes import Ended, Judge, run_batch
+from column_signs import equal_but_for_signs
 from fuzz_child import portable
 from kinds import KINDS, make_case
 
+from headrace.formats.proto import types_pb2
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.tensor_codec import make_tensor_proto
 
@@ -124,6 +126,14 @@ def test_a_difference_on_purpose_is_one_for_the_inputs_that_its_reason_names_onl
     ):
         assert apart.why_apart(_one_node(op, named), "output 0, element 0: 1, 2", True)
         assert not apart.why_apart(_one_node(op, other), "output 0, element 0: 1, 2", True)
+    for dtype, named, other in (
+        (types_pb2.DT_UINT16, 65536.0, 65535.5),
+        (types_pb2.DT_INT8, -129.0, -128.9),
+    ):
+        for value, apart_of in ((named, True), (other, False), (np.inf, True)):
+            one = _one_node("Cast", np.float32([1, value]))
+            one.graph.node[0].attr["DstT"].type = dtype
+            assert bool(apart.why_apart(one, "output 0, element 1: 0, 1", True)) == apart_of
     shapes = "shapes differ: input 0 is [2], input 1 is [3]"
     one = _one_node("TanhGrad", np.zeros(2))
     assert not apart.why_apart(one, shapes, False)
@@ -131,6 +141,47 @@ def test_a_difference_on_purpose_is_one_for_the_inputs_that_its_reason_names_onl
     one.runs[0].feeds["y:0"] = np.zeros(3)
     assert apart.why_apart(one, shapes, False)
     assert not apart.why_apart(_one_node("ReluGrad", np.zeros(2)), shapes, False)
+
+
+def _fed(op: str, *values: np.ndarray) -> fuzz_case.Case:
+    graph = GraphDef()
+    graph.node.add(name="it", op=op, input=[f"x{i}" for i in range(len(values))])
+    feeds = {f"x{i}:0": value for i, value in enumerate(values)}
+    return fuzz_case.Case(graph, [fuzz_case.Run(feeds, ["it:0"])])
+
+
+def test_an_index_is_outside_and_a_gradient_differs_where_the_inputs_say_so() -> None:
+    shape, words = np.array([2, 3]), "index 5 is out of bounds"
+    for index, outside in (([0, 2], False), ([0, 3], True), ([-1, 0], True)):
+        at = np.array([index])
+        reshaped = _fed("SparseReshape", at, shape, np.array([6]))
+        reduced = _fed("SparseReduceSum", at, np.ones(1), shape, np.array([0]))
+        assert bool(apart.why_apart(reshaped, words, False)) == outside
+        assert bool(apart.why_apart(reduced, words, False)) == outside
+    of = [np.zeros(n) for n in (0, (4, 2, 3), (2, 5), (2, 5), (8, 20), 5, 5, 5, 20)]
+    of += [np.zeros((4, 2, 5))] * 7 + [np.zeros((4, 2, 5))] * 2
+    assert not apart.why_apart(_fed("BlockLSTMGrad", *of), "h_grad: it must be [4,2,5]", False)
+    of[-1] = np.zeros((4, 2, 4))
+    assert apart.why_apart(_fed("BlockLSTMGrad", *of), "h_grad: it must be [4,2,5]", False)
+
+
+def test_decompositions_are_compared_but_for_the_signs_of_their_columns() -> None:
+    def forms(*outputs: np.ndarray) -> list[tuple[str, tuple[int, ...], bytes]]:
+        return [(x.dtype.name, x.shape, x.tobytes()) for x in outputs]
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 3))
+    u, s, v = np.linalg.svd(x)
+    ours, signs = forms(s, u, v.T), np.array([1, -1, -1])
+    free = u * np.array([1, -1, -1, 1])
+    free[:, 3] = rng.standard_normal(4)
+    assert equal_but_for_signs("Svd", ours, forms(s, free, v.T * signs))
+    assert not equal_but_for_signs("Svd", ours, forms(s * 1.1, u, v.T))
+    assert not equal_but_for_signs("Svd", ours, forms(s, u[:, [1, 0, 2, 3]], v.T))
+    q, r = np.linalg.qr(x)
+    assert equal_but_for_signs("Qr", forms(q, r), forms(q * signs, r * signs[:, np.newaxis]))
+    assert not equal_but_for_signs("Qr", forms(q, r), forms(q, r + 1))
+    assert not equal_but_for_signs("Lu", forms(q, r), forms(q, r))
 
 
 def test_only_ops_that_the_catalogue_of_later_ops_names_may_lack_a_kernel() -> None:

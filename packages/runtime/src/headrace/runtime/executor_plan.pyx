@@ -8,13 +8,14 @@ to; executor.pyx makes an instance for each time that a loop is entered (white p
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 from libcpp.string cimport string
+from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.runtime.attributes cimport needs_value
+from headrace.runtime.attributes cimport AttrScalar, find_scalar, kString, needs_value
 from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport hr_node
-from headrace.runtime.node_text cimport blame, text_of
+from headrace.runtime.kernel_abi cimport HR_OK, hr_node
+from headrace.runtime.node_text cimport blame, text, text_of
 from headrace.runtime.loop_cut cimport native_loop_of
 from headrace.runtime.native_loop cimport NativeLoop
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -22,6 +23,8 @@ from headrace.runtime.node_kind cimport ENTER, EXIT, FEED, MERGE, NEXT_ITERATION
 from headrace.runtime.threads cimport HEAVY, LIGHT
 from headrace.runtime.relaxed cimport Relaxed
 from headrace.runtime.program cimport Program, ProgramNode
+
+from headrace.runtime.passes.place import parse_device
 
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -133,10 +136,9 @@ cdef int make_units(ExecutorPlan plan, vector[int32_t]& unit_of,
             unit.kind = RUN_EXIT
         elif node.kind == NEXT_ITERATION:
             unit.kind = RUN_NEXT
-        elif node.kind == SEND:
-            unit.kind = RUN_SEND
-        elif node.kind == RECV:
-            unit.kind = RUN_RECV
+        elif node.kind == SEND or node.kind == RECV:
+            _check_rendezvous_key(node.source)
+            unit.kind = RUN_SEND if node.kind == SEND else RUN_RECV
         else:
             unit.kind = RUN_ASYNC
         unit_of[i] = <int32_t>plan.units.size()
@@ -145,6 +147,29 @@ cdef int make_units(ExecutorPlan plan, vector[int32_t]& unit_of,
         plan.units[i].local = plan.frames[plan.units[i].frame].n_units
         plan.frames[plan.units[i].frame].n_units += 1
     return 0
+
+
+cdef int _check_rendezvous_key(GraphNode* node) except -1:
+    # The fields of a key are separated by semicolons.
+    name = _string_attr(node, b"tensor_name")
+    if not name or ";" in name:
+        raise blame(node, f"Invalid rendezvous key: tensor_name '{name}' is empty or has a ';'")
+    for side in (b"send_device", b"recv_device"):
+        device = _string_attr(node, side)
+        try:
+            parse_device(device)
+        except ValueError:
+            raise blame(
+                node, f"Invalid rendezvous key: {side.decode()} '{device}' is no device") from None
+    return 0
+
+
+cdef str _string_attr(GraphNode* node, bytes key):
+    cdef AttrScalar value
+    cdef string wanted = key
+    if find_scalar(node, string_view(wanted), kString, value) != HR_OK:
+        return ""
+    return text(value.bytes)
 
 
 cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:

@@ -64,10 +64,13 @@ struct PowerIntegers : ScalarOp {
 // TensorFlow's callers conjugate y for these two, its kernels for the three after them.
 OP(SigmoidGrad, VectorOp, times(b, times(a, minus(T(1), a))));
 OP(TanhGrad, VectorOp, times(b, minus(T(1), times(a, a))));
-OP(SqrtGrad, VectorOp, times(b, T(0.5)) / conjugate(a));
+// No gradient stays none, also where y is infinite or, of SqrtGrad, 0.
+OP(SqrtGrad, VectorOp, b == T(0) ? T(0) : T(times(b, T(0.5)) / conjugate(a)));
 OP(RsqrtGrad, VectorOp,
-   times(times(b, T(-0.5)), times(conjugate(a), times(conjugate(a), conjugate(a)))));
-OP(ReciprocalGrad, VectorOp, negative(times(b, times(conjugate(a), conjugate(a)))));
+   b == T(0) ? T(0)
+             : times(times(b, T(-0.5)), times(conjugate(a), times(conjugate(a), conjugate(a)))));
+OP(ReciprocalGrad, VectorOp,
+   b == T(0) ? T(0) : T(negative(times(b, times(conjugate(a), conjugate(a))))));
 
 using FloatsAndComplexes = Join<Floats, Complexes>;
 

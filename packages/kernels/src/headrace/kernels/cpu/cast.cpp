@@ -35,7 +35,9 @@ template <class To, class From> HR_INLINE To converted(From from) {
       if constexpr (sizeof(To) < 4) return To(int32_t(x));
       else if constexpr (sizeof(To) == 4 && std::is_signed_v<To>) return To(int32_t(x));
       else if constexpr (sizeof(To) == 8 && !std::is_signed_v<To>)
-        return x >= Compute<From>(9223372036854775808.0) ? To(x) : To(int64_t(x));
+        return x >= Compute<From>(18446744073709551616.0)  ? To(1) << 63
+               : x >= Compute<From>(9223372036854775808.0) ? To(x)
+                                                           : To(int64_t(x));
       else return To(int64_t(x));
     } else if constexpr (is_small_float<To> && std::is_same_v<From, double>) {
       return To(float(x));

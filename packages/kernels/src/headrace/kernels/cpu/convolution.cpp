@@ -153,7 +153,7 @@ hr_code prepare(void*, hr_request* r) {
   }
   const bool fused = std::string_view(r->node->op) == "_FusedConv2D";
   if (fused && (code = check_fused_attributes(r))) return code;
-  if (direction == Direction::forward && hr_elements(&x) && !hr_elements(&filter))
+  if (direction == Direction::forward && (depthwise || hr_elements(&x)) && !hr_elements(&filter))
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "filter must not have zero elements (i.e. all dimensions must be "
                            "non-zero): it is %s",

@@ -59,10 +59,10 @@ namespace {
   X(SoftsignGrad, 2, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))), kFloats)              \
   X(SigmoidGrad, 2, times(b, times(a, minus(T(1), a))), kFloats)                                \
   X(TanhGrad, 2, times(b, minus(T(1), times(a, a))), kFloats)                                   \
-  X(SqrtGrad, 2, times(b, T(0.5)) / a, kFloats)                                                 \
-  X(RsqrtGrad, 2, times(times(b, T(-0.5)), times(a, times(a, a))), kFloats)                     \
-  X(ReciprocalGrad, 2, negative(times(b, times(a, a))), kFloats)                                \
-  X(InvGrad, 2, negative(times(b, times(a, a))), kFloats)                                       \
+  X(SqrtGrad, 2, b == T(0) ? T(0) : times(b, T(0.5)) / a, kFloats)                              \
+  X(RsqrtGrad, 2, b == T(0) ? T(0) : times(times(b, T(-0.5)), times(a, times(a, a))), kFloats)  \
+  X(ReciprocalGrad, 2, b == T(0) ? T(0) : negative(times(b, times(a, a))), kFloats)             \
+  X(InvGrad, 2, b == T(0) ? T(0) : negative(times(b, times(a, a))), kFloats)                    \
   X(LogicalAnd, 2, a & b, kBools) X(LogicalOr, 2, a | b, kBools)                                \
   X(ClipByValue, 3, clipped(a, b, c), kNumbers)
 

@@ -200,23 +200,6 @@ hr_code prepare_truncated(void*, hr_request* r) {
 
 // ---- how a gamma sample moves with its parameter ------------------------------------------------
 
-// -dP/dalpha / p for the distribution function P and density p, by P's power series.
-double gamma_gradient(double alpha, double x) {
-  if (!(alpha > 0) || !(x > 0)) return x == 0 ? 0 : NAN;
-  const double log_x = std::log(x);
-  double term = 1, psi = hr::digamma(alpha + 1), sum = 0, size = 0;
-  for (int64_t n = 0; n < 100000; ++n) {
-    const double part = term * (log_x - psi);
-    sum += part;
-    size = std::max(size, std::fabs(part));
-    if (double(n) > x && std::fabs(part) < size * 1e-17) break;
-    psi += 1 / (alpha + 1 + double(n));
-    term *= x / (alpha + 1 + double(n));
-  }
-  // The factors of series and density differ by x / alpha only.
-  return -sum * x / alpha;
-}
-
 hr_code compute_gamma_gradient(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                                hr_tensor* const* outputs, void*) {
   const hr_tensor *a = inputs[0], *b = inputs[1], *out = outputs[0];
@@ -234,7 +217,7 @@ hr_code compute_gamma_gradient(hr_ctx* ctx, void*, void*, const hr_tensor* const
           step[k] *= both[k]->dims[own];
         }
       }
-      put(out, i, gamma_gradient(number_at(a, at[0]), number_at(b, at[1])));
+      put(out, i, gamma_sample_by_a(number_at(a, at[0]), number_at(b, at[1])));
     }
   });
   return HR_OK;

@@ -253,6 +253,40 @@ double igamma_grad_a(double a, double x) {
   return gamma_density(a, x) * (slopes + sum * log_part);
 }
 
+// -dP/da / p for the distribution function P and density p.
+double gamma_sample_by_a(double a, double x) {
+  if (!(a > 0) || !(x > 0)) return x == 0 ? 0 : kNaN;
+  if (a == kInf) return x == kInf ? kNaN : 0;
+  const double log_x = std::log(x);
+  // Far in the upper tail the series below cancels. Q / p is the sum of (a - 1) ... (a - n) / x^n.
+  if (x > 40 + 4 * a) {
+    double term = 1, slope = 0, sum = 0, slopes = 0;  // slope: d term / d a
+    for (int n = 1; n < 40; ++n) {
+      sum += term;
+      slopes += slope;
+      slope = (slope * (a - n) + term) / x;
+      term *= (a - n) / x;
+      if (std::fabs(term) <= sum * kEpsilon && std::fabs(slope) <= kEpsilon) break;
+    }
+    return sum * (log_x - digamma(a)) + slopes;
+  }
+  if (a >= kLargeA && std::fabs(x - a) < 10 * std::sqrt(a)) {
+    const Temme uniform(a, x);
+    return -uniform.lower_by_a(a) / (uniform.density * a / x);
+  }
+  double term = 1, psi = digamma(a + 1), sum = 0, size = 0;
+  for (int64_t n = 0; n < 100000; ++n) {
+    const double part = term * (log_x - psi);
+    sum += part;
+    size = std::max(size, std::fabs(part));
+    if (double(n) > x && std::fabs(part) < size * 1e-17) break;
+    psi += 1 / (a + 1 + double(n));
+    term *= x / (a + 1 + double(n));
+  }
+  // The factors of series and density differ by x / a only.
+  return -sum * x / a;
+}
+
 // Hurwitz's zeta function, by Euler and Maclaurin.
 double zeta(double x, double q) {
   if (x == 1) return kInf;
@@ -261,6 +295,7 @@ double zeta(double x, double q) {
     // A pole, of one sign or not.
     if (q == std::floor(q)) return std::isinf(x) || std::fmod(x, 2) == 0 ? kInf : kNaN;
     if (x != std::floor(x)) return kNaN;
+    if (std::isinf(x)) return kInf;  // by a term of a base below 1
   }
   if (std::isinf(x) || std::isinf(q)) return std::pow(q, -x);  // the first term is all
   double sum = 0, at = q;

@@ -15,6 +15,7 @@ double bessel_i1e(double x);
 double igamma(double a, double x);
 double igammac(double a, double x);
 double igamma_grad_a(double a, double x);
+double gamma_sample_by_a(double a, double x);  // how a gamma sample moves with its parameter
 double zeta(double x, double q);
 double polygamma(double n, double x);
 double betainc(double a, double b, double x);

@@ -171,7 +171,16 @@ def cast(attrs: Attrs, x: np.ndarray) -> np.ndarray:
         x = x.real
     if attrs["Truncate"] and is_float(x) and target.itemsize < x.dtype.itemsize:
         return _cut(x, target)
+    if target == np.uint64 and is_float(x):
+        return _counted(wide(x))
     return x.astype(target)
+
+
+def _counted(x: np.ndarray) -> np.ndarray:
+    """uint64: below 0 modulo 2^64, 2^63 where x is too large or no number."""
+    fits = x < 2.0**64
+    below = np.where(np.abs(x) < 2.0**63, x, -(2.0**63)).astype(np.int64).astype(np.uint64)
+    return np.where(fits & (x >= 2.0**63), np.where(fits, x, 0).astype(np.uint64), below)
 
 
 def _cut(x: np.ndarray, target: np.dtype) -> np.ndarray:
@@ -449,8 +458,11 @@ def cross(attrs: Attrs, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 # ---- gradients in terms of the outputs y ----
 
-kernel("InvGrad", "ReciprocalGrad")(widely(lambda y, dy: -dy * np.conj(y) ** 2))
-kernel("SqrtGrad")(widely(lambda y, dy: dy * 0.5 / np.conj(y)))
-kernel("RsqrtGrad")(widely(lambda y, dy: dy * -0.5 * np.conj(y) ** 3))
+# No gradient stays none, also where y is infinite or, of SqrtGrad, 0.
+kernel("InvGrad", "ReciprocalGrad")(
+    widely(lambda y, dy: np.where(dy == 0, 0, -dy * np.conj(y) ** 2))
+)
+kernel("SqrtGrad")(widely(lambda y, dy: np.where(dy == 0, 0, dy * 0.5 / np.conj(y))))
+kernel("RsqrtGrad")(widely(lambda y, dy: np.where(dy == 0, 0, dy * -0.5 * np.conj(y) ** 3)))
 kernel("TanhGrad")(widely(lambda y, dy: dy * (1 - y * y)))
 kernel("SigmoidGrad")(widely(lambda y, dy: dy * y * (1 - y)))

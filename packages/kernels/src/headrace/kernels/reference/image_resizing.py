@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -184,7 +185,35 @@ def _mitchell(x: np.ndarray) -> np.ndarray:
     return np.where(x >= 2, 0, np.where(x >= 1, far, near))
 
 
-def _sampled(attrs: Attrs, size: int, out: int, scale: float, shift: float) -> Weights:
+class _Spans(NamedTuple):
+    """Weights [out, in], of which each output reads `length` from its `first` on, also zeros."""
+
+    weights: Weights
+    first: np.ndarray
+    length: int
+
+    def transposed(self) -> _Spans:
+        """The spans of a gradient: from the first to the last weight that is not 0."""
+        used = self.weights.T != 0
+        first = used.argmax(axis=1)
+        last = used.shape[1] - used[:, ::-1].argmax(axis=1)
+        length = int(np.max(last - first, where=used.any(axis=1), initial=0))
+        return _Spans(self.weights.T, first, length)
+
+    def sums(self, x: np.ndarray, axis: int) -> np.ndarray:
+        """Weighted sums along an axis; 0 times infinity within a span is NaN, as in TensorFlow."""
+        if np.isfinite(x).all():
+            return np.moveaxis(np.tensordot(self.weights, x, (1, axis)), 0, axis)
+        x = np.moveaxis(x, axis, 0)
+        with np.errstate(invalid="ignore"):
+            sums = [
+                np.einsum("i,i...->...", row[at : at + self.length], x[at : at + self.length])
+                for row, at in zip(self.weights, self.first.tolist(), strict=True)
+            ]
+        return np.moveaxis(np.array(sums), 0, axis)
+
+
+def _sampled(attrs: Attrs, size: int, out: int, scale: float, shift: float) -> _Spans:
     if attrs["kernel_type"] not in _SAMPLING:
         raise InvalidArgumentError(
             None, None, f"Unrecognized kernel type: {attrs['kernel_type'].decode(errors='replace')}"
@@ -192,15 +221,22 @@ def _sampled(attrs: Attrs, size: int, out: int, scale: float, shift: float) -> W
     if not scale > 0:
         raise InvalidArgumentError(None, None, f"Scale must be greater than zero, it is {scale}")
     radius, value = _SAMPLING[attrs["kernel_type"]]
-    stretch = max(1 / scale, 1.0) if attrs["antialias"] else 1.0
-    centres = (np.arange(out) + 0.5) / scale - shift / scale
-    distance = np.abs(np.arange(size) + 0.5 - centres[:, np.newaxis])
-    weights = np.where(distance <= radius * stretch, value(distance / stretch), 0)
-    total = weights.sum(axis=1, keepdims=True)
-    weights = np.where(np.abs(total) > 1e-30, weights / np.where(total, total, 1), 0)
+    one, half = np.float32(1), np.float32(0.5)  # single, as places at a half or the radius are ties
+    step = one / np.float32(scale)
+    stretch = max(step, one) if attrs["antialias"] else one
+    centres = (np.arange(out, dtype=np.float32) + half) * step - step * np.float32(shift)
     outside = (centres < 0) | (centres > size)
-    weights[outside] = 0
-    return weights
+    reach = np.float32(radius) * stretch
+    first, last = np.ceil(centres - reach - half), np.floor(centres + reach - half)
+    first = np.where(outside, 0, np.clip(first, 0, size - 1)).astype(int)
+    last = np.where(outside, -1, np.clip(last, 0, size - 1)).astype(int)
+    at = np.arange(size)
+    inside = (at >= first[:, np.newaxis]) & (at <= last[:, np.newaxis])
+    distance = np.abs(at.astype(np.float32) + half - centres[:, np.newaxis])
+    weights = np.where(inside, value(distance * (one / stretch)), 0).astype(np.float64)
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.where(np.abs(total) > 1e-35, weights / np.where(total, total, 1), 0)
+    return _Spans(weights, first, min(2 * math.ceil(reach) + 1, size))
 
 
 def _both(attrs: Attrs, shape: Any, out: Any, scale: np.ndarray, shift: np.ndarray) -> Any:
@@ -236,7 +272,7 @@ def scale_and_translate(
     if 0 in images.shape[1:3]:
         raise InvalidArgumentError(None, None, "input image must be of non-zero size")
     rows, columns = _both(attrs, images.shape, size.tolist(), scale, shift)
-    return np.einsum("hi,nijc,wj->nhwc", rows, wide(images), columns).astype(np.float32)
+    return columns.sums(rows.sums(wide(images), 1), 2).astype(np.float32)
 
 
 @kernel("ScaleAndTranslateGrad")
@@ -244,7 +280,8 @@ def scale_and_translate_grad(
     attrs: Attrs, grads: np.ndarray, original: np.ndarray, scale: np.ndarray, shift: np.ndarray
 ) -> np.ndarray:
     rows, columns = _both(attrs, original.shape, grads.shape[1:3], scale, shift)
-    return np.einsum("hi,nhwc,wj->nijc", rows, wide(grads), columns).astype(original.dtype)
+    found = columns.transposed().sums(rows.transposed().sums(wide(grads), 1), 2)
+    return found.astype(original.dtype)
 
 
 # ---- crops ----

@@ -216,7 +216,9 @@ def zeta(s: float, q: float) -> float:
     if q <= 0:
         if math.isinf(q) or q == math.floor(q):  # a pole: of one sign from both sides, or not
             return math.inf if math.isinf(s) or s % 2 == 0 else math.nan
-        if not math.isinf(s) and s != math.floor(s):
+        if math.isinf(s):
+            return math.inf  # by a term of a base below 1
+        if s != math.floor(s):
             return math.nan
     if math.isinf(s) or math.isinf(q):
         return q**-s  # the first term is all
@@ -386,9 +388,9 @@ def _integral_k(order: int, x: float) -> float:
         return math.nan if math.isnan(x) else math.inf
     if math.isinf(x):
         return 0.0
-    top = math.acosh(1 + 745 / x)
+    top = 2 * math.asinh(math.sqrt(745 / x / 2))
     t = np.linspace(0, top, 4000)
-    values = np.exp(x * (1 - np.cosh(t))) * np.cosh(order * t)
+    values = np.exp(-2 * x * np.sinh(t / 2) ** 2) * np.cosh(order * t)  # 1 - cosh(t) cancels
     return float((np.sum(values) - 0.5 * (values[0] + values[-1])) * (t[1] - t[0]))
 
 

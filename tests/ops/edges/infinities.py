@@ -1,0 +1,49 @@
+"""Images and depthwise convolutions with infinities and NaN, and without elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edges import Edge, i32, noise
+
+INF, NAN = np.inf, np.nan
+EDGES: list[Edge] = []
+
+
+def _with(x: np.ndarray, *values: float) -> np.ndarray:
+    x = x.copy()
+    x.reshape(-1)[3 : 3 + 5 * len(values) : 5] = values
+    return x
+
+
+X, FILTER = noise(1, 5, 6, 2), noise(3, 3, 2, 2)
+for values in ((), (INF,), (INF, -INF, NAN)):
+    for size in ([4, 5],) if values else ([4, 5], [8, 3]):
+        scale = np.float32([size[0] / 5, size[1] / 6])
+        for kernel in (b"lanczos3", b"triangle", b"box", b"gaussian", b"keyscubic"):
+            for antialias in (True, False):
+                of = {"kernel_type": kernel, "antialias": antialias}
+                moved = [scale, np.float32([0.3, -0.2])]
+                grads = _with(noise(1, *size, 2), *values)
+                EDGES.append(Edge("ScaleAndTranslate", [_with(X, *values), i32(size), *moved], of))
+                EDGES.append(Edge("ScaleAndTranslateGrad", [grads, X, *moved], of))
+    for padding, stride, out in ((b"SAME", 1, (5, 6)), (b"VALID", 2, (2, 2))):
+        of = {"strides": [1, stride, stride, 1], "padding": padding}
+        dy, shape = noise(1, *out, 4), i32([1, 5, 6, 2])
+        x, kernel, grad = _with(X, *values), _with(FILTER, *values), _with(dy, *values)
+        to_input, to_filter = (f"DepthwiseConv2dNativeBackprop{to}" for to in ("Input", "Filter"))
+        EDGES += [
+            Edge("DepthwiseConv2dNative", [x, FILTER], of),
+            Edge("DepthwiseConv2dNative", [X, kernel], of),
+            Edge(to_input, [shape, FILTER, grad], of),
+            Edge(to_input, [shape, kernel, dy], of),
+            Edge(to_filter, [X, i32([3, 3, 2, 2]), grad], of),
+            Edge(to_filter, [x, i32([3, 3, 2, 2]), dy], of),
+        ]
+
+# Filters without elements.
+for depth, multiplier in ((0, 2), (3, 0)):
+    of = {"strides": [1, 1, 1, 1], "padding": b"SAME"}
+    EDGES.append(
+        Edge("DepthwiseConv2dNative", [noise(2, 5, 6, depth), noise(3, 3, depth, multiplier)], of)
+    )
