@@ -21,8 +21,6 @@ ELSEWHERE = {
     **dict.fromkeys("ShardedFilename ShardedFilespec".split(), _FILES),
     "_FusedElementwise": "packages/kernels/tests and the random programs of tests/programs",
     "_FusedReduction": "packages/kernels/tests: a graph pass makes it",
-    "_FusedConv2D": "packages/kernels/tests: a graph pass makes it",
-    "_FusedMatMul": "packages/kernels/tests: a graph pass makes it",
     "_MaxPoolWithWindowIndex": "packages/kernels/tests: a graph pass makes it",
     "_MaxPoolGradWithWindowIndex": "packages/kernels/tests: a graph pass makes it",
 }

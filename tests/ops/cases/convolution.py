@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases.case import Case, distinct, literal, real
+from cases.case import Case, distinct, literal, positive, real
 
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
@@ -166,4 +166,22 @@ CASES += [
     Case("BiasAddV1", (real(2, 4), real(4))),
     Case("BiasAddGrad", (real(2, 3, 4),)),
     Case("BiasAddGrad", (real(2, 3, 4, 5),), {"data_format": "NCHW"}),
+]
+CASES += [
+    Case(
+        "_FusedConv2D",
+        (real(2, 5, 6, 3), real(3, 2, 3, 4), arguments, []),
+        {
+            "fused_ops": fused_ops, "num_args": len(arguments), "strides": [1, 2, 1, 1],
+            "padding": "SAME",
+        },
+        dtypes=("float32", "float64", "float16"),
+        smooth=False,
+        in_tensorflow=False,  # recorded answers are of public ops
+    )  # fmt: skip
+    for arguments, fused_ops in [
+        ([real(4)], [b"BiasAdd"]),
+        ([real(4)], [b"BiasAdd", b"Relu"]),
+        ([real(4), real(4), real(4), positive(4)], [b"FusedBatchNorm"]),
+    ]
 ]

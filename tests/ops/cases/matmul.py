@@ -64,3 +64,14 @@ CASES += [
         ("bhwc,hkc->bwhk", [(2, 3, 4, 5), (3, 6, 5)]),
     ]
 ]
+CASES += [
+    Case(
+        "_FusedMatMul",
+        (real(3, 4), real(4, 5), [real(5)]),
+        {"fused_ops": [b"BiasAdd", *activation]},
+        dtypes=("float32", "float64", "float16", "bfloat16"),
+        smooth=False,
+        in_tensorflow=False,  # recorded answers are of public ops
+    )
+    for activation in ([], [b"Relu"], [b"LeakyRelu"])
+]
