@@ -7,7 +7,8 @@
 
 Kinds: ops (random inputs for any op), ops:OP (of one op), known and known:OP (accepted inputs,
 changed), programs (control flow, variables, queues), calls (session calls on threads), damaged
-(GraphDefs with changed bytes). Ends with status 1 if there is a finding that counts.
+(GraphDefs with changed bytes), internal and internal:OP (ops that passes make). Ends with status 1
+if there is a finding that counts.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ KINDS = {
     "programs": "program_graphs",
     "calls": "session_calls",
     "damaged": "damaged_graphs",
+    "internal": "internal_op_graphs",
 }
 
 

@@ -14,6 +14,7 @@ FUZZ = Path(__file__).parent / "fuzz.py"
 SLICE = {
     "calls": (24, 20),
     "damaged": (800, 40),
+    "internal": (800, 60),
     "known": (800, 350),
     "ops": (800, 80),
     "programs": (300, 40),
