@@ -26,6 +26,10 @@ HR_CLONES void maxima_float(const pooling::Shape& s, const float* x, float* y, i
                             int64_t e) {
   pooling::maxima(s, x, y, b, e);
 }
+HR_CLONES void maxima_of_rows_float(const pooling::Shape& s, const float* x, float* y, int64_t b,
+                                    int64_t e) {
+  pooling::maxima_of_rows(s, x, y, b, e);
+}
 HR_CLONES void averages_float(const pooling::Shape& s, const float* x, float* y, int64_t b,
                               int64_t e) {
   pooling::averages(s, x, y, b, e);
@@ -39,11 +43,12 @@ hr_code compute_max(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inpu
                     hr_tensor* const* outputs, void*) {
   const pooling::Shape& s = static_cast<Plan*>(plan)->s;
   const bool lanes = pooling::has_lanes(s);
+  [[maybe_unused]] const auto loop = pooling::has_rows(s) ? maxima_of_rows_float : maxima_float;
   T* y = write<T>(outputs[0]);
   pooling::by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
     T* to = y + image * s.out_positions() * s.channels;
     if constexpr (std::is_same_v<T, float>) {
-      if (!lanes || !pooling::lane_maxima(s, x, to, nullptr, b, e)) maxima_float(s, x, to, b, e);
+      if (!lanes || !pooling::lane_maxima(s, x, to, nullptr, b, e)) loop(s, x, to, b, e);
     } else {
       pooling::maxima(s, x, to, b, e);
     }
@@ -91,9 +96,10 @@ hr_code compute_average_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor
 template <class T, class F>
 HR_INLINE void over_images(const pooling::Shape& s, const T* x, int64_t begin, int64_t end, F&& f) {
   for (int64_t i = begin; i < end; ++i) {
-    pooling::over_maxima(s, x + i * s.in_positions() * s.channels, 0, s.out_positions(),
-                         [&](int64_t o, int64_t c, int64_t n, const int32_t* at)
-                             HR_INLINE_LAMBDA { f(i, o, c, n, at); });
+    pooling::over_maxima<false>(
+        s, x + i * s.in_positions() * s.channels, 0, s.out_positions(),
+        [&](int64_t o, int64_t c, int64_t n, const Compute<T>*, const int32_t* at)
+            HR_INLINE_LAMBDA { f(i, o, c, n, at); });
   }
 }
 

@@ -58,15 +58,20 @@ HR_INLINE void over_windows(const Shape& s, int64_t begin, int64_t end, F&& f) {
   }
 }
 
-// Calls f(position) for all positions of the box, in memory's order.
+// Calls f(position, its number in the whole window) for all positions of the box, in memory's order.
 template <class F>
-HR_INLINE void over_box(const Shape& s, const Box& box, F&& f) {
+HR_INLINE void over_numbered_box(const Shape& s, const Box& box, F&& f) {
   for (int64_t i = 0; i < box.n[0]; ++i) {
     for (int64_t j = 0; j < box.n[1]; ++j) {
       const int64_t row = box.first + (i * s.in[1] + j) * s.in[2];
-      for (int64_t k = 0; k < box.n[2]; ++k) f(row + k);
+      const int64_t number = box.number + (i * s.size[1] + j) * s.size[2];
+      for (int64_t k = 0; k < box.n[2]; ++k) f(row + k, number + k);
     }
   }
+}
+template <class F>
+HR_INLINE void over_box(const Shape& s, const Box& box, F&& f) {
+  over_numbered_box(s, box, [&](int64_t p, int64_t) HR_INLINE_LAMBDA { f(p); });
 }
 
 // Windows are read some positions at a time, so that what is made of them stays in registers: 4,
@@ -117,6 +122,28 @@ HR_INLINE void group_maxima(const Group<const T>& group, bool first, Compute<T>*
   }
 }
 
+// The same for floats, in half the time; answers whether a sum was NaN: then a value may be, and the
+// maxima are to be taken again.
+template <int count, bool first, class T>
+HR_INLINE bool group_maxima_of_numbers(const Group<const T>& group, T* best, int64_t n) {
+  const Group<const T> g = group;
+  const T* before = best;
+  int32_t any = 0;
+  HR_INDEPENDENT
+  for (int64_t j = 0; j < n; ++j) {
+    T largest = first ? g.at[0][j] : before[j], sum = first ? T(0) : largest;
+#pragma GCC unroll 9
+    for (int t = 0; t < count; ++t) {
+      const T v = g.at[t][j];
+      largest = v > largest ? v : largest;
+      sum += v;
+    }
+    best[j] = largest;
+    any |= sum != sum;
+  }
+  return any != 0;
+}
+
 template <class T>
 HR_INLINE void box_maxima(const Shape& s, const Box& box, const T* image, int64_t n,
                           Compute<T>* best) {
@@ -144,6 +171,60 @@ HR_INLINE void maxima(const Shape& s, const T* image, T* y, int64_t begin, int64
   });
 }
 
+// Whether maxima_of_rows() takes such windows: few channels would leave registers half empty.
+inline bool has_rows(const Shape& s) {
+  if (s.channels >= 64 || s.stride[2] > (s.channels < 16 ? 16 : 4)) return false;
+  for (int d = 0; d < 3; ++d) {
+    if (s.low[d] >= s.size[d] || (s.out[d] - 1) * s.stride[d] - s.low[d] >= s.in[d]) return false;
+  }
+  return true;
+}
+
+// The same. Windows that are whole along the last axis are pooled as one row of positions times
+// channels, as if the stride was 1; of that row the channels of each window are kept.
+template <class T>
+HR_INLINE void maxima_of_rows(const Shape& s, const T* image, T* y, int64_t begin, int64_t end) {
+  constexpr int64_t kRow = 1024, kBlock = 16 / int64_t(sizeof(T));  // the latter are copied at once
+  const int64_t step = s.stride[2] * s.channels;
+  const int64_t first = (s.low[2] + s.stride[2] - 1) / s.stride[2];
+  const int64_t last = s.in[2] + s.low[2] < s.size[2]
+                           ? 0
+                           : std::min(s.out[2], (s.in[2] + s.low[2] - s.size[2]) / s.stride[2] + 1);
+  const int64_t most = std::max<int64_t>(1, kRow / step);
+  T best[kRow + 64 + 16];
+  for (int64_t o = begin; o < end;) {
+    const int64_t column = o % s.out[2];
+    if (column < first || column >= last) {
+      maxima(s, image, y, o, o + 1);
+      ++o;
+      continue;
+    }
+    const int64_t windows = std::min({last - column, end - o, most});
+    over_windows(s, o, o + 1, [&](int64_t, const Box& box) HR_INLINE_LAMBDA {
+      int64_t n = (windows - 1) * step + s.channels;
+      // Whole registers, where what lies behind is of the image, too.
+      const int64_t end_of_box =
+          box.first + ((box.n[0] - 1) * s.in[1] + box.n[1] - 1) * s.in[2] + box.n[2] - 1;
+      if ((s.in_positions() - end_of_box) * s.channels >= n + 15) n = (n + 15) / 16 * 16;
+      bool again = false;
+      by_group(s, box, image, image + box.first * s.channels,
+               [&](const Group<const T>& group, auto count, bool first) HR_INLINE_LAMBDA {
+                 again |= first ? group_maxima_of_numbers<count(), true>(group, best, n)
+                                : group_maxima_of_numbers<count(), false>(group, best, n);
+               });
+      if (again) box_maxima(s, box, image, n, best);
+    });
+    T* to = y + o * s.channels;
+    const T* from = best;
+    for (int64_t i = 1; i < windows; ++i, to += s.channels, from += step) {
+      // What is written too much belongs to the next window, which follows.
+      for (int64_t c = 0; c < s.channels; c += kBlock) __builtin_memcpy(to + c, from + c, 16);
+    }
+    std::copy_n(from, s.channels, to);
+    o += windows;
+  }
+}
+
 // Calls f(first channel, width) for all channels, 64 or 16 at a time while they last: loops over a
 // constant width are unrolled and need no remainders.
 template <class F>
@@ -154,9 +235,10 @@ HR_INLINE void by_width(int64_t channels, F&& f) {
   if (c < channels) f(c, channels - c);
 }
 
-// Calls f(output position, first channel, width, at) for output positions in [begin, end): at[j]
-// is the position of the first of the window's maxima in channel j. NaN wins.
-template <class T, class F>
+// Calls f(output position, first channel, width, best, at) for output positions in [begin, end):
+// best[j] is the window's maximum in channel j, at[j] the position of the first that has it or, if
+// `numbered`, its number among the window's positions. NaN wins.
+template <bool numbered, class T, class F>
 HR_INLINE void over_maxima(const Shape& s, const T* image, int64_t begin, int64_t end, F&& f) {
   over_windows(s, begin, end, [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
     by_width(s.channels, [&](int64_t c, auto width) HR_INLINE_LAMBDA {
@@ -165,67 +247,50 @@ HR_INLINE void over_maxima(const Shape& s, const T* image, int64_t begin, int64_
       const int64_t n = width;
       for (int64_t j = 0; j < n; ++j) {
         best[j] = Compute<T>(image[box.first * s.channels + c + j]);
-        at[j] = int32_t(box.first);
+        at[j] = int32_t(numbered ? box.number : box.first);
       }
-      over_box(s, box, [&](int64_t p) HR_INLINE_LAMBDA {
+      over_numbered_box(s, box, [&](int64_t p, int64_t number) HR_INLINE_LAMBDA {
         const T* x = image + p * s.channels + c;
+        const int32_t here = int32_t(numbered ? number : p);
         HR_INDEPENDENT
         for (int64_t j = 0; j < n; ++j) {
           const Compute<T> v = Compute<T>(x[j]);
           const bool better = (v > best[j]) | (is_nan(v) & !is_nan(best[j]));
           best[j] = better ? v : best[j];
-          at[j] = better ? int32_t(p) : at[j];
+          at[j] = better ? here : at[j];
         }
       });
-      f(o, c, n, at);
+      f(o, c, n, best, at);
     });
   });
 }
 
 // Maxima, and for each the number, among its window's positions, of the first that has it. NaN wins.
-// In two dimensions; no window has more than 256 positions or lies in the padding alone.
+// No window has more than 256 positions or lies in the padding alone.
 template <class T>
 HR_INLINE void maxima_with_index(const Shape& s, const T* image, T* y, uint8_t* index,
                                  int64_t begin, int64_t end) {
-  over_windows(s, begin, end, [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
-    by_width(s.channels, [&](int64_t c, auto width) HR_INLINE_LAMBDA {
-      Compute<T> best[64];
-      int32_t at[64];
-      const int64_t n = width;
-      for (int64_t j = 0; j < n; ++j) {
-        best[j] = Compute<T>(image[box.first * s.channels + c + j]);
-        at[j] = int32_t(box.number);
-      }
-      for (int64_t h = 0; h < box.n[1]; ++h) {
-        for (int64_t w = 0; w < box.n[2]; ++w) {
-          const T* x = image + (box.first + h * s.in[2] + w) * s.channels + c;
-          const int32_t number = int32_t(box.number + h * s.size[2] + w);
-          HR_INDEPENDENT
-          for (int64_t j = 0; j < n; ++j) {
-            const Compute<T> v = Compute<T>(x[j]);
-            const bool better = (v > best[j]) | (is_nan(v) & !is_nan(best[j]));
-            best[j] = better ? v : best[j];
-            at[j] = better ? number : at[j];
-          }
-        }
-      }
-      for (int64_t j = 0; j < n; ++j) y[o * s.channels + c + j] = T(best[j]);
-      for (int64_t j = 0; j < n; ++j) index[o * s.channels + c + j] = uint8_t(at[j]);
-    });
-  });
+  over_maxima<true>(s, image, begin, end,
+                    [&](int64_t o, int64_t c, int64_t n, const Compute<T>* best, const int32_t* at)
+                        HR_INLINE_LAMBDA {
+                          const int64_t to = o * s.channels + c;
+                          for (int64_t j = 0; j < n; ++j) y[to + j] = T(best[j]);
+                          for (int64_t j = 0; j < n; ++j) index[to + j] = uint8_t(at[j]);
+                        });
 }
 
 // dx: one image, zeroed. Each window's gradient goes to the first of its maxima.
 template <class T>
 HR_INLINE void max_gradient(const Shape& s, const T* image, T* dx, const T* dy) {
-  over_maxima(s, image, 0, s.out_positions(),
-              [&](int64_t o, int64_t c, int64_t n, const int32_t* at) HR_INLINE_LAMBDA {
-                const T* from = dy + o * s.channels + c;
-                for (int64_t j = 0; j < n; ++j) {
-                  T& v = dx[at[j] * s.channels + c + j];
-                  v = T(v + from[j]);
-                }
-              });
+  over_maxima<false>(s, image, 0, s.out_positions(),
+                     [&](int64_t o, int64_t c, int64_t n, const Compute<T>*, const int32_t* at)
+                         HR_INLINE_LAMBDA {
+                           const T* from = dy + o * s.channels + c;
+                           for (int64_t j = 0; j < n; ++j) {
+                             T& v = dx[at[j] * s.channels + c + j];
+                             v = T(v + from[j]);
+                           }
+                         });
 }
 
 template <int count, class T>
