@@ -44,6 +44,7 @@ struct OpEntry : OpInfo {
   bool has_ref = false;      // takes or gives references
   bool limits_ranks = false;  // some input may not have any rank
   bool internal = false;     // only passes make it: no graph may name it
+  bool fused_kin = false;    // some _Fused op takes an epilogue along
   bool pure = false;         // running it changes nothing, waits for nothing, checks nothing
   Failure failure = kAnyValues;  // what values of its inputs may make it fail once it is prepared
 };

@@ -99,6 +99,7 @@ cdef extern from "attributes.hpp" namespace "headrace" nogil:
         cbool has_ref
         cbool limits_ranks
         cbool internal
+        cbool fused_kin
         cbool pure
         Failure failure
 

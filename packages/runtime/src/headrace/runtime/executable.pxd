@@ -20,6 +20,7 @@ cdef extern from "slot_shapes.hpp" namespace "headrace" nogil:
         vector[ShapeGuard] guards
         cbool shape_of(const hr_tensor* handle, int32_t entering, hr_tensor* out)
         void assign(const hr_tensor* handle, const hr_tensor* value)
+        void clear()
 
 
 cdef extern from "executable.hpp" namespace "headrace" nogil:

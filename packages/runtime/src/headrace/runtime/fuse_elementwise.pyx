@@ -9,7 +9,7 @@ Shapes are known here, so nothing small is fused, and nothing is computed more o
 Results are those of the steps one by one, bit for bit.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memset
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.string cimport string
@@ -106,6 +106,7 @@ cdef bint is_plain_step(Step* step) noexcept:
 cdef bint may_fuse(SegmentDraft draft, Step* step):
     cdef hr_tensor* out
     cdef hr_tensor* t
+    cdef int8_t known
     cdef int j
     if not is_plain_step(step) or step.n_inputs > MOST_OPERANDS:
         return False
@@ -122,8 +123,12 @@ cdef bint may_fuse(SegmentDraft draft, Step* step):
         t = &draft.tensors[draft.arguments[step.first_input]]
         if t.rank and not same_dims(t, out):
             return False
-    return plain_attributes(step.node) and channels_last(step.node) and \
-        is_instruction(draft, step, out.dtype)
+    known = step.node.may_fuse.load()
+    if known < 0:
+        known = plain_attributes(step.node) and channels_last(step.node) and \
+            is_instruction(draft, step, out.dtype)
+        step.node.may_fuse.store(known)
+    return known
 
 
 cdef bint same_dims(const hr_tensor* a, const hr_tensor* b) noexcept nogil:

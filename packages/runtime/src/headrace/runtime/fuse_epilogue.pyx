@@ -19,7 +19,7 @@ from headrace.formats import op_catalogue
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
     AttrEntry, AttrScalar, Attributes, attributes_of, bytes_attr, find_scalar, finish_face, kBool,
-    kInt, kString, make_attributes, number_attr,
+    kInt, kString, make_attributes, number_attr, op_entry_of,
 )
 from headrace.runtime.executable cimport ARENA
 from headrace.runtime.fuse_elementwise cimport prepare_fused
@@ -31,8 +31,6 @@ from headrace.runtime.op_table cimport op_entry
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
-# By op: the signature of the one that takes an epilogue along; None: there is none.
-_kin = {}
 _NORMALISATIONS = (b"FusedBatchNorm", b"FusedBatchNormV2", b"FusedBatchNormV3")
 # Activations that an op's kernel refused, as (fused op, activation).
 _refused = set()
@@ -40,12 +38,13 @@ _refused = set()
 _ATTRIBUTES_OF_ACTIVATIONS = {b"T": None, b"alpha": b"leakyrelu_alpha"}
 
 
+cdef inline bint has_kin(GraphNode* node) noexcept:
+    return node.info != NULL and op_entry_of(node).fused_kin
+
+
 cdef object kin_of(GraphNode* node):
-    op = <bytes>node.op
-    if op not in _kin:
-        found = op_catalogue.find("_Fused" + op.decode())
-        _kin[op] = found if found and any(a.name == "fused_ops" for a in found.attrs) else None
-    return _kin[op]
+    """The signature of the op that takes an epilogue along."""
+    return op_catalogue.signature("_Fused" + (<bytes>node.op).decode())
 
 
 cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) except -1:
@@ -58,7 +57,7 @@ cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) 
     cdef bytes activation
     for i in range(<int>draft.steps.size()):
         step = &draft.steps[i]
-        possible = possible or not step.elided and kin_of(step.node) is not None
+        possible = possible or not step.elided and has_kin(step.node)
     if not possible:
         return 0
     reader.assign(draft.tensors.size(), -1)
@@ -73,7 +72,7 @@ cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) 
         reader[draft.local_of[segments.leaving[segment.first_leaving + i]]] = -2
     for i in range(<int>draft.steps.size()):
         step = &draft.steps[i]
-        if step.elided or kin_of(step.node) is None or not find_chain(draft, i, reader, group):
+        if step.elided or not has_kin(step.node) or not find_chain(draft, i, reader, group):
             continue
         if not replace_chain(draft, group) and group.size() > 2:
             activation = <bytes>draft.steps[group.back()].node.op
@@ -212,11 +211,7 @@ cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
     else:
         for i in range(1, second.n_inputs):
             inputs.push_back(draft.arguments[second.first_input + i])
-    origins = []
-    for i in range(group.size()):
-        origins.append(f"{text_of(draft.steps[group[i]].node.name)} = "
-                       f"{text_of(draft.steps[group[i]].node.op)}")
-    node = chain_node(draft, product.node, second.node, last.node, "; ".join(origins))
+    node = chain_node(draft, group)
     kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL or not prepare_fused(draft, last, node.get(), kernel, inputs):
         return False
@@ -230,18 +225,29 @@ cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
     return True
 
 
-cdef shared_ptr[GraphNode] chain_node(SegmentDraft draft, GraphNode* product, GraphNode* second,
-                                      GraphNode* last, str origins) except *:
+cdef shared_ptr[GraphNode] chain_node(SegmentDraft draft, vector[int32_t]& group) except *:
     """The node that stands for a chain: the one made before, if there is one."""
     cdef shared_ptr[GraphNode] node
-    cdef string key = b"chain\n" + origins.encode()
+    cdef GraphNode* part
+    cdef string key = b"chain\n"
+    cdef size_t i
+    for i in range(group.size()):
+        part = draft.steps[group[i]].node     # of the program, which outlives the cache
+        key.append(<const char*>&part, sizeof(part))
     if draft.cache != NULL:
         node = draft.cache.find_fused(key)
     if node.get() == NULL:
-        node.reset(new_chain_node(product, second, last, origins))
+        node.reset(new_chain_node(draft.steps[group[0]].node, draft.steps[group[1]].node,
+                                  draft.steps[group.back()].node, origins_of(draft, group)))
         if draft.cache != NULL:
             draft.cache.keep_fused(key, node)
     return node
+
+
+cdef str origins_of(SegmentDraft draft, vector[int32_t]& group):
+    cdef size_t i
+    return "; ".join([f"{text_of(draft.steps[group[i]].node.name)} = "
+                      f"{text_of(draft.steps[group[i]].node.op)}" for i in range(group.size())])
 
 
 cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode* last,

@@ -57,6 +57,9 @@ struct GraphNode {
   const hr_kernel* kernel = nullptr;
   std::atomic<void*> state{nullptr};
   std::atomic<bool> created{false};
+  // Whether a program of _FusedElementwise may name it, as far as its types and attributes decide;
+  // -1: not asked yet.
+  std::atomic<int8_t> may_fuse{-1};
   void* session = nullptr;  // SessionState*, for kernels of the runtime's own
   CallError error;          // texts of face.api->fail during create or prepare
 

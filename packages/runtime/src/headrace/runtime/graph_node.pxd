@@ -1,6 +1,6 @@
 """The C++ side of a session graph's nodes (graph_node.hpp)."""
 
-from libc.stdint cimport int32_t, uint16_t
+from libc.stdint cimport int8_t, int32_t, uint16_t
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -16,6 +16,10 @@ cdef extern from "<atomic>" nogil:
     cdef cppclass AtomicBool "std::atomic<bool>":
         cbool load()
         void store(cbool value)
+
+    cdef cppclass AtomicAnswer "std::atomic<int8_t>":
+        int8_t load()
+        void store(int8_t value)
 
 cdef extern from "graph_node.hpp" namespace "headrace" nogil:
     # One text per calling thread.
@@ -63,5 +67,6 @@ cdef extern from "graph_node.hpp" namespace "headrace" nogil:
         const hr_kernel* kernel
         AtomicPointer state
         AtomicBool created
+        AtomicAnswer may_fuse
         void* session
         CallError error

@@ -19,6 +19,12 @@ struct KernelRow {
   std::vector<std::pair<std::string, std::vector<hr_dtype>>> constraint;
 };
 
+// Which library a kernel is of.
+struct KernelOwner {
+  std::string library;
+  bool python = false;
+};
+
 class KernelRows {
  public:
   // Rows are `kernel_size` bytes apart: a longer hr_kernel is read as ours, and a shorter one, of a
@@ -35,6 +41,7 @@ class KernelRows {
       }
       row.library = table->library;
       row.python = python;
+      owners_[row.kernel] = {row.library, python};
       if (row.kernel->constraint) row.constraint = parse(row.kernel->constraint);
       auto& rows = by_op_[row.kernel->op];
       auto place = std::find_if(rows.begin(), rows.end(), [&](const KernelRow& other) {
@@ -60,16 +67,15 @@ class KernelRows {
     return found == by_op_.end() ? nullptr : &found->second;
   }
 
-  const KernelRow* row_of(const hr_kernel* kernel) const {
-    auto found = rows(kernel->op);
-    if (found)
-      for (const auto& row : *found)
-        if (row.kernel == kernel) return &row;
-    return nullptr;
+  // Null: a kernel of no table.
+  const KernelOwner* owner_of(const hr_kernel* kernel) const {
+    auto found = owners_.find(kernel);
+    return found == owners_.end() ? nullptr : &found->second;
   }
 
  private:
   std::unordered_map<std::string, std::vector<KernelRow>> by_op_;
+  std::unordered_map<const hr_kernel*, KernelOwner> owners_;
   std::deque<hr_kernel> lengthened_;  // never moved: rows point at them
 
   static std::vector<std::pair<std::string, std::vector<hr_dtype>>> parse(const char* text) {

@@ -25,12 +25,16 @@ cdef extern from "kernel_rows.hpp" namespace "headrace" nogil:
         string library
         cbool python
 
+    cdef cppclass KernelOwner:
+        string library
+        cbool python
+
     cdef cppclass KernelRows:
         KernelRows() except +
         void add(const hr_kernel_table* table, cbool python)
         const KernelRow* find(const GraphNode* node, const char* device_type, cbool allow_python)
         const vector[KernelRow]* rows(const string& op)
-        const KernelRow* row_of(const hr_kernel* kernel)
+        const KernelOwner* owner_of(const hr_kernel* kernel)
 
 
 cdef KernelRows* table = new KernelRows()  # never freed: threads outlive static destructors
@@ -67,15 +71,15 @@ cdef const hr_kernel* find_kernel(GraphNode* node, const char* device_type,
 
 
 cdef bint is_python_kernel(const hr_kernel* kernel) noexcept nogil:
-    cdef const KernelRow* row = table.row_of(kernel)
-    return row != NULL and row.python
+    cdef const KernelOwner* owner = table.owner_of(kernel)
+    return owner != NULL and owner.python
 
 
 cdef const char* library_of(const hr_kernel* kernel) noexcept nogil:
-    cdef const KernelRow* row = table.row_of(kernel)
-    if row == NULL:
+    cdef const KernelOwner* owner = table.owner_of(kernel)
+    if owner == NULL:
         return NULL
-    return row.library.c_str()
+    return owner.library.c_str()
 
 
 cdef object describe_kernels(bytes op):

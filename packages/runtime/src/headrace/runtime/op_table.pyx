@@ -121,6 +121,8 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     for attr in signature.attrs:
         _fill_attr(entry, attr)
     entry.kind = _CONTROL_FLOW.get(name, NodeKind.KERNEL)
+    fused = op_catalogue.find("_Fused" + name)
+    entry.fused_kin = fused is not None and any(attr.name == "fused_ops" for attr in fused.attrs)
     entry.placeholder = name in ("Placeholder", "PlaceholderV2")
     entry.writes = (ref_input and name not in _REF_READERS) or name.startswith(_RESOURCE_WRITERS)
     entry.pure = not (

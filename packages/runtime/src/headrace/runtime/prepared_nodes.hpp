@@ -2,12 +2,13 @@
 //
 // A new shape of a segment then lays out memory and prepares only what it has not met before.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "executable.hpp"
@@ -21,19 +22,47 @@ class PreparedNodes {
 
   // Null: not prepared yet.
   std::shared_ptr<const PreparedNode> find(int32_t node, const std::string& key) {
-    auto& kept = by_node_[node];
-    const size_t hash = std::hash<std::string>()(key);
-    for (auto it = kept.begin(); it != kept.end(); ++it)
-      if (it->hash == hash && it->key == key) {
-        kept.splice(kept.begin(), kept, it);
-        return it->made;
+    if (size_t(node) >= by_node_.size()) return nullptr;
+    Answers& kept = by_node_[size_t(node)];
+    const uint32_t hash = hash_of(key);
+    for (size_t i = 0; i < kept.hashes.size(); ++i)
+      if (kept.hashes[i] == hash && kept.answers[i].key == key) {
+        kept.used[i] = ++clock_;
+        return kept.answers[i].made;
       }
     return nullptr;
   }
-  void keep(int32_t node, const std::string& key, const std::shared_ptr<PreparedNode>& made) {
-    auto& kept = by_node_[node];
-    kept.push_front({std::hash<std::string>()(key), key, made});
-    if (kept.size() > MOST_PER_NODE) kept.pop_back();
+  void keep(int32_t node, const std::string& key, std::shared_ptr<const PreparedNode> made) {
+    Answers& kept = of_node(node);
+    const uint32_t hash = hash_of(key);
+    if (kept.hashes.size() < MOST_PER_NODE) {
+      kept.answers.push_back({key, std::move(made)});
+      kept.used.push_back(++clock_);
+      kept.hashes.push_back(hash);
+      return;
+    }
+    const size_t oldest =
+        size_t(std::min_element(kept.used.begin(), kept.used.end()) - kept.used.begin());
+    kept.answers[oldest].key = key;
+    kept.answers[oldest].made = std::move(made);
+    kept.used[oldest] = ++clock_;
+    kept.hashes[oldest] = hash;
+  }
+
+  // What a node gives that stays as long as the session's state does: the handle of a variable.
+  // Null: not known yet.
+  const std::vector<hr_tensor>* find_lasting(int32_t node) const {
+    if (size_t(node) >= by_node_.size() || by_node_[size_t(node)].lasting.empty()) return nullptr;
+    return &by_node_[size_t(node)].lasting;
+  }
+  void keep_lasting(int32_t node, const std::vector<hr_tensor*>& outputs) {
+    Answers& kept = of_node(node);
+    for (const hr_tensor* t : outputs) {
+      kept.lasting.push_back(*t);
+      if (!t->owner) continue;
+      buffer_retain(t->owner);
+      kept.held.emplace_back(t->owner);
+    }
   }
 
   // Nodes that stand for several of the graph's, by the text of what they compute.
@@ -48,12 +77,26 @@ class PreparedNodes {
 
  private:
   struct Answer {
-    size_t hash;
     std::string key;
     std::shared_ptr<const PreparedNode> made;
   };
-  using Kept = std::list<Answer>;
-  std::unordered_map<int32_t, Kept> by_node_;
+  // Side by side: a new shape looks at each hash of each node, and only seldom at what lies behind.
+  struct Answers {
+    std::vector<uint32_t> hashes;
+    std::vector<int64_t> used;
+    std::vector<Answer> answers;
+    std::vector<hr_tensor> lasting;
+    std::vector<BufferRef> held;
+  };
+  static uint32_t hash_of(const std::string& key) {
+    return uint32_t(std::hash<std::string>()(key));
+  }
+  Answers& of_node(int32_t node) {
+    if (size_t(node) >= by_node_.size()) by_node_.resize(size_t(node) + 1);
+    return by_node_[size_t(node)];
+  }
+  std::vector<Answers> by_node_;
+  int64_t clock_ = 0;
   std::unordered_map<std::string, std::shared_ptr<GraphNode>> fused_;
 };
 

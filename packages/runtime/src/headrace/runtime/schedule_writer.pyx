@@ -25,7 +25,9 @@ cdef int write_schedule(SegmentDraft draft) except -1:
     for i in made.by_kernel:
         if draft.last[i] < last_writer and not draft.escapes[i]:
             dying[draft.last[i]].push_back(i)
-    made.arguments.swap(draft.arguments)
+    # Copies: the draft is used again, and what is kept has no room to spare.
+    made.arguments = draft.arguments
+    made.entries.reserve(draft.steps.size())
     made.first_effect = -1
     for i in range(<int>draft.steps.size()):
         step = &draft.steps[i]
@@ -56,8 +58,8 @@ cdef int write_schedule(SegmentDraft draft) except -1:
             made.entries.push_back(entry)
     if made.first_effect < 0:
         made.first_effect = <int32_t>made.entries.size()
-    made.tensors.swap(draft.tensors)
-    made.storage.swap(draft.storage)
+    made.tensors = draft.tensors
+    made.storage = draft.storage
     return 0
 
 

@@ -17,7 +17,9 @@ cdef extern from "prepared_nodes.hpp" namespace "headrace" nogil:
         PreparedNodes() except +
         shared_ptr[const PreparedNode] find(int32_t node, const string& key) except +
         void keep(int32_t node, const string& key,
-                  const shared_ptr[PreparedNode]& made) except +
+                  const shared_ptr[const PreparedNode]& made) except +
+        const vector[hr_tensor]* find_lasting(int32_t node)
+        void keep_lasting(int32_t node, const vector[hr_tensor*]& outputs) except +
         shared_ptr[GraphNode] find_fused(const string& text) except +
         void keep_fused(const string& text, const shared_ptr[GraphNode]& node) except +
 
@@ -40,6 +42,8 @@ cdef struct Step:
     bint writes
 
 
+# Planning a segment for a new shape would otherwise allocate some twenty arrays, large ones, too:
+# drafts are used again (take_draft, give_draft).
 cdef class SegmentDraft:
     cdef Program program
     cdef SessionState* session
@@ -58,10 +62,20 @@ cdef class SegmentDraft:
     cdef shared_ptr[Executable] made
     cdef Executable* out                # the same
     cdef vector[uint8_t] consumed       # per program value: whether a node of the segment reads it
+    # Of the node that is being prepared; kept, so that not every node allocates them anew.
+    cdef vector[const hr_tensor*] node_inputs
+    cdef vector[hr_tensor*] node_outputs
+    cdef vector[uint8_t] node_lasting
+    cdef string node_key
     cdef SlotShapes slots               # what shapes variables have at this point of the walk
     cdef int32_t ends_at                # the step in which each run ends, with an error; -1: none
 
     cdef int add_tensor(self, hr_tensor* t, int storage) except -1
+    cdef void clear(self) noexcept
+
+
+cdef SegmentDraft take_draft()
+cdef void give_draft(SegmentDraft draft) noexcept
 
 
 cdef inline bint is_stateful(GraphNode* node) noexcept nogil:

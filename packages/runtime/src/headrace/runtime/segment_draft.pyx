@@ -30,6 +30,42 @@ cdef class SegmentDraft:
         self.lasting.push_back(0)
         return <int>self.tensors.size() - 1
 
+    cdef void clear(self) noexcept:
+        self.program = None
+        self.session = NULL
+        self.cache = NULL
+        self.tensors.clear()
+        self.root.clear()
+        self.first.clear()
+        self.last.clear()
+        self.storage.clear()
+        self.escapes.clear()
+        self.lasting.clear()
+        self.arguments.clear()
+        self.steps.clear()
+        self.made.reset()
+        self.out = NULL
+        self.slots.clear()
+        self.ends_at = -1
+
+
+cdef SegmentDraft _spare = None   # touched under the GIL
+cdef size_t MOST_SPARE_TENSORS = 1 << 14
+
+
+cdef SegmentDraft take_draft():
+    global _spare
+    cdef SegmentDraft draft = _spare
+    _spare = None
+    return draft if draft is not None else SegmentDraft()
+
+
+cdef void give_draft(SegmentDraft draft) noexcept:
+    global _spare
+    draft.clear()
+    if draft.tensors.capacity() <= MOST_SPARE_TENSORS:
+        _spare = draft
+
 
 cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session,
                       void** state) except -1:

@@ -70,6 +70,11 @@ class SlotShapes {
     return true;
   }
 
+  void clear() {
+    guards.clear();
+    shapes_.clear();
+  }
+
   // From here on the variable has that value's shape.
   void assign(const hr_tensor* handle, const hr_tensor* value) {
     if (Slot* slot = slot_of(handle)) shapes_[slot] = *value;

@@ -14,7 +14,9 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.runtime.buffer cimport OwnedTensor, allocate_tensor, copy_tensor, set_bytes
+from headrace.runtime.buffer cimport (
+    OwnedTensor, allocate_tensor, buffer_retain, copy_tensor, set_bytes,
+)
 from headrace.runtime.context cimport (
     READ_ANY_SHAPE, READ_ENDS, Run, SessionState, run_begin,
 )
@@ -38,7 +40,8 @@ from headrace.runtime.program cimport Program, ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.schedule_writer cimport write_schedule
 from headrace.runtime.segment_draft cimport (
-    PreparedNodes, SegmentDraft, Step, ensure_state, is_stateful, node_error, prepare_key,
+    PreparedNodes, SegmentDraft, Step, ensure_state, give_draft, is_stateful, node_error,
+    prepare_key, take_draft,
 )
 from headrace.runtime.storage_plan cimport drop_unused, plan_storage
 from headrace.runtime.threads cimport begin_prepare, end_prepare, expected_ns
@@ -61,7 +64,7 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
                                        const hr_tensor* entering, int threads,
                                        SessionState* session, bint copy_small,
                                        PreparedNodes* cache) except *:
-    cdef SegmentDraft draft = SegmentDraft()
+    cdef SegmentDraft draft = take_draft()
     cdef Segment segment = segments.segments[number]
     cdef TeamOf* team = new TeamOf(threads)
     draft.program = program
@@ -70,6 +73,7 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
     draft.threads = threads
     draft.session = session
     draft.cache = cache
+    cdef shared_ptr[Executable] made = draft.made
     try:
         enter(draft, segments, segment, entering)
         prepare(draft, segments, segment)
@@ -79,12 +83,13 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
         fuse_elementwise(draft, segments, segment)
         plan_storage(draft, segments, segment, copy_small)
         write_schedule(draft)
+        draft.out.guards.swap(draft.slots.guards)
     finally:
         del team
-    draft.out.guards.swap(draft.slots.guards)
-    draft.out.threads = threads
-    draft.out.device = program.nodes[segments.nodes[segment.first_node]].device
-    return draft.made
+        give_draft(draft)
+    made.get().threads = threads
+    made.get().device = program.nodes[segments.nodes[segment.first_node]].device
+    return made
 
 
 # ---- what enters ----------------------------------------------------------------------------------
@@ -214,16 +219,15 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     cdef GraphNode* node = step.node
     cdef const hr_kernel* kernel = step.kernel
     cdef shared_ptr[const PreparedNode] answer
-    cdef vector[const hr_tensor*] inputs
-    cdef vector[hr_tensor*] outputs
-    cdef hr_tensor* out
     cdef hr_tensor* source
     cdef int i
     cdef bint known = True
+    draft.node_inputs.clear()
+    draft.node_outputs.clear()
     ensure_state(node, kernel, draft.session, &step.state)
     for i in range(step.n_inputs):
         source = &draft.tensors[draft.arguments[step.first_input + i]]
-        inputs.push_back(source)
+        draft.node_inputs.push_back(source)
         known = known and source.data != NULL
         if source.dtype >= HR_REF or source.dtype == HR_RESOURCE:
             # A handle that enters is there for `prepare` to look at; runs may bring others.
@@ -235,32 +239,57 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     if node.info != NULL and node.info.shape_only:
         known = True     # Shape and its like: complete shapes are all they need
     for i in range(step.n_outputs):
-        outputs.push_back(&draft.tensors[draft.arguments[step.first_output + i]])
+        draft.node_outputs.push_back(&draft.tensors[draft.arguments[step.first_output + i]])
+    if kernel.flags & SESSION_CONSTANT and take_lasting(draft, step, number):
+        return 0
     plan_handles(draft, step)
-    answer = prepared(draft, step, number, private_bits, inputs, outputs)
-    take_answer(draft, step, answer, inputs, outputs)
+    answer = prepared(draft, step, number, private_bits, draft.node_inputs, draft.node_outputs)
+    take_answer(draft, step, answer, draft.node_inputs, draft.node_outputs)
     plan_slot(draft, step, number)
     step.view = step.view or copies_input(draft, step)
-    if step.view and known and inputs[0].dtype < HR_REF:
-        outputs[0].data = inputs[0].data
+    if step.view and known and draft.node_inputs[0].dtype < HR_REF:
+        draft.node_outputs[0].data = draft.node_inputs[0].data
         step.elided = True
         draft.storage[draft.arguments[step.first_output]] = STATIC
     elif step.view:
-        if inputs[0].dtype == HR_RESOURCE or inputs[0].dtype >= HR_REF:
-            outputs[0].data = inputs[0].data   # for `prepare` to look at, as the input's
+        if draft.node_inputs[0].dtype == HR_RESOURCE or draft.node_inputs[0].dtype >= HR_REF:
+            draft.node_outputs[0].data = draft.node_inputs[0].data   # for `prepare` to look at, as the input's
         draft.root[draft.arguments[step.first_output]] = \
             draft.root[draft.arguments[step.first_input]]
     elif kernel.flags & NOTHING:
         step.elided = True
     elif kernel.flags & SESSION_CONSTANT or (
             known and not step.by_kernel and step.n_outputs > 0 and not is_stateful(node)
-            and not step.writes and small_enough(outputs)):
-        fold(draft, step, inputs, outputs,
+            and not step.writes and small_enough(draft.node_outputs)):
+        fold(draft, step, number, draft.node_inputs, draft.node_outputs,
              expected_ns(answer.get().flops, answer.get().bytes_moved))
         if kernel.flags & SESSION_CONSTANT:
             for i in range(step.n_outputs):
                 draft.lasting[draft.arguments[step.first_output + i]] = 1
     return 0
+
+
+cdef bint take_lasting(SegmentDraft draft, Step* step, int32_t number) except -1:
+    """Takes what the node gave when the segment was planned before; False: that was never."""
+    cdef const vector[hr_tensor]* found = NULL
+    cdef hr_tensor* out
+    cdef int i
+    if draft.cache != NULL:
+        found = draft.cache.find_lasting(number)
+    if found == NULL:
+        return False
+    for i in range(step.n_outputs):
+        out = draft.node_outputs[i]
+        out[0] = found.at(i)
+        if out.owner != NULL:
+            buffer_retain(out.owner)
+            draft.out.keep(out.owner)
+            out.owner = NULL
+        draft.storage[draft.arguments[step.first_output + i]] = STATIC
+        draft.lasting[draft.arguments[step.first_output + i]] = 1
+    step.elided = True
+    draft.out.folded += 1
+    return True
 
 
 cdef shared_ptr[const PreparedNode] prepared(
@@ -271,12 +300,11 @@ cdef shared_ptr[const PreparedNode] prepared(
     cdef shared_ptr[const PreparedNode] found
     cdef PreparedNode* to
     cdef hr_request request
-    cdef string key
     cdef hr_code code
     cdef size_t i
-    cdef bint may_keep = may_keep_plan(draft, step, private_bits, inputs, &key)
+    cdef bint may_keep = may_keep_plan(draft, step, private_bits, inputs)
     if may_keep:
-        found = draft.cache.find(number, key)
+        found = draft.cache.find(number, draft.node_key)
         if found.get() != NULL:
             return found
     made = make_shared[PreparedNode]()
@@ -306,22 +334,22 @@ cdef shared_ptr[const PreparedNode] prepared(
     for i in range(outputs.size()):
         to.outputs.push_back(outputs[i][0])
     if may_keep:
-        draft.cache.keep(number, key, made)
+        draft.cache.keep(number, draft.node_key, <shared_ptr[const PreparedNode]>made)
     return <shared_ptr[const PreparedNode]>made
 
 
 cdef bint may_keep_plan(SegmentDraft draft, Step* step, uint64_t private_bits,
-                        vector[const hr_tensor*]& inputs, string* key) except -1:
-    """Whether `prepare` may look at nothing but what the key holds."""
-    cdef vector[uint8_t] lasting
+                        vector[const hr_tensor*]& inputs) except -1:
+    """Whether `prepare` may look at nothing but what draft.node_key holds then."""
     cdef size_t i
+    draft.node_lasting.clear()
     if draft.cache == NULL or step.kernel.flags & (OWN_MEMORY | SESSION_CONSTANT | NOTHING):
         return False
     for i in range(inputs.size()):
         if inputs[i].dtype >= HR_REF or inputs[i].dtype == HR_RESOURCE:
             return False
-        lasting.push_back(draft.lasting[draft.arguments[step.first_input + <int>i]])
-    return prepare_key(inputs, lasting, draft.threads, private_bits, key)
+        draft.node_lasting.push_back(draft.lasting[draft.arguments[step.first_input + <int>i]])
+    return prepare_key(inputs, draft.node_lasting, draft.threads, private_bits, &draft.node_key)
 
 
 cdef int take_answer(SegmentDraft draft, Step* step, shared_ptr[const PreparedNode]& answer,
@@ -426,7 +454,7 @@ cdef object no_memory(GraphNode* node):
         None, None, f"{node_label(node)}: no memory for its result")
 
 
-cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
+cdef int fold(SegmentDraft draft, Step* step, int32_t number, vector[const hr_tensor*]& inputs,
               vector[hr_tensor*]& outputs, double cost_ns) except -1:
     """Computes a node whose inputs are all known, now and once."""
     cdef Run* run = new Run()
@@ -450,6 +478,8 @@ cdef int fold(SegmentDraft draft, Step* step, vector[const hr_tensor*]& inputs,
         if code != HR_OK:
             step.node.error.assign(run.message)
             raise node_error(step.node, code)
+        if step.kernel.flags & SESSION_CONSTANT and draft.cache != NULL:
+            draft.cache.keep_lasting(number, outputs)
     finally:
         for i in range(outputs.size()):
             if outputs[i].owner != NULL:

@@ -114,27 +114,39 @@ cdef Work poll_of(ActiveRun* active) noexcept:
     return look_at_signals
 
 
+# What plans for the intra-op pool, and runs what it planned.
 cdef struct TeamSearch:
-    void* runner
-    const hr_tensor* entering
-    int threads
+    void* step                     # TapeStep
+    hr_tensor* entering
     ActiveRun* run
+    KernelWork* work
+    bint traced
     shared_ptr[Executable]* found
+    Lease* lease                   # holds `found` if that is to run now
     RaisedError* error
 
 
 cdef void search_for_team(void* argument) noexcept nogil:
-    """Plans on a thread of the intra-op pool: kernels that are folded may use the team."""
+    """Plans on a thread of the intra-op pool: kernels that are folded may use the team.
+
+    It runs what it planned, too, where that belongs there: a second hand-over would cost as much
+    as planning a part of the segment does.
+    """
     cdef TeamSearch* search = <TeamSearch*>argument
     cdef ActiveRun proxy
+    cdef bint begun = False
     proxy.cancelled = search.run.cancelled
     begin_run_unwatched(&proxy)
     with gil:
         try:
-            search.found[0] = (<SegmentRunner>search.runner).find(search.entering, search.threads)
+            begun = (<TapeStep>search.step).plan_for_team(search)
         except BaseException as error:
             search.error.keep(error)
     end_run(&proxy)
+    if begun:
+        search.work.run.ctx.threads = search.found.get().threads
+        search.work.timed = search.work.made.cost.wants_sample()
+        run_kernels(search.work)
 
 
 cdef class TapeStep:
@@ -278,20 +290,23 @@ cdef class TapeStep:
         work.code = HR_OK
         work.took_ns = 0
         try:
-            self.choose(chosen, entering, active, work)
-            if chosen.get().overlap.step >= 0:
+            ran = self.choose(chosen, entering, active, work, lease, trace is not None)
+            if not ran and chosen.get().overlap.step >= 0:
                 return self.overlap.steps[chosen.get().overlap.step].run_with(
                     values, timeout, trace, pool)
             facts = self.facts_of(chosen.get(), active)
             self.heavy = place_of(facts) == Place.kIntraOp
-            clocked = wants_clock(chosen.get())
+            clocked = not ran and wants_clock(chosen.get())
             if clocked:
                 planned = chosen
-            elif self.heavy and self.find_for_team(chosen, entering, active, work):
-                begin(self, lease, chosen, entering, work, trace is not None)
-                ran = self.run_on_team(active, work)
+            elif self.heavy and not ran and self.find_for_team(chosen, entering, active, work,
+                                                               lease, trace is not None):
+                ran = lease.made() != NULL
                 if not ran:
-                    lease.end()
+                    begin(self, lease, chosen, entering, work, trace is not None)
+                    ran = self.run_on_team(active, work)
+                    if not ran:
+                        lease.end()
             if not ran:
                 facts.intra_op_threads = 1
                 if chosen.get().threads != 1:
@@ -319,21 +334,24 @@ cdef class TapeStep:
             raise_failure(work)  # planning ended because the run was to end
             raise
 
-    cdef int choose(self, shared_ptr[Executable]& chosen, hr_tensor* entering, ActiveRun* active,
-                    KernelWork* work) except -1:
-        """The executable of the last run, or one for the team if that run was heavy."""
+    cdef bint choose(self, shared_ptr[Executable]& chosen, hr_tensor* entering, ActiveRun* active,
+                     KernelWork* work, Lease& lease, bint traced) except -1:
+        """The executable of the last run, or one for the team if that run was heavy.
+
+        Returns: whether that one has run already.
+        """
         # `latest` is touched under the GIL alone: no lock, and one count for the run.
         if self.latest.get() != NULL and \
                 self.latest.get().threads == (self.owner.team if self.heavy else 1) and \
                 self.latest.get().resets == self.owner.state.resets.load() and \
                 self.latest.get().fits(entering) and self.latest.get().variables_fit(entering):
             chosen = self.latest
-            return 0
+            return False
         # A heavy step is prepared for the whole team first: most of its runs get it.
-        if not self.heavy or not self.find_for_team(chosen, entering, active, work):
+        if not self.heavy or not self.find_for_team(chosen, entering, active, work, lease, traced):
             chosen = self.runner.find(entering, 1)
         self.latest = chosen
-        return 0
+        return lease.made() != NULL
 
     cdef StepFacts facts_of(self, Executable* made, ActiveRun* active):
         cdef StepFacts facts
@@ -346,8 +364,12 @@ cdef class TapeStep:
         return facts
 
     cdef bint find_for_team(self, shared_ptr[Executable]& chosen, hr_tensor* entering,
-                            ActiveRun* active, KernelWork* work) except -1:
-        """Finds the executable for the intra-op pool; False where that is taken."""
+                            ActiveRun* active, KernelWork* work, Lease& lease,
+                            bint traced) except -1:
+        """Finds the executable for the intra-op pool; False where that is taken.
+
+        The lease begins if it was planned now, and has run.
+        """
         cdef TeamSearch search
         cdef RaisedError error
         cdef Work poll = poll_of(active)
@@ -358,14 +380,16 @@ cdef class TapeStep:
         found = self.runner.lookup(entering, self.owner.team)
         if found.get() == NULL:
             memset(&search, 0, sizeof(TeamSearch))
-            search.runner = <void*>self.runner
+            search.step = <void*>self
             search.entering = entering
-            search.threads = self.owner.team
             search.run = active
+            search.work = work
+            search.traced = traced
             search.found = &found
+            search.lease = &lease
             search.error = &error
             with nogil:
-                ran = run_intra_op(search_for_team, &search, search.threads, poll, work)
+                ran = run_intra_op(search_for_team, &search, self.owner.team, poll, work)
             if not ran:
                 return False
             if error.get() != NULL:
@@ -373,6 +397,17 @@ cdef class TapeStep:
                 raise <object>error.get()
         chosen = found
         self.latest = found
+        return True
+
+    cdef bint plan_for_team(self, TeamSearch* search) except -1:
+        """Returns: whether what was planned is to run at once; the lease holds it then."""
+        cdef Executable* made
+        search.found[0] = self.runner.find(search.entering, self.owner.team)
+        made = search.found.get()
+        if made.overlap.step >= 0 or wants_clock(made) or made.entries.empty() or \
+                place_of(self.facts_of(made, search.run)) != Place.kIntraOp:
+            return False
+        begin(self, search.lease[0], search.found[0], search.entering, search.work, search.traced)
         return True
 
     cdef bint run_on_team(self, ActiveRun* active, KernelWork* work) except -1:
@@ -395,6 +430,7 @@ cdef class TapeStep:
         cdef bint ran = False
         if work.made.entries.empty():
             return 0  # all that is fetched was folded
+        work.run.ctx.threads = 1   # an attempt before this one may have had the team
         work.timed = work.made.cost.wants_sample()
         if place == Place.kInterOp:
             pool = self.owner.pool_of(pool_number)
