@@ -13,26 +13,18 @@
 #ifndef HEADRACE_BUNDLE_READER_H
 #define HEADRACE_BUNDLE_READER_H
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/select.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#define HR_BUNDLE_MMAP 1
-#endif
-
+#include "bundle/entries.h"
+#include "bundle/files.h"
 #include "table_reader.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define HR_BUNDLE_MAX_RANK 64
 #define HR_BUNDLE_PATH_BYTES 4096
 #define HR_BUNDLE_STRING 7
 #define HR_BUNDLE_VERSION 1
@@ -53,13 +45,6 @@ typedef enum {
 } hr_bundle_code;
 
 typedef struct {
-  uint8_t* data;
-  uint64_t size;
-  int state; /* 0: not tried yet, 1: there */
-  uint64_t device, number; /* which file it is; the map keeps others from getting its number */
-} hr_bundle_file;
-
-typedef struct {
   char prefix[HR_BUNDLE_PATH_BYTES];
   hr_bundle_file index;
   hr_table table;
@@ -73,18 +58,6 @@ typedef struct {
   uint64_t offset;
   char what[256];
 } hr_bundle;
-
-typedef struct {
-  int32_t dtype;
-  int rank;
-  int64_t dims[HR_BUNDLE_MAX_RANK];
-  int64_t shard_id, offset, size;
-  uint32_t crc;
-  int slices; /* above 0: partitioned, its bytes lie with its slices */
-  /* the entry's message, where the slices stand; in the map */
-  const uint8_t* message;
-  uint64_t message_size;
-} hr_bundle_entry;
 
 typedef struct {
   const uint8_t* data;
@@ -104,173 +77,6 @@ static inline hr_bundle_code hr_bundle_lost(hr_bundle* bundle, const char* what)
   char path[HR_BUNDLE_PATH_BYTES + 64];
   snprintf(path, sizeof path, "%s.index", bundle->prefix);
   return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, 0, what);
-}
-
-static inline void hr_bundle_unmap(hr_bundle_file* file) {
-  if (file->data) {
-#ifdef HR_BUNDLE_MMAP
-    munmap(file->data, (size_t)file->size);
-#else
-    free(file->data);
-#endif
-  }
-  memset(file, 0, sizeof *file);
-}
-
-/* Maps a file; returns 0 or an errno. An empty file has no data. */
-static inline int hr_bundle_map(hr_bundle_file* file, const char* path) {
-#ifdef HR_BUNDLE_MMAP
-  struct stat status;
-  int descriptor = open(path, O_RDONLY);
-  if (descriptor < 0) return errno;
-  if (fstat(descriptor, &status) != 0) {
-    int error = errno;
-    close(descriptor);
-    return error;
-  }
-  if (status.st_size > 0) {
-    void* data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (data == MAP_FAILED) {
-      int error = errno;
-      close(descriptor);
-      return error;
-    }
-    file->data = (uint8_t*)data;
-    file->size = (uint64_t)status.st_size;
-  }
-  file->device = (uint64_t)status.st_dev;
-  file->number = (uint64_t)status.st_ino;
-  close(descriptor);
-#else
-  FILE* stream = fopen(path, "rb");
-  long size;
-  if (!stream) return errno ? errno : EIO;
-  fseek(stream, 0, SEEK_END);
-  size = ftell(stream);
-  rewind(stream);
-  if (size > 0) {
-    file->data = (uint8_t*)malloc((size_t)size);
-    if (!file->data || fread(file->data, 1, (size_t)size, stream) != (size_t)size) {
-      fclose(stream);
-      free(file->data);
-      file->data = NULL;
-      return EIO;
-    }
-    file->size = (uint64_t)size;
-  }
-  fclose(stream);
-#endif
-  file->state = 1;
-  return 0;
-}
-
-/* One field of a protobuf message. */
-typedef struct {
-  uint32_t number, wire;
-  uint64_t value;      /* wire 0, 1 and 5 */
-  const uint8_t* data; /* wire 2 */
-  uint64_t size;
-} hr_wire_field;
-
-/* Reads the field at *position: 1, or 0 at the end, or -1 where the message is damaged. */
-static inline int hr_wire_next(const uint8_t* message, uint64_t size, uint64_t* position,
-                               hr_wire_field* field) {
-  uint64_t tag;
-  if (*position >= size) return 0;
-  if (!hr_load_varint(message, size, position, &tag) || tag >> 3 == 0 || tag >> 32) return -1;
-  field->number = (uint32_t)(tag >> 3);
-  field->wire = (uint32_t)(tag & 7);
-  field->value = 0;
-  field->data = NULL;
-  field->size = 0;
-  switch (field->wire) {
-    case 0:
-      return hr_load_varint(message, size, position, &field->value) ? 1 : -1;
-    case 1:
-      if (size - *position < 8) return -1;
-      field->value = hr_load_u64(message + *position);
-      *position += 8;
-      return 1;
-    case 2:
-      if (!hr_load_varint(message, size, position, &field->size) ||
-          field->size > size - *position)
-        return -1;
-      field->data = message + *position;
-      *position += field->size;
-      return 1;
-    case 5:
-      if (size - *position < 4) return -1;
-      field->value = hr_load_u32(message + *position);
-      *position += 4;
-      return 1;
-    default:
-      return -1;
-  }
-}
-
-static inline int hr_bundle_parse_dims(const uint8_t* message, uint64_t size,
-                                       hr_bundle_entry* entry) {
-  uint64_t position = 0, inner;
-  hr_wire_field field, part;
-  int more;
-  while ((more = hr_wire_next(message, size, &position, &field)) > 0) {
-    int64_t dim = 0;
-    if (field.number == 3 && field.wire == 0 && field.value) return 0; /* unknown rank */
-    if (field.number != 2 || field.wire != 2) continue;
-    inner = 0;
-    while ((more = hr_wire_next(field.data, field.size, &inner, &part)) > 0)
-      if (part.number == 1 && part.wire == 0) dim = (int64_t)part.value;
-    if (more < 0 || entry->rank >= HR_BUNDLE_MAX_RANK || dim < 0) return 0;
-    entry->dims[entry->rank++] = dim;
-  }
-  return more == 0;
-}
-
-/* The product of the dimensions; 0 if it would pass 2^59, the zeros not counted. */
-static inline int hr_bundle_count(const int64_t* dims, int rank, uint64_t* count) {
-  uint64_t bound = 1;
-  int i, empty = 0;
-  for (i = 0; i < rank; ++i) {
-    uint64_t dim = (uint64_t)dims[i];
-    if (dim == 0) {
-      empty = 1;
-      continue;
-    }
-    if (dim > (1ull << 59) / bound) return 0;
-    bound *= dim;
-  }
-  if (bound >= 1ull << 59) return 0;
-  *count = empty ? 0 : bound;
-  return 1;
-}
-
-static inline int hr_bundle_parse_entry(const uint8_t* message, uint64_t size,
-                                        hr_bundle_entry* entry) {
-  uint64_t position = 0, count;
-  hr_wire_field field;
-  int more;
-  memset(entry, 0, sizeof *entry);
-  entry->message = message;
-  entry->message_size = size;
-  while ((more = hr_wire_next(message, size, &position, &field)) > 0) {
-    if (field.number == 1 && field.wire == 0) entry->dtype = (int32_t)field.value;
-    if (field.number == 2 && field.wire == 2) {
-      if (!hr_bundle_parse_dims(field.data, field.size, entry)) return 0;
-    }
-    if (field.number == 3 && field.wire == 0) entry->shard_id = (int32_t)field.value;
-    if (field.number == 4 && field.wire == 0) entry->offset = (int64_t)field.value;
-    if (field.number == 5 && field.wire == 0) entry->size = (int64_t)field.value;
-    if (field.number == 6 && field.wire == 5) entry->crc = (uint32_t)field.value;
-    if (field.number == 7 && field.wire == 2) entry->slices++;
-  }
-  return more == 0 && hr_bundle_count(entry->dims, entry->rank, &count);
-}
-
-/* Bytes of one element in a bundle: 0 for strings and what cannot be read. */
-static inline uint64_t hr_bundle_element_size(int32_t dtype) {
-  static const uint8_t sizes[34] = {0, 4, 8, 4, 1, 2, 1, 0, 8, 8, 1, 1, 1, 4, 2, 2, 2,
-                                    2, 16, 2, 0, 0, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  return dtype > 0 && dtype < 34 ? sizes[dtype] : 0;
 }
 
 static inline void hr_bundle_close(hr_bundle* bundle) {
@@ -476,7 +282,7 @@ static inline hr_bundle_code hr_bundle_strings(hr_bundle* bundle, const hr_bundl
                                                void* argument) {
   char path[HR_BUNDLE_PATH_BYTES + 64];
   hr_bundle_bytes bytes;
-  uint64_t count = 0, position = 0, total = 0, i, length;
+  uint64_t count = 0, position = 0, total = 0, i, length = 0;
   uint32_t crc = 0;
   const char* what = NULL;
   hr_bundle_code code = hr_bundle_read(bundle, entry, &bytes);
@@ -519,198 +325,10 @@ static inline hr_bundle_code hr_bundle_strings(hr_bundle* bundle, const hr_bundl
   return HR_BUNDLE_OK;
 }
 
-/* Slices of partitioned tensors. */
-
-static inline size_t hr_ordered_unsigned(uint8_t* out, uint64_t value) {
-  size_t size = 0, i;
-  while (size < 8 && value >> (8 * size)) ++size;
-  out[0] = (uint8_t)size;
-  for (i = 0; i < size; ++i) out[1 + i] = (uint8_t)(value >> (8 * (size - 1 - i)));
-  return size + 1;
-}
-
-static inline size_t hr_ordered_signed(uint8_t* out, int64_t value) {
-  uint64_t magnitude = value < 0 ? ~(uint64_t)value : (uint64_t)value;
-  size_t bits = 0, size, i;
-  unsigned header;
-  while (bits < 64 && magnitude >> bits) ++bits;
-  size = bits / 7 + 1;
-  for (i = 0; i < size; ++i) { /* sign-extended, so that ten bytes hold any number */
-    size_t shift = 8 * (size - 1 - i);
-    out[i] = (uint8_t)(shift >= 64 ? (value < 0 ? 0xff : 0) : (uint64_t)value >> shift);
-  }
-  header = ((1u << size) - 1) << (16 - size);
-  out[0] ^= (uint8_t)(header >> 8);
-  if (size > 1) out[1] ^= (uint8_t)header;
-  return size;
-}
-
-/* The key of one slice; `lengths` has -1 for a full dimension. Returns its size; `out` needs
- * 2 * strlen(name) + 24 + 20 * rank bytes. */
-static inline size_t hr_bundle_slice_key(uint8_t* out, const char* name, const int64_t* starts,
-                                         const int64_t* lengths, int rank) {
-  size_t n = hr_ordered_unsigned(out, 0);
-  int i;
-  for (; *name; ++name) {
-    out[n++] = (uint8_t)*name;
-    if ((uint8_t)*name == 0xff) out[n++] = 0;
-  }
-  out[n++] = 0;
-  out[n++] = 1;
-  n += hr_ordered_unsigned(out + n, (uint64_t)rank);
-  for (i = 0; i < rank; ++i) {
-    n += hr_ordered_signed(out + n, starts[i]);
-    n += hr_ordered_signed(out + n, lengths[i]);
-  }
-  return n;
-}
-
-/* Reads the next TensorSliceProto of an entry: 1, 0 at the end, -1 where it is damaged or of
- * another rank. Full dimensions have length -1. */
-static inline int hr_bundle_next_slice(const hr_bundle_entry* entry, uint64_t* position,
-                                       int64_t* starts, int64_t* lengths) {
-  hr_wire_field field, extent, part;
-  int more, rank = 0;
-  while ((more = hr_wire_next(entry->message, entry->message_size, position, &field)) > 0) {
-    uint64_t at = 0;
-    if (field.number != 7 || field.wire != 2) continue;
-    while ((more = hr_wire_next(field.data, field.size, &at, &extent)) > 0) {
-      uint64_t inner = 0;
-      if (extent.number != 1 || extent.wire != 2) continue;
-      if (rank >= entry->rank) return -1;
-      starts[rank] = 0;
-      lengths[rank] = -1;
-      while ((more = hr_wire_next(extent.data, extent.size, &inner, &part)) > 0) {
-        if (part.number == 1 && part.wire == 0) starts[rank] = (int64_t)part.value;
-        if (part.number == 2 && part.wire == 0) lengths[rank] = (int64_t)part.value;
-      }
-      if (more < 0) return -1;
-      ++rank;
-    }
-    return more < 0 || rank != entry->rank ? -1 : 1;
-  }
-  return more;
-}
-
-/* Copies the overlap of a stored box and a wanted box, both within the same tensor; without
- * `from`, sets its bytes to 1. Boxes are (start, size) per dimension; returns the elements copied,
- * which without `to` is all that it does. */
-static inline uint64_t hr_copy_overlap(uint8_t* to, const int64_t* to_starts,
-                                       const int64_t* to_sizes, const uint8_t* from,
-                                       const int64_t* from_starts, const int64_t* from_sizes,
-                                       int rank, uint64_t width) {
-  int64_t low[HR_BUNDLE_MAX_RANK], high[HR_BUNDLE_MAX_RANK], at[HR_BUNDLE_MAX_RANK];
-  uint64_t total = 1, run;
-  int i;
-  for (i = 0; i < rank; ++i) {
-    int64_t to_end = to_starts[i] + to_sizes[i], from_end = from_starts[i] + from_sizes[i];
-    low[i] = to_starts[i] > from_starts[i] ? to_starts[i] : from_starts[i];
-    high[i] = to_end < from_end ? to_end : from_end;
-    if (low[i] >= high[i]) return 0;
-    total *= (uint64_t)(high[i] - low[i]);
-    at[i] = low[i];
-  }
-  if (!to) return total;
-  run = rank ? (uint64_t)(high[rank - 1] - low[rank - 1]) : 1;
-  for (;;) { /* one run along the last dimension at a time */
-    uint64_t source = 0, target = 0;
-    for (i = 0; i < rank; ++i) {
-      source = source * (uint64_t)from_sizes[i] + (uint64_t)(at[i] - from_starts[i]);
-      target = target * (uint64_t)to_sizes[i] + (uint64_t)(at[i] - to_starts[i]);
-    }
-    if (from)
-      memcpy(to + target * width, from + source * width, (size_t)(run * width));
-    else
-      memset(to + target * width, 1, (size_t)(run * width));
-    for (i = rank - 2; i >= 0; --i) {
-      if (++at[i] < high[i]) break;
-      at[i] = low[i];
-    }
-    if (i < 0) return total;
-  }
-}
-
-/* Reads a box of a tensor of numbers, whole or partitioned, into `out`, which has room for the
- * product of `sizes` elements. For a whole tensor give zeros and its dims. Call it with out NULL
- * first where the shape is not trusted: it then only checks that all elements are stored. */
-static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char* name,
-                                                   const hr_bundle_entry* entry,
-                                                   const int64_t* starts, const int64_t* sizes,
-                                                   void* out) {
-  int64_t zeros[HR_BUNDLE_MAX_RANK] = {0}, from[HR_BUNDLE_MAX_RANK], length[HR_BUNDLE_MAX_RANK];
-  uint64_t wanted, covered = 0, position = 0, width = hr_bundle_element_size(entry->dtype);
-  uint8_t *key, *filled = NULL;
-  hr_bundle_bytes bytes;
-  hr_bundle_code code;
-  int i, more;
-  for (i = 0; i < entry->rank; ++i)
-    if (starts[i] < 0 || sizes[i] < 0 || sizes[i] > entry->dims[i] ||
-        starts[i] > entry->dims[i] - sizes[i])
-      return hr_bundle_fail(bundle, HR_BUNDLE_INVALID, bundle->prefix, 0,
-                            "the slice passes the shape of the tensor");
-  if (!width || !hr_bundle_count(sizes, entry->rank, &wanted))
-    return hr_bundle_fail(bundle, HR_BUNDLE_UNIMPLEMENTED, bundle->prefix, 0,
-                          "slices of this dtype cannot be read");
-  if (!entry->slices) {
-    code = hr_bundle_read(bundle, entry, &bytes);
-    if (code == HR_BUNDLE_OK && out)
-      hr_copy_overlap((uint8_t*)out, starts, sizes, bytes.data, zeros, entry->dims, entry->rank,
-                      width);
-    return code;
-  }
-  if (!wanted) return HR_BUNDLE_OK;
-  key = (uint8_t*)malloc(2 * strlen(name) + 24 + 20 * (size_t)entry->rank);
-  if (out) filled = (uint8_t*)calloc(wanted, 1); /* or overlapping slices would leave holes */
-  if (!key || (out && !filled)) {
-    free(key);
-    free(filled);
-    return hr_bundle_fail(bundle, HR_BUNDLE_NO_MEMORY, bundle->prefix, 0, "no memory");
-  }
-  while ((more = hr_bundle_next_slice(entry, &position, from, length)) > 0) {
-    hr_bundle_entry part;
-    size_t key_size = hr_bundle_slice_key(key, name, from, length, entry->rank);
-    code = hr_bundle_find_key(bundle, key, key_size, &part);
-    if (code == HR_BUNDLE_NOT_FOUND) code = hr_bundle_lost(bundle, "a slice is missing");
-    for (i = 0; code == HR_BUNDLE_OK && i < entry->rank; ++i) {
-      if (length[i] < 0) length[i] = entry->dims[i] - from[i];
-      if (from[i] < 0 || from[i] > entry->dims[i] || length[i] < 0 ||
-          length[i] > entry->dims[i] - from[i] || part.rank != entry->rank ||
-          part.dims[i] != length[i])
-        code = hr_bundle_lost(bundle, "a slice does not fit its tensor");
-    }
-    if (code == HR_BUNDLE_OK && part.dtype != entry->dtype)
-      code = hr_bundle_lost(bundle, "a slice has another dtype than its tensor");
-    if (code == HR_BUNDLE_OK) {
-      uint64_t overlap =
-          hr_copy_overlap(NULL, starts, sizes, NULL, from, length, entry->rank, width);
-      covered += overlap;
-      if (covered > wanted) code = hr_bundle_lost(bundle, "slices of the tensor overlap");
-      if (code == HR_BUNDLE_OK && overlap) code = hr_bundle_read(bundle, &part, &bytes);
-      if (code == HR_BUNDLE_OK && overlap && out) {
-        hr_copy_overlap((uint8_t*)out, starts, sizes, bytes.data, from, length, entry->rank, width);
-        hr_copy_overlap(filled, starts, sizes, NULL, from, length, entry->rank, 1);
-      }
-    }
-    if (code != HR_BUNDLE_OK) {
-      free(key);
-      free(filled);
-      return code;
-    }
-  }
-  code = HR_BUNDLE_OK;
-  if (more < 0)
-    code = hr_bundle_lost(bundle, "the slices of an entry are damaged");
-  else if (covered != wanted)
-    code = hr_bundle_lost(bundle, "slices of the tensor are missing");
-  else if (filled && memchr(filled, 0, (size_t)wanted))
-    code = hr_bundle_lost(bundle, "slices of the tensor overlap");
-  free(key);
-  free(filled);
-  return code;
-}
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "bundle/slices.h"
 
 #endif
