@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Kernels of queues: made by name in a container, used without holding a thread."""
+"""Kernels of queues, which are used without holding a thread."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -20,7 +20,8 @@ from headrace.runtime.kernel_abi cimport (
 )
 from headrace.runtime.kernel_table cimport OWN_MEMORY, SESSION_CONSTANT, add_own_kernels
 from headrace.runtime.queue cimport LEAST, RANDOM, Element, Queue, QueueSpec, Waiter
-from headrace.runtime.queue_batches cimport deliver, slice_of
+from headrace.runtime.queue_batches cimport slice_of
+from headrace.runtime.queue_making cimport create_queue, destroy_state
 
 
 cdef extern from "dtype_names.hpp" namespace "headrace" nogil:
@@ -33,29 +34,6 @@ cdef extern from *:
     """
     #include "queue.hpp"
     using headrace::Queue; using headrace::Waiter;
-    static void destroy_queue(hr_object* o) {
-      delete reinterpret_cast<Queue*>(o);
-    }
-    static std::string queue_text(const hr_node* node, const char* key) {
-      const char* data = nullptr;
-      size_t size = 0;
-      if (node->api->attr_string(node, key, &data, &size) != HR_OK) return std::string();
-      return std::string(data, size);
-    }
-    static void queue_components(const hr_node* node, headrace::QueueSpec* spec) {
-      const hr_dtype* types = nullptr;
-      const int32_t* ranks = nullptr;
-      const int64_t* const* dims = nullptr;
-      size_t n = 0;
-      if (node->api->attr_types(node, "component_types", &types, &n) == HR_OK)
-        spec->types.assign(types, types + n);
-      n = 0;
-      if (node->api->attr_shapes(node, "shapes", &ranks, &dims, &n) == HR_OK)
-        for (size_t i = 0; i < n; ++i) {
-          spec->ranks.push_back(ranks[i]);
-          spec->dims.emplace_back(dims[i], dims[i] + (ranks[i] > 0 ? ranks[i] : 0));
-        }
-    }
     static void cancel_waiter(void* argument) {
       Waiter* w = static_cast<Waiter*>(argument);
       w->queue->cancel(w);
@@ -93,9 +71,6 @@ cdef extern from *:
       done(argument, HR_CANCELLED);
     }
     """
-    void destroy_queue(hr_object* o) nogil
-    string queue_text(const hr_node* node, const char* key) nogil
-    void queue_components(const hr_node* node, QueueSpec* spec) nogil
     # Moves.
     void add_part(Element& element, OwnedTensor& part) nogil
     void add_element(Waiter* w, Element& element) nogil
@@ -112,87 +87,7 @@ cdef extern from "headrace/kernel.h" nogil:
     int32_t hr_attr_bool(const hr_node* node, const char* key, int32_t otherwise)
 
 
-# ---- making -----------------------------------------------------------------------------------------
-
-cdef void read_spec(hr_node* node, QueueSpec* spec) noexcept nogil:
-    """What a node declares of its queue."""
-    cdef string op = (<GraphNode*>node).op
-    spec.name = (<GraphNode*>node).name
-    spec.capacity = hr_attr_int(node, "capacity", -1)
-    spec.min_after_dequeue = hr_attr_int(node, "min_after_dequeue", 0)
-    spec.seed = <uint64_t>(hr_attr_int(node, "seed", 0) * 1000003 + hr_attr_int(node, "seed2", 0))
-    queue_components(node, spec)
-    if op.find(b"RandomShuffle") == 0:
-        spec.order = RANDOM
-    elif op.find(b"Priority") == 0:
-        spec.order = LEAST
-        # The priority is one more component, a scalar.
-        spec.types.insert(spec.types.begin(), <hr_dtype>HR_INT64)
-        spec.ranks.insert(spec.ranks.begin(), <int32_t>0)
-        spec.dims.insert(spec.dims.begin(), vector[int64_t]())
-    elif op.find(b"Padding") == 0:
-        spec.padding = True
-
-
-cdef hr_object* make_queue(void* argument) noexcept nogil:
-    cdef hr_node* node = <hr_node*>argument
-    cdef Queue* q = new Queue()
-    q.object.size = sizeof(hr_object)
-    q.object.references = 1
-    q.object.kind = "Queue"
-    q.object.destroy = destroy_queue
-    q.deliver = deliver
-    read_spec(node, &q.spec)
-    return &q.object
-
-
-cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
-    cdef GraphNode* source = <GraphNode*>node
-    cdef string container = queue_text(node, "container")
-    cdef string shared_name = queue_text(node, "shared_name")
-    cdef string text
-    cdef hr_object* found = NULL
-    cdef QueueSpec wanted
-    read_spec(node, &wanted)
-    if not wanted.shapes_fit():
-        text.assign(b"Different number of component types.  Types: ")
-        text.append(wanted.types_text())
-        text.append(b", shapes: ")
-        text.append(to_text(<int64_t>wanted.ranks.size()))
-        source.error.assign(text)
-        return HR_INVALID_ARGUMENT
-    if not is_container_name(container):
-        text.assign(b"container contains invalid characters: ")
-        text.append(container)
-        source.error.assign(text)
-        return HR_INVALID_ARGUMENT
-    if shared_name.empty():
-        shared_name = source.name
-    cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
-                                       shared_name.c_str(), "Queue", make_queue, node, &found,
-                                       &text)
-    if code != HR_OK:
-        source.error.assign(text)
-        return code
-    if (<Queue*>found).spec.types != wanted.types or (<Queue*>found).spec.order != wanted.order:
-        text.assign(b"Shared queue '")
-        text.append(shared_name)
-        text.append(b"' has component types ")
-        text.append((<Queue*>found).spec.types_text())
-        text.append(b" but requested component types were ")
-        text.append(wanted.types_text())
-        if (<Queue*>found).spec.order != wanted.order:
-            text.append(b", and is of another kind of queue")
-        source.error.assign(text)
-        object_release(found)
-        return HR_INVALID_ARGUMENT
-    state[0] = found
-    return HR_OK
-
-
-cdef void destroy_state(void* state) noexcept nogil:
-    object_release(<hr_object*>state)
-
+# ---- handles ---------------------------------------------------------------------------------------
 
 cdef hr_code prepare_handle(void* state, hr_request* request) noexcept nogil:
     request.outputs[0].rank = 0
