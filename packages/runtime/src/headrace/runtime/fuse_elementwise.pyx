@@ -18,18 +18,18 @@ from libcpp.vector cimport vector
 
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
-    AttrEntry, AttrScalar, attributes_of, bytes_attr, find_scalar, finish_face, kBool, kFloat,
-    kInt, kString, kType, make_attributes, number_attr, read_attr,
+    AttrEntry, AttrScalar, attributes_of, find_scalar, finish_face, kBool, kFloat, kInt, kString,
+    kType, number_attr, read_attr,
 )
 from headrace.runtime.error_boundary cimport call_prepare
 from headrace.runtime.threads cimport begin_prepare, end_prepare
-from headrace.runtime.graph_node cimport GraphNode, OpInfo
+from headrace.runtime.fused_nodes cimport new_fused_node
+from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport (
     HR_INT32, HR_OK, hr_code, hr_dtype, hr_elements, hr_kernel, hr_request, hr_tensor,
 )
 from headrace.runtime.kernel_table cimport find_kernel, is_python_kernel
 from headrace.runtime.node_text cimport text_of
-from headrace.runtime.op_table cimport op_entry
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.segment_draft cimport SegmentDraft, Step, ensure_state
 from headrace.runtime.executable cimport ARENA, PreparedNode
@@ -329,22 +329,14 @@ cdef shared_ptr[GraphNode] shared_fused_node(SegmentDraft draft, GraphNode* like
 
 cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, hr_dtype result,
                            list program, list origins) except NULL:
-    cdef GraphNode* node = new GraphNode()
-    cdef hr_dtype dtype
-    node.op = op
     # It goes by the name of its last op: errors and traces then name a node of the user's.
-    node.name = like.name
-    node.device = like.device
-    node.session = like.session
-    node.info = <const OpInfo*>op_entry(string_view(node.op))
-    make_attributes(node)
+    cdef GraphNode* node = new_fused_node(op, like.name, like, "; ".join(origins))
+    cdef hr_dtype dtype
     attributes_of(node).add(<string>b"Tin", <string>op_pb2.AttrValue(
         list=op_pb2.AttrValue.ListValue(type=list(dtypes))).SerializeToString())
     attributes_of(node).add(<string>b"T", number_attr(kType, result))
     attributes_of(node).add(<string>b"program", <string>op_pb2.AttrValue(
         list=op_pb2.AttrValue.ListValue(s=program)).SerializeToString())
-    attributes_of(node).add(<string>b"_origins", bytes_attr(
-        kString, <string>"; ".join(origins).encode()))
     for dtype in dtypes:
         node.input_dtypes.push_back(dtype)
     node.output_dtypes.push_back(result)

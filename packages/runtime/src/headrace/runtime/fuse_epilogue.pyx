@@ -18,16 +18,16 @@ from libcpp.vector cimport vector
 from headrace.formats import op_catalogue
 from headrace.formats.proto import op_pb2
 from headrace.runtime.attributes cimport (
-    AttrEntry, AttrScalar, Attributes, attributes_of, bytes_attr, find_scalar, finish_face, kBool,
-    kInt, kString, make_attributes, number_attr, op_entry_of,
+    AttrEntry, AttrScalar, Attributes, attributes_of, find_scalar, finish_face, kBool, kInt,
+    kString, number_attr, op_entry_of,
 )
 from headrace.runtime.executable cimport ARENA
 from headrace.runtime.fuse_elementwise cimport prepare_fused
-from headrace.runtime.graph_node cimport GraphNode, OpInfo
+from headrace.runtime.fused_nodes cimport new_fused_node
+from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport HR_FLOAT, HR_OK, hr_kernel, hr_tensor
 from headrace.runtime.kernel_table cimport find_kernel, is_python_kernel
 from headrace.runtime.node_text cimport text_of
-from headrace.runtime.op_table cimport op_entry
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
@@ -252,7 +252,7 @@ cdef str origins_of(SegmentDraft draft, vector[int32_t]& group):
 
 cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode* last,
                                str origins) except NULL:
-    cdef GraphNode* node = new GraphNode()
+    cdef GraphNode* node
     cdef Attributes* from_product = attributes_of(product)
     cdef Attributes* attributes
     cdef AttrEntry entry
@@ -261,13 +261,8 @@ cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode*
     cdef int n_args = 4 if normalised else 1
     kin = kin_of(product)
     declared = {attr.name.encode() for attr in kin.attrs}
-    node.op = kin.name.encode()
     # It goes by the name of the product, where its time goes: a trace has a slice of that name.
-    node.name = product.name
-    node.device = last.device
-    node.session = last.session
-    node.info = <const OpInfo*>op_entry(string_view(node.op))
-    make_attributes(node)
+    node = new_fused_node(kin.name.encode(), product.name, last, origins)
     attributes = attributes_of(node)
     for entry in from_product.entries:
         if entry.key.data()[:entry.key.size()] in declared:
@@ -289,7 +284,6 @@ cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode*
                 attributes.add(<string>key, <string>entry.value)
     attributes.add(<string>b"fused_ops", <string>op_pb2.AttrValue(
         list=op_pb2.AttrValue.ListValue(s=fused)).SerializeToString())
-    attributes.add(<string>b"_origins", bytes_attr(kString, <string>origins.encode()))
     for _ in range(2 + n_args):
         node.input_dtypes.push_back(HR_FLOAT)
     node.output_dtypes.push_back(HR_FLOAT)

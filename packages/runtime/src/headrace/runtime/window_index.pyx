@@ -14,20 +14,17 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
-from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport (
-    AttrEntry, Attributes, attributes_of, bytes_attr, finish_face, kString, make_attributes,
-)
+from headrace.runtime.attributes cimport AttrEntry, attributes_of, finish_face
 from headrace.runtime.buffer cimport set_bytes
 from headrace.runtime.executable cimport ARENA, STATIC
 from headrace.runtime.fuse_elementwise cimport prepare_fused
-from headrace.runtime.graph_node cimport GraphNode, OpInfo
+from headrace.runtime.fused_nodes cimport new_fused_node
+from headrace.runtime.graph_node cimport GraphNode
 from headrace.runtime.kernel_abi cimport HR_UINT8, hr_dtype, hr_kernel, hr_tensor
 from headrace.runtime.kernel_table cimport find_kernel, is_python_kernel, library_of
 from headrace.runtime.node_text cimport text_of
-from headrace.runtime.op_table cimport op_entry
 from headrace.runtime.segment_draft cimport SegmentDraft, Step
 
 cdef extern from "<cstring>" namespace "std" nogil:
@@ -167,22 +164,13 @@ cdef shared_ptr[GraphNode] node_of(SegmentDraft draft, GraphNode* like, bytes op
 
 cdef GraphNode* new_node(SegmentDraft draft, GraphNode* like, bytes op,
                          vector[int32_t]& inputs) except NULL:
-    cdef GraphNode* node = new GraphNode()
-    cdef Attributes* attributes
+    cdef GraphNode* node = new_fused_node(
+        op, like.name, like, f"{text_of(like.name)} = {text_of(like.op)}")
     cdef AttrEntry entry
     cdef int32_t input
-    node.op = op
-    node.name = like.name
-    node.device = like.device
-    node.session = like.session
-    node.info = <const OpInfo*>op_entry(string_view(node.op))
-    make_attributes(node)
-    attributes = attributes_of(node)
     for entry in attributes_of(like).entries:
         if entry.key.data()[:entry.key.size()] in _WINDOW:
-            attributes.add(<string>entry.key, <string>entry.value)
-    origin = f"{text_of(like.name)} = {text_of(like.op)}"
-    attributes.add(<string>b"_origins", bytes_attr(kString, <string>origin.encode()))
+            attributes_of(node).add(<string>entry.key, <string>entry.value)
     for input in inputs:
         node.input_dtypes.push_back(draft.tensors[input].dtype)
     node.output_dtypes.push_back(<hr_dtype>like.output_dtypes[0])
