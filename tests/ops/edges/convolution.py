@@ -24,65 +24,24 @@ for d in ([], [0, 0, 0, 0], [1, 0, 1, 1], [1, 2, 3, 1], [2, 2, 2, 2], [1, -1, -1
         EDGES.append(Edge(f"{op}BackpropInput", [IMAGE_SIZES, FILTER, change], attrs, note))
         EDGES.append(Edge(f"{op}BackpropFilter", [IMAGE, FILTER_SIZES, change], attrs, note))
 for s in ([1, 2, 3, 1], [2, 1, 1, 1], [1, 0, 0, 1], [1, 2, 2, 2], [1, 1, 1]):
-    EDGES.append(
-        Edge(
-            "DepthwiseConv2dNative",
-            [noise(1, 5, 5, 2), noise(2, 2, 2, 1)],
-            {"strides": s, "padding": "VALID"},
-        )
-    )
-    EDGES.append(
-        Edge("Conv2D", [noise(1, 5, 5, 2), noise(2, 2, 2, 3)], {"strides": s, "padding": "VALID"})
-    )
-EDGES.append(
-    Edge(
-        "DepthwiseConv2dNative",
-        [noise(1, 5, 5, 2), noise(2, 2, 2, 1)],
-        {"strides": S1, "padding": "VALID", "explicit_paddings": [0, 0, 1, 1, 1, 1, 0, 0]},
-    )
-)
-EDGES.append(
-    Edge(
-        "DepthwiseConv2dNative",
-        [noise(1, 5, 5, 2), noise(2, 2, 2, 1)],
-        {"strides": S1, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 1, 1, 0, 0]},
-    )
-)
-EDGES.append(
-    Edge(
-        "DepthwiseConv2dNative",
-        [noise(1, 5, 5, 2), noise(2, 2, 2, 1)],
-        {"strides": S1, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 1, 1]},
-    )
-)
-EDGES.append(
-    Edge(
-        "Conv2D",
-        [noise(1, 5, 5, 2), noise(2, 2, 2, 1)],
-        {"strides": S1, "padding": "VALID", "explicit_paddings": [0, 0, 1, 1, 1, 1, 0, 0]},
-    )
-)
-EDGES.append(
-    Edge(
-        "DepthwiseConv2dNativeBackpropInput",
-        [i32([1, 7, 7, 2]), noise(3, 3, 2, 1), noise(1, 3, 3, 2)],
-        {"strides": [1, 2, 2, 1], "padding": "SAME"},
-    )
-)
-EDGES.append(
-    Edge(
-        "DepthwiseConv2dNativeBackpropInput",
-        [i32([1, 7, 7, 2]), noise(3, 3, 2, 1), noise(1, 3, 3, 2)],
-        {"strides": [1, 2, 2, 1], "padding": "VALID"},
-    )
-)
-EDGES.append(
-    Edge(
-        "DepthwiseConv2dNativeBackpropFilter",
-        [noise(1, 7, 7, 2), i32([1, 1, 3, 0]), noise(1, 3, 3, 2)],
-        {"strides": [1, 2, 2, 1], "padding": "VALID"},
-    )
-)
+    of = {"strides": s, "padding": "VALID"}
+    EDGES.append(Edge("DepthwiseConv2dNative", [IMAGE, FILTER], of))
+    EDGES.append(Edge("Conv2D", [IMAGE, noise(2, 2, 2, 3)], of))
+for op, padding, pads in (
+    ("DepthwiseConv2dNative", "VALID", [0, 0, 1, 1, 1, 1, 0, 0]),
+    ("DepthwiseConv2dNative", "EXPLICIT", [0, 0, 1, 1, 1, 1, 0, 0]),
+    ("DepthwiseConv2dNative", "EXPLICIT", [0, 0, 1, 1, 1, 1]),
+    ("Conv2D", "VALID", [0, 0, 1, 1, 1, 1, 0, 0]),
+):
+    of = {"strides": S1, "padding": padding, "explicit_paddings": pads}
+    EDGES.append(Edge(op, [IMAGE, FILTER], of))
+LARGE, GRADIENT = (1, 7, 7, 2), noise(1, 3, 3, 2)
+for padding in ("SAME", "VALID"):
+    of = {"strides": [1, 2, 2, 1], "padding": padding}
+    given = [i32(LARGE), noise(3, 3, 2, 1), GRADIENT]
+    EDGES.append(Edge("DepthwiseConv2dNativeBackpropInput", given, of))
+given = [noise(*LARGE), i32([1, 1, 3, 0]), GRADIENT]
+EDGES.append(Edge("DepthwiseConv2dNativeBackpropFilter", given, of))
 
 # Nothing to compute: inputs, filters and gradients without elements.
 for x, f, dy in (
@@ -123,35 +82,13 @@ for x, f, dy in (
     EDGES.append(Edge("DepthwiseConv2dNativeBackpropFilter", [noise(*x), i32(f), noise(*dy)], of))
 BIG = [1, 1, 1, 1, 1]
 for d in ([1, 2**31, 1, 1], [1, 2**62, 1, 1], [1, 1, 2**31 - 1, 1], [1, 40, 40, 1]):
-    EDGES.append(
-        Edge(
-            "Conv2D",
-            [noise(1, 5, 5, 2), noise(2, 2, 2, 3)],
-            {"strides": S1, "padding": "VALID", "dilations": d},
-        )
-    )
-    EDGES.append(
-        Edge(
-            "Conv2D",
-            [noise(1, 5, 5, 2), noise(1, 1, 2, 3)],
-            {"strides": S1, "padding": "VALID", "dilations": d},
-        )
-    )
-    EDGES.append(
-        Edge(
-            "Conv3D",
-            [noise(1, 2, 5, 5, 2), noise(1, 2, 2, 2, 3)],
-            {"strides": BIG, "padding": "VALID", "dilations": [1, *d]},
-        )
-    )
+    of = {**ONE_STEP, "dilations": d}
+    EDGES += [Edge("Conv2D", [IMAGE, noise(size, size, 2, 3)], of) for size in (2, 1)]
+    of = {"strides": BIG, "padding": "VALID", "dilations": [1, *d]}
+    EDGES.append(Edge("Conv3D", [noise(1, 2, 5, 5, 2), noise(1, 2, 2, 2, 3)], of))
 for d in ([1, 2, 1, 1, 1], [2, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1, 2]):
-    EDGES.append(
-        Edge(
-            "Conv3D",
-            [noise(1, 5, 5, 5, 2), noise(2, 2, 2, 2, 3)],
-            {"strides": BIG, "padding": "VALID", "dilations": d},
-        )
-    )
+    of = {"strides": BIG, "padding": "VALID", "dilations": d}
+    EDGES.append(Edge("Conv3D", [noise(1, 5, 5, 5, 2), noise(2, 2, 2, 2, 3)], of))
 
 # Sizes that TensorFlow compares, or does not, where there is nothing to compute.
 for dtype in (np.float32, np.float64):

@@ -51,29 +51,10 @@ for y, dy in (
     ((2, 2, 3), (2, 2, 3)),
 ):
     EDGES.append(Edge("FractionalMaxPoolGrad", [X, noise(*y), ramp(*dy), *FITS]))
-EDGES.append(
-    Edge(
-        "FractionalMaxPoolGrad",
-        [
-            ramp(1, 5, 6, 1),
-            ramp(1, 5, 6, 1)[:, [1, 4]][:, :, 1::2].copy(),
-            noise(1, 2, 3, 1),
-            *FITS,
-        ],
-    )
-)
-EDGES.append(
-    Edge(
-        "FractionalMaxPoolGrad",
-        [
-            ramp(1, 5, 6, 1),
-            ramp(1, 5, 6, 1)[:, [1, 4]][:, :, 1::2].copy(),
-            noise(1, 2, 3, 1),
-            i64([0, 2, 9]),
-            FITS[1],
-        ],
-    )
-)
+WHOLE = ramp(1, 5, 6, 1)
+POOLED = WHOLE[:, [1, 4]][:, :, 1::2].copy()
+for rows in (FITS[0], i64([0, 2, 9])):
+    EDGES.append(Edge("FractionalMaxPoolGrad", [WHOLE, POOLED, noise(1, 2, 3, 1), rows, FITS[1]]))
 for ratio in (
     [1.0, 1.5, 1.5, 1.0],
     [1.0, 0.5, 1.5, 1.0],
@@ -85,11 +66,8 @@ for ratio in (
 ):
     for op in ("FractionalAvgPool", "FractionalMaxPool"):
         if ratio != [1.0, 1.5, 1.5, 1.0]:
-            EDGES.append(
-                Edge(
-                    op, [X], {"pooling_ratio": ratio, "seed": 1, "seed2": 1, "deterministic": True}
-                )
-            )
+            of = {"pooling_ratio": ratio, "seed": 1, "seed2": 1, "deterministic": True}
+            EDGES.append(Edge(op, [X], of))
 
 # Gradients of other shapes.
 FLAT = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
@@ -149,24 +127,12 @@ for pads in (
 ):
     of = {**FLAT, "padding": "EXPLICIT", "explicit_paddings": pads}
     EDGES.append(Edge("MaxPool", [noise(1, 4, 4, 1)], of))
-    rows, columns = (2 + sum(pads[2:4]) // 2, 2 + sum(pads[4:6]) // 2)
-    EDGES.append(
-        Edge(
-            "MaxPoolGrad",
-            [noise(1, 4, 4, 1), noise(1, rows, columns, 1), noise(1, rows, columns, 1)],
-            of,
-        )
-    )
-EDGES.append(
-    Edge(
-        "MaxPoolGrad",
-        [noise(1, 4, 4, 1), noise(1, 2, 2, 1), noise(1, 2, 2, 1)],
-        {**FLAT, "explicit_paddings": [0, 0, 1, 1, 0, 1, 0, 0]},
-    )
-)
-EDGES.append(
-    Edge("MaxPool", [noise(1, 4, 4, 1)], {**FLAT, "explicit_paddings": [0, 0, 1, 1, 0, 1, 0, 0]})
-)
+    dy = noise(1, 2 + sum(pads[2:4]) // 2, 2 + sum(pads[4:6]) // 2, 1)
+    EDGES.append(Edge("MaxPoolGrad", [noise(1, 4, 4, 1), dy, dy], of))
+NOT_EXPLICIT = {**FLAT, "explicit_paddings": [0, 0, 1, 1, 0, 1, 0, 0]}
+dy = noise(1, 2, 2, 1)
+EDGES.append(Edge("MaxPoolGrad", [noise(1, 4, 4, 1), dy, dy], NOT_EXPLICIT))
+EDGES.append(Edge("MaxPool", [noise(1, 4, 4, 1)], NOT_EXPLICIT))
 for strides in (
     [1, 2, 2, 0],
     [1, 2, 2, 2],
