@@ -129,6 +129,18 @@ def test_a_function_named_like_a_kernel_of_the_runtime_is_not_that_kernel(
         nodes.run(*["it:0"] * len(outputs), targets=("it",))
 
 
+@pytest.mark.parametrize("kind", ["string", "tensor"])
+def test_a_default_that_a_function_cannot_have_is_no_raw_exception(kind: str) -> None:
+    nodes = Nodes().function("Twice", [], [FLOAT])
+    attr = nodes.graph.library.function[0].signature.attr.add(name="x", type=kind)
+    if kind == "string":
+        attr.default_value.s = b"\xff\xfe"
+    else:
+        attr.default_value.tensor.dtype = 99
+    with pytest.raises(InvalidArgumentError, match="Function 'Twice': its signature is malformed"):
+        nodes.add("Twice", "it").run("it:0")
+
+
 # ---- products with an epilogue ------------------------------------------------------------------
 
 ONE = np.ones(2, np.float32)

@@ -224,7 +224,13 @@ cdef dict _read_functions(ParsedGraph& parsed, dict library):
 
 
 cdef OpEntry* _function_entry(message) except NULL:
-    cdef OpEntry* entry = new_entry(from_op_def(message.signature))
+    cdef OpEntry* entry
+    try:
+        entry = new_entry(from_op_def(message.signature))
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            None, None, f"Function '{message.signature.name}': its signature is malformed: {error}"
+        ) from error
     entry.function = True
     return entry
 
