@@ -47,3 +47,8 @@ for depth, multiplier in ((0, 2), (3, 0)):
     EDGES.append(
         Edge("DepthwiseConv2dNative", [noise(2, 5, 6, depth), noise(3, 3, depth, multiplier)], of)
     )
+
+# Gradients without rows: nothing arrives.
+of = {"kernel_type": b"lanczos3", "antialias": True}
+one = np.float32([1, 1])
+EDGES.append(Edge("ScaleAndTranslateGrad", [noise(1, 0, 4, 2), noise(1, 3, 4, 2), one, one], of))

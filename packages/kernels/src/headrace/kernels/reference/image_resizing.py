@@ -194,6 +194,8 @@ class _Spans(NamedTuple):
 
     def transposed(self) -> _Spans:
         """The spans of a gradient: from the first to the last weight that is not 0."""
+        if not self.weights.size:
+            return _Spans(self.weights.T, np.zeros(self.weights.shape[1], int), 0)
         used = self.weights.T != 0
         first = used.argmax(axis=1)
         last = used.shape[1] - used[:, ::-1].argmax(axis=1)
