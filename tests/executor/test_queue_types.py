@@ -124,9 +124,9 @@ def test_taking_from_a_queue_does_not_cost_in_proportion_to_its_length(
             session.run(put)
             times = []
             for _ in range(3):
-                start = time.perf_counter()
+                start = time.process_time()  # what others run beside it counts for nothing
                 session.run(get)
-                times.append(time.perf_counter() - start)
+                times.append(time.process_time() - start)
             return min(times)
 
     short, long = seconds(10_000), seconds(400_000)
