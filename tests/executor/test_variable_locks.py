@@ -57,6 +57,40 @@ def test_a_short_step_that_waits_for_a_large_update_holds_up_no_other_thread() -
     assert share < 0.4
 
 
+def test_a_step_that_is_planned_beside_a_large_update_holds_up_no_other_thread() -> None:
+    # Each batch size is a plan anew, and planning looks at the shape of the variable.
+    v = hr.get_variable("v", initializer=hr.zeros([8_000_000]), use_resource=True)
+    x = hr.placeholder(hr.float32, [None])
+    planned = hr.shape(v)[0] + hr.size(x)
+    value = hr.placeholder(hr.float32, [8_000_000])
+    ftrl = hr.train.FtrlOptimizer(0.1, learning_rate_power=-0.3)
+    update = ftrl.apply_gradients([(value, v)])
+    feed = np.ones([8_000_000], np.float32)
+    over = threading.Event()
+    with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=1)) as session:
+        session.run(hr.global_variables_initializer())
+        session.run(update, {value: feed})
+
+        def plan() -> None:
+            n = 0
+            while not over.is_set():
+                n += 1
+                assert session.run(planned, {x: np.zeros([n], np.float32)}) == 8_000_000 + n
+
+        def write() -> None:
+            while not over.is_set():
+                session.run(update, {value: feed})
+
+        threads = [threading.Thread(target=work) for work in (plan, write)]
+        for thread in threads:
+            thread.start()
+        share = min(_share_of_long_gaps(0.5) for _ in range(3))
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert share < 0.4
+
+
 def test_updates_of_several_variables_under_one_lock_order_do_not_hang() -> None:
     variables = [hr.get_variable(f"w{i}", initializer=hr.zeros([50_000])) for i in range(3)]
     loss = hr.add_n([hr.reduce_sum(hr.square(w - 1.0)) for w in variables])

@@ -74,7 +74,7 @@ cdef extern from "slot.hpp" namespace "headrace" nogil:
         OwnedTensor value
         cbool initialised
         int64_t version
-        AtomicCount shape_version    # grows with every change of shape or of `initialised`
+        void set_shape(const hr_tensor* shape)   # null: no value
         hr_dtype dtype
         int32_t declared_rank        # -1: not fully declared
         int64_t declared_dims[8]

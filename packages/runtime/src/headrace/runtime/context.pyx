@@ -124,7 +124,7 @@ cdef void slot_clear(Slot* slot) noexcept nogil:
     lock_slot(slot)
     slot.value.swap(old)
     slot.initialised = False
-    slot.shape_version.store(slot.shape_version.load() + 1)
+    slot.set_shape(NULL)
     slot.lock.unlock()
 
 
@@ -158,7 +158,7 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
             slot.lock.unlock()
             return code
     if not slot.initialised or not same_shape(held, value):
-        slot.shape_version.store(slot.shape_version.load() + 1)
+        slot.set_shape(value)
     if value.owner == NULL or value.owner != held.owner or not slot.initialised:
         slot.version += 1
     slot.value.swap(made)

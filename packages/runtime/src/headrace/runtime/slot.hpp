@@ -66,12 +66,24 @@ struct Slot {
   OwnedTensor value;
   bool initialised = false;
   int64_t version = 0;
-  // Grows whenever shape or `initialised` changes; written under the lock.
-  std::atomic<int64_t> shape_version{0};
+  // What the value's shape is, under a lock of its own: a plan looks at it and holds the GIL, while
+  // an update may hold `lock` for long. Written under both.
+  SpinLock shape_lock;
+  int32_t rank = -1;  // -1: no value
+  int64_t dims[HR_MAX_RANK];
+  std::atomic<int64_t> shape_version{0};  // grows with every change of it
   hr_dtype dtype = HR_INVALID;
   int32_t declared_rank = -1;  // -1: not fully declared
   int64_t declared_dims[HR_MAX_RANK];
   std::string name;
+
+  // shape: null for no value.
+  void set_shape(const hr_tensor* shape) {
+    std::lock_guard<SpinLock> hold(shape_lock);
+    rank = shape ? shape->rank : -1;
+    if (rank > 0) std::memcpy(dims, shape->dims, rank * sizeof(int64_t));
+    shape_version.store(shape_version.load(std::memory_order_relaxed) + 1);
+  }
 };
 
 inline Slot* slot_of(const hr_tensor* handle) {

@@ -23,12 +23,11 @@ class ShapeGuard {
     if (slot == planned && slot->shape_version.load(std::memory_order_acquire) ==
                                __atomic_load_n(&version_, __ATOMIC_RELAXED))
       return true;
-    std::lock_guard<std::mutex> hold(slot->lock);
+    std::lock_guard<SpinLock> hold(slot->shape_lock);
     // A variable without a value fits any plan: its read fails.
-    const bool fits =
-        !slot->initialised ||
-        (rank_ == slot->value.get()->rank &&
-         std::memcmp(dims_, slot->value.get()->dims, rank_ * sizeof(int64_t)) == 0);
+    const bool fits = slot->rank < 0 ||
+                      (rank_ == slot->rank &&
+                       std::memcmp(dims_, slot->dims, rank_ * sizeof(int64_t)) == 0);
     if (fits && slot == planned)
       __atomic_store_n(&version_, slot->shape_version.load(std::memory_order_relaxed),
                        __ATOMIC_RELAXED);
@@ -56,9 +55,10 @@ class SlotShapes {
     auto found = shapes_.find(slot);
     if (found == shapes_.end()) {
       hr_tensor shape;
-      std::lock_guard<std::mutex> hold(slot->lock);
-      shape.rank = slot->initialised ? slot->value.get()->rank : slot->declared_rank;
-      const int64_t* dims = slot->initialised ? slot->value.get()->dims : slot->declared_dims;
+      std::lock_guard<SpinLock> hold(slot->shape_lock);
+      const bool has_value = slot->rank >= 0;
+      shape.rank = has_value ? slot->rank : slot->declared_rank;
+      const int64_t* dims = has_value ? slot->dims : slot->declared_dims;
       if (shape.rank > 0) std::memcpy(shape.dims, dims, shape.rank * sizeof(int64_t));
       guards.emplace_back(slot, entering, shape.rank, shape.dims,
                           slot->shape_version.load(std::memory_order_relaxed));
