@@ -16,10 +16,17 @@ struct hr_buffer {
   void* memory;
   hr_dtype dtype;
   int64_t count;
+  int64_t bytes;
 };
 
 static int64_t live_buffers = 0;
 EXPORT int64_t driver_live_buffers(void) { return live_buffers; }
+
+/* Buffers behind whose end a kernel wrote, since the last question. */
+static int64_t overrun_buffers = 0;
+EXPORT int64_t driver_overrun_buffers(void) {
+  return __atomic_exchange_n(&overrun_buffers, 0, __ATOMIC_RELAXED);
+}
 
 static void release(hr_buffer* buffer);
 static void release_object(hr_object* object);
@@ -31,6 +38,7 @@ static hr_buffer* new_buffer(hr_dtype dtype, int64_t count, int64_t bytes) {
   buffer->memory = aligned_alloc(64, size);
   buffer->dtype = dtype;
   buffer->count = count;
+  buffer->bytes = bytes;
   /* Plain memory is left full of rubbish, so that a kernel that relies on zeros is seen. */
   int plain = dtype != HR_STRING && dtype != HR_RESOURCE && dtype != HR_VARIANT;
   memset(buffer->memory, plain ? 0xcd : 0, size);
@@ -55,6 +63,14 @@ static void release(hr_buffer* buffer) {
       if (v->type) v->type->destroy(v->value);
     }
   }
+  const unsigned char* memory = buffer->memory;
+  int plain = buffer->dtype != HR_STRING && buffer->dtype != HR_RESOURCE &&
+              buffer->dtype != HR_VARIANT;
+  for (int64_t i = buffer->bytes; plain && i < buffer->bytes + 64; ++i)
+    if (memory[i] != 0xcd) {
+      __atomic_add_fetch(&overrun_buffers, 1, __ATOMIC_RELAXED);
+      break;
+    }
   free(buffer->memory);
   free(buffer);
   __atomic_sub_fetch(&live_buffers, 1, __ATOMIC_RELAXED);

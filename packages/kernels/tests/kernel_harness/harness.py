@@ -157,6 +157,7 @@ def _compile_driver() -> ctypes.CDLL:
     driver.driver_end_call.argtypes = [ctypes.c_void_p]
     driver.driver_node_size.restype = ctypes.c_size_t
     driver.driver_live_buffers.restype = ctypes.c_int64
+    driver.driver_overrun_buffers.restype = ctypes.c_int64
     driver.driver_set_string.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
     if driver.driver_node_size() != ctypes.sizeof(Node):
         raise RuntimeError("harness.py and driver.c disagree about struct node")
@@ -564,6 +565,8 @@ class PreparedKernel:
             results.append(_to_array(output) if readable and whole else None)
             if output.dtype < REF:
                 _driver.driver_release(output.owner)
+        if _driver.driver_overrun_buffers():
+            raise AssertionError(f"{self.signature.name} wrote behind the end of an output")
         self._check(code, message.value)
         return self._arrange(results)
 

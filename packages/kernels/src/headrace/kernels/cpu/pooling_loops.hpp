@@ -191,6 +191,7 @@ HR_INLINE void maxima_of_rows(const Shape& s, const T* image, T* y, int64_t begi
                            ? 0
                            : std::min(s.out[2], (s.in[2] + s.low[2] - s.size[2]) / s.stride[2] + 1);
   const int64_t most = std::max<int64_t>(1, kRow / step);
+  const int64_t in_blocks = (s.channels + kBlock - 1) / kBlock * kBlock;
   T best[kRow + 64 + 16];
   for (int64_t o = begin; o < end;) {
     const int64_t column = o % s.out[2];
@@ -216,11 +217,11 @@ HR_INLINE void maxima_of_rows(const Shape& s, const T* image, T* y, int64_t begi
     });
     T* to = y + o * s.channels;
     const T* from = best;
-    for (int64_t i = 1; i < windows; ++i, to += s.channels, from += step) {
-      // What is written too much belongs to the next window, which follows.
+    int64_t i = 0;
+    // What is written too much belongs to windows that follow, here.
+    for (; (windows - i) * s.channels >= in_blocks; ++i, to += s.channels, from += step)
       for (int64_t c = 0; c < s.channels; c += kBlock) __builtin_memcpy(to + c, from + c, 16);
-    }
-    std::copy_n(from, s.channels, to);
+    for (; i < windows; ++i, to += s.channels, from += step) std::copy_n(from, s.channels, to);
     o += windows;
   }
 }
