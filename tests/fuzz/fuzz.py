@@ -82,7 +82,12 @@ def _options() -> Any:
     parser.add_argument("--seed", type=int, default=0, help="the first one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds that a case may take")
-    parser.add_argument("--memory", type=float, default=4.0, help="GiB of a child; 0: no limit")
+    parser.add_argument(
+        "--memory",
+        type=float,
+        default=4.0,
+        help="GiB of a child; 0: no limit, nor a look at growth, for sanitizers keep freed memory",
+    )
     parser.add_argument("--out", default="fuzz_findings", help="folder for failing cases")
     parser.add_argument("--file", help="run a written case instead")
     parser.add_argument("--judge", choices=["tensorflow"])
@@ -117,7 +122,8 @@ def _run(
         try:
             for said in run_batch(kind, first, end - first, **limits):
                 if said[0] == "end":
-                    _note_leak(kind, resident, report, limits)
+                    if options.memory:
+                        _note_leak(kind, resident, report, limits)
                     return
                 seed, ops, random, outcomes, took, used, bytes_held = said
                 first = seed + 1
