@@ -229,7 +229,7 @@ def test_axes_are_moved_by_hand_and_by_keys(logdir: Path, board_server: Any, pag
     page.keyboard.press("Alt+ArrowLeft")
     moved = ["dropout", "optimizer", "units", "rate", "loss", "accuracy"]
     assert until(lambda: axes() == moved)
-    assert until(lambda: "hpaxes=" in address(page))
+    assert until(lambda: "m:loss,m:accuracy" in address(page))
     page.reload()
     assert until(lambda: rows(page) and axes() == moved)
 
