@@ -2,8 +2,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "fused.hpp"
-#include "table.hpp"
+#include "ops/elementwise/fused/fused.hpp"
+#include "table/table.hpp"
 
 static PyObject* capsule(PyObject*, PyObject*) {
   return PyCapsule_New(const_cast<hr_kernel_table*>(hr_cpu_kernel_table()),

@@ -1,0 +1,103 @@
+#include "files/bundle_reader.hpp"
+
+#include "table/shapes.hpp"
+
+namespace hr::bundle {
+
+Reader::Reader(const std::string& prefix) {
+  if (!disk::exists(index_path(prefix)))
+    throw Failure{HR_NOT_FOUND, prefix + ": no checkpoint of this name; " + index_path(prefix) +
+                                    " is missing"};
+  check(hr_bundle_open(&bundle_, prefix.c_str()));
+  const hr_table_code code =
+      hr_table_walk(&bundle_.table, bundle_.scratch, remember, this);
+  if (code == HR_TABLE_OK || code == HR_TABLE_END) return;
+  hr_bundle_from_table(&bundle_, code);
+  hr_bundle_close(&bundle_);
+  fail();
+}
+
+int Reader::remember(void* self, const uint8_t* key, uint64_t key_size, const uint8_t* value,
+                     uint64_t value_size) {
+  auto* reader = static_cast<Reader*>(self);
+  if (!key_size) return 0;  // the header
+  reader->keys_.emplace_back(reinterpret_cast<const char*>(key), size_t(key_size));
+  reader->values_[reader->keys_.back()] = {value, value_size};
+  return 0;
+}
+
+// As Python's reader words it: where there is an offset it stands in the text.
+void Reader::fail() {
+  std::string text = bundle_.path;
+  if (bundle_.code == HR_BUNDLE_DATA_LOSS || bundle_.offset)
+    text += ": at byte " + std::to_string(int64_t(bundle_.offset));
+  throw Failure{hr_code(bundle_.code), text + ": " + bundle_.what};
+}
+
+hr_bundle_entry Reader::find(const std::string& name) {
+  const auto found = values_.find(name);
+  if (name.empty() || found == values_.end())
+    throw Failure{HR_NOT_FOUND, std::string(bundle_.prefix) + ": no tensor '" + name +
+                                    "' in this checkpoint; it has " +
+                                    std::to_string(values_.size())};
+  hr_bundle_entry entry;
+  if (!hr_bundle_parse_entry(found->second.data, found->second.size, &entry)) {
+    hr_bundle_lost(&bundle_, ("the entry of '" + name + "' is damaged").c_str());
+    fail();
+  }
+  return entry;
+}
+
+std::vector<std::pair<std::string, Entry>> Reader::entries() {
+  std::vector<std::pair<std::string, Entry>> all;
+  for (const std::string& key : keys_) {
+    const hr_bundle_entry found = find(key);
+    Entry entry;
+    entry.dtype = found.dtype;
+    entry.dims.assign(found.dims, found.dims + found.rank);
+    entry.shard = found.shard_id;
+    entry.offset = found.offset;
+    entry.size = found.size;
+    entry.crc = found.crc;
+    uint64_t at = 0;
+    hr_wire_field field;
+    while (hr_wire_next(found.message, found.message_size, &at, &field) > 0)
+      if (field.number == 7 && field.wire == 2)
+        entry.slices.emplace_back(reinterpret_cast<const char*>(field.data), size_t(field.size));
+    all.emplace_back(key, std::move(entry));
+  }
+  return all;
+}
+
+hr_bundle_bytes Reader::bytes(const hr_bundle_entry& entry) {
+  hr_bundle_bytes found;
+  check(hr_bundle_read(&bundle_, &entry, &found));
+  return found;
+}
+
+void Reader::whole(const hr_bundle_entry& entry, const hr_bundle_bytes& stored, void* to) {
+  std::memcpy(to, stored.data, size_t(stored.size));
+  turn_round(entry.dtype, static_cast<char*>(to), int64_t(stored.size));
+}
+
+void Reader::region(const std::string& name, const hr_bundle_entry& entry, const int64_t* starts,
+                    const int64_t* sizes, void* to) {
+  check(hr_bundle_read_region(&bundle_, name.c_str(), &entry, starts, sizes, to));
+  const int64_t bytes = product(sizes, 0, entry.rank) * hr_dtype_size(entry.dtype);
+  if (to) turn_round(entry.dtype, static_cast<char*>(to), bytes);
+}
+
+// Complex numbers are two numbers, each turned round by itself.
+void Reader::turn_round(hr_dtype dtype, char* at, int64_t bytes) const {
+  if (!bundle_.swapped) return;
+  int64_t width = hr_dtype_size(dtype);
+  if (dtype == HR_COMPLEX64 || dtype == HR_COMPLEX128) width /= 2;
+  for (char* const end = at + bytes; at < end; at += width) std::reverse(at, at + width);
+}
+
+void Reader::strings(const hr_bundle_entry& entry,
+                     void (*visit)(void*, uint64_t, const uint8_t*, uint64_t), void* argument) {
+  check(hr_bundle_strings(&bundle_, &entry, visit, argument));
+}
+
+}  // namespace hr::bundle

@@ -1,0 +1,122 @@
+// Drives the loops of a binary kernel over whatever shapes two operands have.
+#include "loops/binary_loops.hpp"
+
+#include "processor/polled_stretch.hpp"
+#include "table/dtype_names.hpp"
+
+namespace hr::binary {
+namespace {
+
+struct BroadcastPlan {
+  const BinaryLoops* loops;
+  BinaryLoops::Loop inner;
+  Walk<2> walk;
+};
+
+hr_code fault(hr_ctx* ctx, const BinaryLoops* loops) {
+  return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s", loops->fault);
+}
+
+hr_code nothing(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* const*, void*) {
+  return HR_OK;
+}
+
+// One contiguous stretch, on this thread.
+template <BinaryLoops::Loop BinaryLoops::*loop, bool a_moves, bool b_moves>
+hr_code stretch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                hr_tensor* const* out, void*) {
+  const auto* loops = static_cast<const BinaryLoops*>(plan);
+  const int64_t n = out[0]->bytes / loops->out_size;
+  const char *a = read<char>(in[0]), *b = read<char>(in[1]);
+  char* to = write<char>(out[0]);
+  int32_t faults = 0;
+  in_polled_pieces(ctx, 0, n, [&](int64_t begin, int64_t end) {
+    faults |= (loops->*loop)(a + (a_moves ? begin * loops->in_size : 0),
+                             b + (b_moves ? begin * loops->in_size : 0),
+                             to + begin * loops->out_size, end - begin);
+  });
+  return faults ? fault(ctx, loops) : HR_OK;
+}
+
+template <BinaryLoops::Loop BinaryLoops::*loop, bool a_moves, bool b_moves>
+hr_code shared_stretch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                       hr_tensor* const* out, void*) {
+  const auto* loops = static_cast<const BinaryLoops*>(plan);
+  const int64_t n = out[0]->bytes / loops->out_size;
+  const char *a = read<char>(in[0]), *b = read<char>(in[1]);
+  char* to = write<char>(out[0]);
+  int32_t faults = 0;
+  parallel_blocks(ctx, n, 64, grain_of(loops->in_size * 2 + loops->out_size),
+                  [&](int64_t first, int64_t last) {
+                    in_polled_pieces(ctx, first, last, [&](int64_t begin, int64_t end) {
+                      if ((loops->*loop)(a + (a_moves ? begin * loops->in_size : 0),
+                                         b + (b_moves ? begin * loops->in_size : 0),
+                                         to + begin * loops->out_size, end - begin))
+                        __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
+                    });
+                  });
+  return faults ? fault(ctx, loops) : HR_OK;
+}
+
+hr_code broadcast(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+                  hr_tensor* const* out, void*) {
+  const auto* plan = static_cast<const BroadcastPlan*>(plan_);
+  const BinaryLoops* loops = plan->loops;
+  const char *a = read<char>(in[0]), *b = read<char>(in[1]);
+  char* to = write<char>(out[0]);
+  const int64_t inner = plan->walk.inner(), in_size = loops->in_size;
+  int32_t faults = 0;
+  parallel_ranges(ctx, plan->walk.outer(), grain_of(inner * (in_size * 2 + loops->out_size)),
+                  [&](int64_t begin, int64_t end) {
+                    int32_t bad = 0;
+                    plan->walk.rows(begin, end, [&](int64_t row, const int64_t* at) {
+                      if (row % 1024 == 0) poll(ctx);
+                      bad |= plan->inner(a + at[0] * in_size, b + at[1] * in_size,
+                                         to + row * inner * loops->out_size, inner);
+                    });
+                    if (bad) __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
+                  });
+  return faults ? fault(ctx, loops) : HR_OK;
+}
+
+}  // namespace
+
+hr_code prepare_loops(hr_request* request, const BinaryLoops* loops) {
+  const hr_tensor *a = request->inputs[0], *b = request->inputs[1], *out = request->outputs[0];
+  if (!loops)
+    return hr_request_fail(request, HR_UNIMPLEMENTED, "no kernel for this dtype");
+  if (loops->result != storage_type(out->dtype))
+    return hr_request_fail(request, HR_INVALID_ARGUMENT,
+                           "the result for inputs of %s is of %s, not of %s",
+                           dtype_name(request->inputs[0]->dtype), dtype_name(loops->result),
+                           dtype_name(out->dtype));
+  const int64_t n = hr_elements(out), na = hr_elements(a), nb = hr_elements(b);
+  const bool small = request->threads == 1 || n < grain_of(loops->in_size * 2 + loops->out_size) * 2;
+  request->flops = double(n);
+  request->bytes_moved = double((na + nb) * loops->in_size + n * loops->out_size);
+  request->plan = const_cast<BinaryLoops*>(loops);
+  if (n == 0) {
+    request->compute = nothing;
+  } else if (n == 1) {
+    request->compute = loops->scalar;
+  } else if (na == n && nb == n) {
+    request->compute = small ? stretch<&BinaryLoops::both, true, true>
+                             : shared_stretch<&BinaryLoops::both, true, true>;
+  } else if (nb == 1) {
+    request->compute = small ? stretch<&BinaryLoops::with_right, true, false>
+                             : shared_stretch<&BinaryLoops::with_right, true, false>;
+  } else if (na == 1) {
+    request->compute = small ? stretch<&BinaryLoops::with_left, false, true>
+                             : shared_stretch<&BinaryLoops::with_left, false, true>;
+  } else {
+    auto* plan = keep_plan(request, new BroadcastPlan{loops, loops->both,
+                                                      broadcast_walk<2>(out, {a, b})});
+    const int32_t last = plan->walk.rank - 1;
+    if (plan->walk.strides[0][last] == 0) plan->inner = loops->with_left;
+    if (plan->walk.strides[1][last] == 0) plan->inner = loops->with_right;
+    request->compute = broadcast;
+  }
+  return HR_OK;
+}
+
+}  // namespace hr::binary

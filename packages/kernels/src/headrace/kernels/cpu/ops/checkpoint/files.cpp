@@ -1,0 +1,101 @@
+// Whole files, and names of files.
+#include <glob.h>
+
+#include <set>
+#include <string>
+
+#include "files/disk.hpp"
+#include "table/shape_rules.hpp"
+#include "table/text.hpp"
+
+namespace hr {
+namespace {
+
+hr_code compute_read(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
+                     hr_tensor* const* outputs, void*) {
+  return guarded(ctx, [&] {
+    check(set_text(ctx, outputs[0], 0, disk::read(std::string(text_at(inputs[0], 0)))));
+  });
+}
+
+hr_code prepare_read(void*, hr_request* r) {
+  if (hr_code code = need_scalar(r, 0, "filename")) return code;
+  return hr_shape_scalar(r);
+}
+
+hr_code compute_write(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs, hr_tensor* const*,
+                      void*) {
+  return guarded(ctx, [&] {
+    const std::string path(text_at(inputs[0], 0));
+    disk::make_folders(disk::folder_of(path));
+    disk::Output file(path);
+    file.write(text_at(inputs[1], 0));
+    file.close(false);
+  });
+}
+
+hr_code prepare_write(void*, hr_request* r) {
+  if (hr_code code = need_scalar(r, 0, "filename")) return code;
+  if (hr_code code = need_scalar(r, 1, "contents")) return code;
+  return hr_shape_no_output(r);
+}
+
+hr_code compute_matching(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
+                         hr_tensor* const* outputs, void*) {
+  return guarded(ctx, [&] {
+    std::set<std::string> names;
+    for (int64_t i = 0, n = hr_elements(inputs[0]); i < n; ++i) {
+      glob_t found;
+      const int code =
+          ::glob(std::string(text_at(inputs[0], i)).c_str(), GLOB_NOSORT, nullptr, &found);
+      for (size_t k = 0; code == 0 && k < found.gl_pathc; ++k) names.insert(found.gl_pathv[k]);
+      if (code == 0) ::globfree(&found);
+      if (code == GLOB_NOSPACE) throw std::bad_alloc();
+    }
+    set_shape(outputs[0], {int64_t(names.size())});
+    check(ctx->api->allocate(ctx, outputs[0]));
+    int64_t i = 0;
+    for (const std::string& name : names) check(set_text(ctx, outputs[0], i++, name));
+  });
+}
+
+hr_code prepare_matching(void*, hr_request* r) {
+  r->shape_depends_on_data = 1;
+  return HR_OK;
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+template <bool any>
+hr_code compute_sharded(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, void*) {
+  char end[64];
+  if (any)
+    std::snprintf(end, sizeof end, "-?????" "-of-%05d", int(*read<int32_t>(inputs[1])));
+  else
+    std::snprintf(end, sizeof end, "-%05d-of-%05d", int(*read<int32_t>(inputs[1])),
+                  int(*read<int32_t>(inputs[2])));
+  return set_text(ctx, outputs[0], 0, std::string(text_at(inputs[0], 0)) + end);
+}
+
+hr_code prepare_sharded(void*, hr_request* r) {
+  static constexpr const char* kNames[] = {"basename", "shard", "num_shards"};
+  for (int i = 0; i < r->node->n_inputs; ++i) {
+    const char* name = r->node->n_inputs == 2 && i == 1 ? "num_shards" : kNames[i];
+    if (hr_code code = need_scalar(r, i, name)) return code;
+  }
+  return hr_shape_scalar(r);
+}
+
+}  // namespace
+
+HR_ROWS(files) = {
+    row("ReadFile", nullptr, prepare_read, compute_read),
+    row("WriteFile", nullptr, prepare_write, compute_write),
+    row("MatchingFiles", nullptr, prepare_matching, compute_matching).is(HR_KERNEL_DATA_SHAPE),
+    row("ShardedFilename", nullptr, prepare_sharded, compute_sharded<false>),
+    row("ShardedFilespec", nullptr, prepare_sharded, compute_sharded<true>),
+};
+HR_ROWS_END(files)
+
+}  // namespace hr

@@ -1,0 +1,67 @@
+// Variables' values as kernels use them: pinned to read, locked to write, of the dtype that the
+// node declares. A slot may hold another dtype than the node that reaches it by its handle says.
+#ifndef HEADRACE_CPU_SLOTS_HPP
+#define HEADRACE_CPU_SLOTS_HPP
+
+#include "headrace/kernel.h"
+#include "table/dtype_names.hpp"
+
+namespace hr {
+
+inline hr_code check_slot_dtype(hr_ctx* ctx, const hr_tensor& value, hr_dtype expected,
+                                const char* purpose) {
+  if (value.dtype == expected) return HR_OK;
+  return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                     "Trying to %s variable with wrong dtype. Expected %s got %s", purpose,
+                     dtype_name(expected), dtype_name(value.dtype));
+}
+
+// A variable's value for as long as this lives.
+struct ReadSlot {
+  hr_ctx* ctx;
+  hr_tensor value{};
+  bool pinned = false;
+  hr_code code;
+
+  ReadSlot(hr_ctx* c, const hr_tensor* ref, hr_dtype dtype) : ctx(c) {
+    code = ctx->api->slot_read(ctx, ref, &value);
+    pinned = code == HR_OK;
+    if (pinned) code = check_slot_dtype(ctx, value, dtype, "read");
+  }
+  ~ReadSlot() {
+    if (pinned && value.owner) ctx->api->release(value.owner);
+  }
+  ReadSlot(const ReadSlot&) = delete;
+  ReadSlot& operator=(const ReadSlot&) = delete;
+};
+
+// The values of n variables, locked; committed when this ends, also by an exception.
+template <int n> struct WriteSlots {
+  hr_ctx* ctx;
+  const volatile int32_t* cancelled;
+  const hr_tensor* const* refs;
+  hr_tensor values[n];
+  bool locked = false;
+  hr_code code;
+
+  WriteSlots(hr_ctx* c, const hr_tensor* const* r, hr_dtype dtype)
+      : ctx(c), cancelled(c->cancelled), refs(r) {
+    code = ctx->api->begin_write(ctx, n, refs, values);
+    locked = code == HR_OK;
+    // An update that has begun goes on to its end: half of one is worse than a late timeout.
+    static const int32_t never = 0;
+    if (locked) ctx->cancelled = &never;
+    for (int i = 0; i < n && code == HR_OK; ++i)
+      code = check_slot_dtype(ctx, values[i], dtype, "write");
+  }
+  ~WriteSlots() {
+    ctx->cancelled = cancelled;
+    if (locked) ctx->api->commit(ctx, n, refs);
+  }
+  WriteSlots(const WriteSlots&) = delete;
+  WriteSlots& operator=(const WriteSlots&) = delete;
+};
+
+}  // namespace hr
+
+#endif
