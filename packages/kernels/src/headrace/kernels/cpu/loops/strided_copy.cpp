@@ -7,7 +7,7 @@
 
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {

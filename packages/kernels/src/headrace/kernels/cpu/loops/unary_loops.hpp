@@ -12,7 +12,7 @@
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 
 namespace hr::unary {

@@ -1,7 +1,7 @@
 // Kernels of half and bfloat16 as kernels of float between two conversions.
 #pragma once
 
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 
 namespace hr {
 

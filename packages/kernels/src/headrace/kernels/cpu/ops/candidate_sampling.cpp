@@ -17,7 +17,7 @@
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/memory_needs.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -270,21 +270,20 @@ hr_code prepare_hits(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(candidate_sampling) = {
-    row("UniformCandidateSampler", nullptr, prepare_sampler, compute_sample)
+HR_KERNELS = {
+    kernel("UniformCandidateSampler", nullptr, prepare_sampler, compute_sample)
         .with_state(make_sampler<Kind::uniform>, end_sampler),
-    row("LogUniformCandidateSampler", nullptr, prepare_sampler, compute_sample)
+    kernel("LogUniformCandidateSampler", nullptr, prepare_sampler, compute_sample)
         .with_state(make_sampler<Kind::log_uniform>, end_sampler),
-    row("FixedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
+    kernel("FixedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
         .with_state(make_sampler<Kind::fixed_unigram>, end_sampler),
-    row("LearnedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
+    kernel("LearnedUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
         .with_state(make_sampler<Kind::learned_unigram>, end_sampler),
-    row("ThreadUnsafeUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
+    kernel("ThreadUnsafeUnigramCandidateSampler", nullptr, prepare_sampler, compute_sample)
         .with_state(make_sampler<Kind::learned_unigram>, end_sampler),
-    row("AllCandidateSampler", nullptr, prepare_sampler, compute_sample)
+    kernel("AllCandidateSampler", nullptr, prepare_sampler, compute_sample)
         .with_state(make_sampler<Kind::all>, end_sampler),
-    row("ComputeAccidentalHits", nullptr, prepare_hits, compute_hits).is(HR_KERNEL_DATA_SHAPE),
+    kernel("ComputeAccidentalHits", nullptr, prepare_hits, compute_hits).is(HR_KERNEL_DATA_SHAPE),
 };
-HR_ROWS_END(candidate_sampling)
 
 }  // namespace hr

@@ -9,7 +9,7 @@
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -367,12 +367,11 @@ hr_code prepare_distance(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(ctc) = {
-    row("CTCLoss", "T=" HR_WIDE_FLOATS, prepare_ctc),
-    row("CTCGreedyDecoder", "T=" HR_WIDE_FLOATS, prepare_greedy).is(HR_KERNEL_DATA_SHAPE),
-    row("EditDistance", "T=" HR_NUMBERS "|bool|string", prepare_distance, compute_distance)
+HR_KERNELS = {
+    kernel("CTCLoss", "T=" HR_WIDE_FLOATS, prepare_ctc),
+    kernel("CTCGreedyDecoder", "T=" HR_WIDE_FLOATS, prepare_greedy).is(HR_KERNEL_DATA_SHAPE),
+    kernel("EditDistance", "T=" HR_NUMBERS "|bool|string", prepare_distance, compute_distance)
         .is(HR_KERNEL_DATA_SHAPE),
 };
-HR_ROWS_END(ctc)
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
 #include "table/indices.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/slots.hpp"
@@ -191,13 +191,12 @@ hr_code prepare_resource_gather_nd(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(gather) = {
-    row("GatherV2", nullptr, prepare_gather_v2).constant(2),
-    row("Gather", nullptr, prepare_gather),
-    row("GatherNd", nullptr, prepare_gather_nd),
-    row("ResourceGather", nullptr, prepare_resource_gather).is(HR_KERNEL_DATA_SHAPE),
-    row("ResourceGatherNd", nullptr, prepare_resource_gather_nd).is(HR_KERNEL_DATA_SHAPE),
+HR_KERNELS = {
+    kernel("GatherV2", nullptr, prepare_gather_v2).constant(2),
+    kernel("Gather", nullptr, prepare_gather),
+    kernel("GatherNd", nullptr, prepare_gather_nd),
+    kernel("ResourceGather", nullptr, prepare_resource_gather).is(HR_KERNEL_DATA_SHAPE),
+    kernel("ResourceGatherNd", nullptr, prepare_resource_gather_nd).is(HR_KERNEL_DATA_SHAPE),
 };
-HR_ROWS_END(gather)
 
 }  // namespace hr

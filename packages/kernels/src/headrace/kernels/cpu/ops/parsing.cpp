@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "loops/elements.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
@@ -84,10 +84,9 @@ hr_code prepare_raw(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(decode_raw) = {
-    row("DecodeRaw", nullptr, prepare_raw, compute_raw).is(HR_KERNEL_DATA_SHAPE),
-    row("DecodePaddedRaw", nullptr, prepare_raw, compute_raw).is(HR_KERNEL_DATA_SHAPE),
+HR_KERNELS = {
+    kernel("DecodeRaw", nullptr, prepare_raw, compute_raw).is(HR_KERNEL_DATA_SHAPE),
+    kernel("DecodePaddedRaw", nullptr, prepare_raw, compute_raw).is(HR_KERNEL_DATA_SHAPE),
 };
-HR_ROWS_END(decode_raw)
 
 }  // namespace hr

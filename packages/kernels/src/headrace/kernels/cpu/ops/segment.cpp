@@ -12,7 +12,7 @@
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/indices.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -363,26 +363,26 @@ hr_code prepare_stitch(void*, hr_request* r) {
 }
 
 template <Way way, class Set>
-constexpr Row sorted(const char* op, const char* constraint) {
-  return row(op, constraint, prepare_sorted<way, Set>).is(HR_KERNEL_DATA_SHAPE);
+constexpr KernelRegistration sorted(const char* op, const char* constraint) {
+  return kernel(op, constraint, prepare_sorted<way, Set>).is(HR_KERNEL_DATA_SHAPE);
 }
 template <Way way, class Set, bool in_order>
-constexpr Row unsorted(const char* op, const char* constraint) {
-  return row(op, constraint, prepare_unsorted<way, Set, in_order>).constant(2);
+constexpr KernelRegistration unsorted(const char* op, const char* constraint) {
+  return kernel(op, constraint, prepare_unsorted<way, Set, in_order>).constant(2);
 }
-template <Way way, class Set> constexpr Row sparse(const char* op, const char* constraint) {
-  return row(op, constraint, prepare_sparse<way, Set, false>).is(HR_KERNEL_DATA_SHAPE);
+template <Way way, class Set> constexpr KernelRegistration sparse(const char* op, const char* constraint) {
+  return kernel(op, constraint, prepare_sparse<way, Set, false>).is(HR_KERNEL_DATA_SHAPE);
 }
-template <Way way, class Set> constexpr Row counted(const char* op, const char* constraint) {
-  return row(op, constraint, prepare_sparse<way, Set, true>).constant(3);
+template <Way way, class Set> constexpr KernelRegistration counted(const char* op, const char* constraint) {
+  return kernel(op, constraint, prepare_sparse<way, Set, true>).constant(3);
 }
-template <Way way> constexpr Row sparse_grad(const char* op) {
-  return row(op, "T=" HR_FLOATS, prepare_sparse_grad<way>).constant(3);
+template <Way way> constexpr KernelRegistration sparse_grad(const char* op) {
+  return kernel(op, "T=" HR_FLOATS, prepare_sparse_grad<way>).constant(3);
 }
 
 }  // namespace
 
-HR_ROWS(segment) = {
+HR_KERNELS = {
     sorted<kSum, Numbers>("SegmentSum", "T=" HR_NUMBERS),
     sorted<kMean, Numbers>("SegmentMean", "T=" HR_NUMBERS),
     sorted<kProd, Numbers>("SegmentProd", "T=" HR_NUMBERS),
@@ -405,10 +405,9 @@ HR_ROWS(segment) = {
     sparse_grad<kSum>("SparseSegmentSumGrad"),
     sparse_grad<kMean>("SparseSegmentMeanGrad"),
     sparse_grad<kSqrtN>("SparseSegmentSqrtNGrad"),
-    row("DynamicPartition", nullptr, prepare_partition).is(HR_KERNEL_DATA_SHAPE),
-    row("DynamicStitch", nullptr, prepare_stitch).is(HR_KERNEL_DATA_SHAPE),
-    row("ParallelDynamicStitch", nullptr, prepare_stitch).is(HR_KERNEL_DATA_SHAPE),
+    kernel("DynamicPartition", nullptr, prepare_partition).is(HR_KERNEL_DATA_SHAPE),
+    kernel("DynamicStitch", nullptr, prepare_stitch).is(HR_KERNEL_DATA_SHAPE),
+    kernel("ParallelDynamicStitch", nullptr, prepare_stitch).is(HR_KERNEL_DATA_SHAPE),
 };
-HR_ROWS_END(segment)
 
 }  // namespace hr

@@ -1,5 +1,5 @@
 // A variable that counts: CountUpTo, of either kind of variable.
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/slots.hpp"
@@ -32,10 +32,9 @@ hr_code prepare_count(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(counter) = {
-    row("CountUpTo", "T=int32|int64", prepare_count),
-    row("ResourceCountUpTo", "T=int32|int64", prepare_count),
+HR_KERNELS = {
+    kernel("CountUpTo", "T=int32|int64", prepare_count),
+    kernel("ResourceCountUpTo", "T=int32|int64", prepare_count),
 };
-HR_ROWS_END(counter)
 
 }  // namespace hr

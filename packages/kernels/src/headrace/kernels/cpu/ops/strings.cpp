@@ -41,9 +41,8 @@ hr_code prepare_join(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(strings) = {
-    row("StringJoin", nullptr, prepare_join, compute_join),
+HR_KERNELS = {
+    kernel("StringJoin", nullptr, prepare_join, compute_join),
 };
-HR_ROWS_END(strings)
 
 }  // namespace hr

@@ -1,7 +1,7 @@
 // Output shapes by the rule that the op's catalogue line names, once compiled for all families.
 #pragma once
 
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 
 namespace hr {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {

@@ -39,11 +39,11 @@ GRADIENT(ScaledExponentialGradient, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)
 GRADIENT(SoftPlusGradient, VectorOp, a / (T(1) + vm::exp(-b)));
 GRADIENT(SoftSignGradient, VectorOp, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))));
 
-template <class Op, class Set> constexpr Row map(const char* op, const char* constraint) {
-  return row(op, constraint, unary::prepare<Op, Set>).reuses(0);
+template <class Op, class Set> constexpr KernelRegistration map(const char* op, const char* constraint) {
+  return kernel(op, constraint, unary::prepare<Op, Set>).reuses(0);
 }
-template <class Op, class Set> constexpr Row gradient(const char* op, const char* constraint) {
-  return row(op, constraint, binary::prepare_merged<Op, Set>).reuses(0, 1);
+template <class Op, class Set> constexpr KernelRegistration gradient(const char* op, const char* constraint) {
+  return kernel(op, constraint, binary::prepare_merged<Op, Set>).reuses(0, 1);
 }
 
 #define T_FLOATS "T=" HR_FLOATS
@@ -51,7 +51,7 @@ template <class Op, class Set> constexpr Row gradient(const char* op, const char
 
 }  // namespace
 
-HR_ROWS(activations) = {
+HR_KERNELS = {
     map<Rectified, Reals>("Relu", T_REALS),
     map<Rectified6, Reals>("Relu6", T_REALS),
     map<Exponential, Floats>("Elu", T_FLOATS),
@@ -65,6 +65,5 @@ HR_ROWS(activations) = {
     gradient<SoftPlusGradient, Floats>("SoftplusGrad", T_FLOATS),
     gradient<SoftSignGradient, Floats>("SoftsignGrad", T_FLOATS),
 };
-HR_ROWS_END(activations)
 
 }  // namespace hr

@@ -2,7 +2,7 @@
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -55,10 +55,9 @@ hr_code prepare_leak(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(leaky_relu) = {
-    row("LeakyRelu", "T=" HR_FLOATS, prepare_leak).reuses(0),
-    row("LeakyReluGrad", "T=" HR_FLOATS, prepare_leak).reuses(0, 1),
+HR_KERNELS = {
+    kernel("LeakyRelu", "T=" HR_FLOATS, prepare_leak).reuses(0),
+    kernel("LeakyReluGrad", "T=" HR_FLOATS, prepare_leak).reuses(0, 1),
 };
-HR_ROWS_END(leaky_relu)
 
 }  // namespace hr

@@ -5,7 +5,7 @@
 #include "processor/parallel.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -42,10 +42,9 @@ hr_code prepare_softmax(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(softmax) = {
-    row("Softmax", "T=" HR_FLOATS, widened<prepare_softmax<false>>).reuses(0),
-    row("LogSoftmax", "T=" HR_FLOATS, widened<prepare_softmax<true>>).reuses(0),
+HR_KERNELS = {
+    kernel("Softmax", "T=" HR_FLOATS, widened<prepare_softmax<false>>).reuses(0),
+    kernel("LogSoftmax", "T=" HR_FLOATS, widened<prepare_softmax<true>>).reuses(0),
 };
-HR_ROWS_END(softmax)
 
 }  // namespace hr

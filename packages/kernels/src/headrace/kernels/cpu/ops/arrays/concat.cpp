@@ -3,7 +3,7 @@
 
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -157,15 +157,14 @@ hr_code prepare_parallel_concat(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(concat) = {
-    row("ConcatV2", nullptr, prepare_concat).constant(1),
-    row("Concat", nullptr, prepare_concat).constant(0),
-    row("ParallelConcat", nullptr, prepare_parallel_concat),
-    row("Pack", nullptr, prepare_pack),
-    row("Unpack", nullptr, prepare_unpack),
-    row("Split", nullptr, prepare_split).constant(0),
-    row("SplitV", nullptr, prepare_split_v).constant(1, 2),
+HR_KERNELS = {
+    kernel("ConcatV2", nullptr, prepare_concat).constant(1),
+    kernel("Concat", nullptr, prepare_concat).constant(0),
+    kernel("ParallelConcat", nullptr, prepare_parallel_concat),
+    kernel("Pack", nullptr, prepare_pack),
+    kernel("Unpack", nullptr, prepare_unpack),
+    kernel("Split", nullptr, prepare_split).constant(0),
+    kernel("SplitV", nullptr, prepare_split_v).constant(1, 2),
 };
-HR_ROWS_END(concat)
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
 #include "processor/polled_stretch.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
@@ -230,17 +230,16 @@ hr_code prepare_diag_part(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(creation) = {
-    row("Fill", nullptr, prepare_fill, compute_fill).constant(0),
-    row("ZerosLike", nullptr, prepare_zeros, compute_zeros).reuses(0),
-    row("OnesLike", "T=" HR_NUMBERS "|bool", prepare_ones).reuses(0),
-    row("Empty", nullptr, prepare_empty).constant(0),
-    row("Range", "Tidx=" HR_REALS, prepare_range).constant(0, 1, 2),
-    row("LinSpace", "T=" HR_FLOATS, prepare_linspace).constant(2),
-    row("OneHot", nullptr, prepare_one_hot).constant(1),
-    row("Diag", nullptr, prepare_diag, compute_diag),
-    row("DiagPart", nullptr, prepare_diag_part, compute_diag_part),
+HR_KERNELS = {
+    kernel("Fill", nullptr, prepare_fill, compute_fill).constant(0),
+    kernel("ZerosLike", nullptr, prepare_zeros, compute_zeros).reuses(0),
+    kernel("OnesLike", "T=" HR_NUMBERS "|bool", prepare_ones).reuses(0),
+    kernel("Empty", nullptr, prepare_empty).constant(0),
+    kernel("Range", "Tidx=" HR_REALS, prepare_range).constant(0, 1, 2),
+    kernel("LinSpace", "T=" HR_FLOATS, prepare_linspace).constant(2),
+    kernel("OneHot", nullptr, prepare_one_hot).constant(1),
+    kernel("Diag", nullptr, prepare_diag, compute_diag),
+    kernel("DiagPart", nullptr, prepare_diag_part, compute_diag_part),
 };
-HR_ROWS_END(creation)
 
 }  // namespace hr

@@ -7,7 +7,7 @@
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -148,12 +148,11 @@ template <bool gradient> hr_code prepare_mirror(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(padding) = {
-    row("Pad", nullptr, prepare_pad).constant(1),
-    row("PadV2", nullptr, prepare_pad).constant(1),
-    row("MirrorPad", nullptr, prepare_mirror<false>).constant(1),
-    row("MirrorPadGrad", "T=" HR_NUMBERS, prepare_mirror<true>).constant(1),
+HR_KERNELS = {
+    kernel("Pad", nullptr, prepare_pad).constant(1),
+    kernel("PadV2", nullptr, prepare_pad).constant(1),
+    kernel("MirrorPad", nullptr, prepare_mirror<false>).constant(1),
+    kernel("MirrorPadGrad", "T=" HR_NUMBERS, prepare_mirror<true>).constant(1),
 };
-HR_ROWS_END(padding)
 
 }  // namespace hr

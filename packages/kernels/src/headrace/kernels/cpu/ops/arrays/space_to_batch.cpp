@@ -8,7 +8,7 @@
 #include "loops/strided_copy.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -292,16 +292,15 @@ hr_code prepare_format(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(space_batch) = {
-    row("SpaceToBatchND", nullptr, prepare_space_to_batch_nd).constant(1, 2),
-    row("BatchToSpaceND", nullptr, prepare_batch_to_space_nd).constant(1, 2),
-    row("SpaceToBatch", nullptr, prepare_space_to_batch).constant(1),
-    row("BatchToSpace", nullptr, prepare_batch_to_space).constant(1),
-    row("Roll", nullptr, prepare_roll).values(1, 2),
-    row("ReverseSequence", nullptr, prepare_reverse_sequence),
-    row("DataFormatDimMap", nullptr, prepare_format, compute_dim_map),
-    row("DataFormatVecPermute", nullptr, prepare_format, compute_vec_permute),
+HR_KERNELS = {
+    kernel("SpaceToBatchND", nullptr, prepare_space_to_batch_nd).constant(1, 2),
+    kernel("BatchToSpaceND", nullptr, prepare_batch_to_space_nd).constant(1, 2),
+    kernel("SpaceToBatch", nullptr, prepare_space_to_batch).constant(1),
+    kernel("BatchToSpace", nullptr, prepare_batch_to_space).constant(1),
+    kernel("Roll", nullptr, prepare_roll).values(1, 2),
+    kernel("ReverseSequence", nullptr, prepare_reverse_sequence),
+    kernel("DataFormatDimMap", nullptr, prepare_format, compute_dim_map),
+    kernel("DataFormatVecPermute", nullptr, prepare_format, compute_vec_permute),
 };
-HR_ROWS_END(space_batch)
 
 }  // namespace hr

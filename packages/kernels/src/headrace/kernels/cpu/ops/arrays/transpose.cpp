@@ -6,7 +6,7 @@
 #include "loops/strided_copy.hpp"
 #include "math/arithmetic.hpp"
 #include "table/attributes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -167,16 +167,15 @@ hr_code prepare_depth_to_space(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(movement) = {
-    row("Transpose", nullptr, prepare_transpose).constant(1),
-    row("ConjugateTranspose", nullptr, prepare_conjugate_transpose).constant(1),
-    row("Tile", nullptr, prepare_tile).constant(1),
-    row("BroadcastTo", nullptr, prepare_broadcast_to).constant(1),
-    row("ReverseV2", nullptr, prepare_reverse_v2).constant(1),
-    row("Reverse", nullptr, prepare_reverse).constant(1),
-    row("SpaceToDepth", nullptr, prepare_space_to_depth),
-    row("DepthToSpace", nullptr, prepare_depth_to_space),
+HR_KERNELS = {
+    kernel("Transpose", nullptr, prepare_transpose).constant(1),
+    kernel("ConjugateTranspose", nullptr, prepare_conjugate_transpose).constant(1),
+    kernel("Tile", nullptr, prepare_tile).constant(1),
+    kernel("BroadcastTo", nullptr, prepare_broadcast_to).constant(1),
+    kernel("ReverseV2", nullptr, prepare_reverse_v2).constant(1),
+    kernel("Reverse", nullptr, prepare_reverse).constant(1),
+    kernel("SpaceToDepth", nullptr, prepare_space_to_depth),
+    kernel("DepthToSpace", nullptr, prepare_depth_to_space),
 };
-HR_ROWS_END(movement)
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
 #include "table/indices.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
@@ -193,19 +193,18 @@ hr_code prepare_list_diff(void*, hr_request* r) {
 
 #define HR_KEYED HR_NUMBERS "|bool|string"
 
-constexpr Row found(const char* op, const char* constraint, Prepare prepare) {
-  return row(op, constraint, prepare).is(HR_KERNEL_DATA_SHAPE);
+constexpr KernelRegistration found(const char* op, const char* constraint, Prepare prepare) {
+  return kernel(op, constraint, prepare).is(HR_KERNEL_DATA_SHAPE);
 }
 
 }  // namespace
 
-HR_ROWS(unique) = {
+HR_KERNELS = {
     found("Unique", "T=" HR_KEYED, prepare_unique),
     found("UniqueV2", "T=" HR_KEYED, prepare_unique).constant(1),
     found("UniqueWithCounts", "T=" HR_KEYED, prepare_unique),
     found("UniqueWithCountsV2", "T=" HR_KEYED, prepare_unique).constant(1),
     found("ListDiff", "T=" HR_KEYED, prepare_list_diff),
 };
-HR_ROWS_END(unique)
 
 }  // namespace hr

@@ -4,7 +4,7 @@
 
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -171,13 +171,13 @@ template <hr_code (*rule)(hr_request*)> hr_code by_rule(void*, hr_request* reque
   return rule(request);
 }
 
-constexpr Row view_of(const char* op, Prepare prepare) {
-  return row(op, nullptr, prepare).is(HR_KERNEL_VIEW).reuses(0);
+constexpr KernelRegistration view_of(const char* op, Prepare prepare) {
+  return kernel(op, nullptr, prepare).is(HR_KERNEL_VIEW).reuses(0);
 }
 
 }  // namespace
 
-HR_ROWS(views) = {
+HR_KERNELS = {
     view_of("Identity", view<hr_shape_unchanged>),
     view_of("StopGradient", view<hr_shape_unchanged>),
     view_of("PreventGradient", view<hr_shape_unchanged>),
@@ -190,17 +190,16 @@ HR_ROWS(views) = {
     view_of("ExpandDims", view<hr_shape_expand_dims>).constant(1),
     view_of("Squeeze", view<hr_shape_squeeze>),
     view_of("Bitcast", view<hr_shape_bitcast>),
-    row("DeepCopy", nullptr, prepare_copies, copy_each),
-    row("IdentityN", nullptr, prepare_copies, copy_each),
-    row("Shape", nullptr, by_rule<hr_shape_shape>, compute_shape),
-    row("ShapeN", nullptr, prepare_shapes, compute_shapes),
-    row("Size", nullptr, by_rule<hr_shape_scalar>, compute_size),
-    row("Rank", nullptr, by_rule<hr_shape_scalar>, compute_rank),
-    row("BroadcastArgs", nullptr, prepare_broadcast_args, compute_broadcast_args),
-    row("BroadcastGradientArgs", nullptr, prepare_gradient_axes, compute_gradient_axes)
+    kernel("DeepCopy", nullptr, prepare_copies, copy_each),
+    kernel("IdentityN", nullptr, prepare_copies, copy_each),
+    kernel("Shape", nullptr, by_rule<hr_shape_shape>, compute_shape),
+    kernel("ShapeN", nullptr, prepare_shapes, compute_shapes),
+    kernel("Size", nullptr, by_rule<hr_shape_scalar>, compute_size),
+    kernel("Rank", nullptr, by_rule<hr_shape_scalar>, compute_rank),
+    kernel("BroadcastArgs", nullptr, prepare_broadcast_args, compute_broadcast_args),
+    kernel("BroadcastGradientArgs", nullptr, prepare_gradient_axes, compute_gradient_axes)
         .constant(0, 1),
-    row("ConcatOffset", nullptr, prepare_concat_offset, compute_concat_offset),
+    kernel("ConcatOffset", nullptr, prepare_concat_offset, compute_concat_offset),
 };
-HR_ROWS_END(views)
 
 }  // namespace hr

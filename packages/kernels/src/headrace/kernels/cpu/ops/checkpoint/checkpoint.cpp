@@ -175,11 +175,10 @@ hr_code prepare_merge(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(checkpoint) = {
-    row("SaveV2", nullptr, prepare_save, compute_save),
-    row("RestoreV2", nullptr, prepare_restore, compute_restore).is(HR_KERNEL_DATA_SHAPE),
-    row("MergeV2Checkpoints", nullptr, prepare_merge, compute_merge),
+HR_KERNELS = {
+    kernel("SaveV2", nullptr, prepare_save, compute_save),
+    kernel("RestoreV2", nullptr, prepare_restore, compute_restore).is(HR_KERNEL_DATA_SHAPE),
+    kernel("MergeV2Checkpoints", nullptr, prepare_merge, compute_merge),
 };
-HR_ROWS_END(checkpoint)
 
 }  // namespace hr

@@ -89,13 +89,12 @@ hr_code prepare_sharded(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(files) = {
-    row("ReadFile", nullptr, prepare_read, compute_read),
-    row("WriteFile", nullptr, prepare_write, compute_write),
-    row("MatchingFiles", nullptr, prepare_matching, compute_matching).is(HR_KERNEL_DATA_SHAPE),
-    row("ShardedFilename", nullptr, prepare_sharded, compute_sharded<false>),
-    row("ShardedFilespec", nullptr, prepare_sharded, compute_sharded<true>),
+HR_KERNELS = {
+    kernel("ReadFile", nullptr, prepare_read, compute_read),
+    kernel("WriteFile", nullptr, prepare_write, compute_write),
+    kernel("MatchingFiles", nullptr, prepare_matching, compute_matching).is(HR_KERNEL_DATA_SHAPE),
+    kernel("ShardedFilename", nullptr, prepare_sharded, compute_sharded<false>),
+    kernel("ShardedFilespec", nullptr, prepare_sharded, compute_sharded<true>),
 };
-HR_ROWS_END(files)
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -186,11 +186,10 @@ hr_code prepare_bias_grad(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(bias) = {
-    row("BiasAdd", "T=" HR_NUMBERS, prepare_bias_add).reuses(0),
-    row("BiasAddV1", "T=" HR_NUMBERS, prepare_bias_add).reuses(0),
-    row("BiasAddGrad", "T=" HR_NUMBERS, prepare_bias_grad),
+HR_KERNELS = {
+    kernel("BiasAdd", "T=" HR_NUMBERS, prepare_bias_add).reuses(0),
+    kernel("BiasAddV1", "T=" HR_NUMBERS, prepare_bias_add).reuses(0),
+    kernel("BiasAddGrad", "T=" HR_NUMBERS, prepare_bias_grad),
 };
-HR_ROWS_END(bias)
 
 }  // namespace hr

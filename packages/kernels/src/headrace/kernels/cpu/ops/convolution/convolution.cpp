@@ -6,7 +6,7 @@
 #include "ops/convolution/convolution_plan.hpp"
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 
 namespace hr {
 namespace {
@@ -231,22 +231,21 @@ constexpr auto depthwise_to_filter = widened<prepare<Direction::to_filter, true>
 
 }  // namespace
 
-HR_ROWS(convolution) = {
-    row("Conv2D", "T=" HR_FLOATS "|int32", forward),
-    row("_FusedConv2D", "T=half|float|double", forward),
-    row("Conv2DBackpropInput", "T=" HR_FLOATS, to_input).constant(0),
-    row("Conv2DBackpropInputV2", "T=" HR_FLOATS, to_input),
-    row("Conv2DBackpropFilter", "T=" HR_FLOATS, to_filter).constant(1),
-    row("Conv2DBackpropFilterV2", "T=" HR_FLOATS, to_filter),
-    row("DepthwiseConv2dNative", "T=" HR_FLOATS, depthwise_forward),
-    row("DepthwiseConv2dNativeBackpropInput", "T=" HR_FLOATS, depthwise_to_input).constant(0),
-    row("DepthwiseConv2dNativeBackpropFilter", "T=" HR_FLOATS, depthwise_to_filter).constant(1),
-    row("Conv3D", "T=" HR_FLOATS, forward),
-    row("Conv3DBackpropInput", "T=half|float|double", to_input),
-    row("Conv3DBackpropFilter", "T=half|float|double", to_filter),
-    row("Conv3DBackpropInputV2", "T=" HR_FLOATS, to_input).constant(0),
-    row("Conv3DBackpropFilterV2", "T=" HR_FLOATS, to_filter).constant(1),
+HR_KERNELS = {
+    kernel("Conv2D", "T=" HR_FLOATS "|int32", forward),
+    kernel("_FusedConv2D", "T=half|float|double", forward),
+    kernel("Conv2DBackpropInput", "T=" HR_FLOATS, to_input).constant(0),
+    kernel("Conv2DBackpropInputV2", "T=" HR_FLOATS, to_input),
+    kernel("Conv2DBackpropFilter", "T=" HR_FLOATS, to_filter).constant(1),
+    kernel("Conv2DBackpropFilterV2", "T=" HR_FLOATS, to_filter),
+    kernel("DepthwiseConv2dNative", "T=" HR_FLOATS, depthwise_forward),
+    kernel("DepthwiseConv2dNativeBackpropInput", "T=" HR_FLOATS, depthwise_to_input).constant(0),
+    kernel("DepthwiseConv2dNativeBackpropFilter", "T=" HR_FLOATS, depthwise_to_filter).constant(1),
+    kernel("Conv3D", "T=" HR_FLOATS, forward),
+    kernel("Conv3DBackpropInput", "T=half|float|double", to_input),
+    kernel("Conv3DBackpropFilter", "T=half|float|double", to_filter),
+    kernel("Conv3DBackpropInputV2", "T=" HR_FLOATS, to_input).constant(0),
+    kernel("Conv3DBackpropFilterV2", "T=" HR_FLOATS, to_filter).constant(1),
 };
-HR_ROWS_END(convolution)
 
 }  // namespace hr

@@ -8,7 +8,7 @@
 
 #include "ops/convolution/convolution_plan.hpp"
 #include "processor/simd.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 
 namespace hr::convolution {
 namespace {

@@ -11,7 +11,7 @@
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -182,13 +182,12 @@ hr_code prepare_dilation(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(patches) = {
-    row("ExtractImagePatches", nullptr, prepare_patches, compute_patches),
-    row("ExtractVolumePatches", nullptr, prepare_patches, compute_patches),
-    row("Dilation2D", "T=" HR_REALS, prepare_dilation<Dilation::forward>),
-    row("Dilation2DBackpropInput", "T=" HR_REALS, widened<prepare_dilation<Dilation::to_input>>),
-    row("Dilation2DBackpropFilter", "T=" HR_REALS, widened<prepare_dilation<Dilation::to_filter>>),
+HR_KERNELS = {
+    kernel("ExtractImagePatches", nullptr, prepare_patches, compute_patches),
+    kernel("ExtractVolumePatches", nullptr, prepare_patches, compute_patches),
+    kernel("Dilation2D", "T=" HR_REALS, prepare_dilation<Dilation::forward>),
+    kernel("Dilation2DBackpropInput", "T=" HR_REALS, widened<prepare_dilation<Dilation::to_input>>),
+    kernel("Dilation2DBackpropFilter", "T=" HR_REALS, widened<prepare_dilation<Dilation::to_filter>>),
 };
-HR_ROWS_END(patches)
 
 }  // namespace hr

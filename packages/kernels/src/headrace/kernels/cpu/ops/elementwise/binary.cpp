@@ -90,17 +90,17 @@ hr_code prepare_power(void*, hr_request* r) {
   return binary::prepare_loops(r, loops ? loops : binary::loops_for<PowerIntegers, Signed>(dtype));
 }
 
-template <class Op, class Set> constexpr Row in_place(const char* op, const char* constraint) {
-  return row(op, constraint, binary::prepare<Op, Set>).reuses(0, 1);
+template <class Op, class Set> constexpr KernelRegistration in_place(const char* op, const char* constraint) {
+  return kernel(op, constraint, binary::prepare<Op, Set>).reuses(0, 1);
 }
-template <class Op> constexpr Row gradient(const char* op) {
-  return row(op, "T=" HR_FLOATS "|" HR_COMPLEXES,
+template <class Op> constexpr KernelRegistration gradient(const char* op) {
+  return kernel(op, "T=" HR_FLOATS "|" HR_COMPLEXES,
              binary::prepare_merged<Op, FloatsAndComplexes>).reuses(0, 1);
 }
 
 }  // namespace
 
-HR_ROWS(binary) = {
+HR_KERNELS = {
     in_place<Plus, Numbers>("AddV2", "T=" HR_NUMBERS),
     in_place<Plus, Numbers>("Add", "T=" HR_NUMBERS),
     in_place<Minus, Numbers>("Sub", "T=" HR_NUMBERS),
@@ -116,23 +116,23 @@ HR_ROWS(binary) = {
         "SquaredDifference", "T=" HR_FLOATS "|" HR_COMPLEXES "|" HR_INDICES),
     in_place<Atan2, Floats>("Atan2", "T=" HR_FLOATS),
     in_place<NextAfter, WideFloats>("NextAfter", "T=" HR_WIDE_FLOATS),
-    row("RealDiv", "T=" HR_NUMBERS,
+    kernel("RealDiv", "T=" HR_NUMBERS,
         prepare_division<DivideIntegers, DivideFloats, FloatsAndComplexes>).reuses(0, 1),
-    row("Div", "T=" HR_NUMBERS,
+    kernel("Div", "T=" HR_NUMBERS,
         prepare_division<DivideIntegers, DivideFloats, FloatsAndComplexes>).reuses(0, 1),
-    row("FloorDiv", "T=" HR_REALS,
+    kernel("FloorDiv", "T=" HR_REALS,
         prepare_division<FloorQuotientIntegers, FloorQuotientFloats, Floats>).reuses(0, 1),
-    row("TruncateDiv", "T=" HR_REALS,
+    kernel("TruncateDiv", "T=" HR_REALS,
         prepare_division<DivideIntegers, TruncateQuotientFloats, Floats>).reuses(0, 1),
-    row("FloorMod", "T=" HR_REALS,
+    kernel("FloorMod", "T=" HR_REALS,
         prepare_division<FloorRemainderIntegers, FloorRemainderFloats, Floats>).reuses(0, 1),
-    row("TruncateMod", "T=" HR_FLOATS "|" HR_INDICES,
+    kernel("TruncateMod", "T=" HR_FLOATS "|" HR_INDICES,
         prepare_division<TruncateRemainderIntegers, TruncateRemainderFloats, Floats>)
         .reuses(0, 1),
-    row("Mod", "T=" HR_FLOATS "|" HR_INDICES,
+    kernel("Mod", "T=" HR_FLOATS "|" HR_INDICES,
         prepare_division<TruncateRemainderIntegers, TruncateRemainderFloats, Floats>)
         .reuses(0, 1),
-    row("Pow", "T=" HR_FLOATS "|" HR_COMPLEXES "|" HR_SIGNED, prepare_power).reuses(0, 1),
+    kernel("Pow", "T=" HR_FLOATS "|" HR_COMPLEXES "|" HR_SIGNED, prepare_power).reuses(0, 1),
     gradient<SigmoidGrad>("SigmoidGrad"),
     gradient<TanhGrad>("TanhGrad"),
     gradient<SqrtGrad>("SqrtGrad"),
@@ -140,6 +140,5 @@ HR_ROWS(binary) = {
     gradient<ReciprocalGrad>("ReciprocalGrad"),
     gradient<ReciprocalGrad>("InvGrad"),
 };
-HR_ROWS_END(binary)
 
 }  // namespace hr

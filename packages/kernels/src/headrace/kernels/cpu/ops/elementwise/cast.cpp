@@ -11,7 +11,7 @@
 #include "processor/simd.hpp"
 #include "table/attributes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -165,12 +165,11 @@ hr_code prepare_check(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(cast) = {
-    row("Cast", "SrcT=" HR_NUMBERS "|bool;DstT=" HR_NUMBERS "|bool", prepare_cast),
-    row("Bucketize", "T=" HR_WIDE_FLOATS "|" HR_INDICES, prepare_bucketize),
-    row("CheckNumerics", "T=" HR_FLOATS, prepare_check).reuses(0),
-    row("CheckNumericsV2", "T=" HR_FLOATS, prepare_check).reuses(0),
+HR_KERNELS = {
+    kernel("Cast", "SrcT=" HR_NUMBERS "|bool;DstT=" HR_NUMBERS "|bool", prepare_cast),
+    kernel("Bucketize", "T=" HR_WIDE_FLOATS "|" HR_INDICES, prepare_bucketize),
+    kernel("CheckNumerics", "T=" HR_FLOATS, prepare_check).reuses(0),
+    kernel("CheckNumericsV2", "T=" HR_FLOATS, prepare_check).reuses(0),
 };
-HR_ROWS_END(cast)
 
 }  // namespace hr

@@ -114,22 +114,22 @@ hr_code prepare_approximate(void*, hr_request* r) {
   return HR_OK;
 }
 
-template <class Op, class Set> constexpr Row two(const char* op, const char* constraint) {
-  return row(op, constraint, binary::prepare<Op, Set>);
+template <class Op, class Set> constexpr KernelRegistration two(const char* op, const char* constraint) {
+  return kernel(op, constraint, binary::prepare<Op, Set>);
 }
 
 #define HR_QUANTIZED "qint8|quint8|qint16|quint16|qint32"
 
 }  // namespace
 
-HR_ROWS(comparison) = {
-    row("Equal", "T=" HR_NUMBERS "|bool|string|" HR_QUANTIZED, prepare_equality<Equal>),
-    row("NotEqual", "T=" HR_NUMBERS "|bool|string|" HR_QUANTIZED, prepare_equality<NotEqual>),
+HR_KERNELS = {
+    kernel("Equal", "T=" HR_NUMBERS "|bool|string|" HR_QUANTIZED, prepare_equality<Equal>),
+    kernel("NotEqual", "T=" HR_NUMBERS "|bool|string|" HR_QUANTIZED, prepare_equality<NotEqual>),
     two<Less, Reals>("Less", "T=" HR_REALS),
     two<LessEqual, Reals>("LessEqual", "T=" HR_REALS),
     two<Greater, Reals>("Greater", "T=" HR_REALS),
     two<GreaterEqual, Reals>("GreaterEqual", "T=" HR_REALS),
-    row("ApproximateEqual", "T=" HR_NUMBERS, prepare_approximate),
+    kernel("ApproximateEqual", "T=" HR_NUMBERS, prepare_approximate),
     two<And, Types<bool>>("LogicalAnd", nullptr).reuses(0, 1),
     two<Or, Types<bool>>("LogicalOr", nullptr).reuses(0, 1),
     two<BitAnd, Integers>("BitwiseAnd", "T=" HR_INTEGERS).reuses(0, 1),
@@ -144,6 +144,5 @@ HR_ROWS(comparison) = {
     two<Zeta, WideFloats>("Zeta", "T=" HR_WIDE_FLOATS).reuses(0, 1),
     two<Polygamma, WideFloats>("Polygamma", "T=" HR_WIDE_FLOATS).reuses(0, 1),
 };
-HR_ROWS_END(comparison)
 
 }  // namespace hr

@@ -7,7 +7,7 @@
 #include "math/special_functions.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -264,15 +264,14 @@ hr_code prepare_cross(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(select) = {
-    row("Select", nullptr, prepare_select),
-    row("SelectV2", nullptr, prepare_select_v2),
-    row("ClipByValue", "T=" HR_REALS, prepare_clip).reuses(0),
-    row("AddN", "T=" HR_NUMBERS, prepare_add_n).reuses(0),
-    row("AccumulateNV2", "T=" HR_NUMBERS, prepare_add_n).reuses(0),
-    row("Betainc", "T=" HR_WIDE_FLOATS, prepare_betainc),
-    row("Cross", "T=" HR_REALS, prepare_cross),
+HR_KERNELS = {
+    kernel("Select", nullptr, prepare_select),
+    kernel("SelectV2", nullptr, prepare_select_v2),
+    kernel("ClipByValue", "T=" HR_REALS, prepare_clip).reuses(0),
+    kernel("AddN", "T=" HR_NUMBERS, prepare_add_n).reuses(0),
+    kernel("AccumulateNV2", "T=" HR_NUMBERS, prepare_add_n).reuses(0),
+    kernel("Betainc", "T=" HR_WIDE_FLOATS, prepare_betainc),
+    kernel("Cross", "T=" HR_REALS, prepare_cross),
 };
-HR_ROWS_END(select)
 
 }  // namespace hr

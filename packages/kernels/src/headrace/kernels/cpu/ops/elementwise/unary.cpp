@@ -127,22 +127,22 @@ using SignedNumbers = Join<FloatsAndComplexes, Signed>;
 #define T_CONTINUOUS "T=" HR_FLOATS "|" HR_COMPLEXES
 #define T_SIGNED T_CONTINUOUS "|" HR_SIGNED
 
-template <class Op, class Set> constexpr Row map(const char* op, const char* constraint) {
-  return row(op, constraint, unary::prepare<Op, Set>);
+template <class Op, class Set> constexpr KernelRegistration map(const char* op, const char* constraint) {
+  return kernel(op, constraint, unary::prepare<Op, Set>);
 }
-template <class Op, class Set> constexpr Row in_place(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr KernelRegistration in_place(const char* op, const char* constraint) {
   return map<Op, Set>(op, constraint).reuses(0);
 }
-template <class Op> constexpr Row floats(const char* op) {
+template <class Op> constexpr KernelRegistration floats(const char* op) {
   return in_place<Op, Floats>(op, T_FLOATS);
 }
-template <class Op> constexpr Row continuous(const char* op) {
+template <class Op> constexpr KernelRegistration continuous(const char* op) {
   return in_place<Op, FloatsAndComplexes>(op, T_CONTINUOUS);
 }
 
 }  // namespace
 
-HR_ROWS(unary) = {
+HR_KERNELS = {
     in_place<Negative, SignedNumbers>("Neg", T_SIGNED),
     in_place<Sign, SignedNumbers>("Sign", T_SIGNED),
     in_place<RoundToEven, SignedNumbers>("Round", T_SIGNED),
@@ -198,6 +198,5 @@ HR_ROWS(unary) = {
     map<Argument, Complexes>("Angle", "T=" HR_COMPLEXES),
     map<Magnitude, Complexes>("ComplexAbs", "T=" HR_COMPLEXES),
 };
-HR_ROWS_END(unary)
 
 }  // namespace hr

@@ -10,7 +10,7 @@
 #include "processor/parallel.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -247,16 +247,15 @@ hr_code prepare_drawing(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(image_boxes) = {
-    row("NonMaxSuppression", nullptr, prepare_selection<1>).is(HR_KERNEL_DATA_SHAPE),
-    row("NonMaxSuppressionV2", nullptr, prepare_selection<2>).is(HR_KERNEL_DATA_SHAPE),
-    row("NonMaxSuppressionV3", nullptr, prepare_selection<3>).is(HR_KERNEL_DATA_SHAPE),
-    row("NonMaxSuppressionV4", nullptr, prepare_selection<4>).is(HR_KERNEL_DATA_SHAPE),
-    row("NonMaxSuppressionV5", nullptr, prepare_selection<5>).is(HR_KERNEL_DATA_SHAPE),
-    row("NonMaxSuppressionWithOverlaps", nullptr, prepare_selection<0>).is(HR_KERNEL_DATA_SHAPE),
-    row("DrawBoundingBoxes", nullptr, widened<prepare_drawing>).reuses(0),
-    row("DrawBoundingBoxesV2", nullptr, widened<prepare_drawing>).reuses(0),
+HR_KERNELS = {
+    kernel("NonMaxSuppression", nullptr, prepare_selection<1>).is(HR_KERNEL_DATA_SHAPE),
+    kernel("NonMaxSuppressionV2", nullptr, prepare_selection<2>).is(HR_KERNEL_DATA_SHAPE),
+    kernel("NonMaxSuppressionV3", nullptr, prepare_selection<3>).is(HR_KERNEL_DATA_SHAPE),
+    kernel("NonMaxSuppressionV4", nullptr, prepare_selection<4>).is(HR_KERNEL_DATA_SHAPE),
+    kernel("NonMaxSuppressionV5", nullptr, prepare_selection<5>).is(HR_KERNEL_DATA_SHAPE),
+    kernel("NonMaxSuppressionWithOverlaps", nullptr, prepare_selection<0>).is(HR_KERNEL_DATA_SHAPE),
+    kernel("DrawBoundingBoxes", nullptr, widened<prepare_drawing>).reuses(0),
+    kernel("DrawBoundingBoxesV2", nullptr, widened<prepare_drawing>).reuses(0),
 };
-HR_ROWS_END(image_boxes)
 
 }  // namespace hr

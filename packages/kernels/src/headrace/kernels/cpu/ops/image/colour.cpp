@@ -6,7 +6,7 @@
 #include "processor/parallel.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
 
@@ -136,14 +136,13 @@ hr_code prepare_contrast(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(image_colour) = {
-    row("RGBToHSV", "T=" HR_FLOATS, widened<prepare_pixels<Change::to_hsv>>).reuses(0),
-    row("HSVToRGB", "T=" HR_FLOATS, widened<prepare_pixels<Change::to_rgb>>).reuses(0),
-    row("AdjustHue", "T=half|float", widened<prepare_pixels<Change::hue>>).reuses(0),
-    row("AdjustSaturation", "T=half|float", widened<prepare_pixels<Change::saturation>>).reuses(0),
-    row("AdjustContrastv2", "T=half|float", widened<prepare_contrast<false>>).reuses(0),
-    row("AdjustContrast", nullptr, prepare_contrast<true>),
+HR_KERNELS = {
+    kernel("RGBToHSV", "T=" HR_FLOATS, widened<prepare_pixels<Change::to_hsv>>).reuses(0),
+    kernel("HSVToRGB", "T=" HR_FLOATS, widened<prepare_pixels<Change::to_rgb>>).reuses(0),
+    kernel("AdjustHue", "T=half|float", widened<prepare_pixels<Change::hue>>).reuses(0),
+    kernel("AdjustSaturation", "T=half|float", widened<prepare_pixels<Change::saturation>>).reuses(0),
+    kernel("AdjustContrastv2", "T=half|float", widened<prepare_contrast<false>>).reuses(0),
+    kernel("AdjustContrast", nullptr, prepare_contrast<true>),
 };
-HR_ROWS_END(image_colour)
 
 }  // namespace hr

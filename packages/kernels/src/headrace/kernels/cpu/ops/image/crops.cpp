@@ -6,7 +6,7 @@
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -254,11 +254,10 @@ hr_code prepare_to_boxes(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(image_crops) = {
-    row("CropAndResize", "T=" HR_REALS, prepare_crops).constant(3),
-    row("CropAndResizeGradImage", "T=" HR_FLOATS, prepare_to_image).constant(3),
-    row("CropAndResizeGradBoxes", "T=" HR_REALS, prepare_to_boxes),
+HR_KERNELS = {
+    kernel("CropAndResize", "T=" HR_REALS, prepare_crops).constant(3),
+    kernel("CropAndResizeGradImage", "T=" HR_FLOATS, prepare_to_image).constant(3),
+    kernel("CropAndResizeGradBoxes", "T=" HR_REALS, prepare_to_boxes),
 };
-HR_ROWS_END(image_crops)
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 #include "files/inflate.hpp"
 #include "files/png.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/text.hpp"
 
 namespace hr {
@@ -255,9 +255,8 @@ hr_code prepare_decode(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(png_decode) = {
-    row("DecodePng", nullptr, prepare_decode, compute_decode).is(HR_KERNEL_DATA_SHAPE),
+HR_KERNELS = {
+    kernel("DecodePng", nullptr, prepare_decode, compute_decode).is(HR_KERNEL_DATA_SHAPE),
 };
-HR_ROWS_END(png_decode)
 
 }  // namespace hr

@@ -124,9 +124,8 @@ hr_code prepare_encode(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(png) = {
-    row("EncodePng", "T=uint8|uint16", prepare_encode, compute_encode),
+HR_KERNELS = {
+    kernel("EncodePng", "T=uint8|uint16", prepare_encode, compute_encode),
 };
-HR_ROWS_END(png)
 
 }  // namespace hr

@@ -8,7 +8,7 @@
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/memory_needs.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -336,16 +336,15 @@ hr_code prepare_resize_grad(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(image) = {
-    row("ResizeBilinear", "T=" HR_REALS, prepare_resize<Method::linear>).constant(1),
-    row("ResizeBicubic", "T=" HR_REALS, prepare_resize<Method::cubic>).constant(1),
-    row("ResizeNearestNeighbor", "T=" HR_REALS, prepare_resize<Method::nearest>).constant(1),
-    row("ResizeArea", "T=" HR_REALS, prepare_resize<Method::area>).constant(1),
-    row("ResizeBilinearGrad", "T=" HR_FLOATS, prepare_resize_grad<Method::linear>),
-    row("ResizeBicubicGrad", "T=" HR_FLOATS, prepare_resize_grad<Method::cubic>),
-    row("ResizeNearestNeighborGrad", "T=" HR_REALS, prepare_resize_grad<Method::nearest>)
+HR_KERNELS = {
+    kernel("ResizeBilinear", "T=" HR_REALS, prepare_resize<Method::linear>).constant(1),
+    kernel("ResizeBicubic", "T=" HR_REALS, prepare_resize<Method::cubic>).constant(1),
+    kernel("ResizeNearestNeighbor", "T=" HR_REALS, prepare_resize<Method::nearest>).constant(1),
+    kernel("ResizeArea", "T=" HR_REALS, prepare_resize<Method::area>).constant(1),
+    kernel("ResizeBilinearGrad", "T=" HR_FLOATS, prepare_resize_grad<Method::linear>),
+    kernel("ResizeBicubicGrad", "T=" HR_FLOATS, prepare_resize_grad<Method::cubic>),
+    kernel("ResizeNearestNeighborGrad", "T=" HR_REALS, prepare_resize_grad<Method::nearest>)
         .constant(1),
 };
-HR_ROWS_END(image)
 
 }  // namespace hr

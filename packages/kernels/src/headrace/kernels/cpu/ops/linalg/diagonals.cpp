@@ -5,7 +5,7 @@
 #include "loops/elements.hpp"
 #include "table/attributes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
@@ -195,18 +195,17 @@ hr_code prepare_band(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(diagonals) = {
-    row("MatrixDiag", nullptr, prepare_diag),
-    row("MatrixDiagV2", nullptr, prepare_diag).constant(1, 2, 3),
-    row("MatrixDiagV3", nullptr, prepare_diag).constant(1, 2, 3),
-    row("MatrixDiagPart", nullptr, prepare_diag_part),
-    row("MatrixDiagPartV2", nullptr, prepare_diag_part).constant(1),
-    row("MatrixDiagPartV3", nullptr, prepare_diag_part).constant(1),
-    row("MatrixSetDiag", nullptr, prepare_set_diag).reuses(0),
-    row("MatrixSetDiagV2", nullptr, prepare_set_diag).constant(2).reuses(0),
-    row("MatrixSetDiagV3", nullptr, prepare_set_diag).constant(2).reuses(0),
-    row("MatrixBandPart", "T=" HR_NUMBERS "|bool", prepare_band).reuses(0),
+HR_KERNELS = {
+    kernel("MatrixDiag", nullptr, prepare_diag),
+    kernel("MatrixDiagV2", nullptr, prepare_diag).constant(1, 2, 3),
+    kernel("MatrixDiagV3", nullptr, prepare_diag).constant(1, 2, 3),
+    kernel("MatrixDiagPart", nullptr, prepare_diag_part),
+    kernel("MatrixDiagPartV2", nullptr, prepare_diag_part).constant(1),
+    kernel("MatrixDiagPartV3", nullptr, prepare_diag_part).constant(1),
+    kernel("MatrixSetDiag", nullptr, prepare_set_diag).reuses(0),
+    kernel("MatrixSetDiagV2", nullptr, prepare_set_diag).constant(2).reuses(0),
+    kernel("MatrixSetDiagV3", nullptr, prepare_set_diag).constant(2).reuses(0),
+    kernel("MatrixBandPart", "T=" HR_NUMBERS "|bool", prepare_band).reuses(0),
 };
-HR_ROWS_END(diagonals)
 
 }  // namespace hr

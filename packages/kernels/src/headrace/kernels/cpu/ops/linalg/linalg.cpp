@@ -11,7 +11,7 @@
 #include "ops/linalg/large_matrix.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -396,18 +396,17 @@ template <class Op> hr_code prepare_solve(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(linalg) = {
-    row("Cholesky", HR_MATRICES, prepare<Cholesky, hr_shape_square>),
-    row("MatrixInverse", HR_MATRICES, prepare<Inverse, hr_shape_square>),
-    row("MatrixDeterminant", HR_MATRICES, prepare<Determinant, hr_shape_determinant>),
-    row("LogMatrixDeterminant", HR_MATRICES, prepare<LogDeterminant, hr_shape_determinant>),
-    row("Lu", HR_MATRICES, prepare<LuDecomposition, hr_shape_lu>),
-    row("MatrixSolve", HR_MATRICES, prepare_solve<Solve>),
-    row("MatrixTriangularSolve", HR_MATRICES, prepare_solve<TriangularSolve>),
-    row("Qr", HR_MATRICES, prepare<QrDecomposition, hr_shape_qr>),
-    row("SelfAdjointEigV2", HR_MATRICES, prepare<SelfAdjointEig, hr_shape_self_adjoint_eig_v2>),
-    row("Svd", HR_MATRICES, prepare<SingularValues, hr_shape_svd>),
+HR_KERNELS = {
+    kernel("Cholesky", HR_MATRICES, prepare<Cholesky, hr_shape_square>),
+    kernel("MatrixInverse", HR_MATRICES, prepare<Inverse, hr_shape_square>),
+    kernel("MatrixDeterminant", HR_MATRICES, prepare<Determinant, hr_shape_determinant>),
+    kernel("LogMatrixDeterminant", HR_MATRICES, prepare<LogDeterminant, hr_shape_determinant>),
+    kernel("Lu", HR_MATRICES, prepare<LuDecomposition, hr_shape_lu>),
+    kernel("MatrixSolve", HR_MATRICES, prepare_solve<Solve>),
+    kernel("MatrixTriangularSolve", HR_MATRICES, prepare_solve<TriangularSolve>),
+    kernel("Qr", HR_MATRICES, prepare<QrDecomposition, hr_shape_qr>),
+    kernel("SelfAdjointEigV2", HR_MATRICES, prepare<SelfAdjointEig, hr_shape_self_adjoint_eig_v2>),
+    kernel("Svd", HR_MATRICES, prepare<SingularValues, hr_shape_svd>),
 };
-HR_ROWS_END(linalg)
 
 }  // namespace hr

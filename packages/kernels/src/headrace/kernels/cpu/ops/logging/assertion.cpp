@@ -3,7 +3,7 @@
 #include <string>
 
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -94,9 +94,8 @@ hr_code prepare_assert(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(assertion) = {
-    row("Assert", nullptr, prepare_assert, compute_assert),
+HR_KERNELS = {
+    kernel("Assert", nullptr, prepare_assert, compute_assert),
 };
-HR_ROWS_END(assertion)
 
 }  // namespace hr

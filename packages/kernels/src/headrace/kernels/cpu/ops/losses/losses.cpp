@@ -9,7 +9,7 @@
 #include "processor/simd.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -188,12 +188,11 @@ hr_code prepare_l2_loss(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(losses) = {
-    row("SoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_cross_entropy>),
-    row("SparseSoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS,
+HR_KERNELS = {
+    kernel("SoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_cross_entropy>),
+    kernel("SparseSoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS,
         widened<prepare_sparse_cross_entropy>),
-    row("L2Loss", "T=" HR_FLOATS, prepare_l2_loss),
+    kernel("L2Loss", "T=" HR_FLOATS, prepare_l2_loss),
 };
-HR_ROWS_END(losses)
 
 }  // namespace hr

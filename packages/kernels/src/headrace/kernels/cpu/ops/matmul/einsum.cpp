@@ -13,7 +13,7 @@
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -285,9 +285,8 @@ hr_code prepare_einsum(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(einsum) = {
-    row("Einsum", "T=" HR_NUMBERS, widened<prepare_einsum>),
+HR_KERNELS = {
+    kernel("Einsum", "T=" HR_NUMBERS, widened<prepare_einsum>),
 };
-HR_ROWS_END(einsum)
 
 }  // namespace hr

@@ -10,7 +10,7 @@
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -321,19 +321,18 @@ hr_code prepare_batch_matmul(void*, hr_request* r) {
 #define HR_BATCHED \
   "half|bfloat16|float|double|int16|int32|int64|uint8|uint16|uint32|uint64|complex64|complex128"
 
-HR_ROWS(matmul) = {
-    row("MatMul", "T=" HR_BATCHED, widened<prepare_matmul>),
-    row("_FusedMatMul", "T=" HR_FLOATS, widened<prepare_matmul>),
-    row("SparseMatMul", nullptr, widened<prepare_matmul>),
-    row("BatchMatMul", "T=" HR_BATCHED, widened<prepare_batch_matmul>),
-    row("BatchMatMulV2", "T=" HR_BATCHED, widened<prepare_batch_matmul>),
-    row("BatchMatMulV3", "Ta=float;Tb=float;Tout=float", prepare_batch_matmul),
-    row("BatchMatMulV3", "Ta=double;Tb=double;Tout=double", prepare_batch_matmul),
-    row("BatchMatMulV3", "Ta=half;Tb=half;Tout=half", widened<prepare_batch_matmul>),
-    row("BatchMatMulV3", "Ta=bfloat16;Tb=bfloat16;Tout=bfloat16", widened<prepare_batch_matmul>),
-    row("BatchMatMulV3", "Ta=int32;Tb=int32;Tout=int32", prepare_batch_matmul),
-    row("BatchMatMulV3", "Ta=int64;Tb=int64;Tout=int64", prepare_batch_matmul),
+HR_KERNELS = {
+    kernel("MatMul", "T=" HR_BATCHED, widened<prepare_matmul>),
+    kernel("_FusedMatMul", "T=" HR_FLOATS, widened<prepare_matmul>),
+    kernel("SparseMatMul", nullptr, widened<prepare_matmul>),
+    kernel("BatchMatMul", "T=" HR_BATCHED, widened<prepare_batch_matmul>),
+    kernel("BatchMatMulV2", "T=" HR_BATCHED, widened<prepare_batch_matmul>),
+    kernel("BatchMatMulV3", "Ta=float;Tb=float;Tout=float", prepare_batch_matmul),
+    kernel("BatchMatMulV3", "Ta=double;Tb=double;Tout=double", prepare_batch_matmul),
+    kernel("BatchMatMulV3", "Ta=half;Tb=half;Tout=half", widened<prepare_batch_matmul>),
+    kernel("BatchMatMulV3", "Ta=bfloat16;Tb=bfloat16;Tout=bfloat16", widened<prepare_batch_matmul>),
+    kernel("BatchMatMulV3", "Ta=int32;Tb=int32;Tout=int32", prepare_batch_matmul),
+    kernel("BatchMatMulV3", "Ta=int64;Tb=int64;Tout=int64", prepare_batch_matmul),
 };
-HR_ROWS_END(matmul)
 
 }  // namespace hr

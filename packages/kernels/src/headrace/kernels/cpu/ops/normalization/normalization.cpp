@@ -10,7 +10,7 @@
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -368,20 +368,19 @@ hr_code prepare_lrn(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(normalization) = {
-    row("FusedBatchNorm", nullptr, prepare_forward).reuses(0),
-    row("FusedBatchNormV2", nullptr, widened<prepare_forward>).reuses(0),
-    row("FusedBatchNormV3", nullptr, widened<prepare_forward>).reuses(0),
-    row("FusedBatchNormGrad", nullptr, prepare_backward).reuses(0),
-    row("FusedBatchNormGradV2", nullptr, widened<prepare_backward>).reuses(0),
-    row("FusedBatchNormGradV3", nullptr, widened<prepare_backward>).reuses(0),
-    row("BatchNormWithGlobalNormalization", "T=float|half|bfloat16",
+HR_KERNELS = {
+    kernel("FusedBatchNorm", nullptr, prepare_forward).reuses(0),
+    kernel("FusedBatchNormV2", nullptr, widened<prepare_forward>).reuses(0),
+    kernel("FusedBatchNormV3", nullptr, widened<prepare_forward>).reuses(0),
+    kernel("FusedBatchNormGrad", nullptr, prepare_backward).reuses(0),
+    kernel("FusedBatchNormGradV2", nullptr, widened<prepare_backward>).reuses(0),
+    kernel("FusedBatchNormGradV3", nullptr, widened<prepare_backward>).reuses(0),
+    kernel("BatchNormWithGlobalNormalization", "T=float|half|bfloat16",
         widened<prepare_global<false>>),
-    row("BatchNormWithGlobalNormalizationGrad", "T=float|half|bfloat16",
+    kernel("BatchNormWithGlobalNormalizationGrad", "T=float|half|bfloat16",
         widened<prepare_global<true>>),
-    row("LRN", nullptr, widened<prepare_lrn<false>>),
-    row("LRNGrad", nullptr, widened<prepare_lrn<true>>),
+    kernel("LRN", nullptr, widened<prepare_lrn<false>>),
+    kernel("LRNGrad", nullptr, widened<prepare_lrn<true>>),
 };
-HR_ROWS_END(normalization)
 
 }  // namespace hr

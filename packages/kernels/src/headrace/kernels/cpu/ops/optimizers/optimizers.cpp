@@ -4,7 +4,7 @@
 #include "ops/optimizers/optimizer_rules.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 #include "table/slots.hpp"
 
@@ -233,14 +233,14 @@ hr_code prepare_ftrl(void*, hr_request* r) {
 namespace rule = optimizer;
 
 #define HR_BOTH(name, prepare) \
-  row(name, "T=" HR_FLOATS, prepare), row("Resource" name, "T=" HR_FLOATS, prepare)
+  kernel(name, "T=" HR_FLOATS, prepare), kernel("Resource" name, "T=" HR_FLOATS, prepare)
 
-HR_ROWS(optimizers) = {
-    row("ApplyGradientDescent", "T=" HR_NUMBERS, prepare<rule::GradientDescent, 2, false>),
-    row("ResourceApplyGradientDescent", "T=" HR_NUMBERS, prepare<rule::GradientDescent, 2, false>),
+HR_KERNELS = {
+    kernel("ApplyGradientDescent", "T=" HR_NUMBERS, prepare<rule::GradientDescent, 2, false>),
+    kernel("ResourceApplyGradientDescent", "T=" HR_NUMBERS, prepare<rule::GradientDescent, 2, false>),
     HR_BOTH("ApplyProximalGradientDescent", (prepare<rule::ProximalGradientDescent, 4, false>)),
     HR_BOTH("ApplyMomentum", (prepare_nesterov<rule::Momentum, 3, false>)),
-    row("ResourceApplyKerasMomentum", "T=" HR_FLOATS,
+    kernel("ResourceApplyKerasMomentum", "T=" HR_FLOATS,
         prepare_nesterov<rule::KerasMomentum, 3, false>),
     HR_BOTH("ApplyAdagrad", (prepare_adagrad<rule::Adagrad, 3, false>)),
     HR_BOTH("ApplyAdagradV2", (prepare_adagrad<rule::AdagradV2, 4, false>)),
@@ -248,7 +248,7 @@ HR_ROWS(optimizers) = {
     HR_BOTH("ApplyAdagradDA", (prepare<rule::AdagradDA, 3, false>)),
     HR_BOTH("ApplyAdadelta", (prepare<rule::Adadelta, 6, false>)),
     HR_BOTH("ApplyAdam", (prepare_nesterov<rule::Adam, 9, false>)),
-    row("ResourceApplyAdamWithAmsgrad", "T=" HR_FLOATS, prepare<rule::AdamWithAmsgrad, 10, false>),
+    kernel("ResourceApplyAdamWithAmsgrad", "T=" HR_FLOATS, prepare<rule::AdamWithAmsgrad, 10, false>),
     HR_BOTH("ApplyAdaMax", (prepare<rule::AdaMax, 8, false>)),
     HR_BOTH("ApplyRMSProp", (prepare<rule::RMSProp, 7, false>)),
     HR_BOTH("ApplyCenteredRMSProp", (prepare<rule::CenteredRMSProp, 8, false>)),
@@ -259,7 +259,7 @@ HR_ROWS(optimizers) = {
     HR_BOTH("SparseApplyProximalGradientDescent",
             (prepare<rule::ProximalGradientDescent, 4, true>)),
     HR_BOTH("SparseApplyMomentum", (prepare_nesterov<rule::Momentum, 3, true>)),
-    row("ResourceSparseApplyKerasMomentum", "T=" HR_FLOATS,
+    kernel("ResourceSparseApplyKerasMomentum", "T=" HR_FLOATS,
         prepare_nesterov<rule::KerasMomentum, 3, true>),
     HR_BOTH("SparseApplyAdagrad", (prepare_adagrad<rule::Adagrad, 3, true>)),
     HR_BOTH("SparseApplyAdagradV2", (prepare_adagrad<rule::AdagradV2, 4, true>)),
@@ -271,6 +271,5 @@ HR_ROWS(optimizers) = {
     HR_BOTH("SparseApplyFtrl", (prepare_ftrl<false, true>)),
     HR_BOTH("SparseApplyFtrlV2", (prepare_ftrl<true, true>)),
 };
-HR_ROWS_END(optimizers)
 
 }  // namespace hr

@@ -8,7 +8,7 @@
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -241,14 +241,13 @@ hr_code prepare_backward(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(fractional_pooling) = {
-    row("FractionalMaxPool", nullptr, prepare_forward<true>)
+HR_KERNELS = {
+    kernel("FractionalMaxPool", nullptr, prepare_forward<true>)
         .with_state(make_random_state, end_random_state),
-    row("FractionalAvgPool", nullptr, prepare_forward<false>)
+    kernel("FractionalAvgPool", nullptr, prepare_forward<false>)
         .with_state(make_random_state, end_random_state),
-    row("FractionalMaxPoolGrad", nullptr, prepare_backward<true>),
-    row("FractionalAvgPoolGrad", nullptr, prepare_backward<false>).constant(0),
+    kernel("FractionalMaxPoolGrad", nullptr, prepare_backward<true>),
+    kernel("FractionalAvgPoolGrad", nullptr, prepare_backward<false>).constant(0),
 };
-HR_ROWS_END(fractional_pooling)
 
 }  // namespace hr

@@ -11,7 +11,7 @@
 #include "ops/pooling/pooling_window.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -165,10 +165,9 @@ hr_code prepare(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(max_pool_index) = {
-    row("_MaxPoolWithWindowIndex", "T=" HR_FLOATS, prepare<false>),
-    row("_MaxPoolGradWithWindowIndex", "T=" HR_FLOATS, prepare<true>),
+HR_KERNELS = {
+    kernel("_MaxPoolWithWindowIndex", "T=" HR_FLOATS, prepare<false>),
+    kernel("_MaxPoolGradWithWindowIndex", "T=" HR_FLOATS, prepare<true>),
 };
-HR_ROWS_END(max_pool_index)
 
 }  // namespace hr

@@ -10,7 +10,7 @@
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -360,25 +360,24 @@ hr_code prepare(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(pooling) = {
-    row("MaxPool", "T=" HR_REALS, prepare<Kind::max>),
-    row("MaxPoolV2", "T=" HR_REALS, prepare<Kind::max, 1>).constant(1, 2),
-    row("MaxPoolGrad", "T=" HR_REALS, widened<prepare<Kind::max_gradient>>),
-    row("MaxPoolGradV2", "T=" HR_REALS, widened<prepare<Kind::max_gradient, 3>>).constant(3, 4),
-    row("MaxPoolGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
-    row("MaxPoolGradGradV2", "T=" HR_REALS, prepare<Kind::max_gradient_gradient, 3>).constant(3, 4),
-    row("MaxPoolWithArgmax", "T=" HR_REALS, prepare<Kind::argmax>),
-    row("MaxPoolGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_to_input>),
-    row("MaxPoolGradGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_from_input>),
-    row("MaxPool3D", "T=" HR_REALS, prepare<Kind::max>),
-    row("MaxPool3DGrad", "T=half|bfloat16|float;TInput=half|bfloat16|float",
+HR_KERNELS = {
+    kernel("MaxPool", "T=" HR_REALS, prepare<Kind::max>),
+    kernel("MaxPoolV2", "T=" HR_REALS, prepare<Kind::max, 1>).constant(1, 2),
+    kernel("MaxPoolGrad", "T=" HR_REALS, widened<prepare<Kind::max_gradient>>),
+    kernel("MaxPoolGradV2", "T=" HR_REALS, widened<prepare<Kind::max_gradient, 3>>).constant(3, 4),
+    kernel("MaxPoolGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
+    kernel("MaxPoolGradGradV2", "T=" HR_REALS, prepare<Kind::max_gradient_gradient, 3>).constant(3, 4),
+    kernel("MaxPoolWithArgmax", "T=" HR_REALS, prepare<Kind::argmax>),
+    kernel("MaxPoolGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_to_input>),
+    kernel("MaxPoolGradGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_from_input>),
+    kernel("MaxPool3D", "T=" HR_REALS, prepare<Kind::max>),
+    kernel("MaxPool3DGrad", "T=half|bfloat16|float;TInput=half|bfloat16|float",
         widened<prepare<Kind::max_gradient>>),
-    row("MaxPool3DGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
-    row("AvgPool", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
-    row("AvgPoolGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),
-    row("AvgPool3D", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
-    row("AvgPool3DGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),
+    kernel("MaxPool3DGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
+    kernel("AvgPool", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
+    kernel("AvgPoolGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),
+    kernel("AvgPool3D", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
+    kernel("AvgPool3DGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),
 };
-HR_ROWS_END(pooling)
 
 }  // namespace hr

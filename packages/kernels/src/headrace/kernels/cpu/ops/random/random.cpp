@@ -9,7 +9,7 @@
 #include "math/random_state.hpp"
 #include "processor/parallel.hpp"
 #include "table/catalogue_shapes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -334,33 +334,32 @@ hr_code prepare_multinomial(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(random) = {
-    row("RandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, false>)
+HR_KERNELS = {
+    kernel("RandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, false>)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("RandomStandardNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, false>)
+    kernel("RandomStandardNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, false>)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("TruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, false>)
+    kernel("TruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, false>)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("RandomUniformInt", nullptr, prepare_uniform_int<false>)
+    kernel("RandomUniformInt", nullptr, prepare_uniform_int<false>)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("RandomShuffle", nullptr, prepare_shuffle, compute_shuffle)
+    kernel("RandomShuffle", nullptr, prepare_shuffle, compute_shuffle)
         .with_state(make_random_state, end_random_state),
-    row("Multinomial", "T=" HR_REALS, prepare_multinomial<false>)
+    kernel("Multinomial", "T=" HR_REALS, prepare_multinomial<false>)
         .constant(1)
         .with_state(make_random_state, end_random_state),
-    row("StatelessRandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, true>)
+    kernel("StatelessRandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, true>)
         .constant(0),
-    row("StatelessRandomNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, true>).constant(0),
-    row("StatelessTruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, true>)
+    kernel("StatelessRandomNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, true>).constant(0),
+    kernel("StatelessTruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, true>)
         .constant(0),
-    row("StatelessRandomUniformInt", nullptr, prepare_uniform_int<true>).constant(0),
-    row("StatelessRandomUniformFullInt", nullptr, prepare_fill<Kind::full_int, true>).constant(0),
-    row("StatelessMultinomial", "T=" HR_REALS, prepare_multinomial<true>).constant(1),
+    kernel("StatelessRandomUniformInt", nullptr, prepare_uniform_int<true>).constant(0),
+    kernel("StatelessRandomUniformFullInt", nullptr, prepare_fill<Kind::full_int, true>).constant(0),
+    kernel("StatelessMultinomial", "T=" HR_REALS, prepare_multinomial<true>).constant(1),
 };
-HR_ROWS_END(random)
 
 }  // namespace hr

@@ -7,7 +7,7 @@
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -265,24 +265,23 @@ hr_code prepare_crop(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(random_distributions) = {
-    row("RandomGamma", nullptr, prepare_by_parameter<gamma>)
+HR_KERNELS = {
+    kernel("RandomGamma", nullptr, prepare_by_parameter<gamma>)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("RandomPoisson", nullptr, prepare_by_parameter<poisson>)
+    kernel("RandomPoisson", nullptr, prepare_by_parameter<poisson>)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("RandomPoissonV2", nullptr, prepare_by_parameter<poisson>)
+    kernel("RandomPoissonV2", nullptr, prepare_by_parameter<poisson>)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("ParameterizedTruncatedNormal", nullptr, prepare_truncated, compute_truncated)
+    kernel("ParameterizedTruncatedNormal", nullptr, prepare_truncated, compute_truncated)
         .constant(0)
         .with_state(make_random_state, end_random_state),
-    row("RandomGammaGrad", nullptr, prepare_gamma_gradient, compute_gamma_gradient),
-    row("RandomCrop", nullptr, prepare_crop, compute_crop)
+    kernel("RandomGammaGrad", nullptr, prepare_gamma_gradient, compute_gamma_gradient),
+    kernel("RandomCrop", nullptr, prepare_crop, compute_crop)
         .constant(1)
         .with_state(make_random_state, end_random_state),
 };
-HR_ROWS_END(random_distributions)
 
 }  // namespace hr

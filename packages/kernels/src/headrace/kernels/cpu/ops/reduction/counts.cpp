@@ -6,7 +6,7 @@
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
 #include "table/indices.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -117,11 +117,10 @@ hr_code prepare_histogram(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(counts) = {
-    row("Bincount", nullptr, prepare_bincount).constant(1),
-    row("DenseBincount", nullptr, prepare_bincount).constant(1),
-    row("HistogramFixedWidth", nullptr, prepare_histogram).constant(2),
+HR_KERNELS = {
+    kernel("Bincount", nullptr, prepare_bincount).constant(1),
+    kernel("DenseBincount", nullptr, prepare_bincount).constant(1),
+    kernel("HistogramFixedWidth", nullptr, prepare_histogram).constant(2),
 };
-HR_ROWS_END(counts)
 
 }  // namespace hr

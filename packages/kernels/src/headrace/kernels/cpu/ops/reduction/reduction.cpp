@@ -13,7 +13,7 @@
 #include "math/arithmetic.hpp"
 #include "ops/reduction/reduction_ops.hpp"
 #include "processor/parallel.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -304,16 +304,15 @@ const Fold* fold_of(std::string_view op, hr_dtype dtype) {
   return nullptr;
 }
 
-HR_ROWS(reduction) = {
-    row("Sum", "T=" HR_NUMBERS, prepare_reduce<SumOf, Numbers>).constant(1),
-    row("Mean", "T=" HR_NUMBERS, prepare_reduce<MeanOf, Numbers>).constant(1),
-    row("Prod", "T=" HR_NUMBERS, prepare_reduce<ProductOf, Numbers>).constant(1),
-    row("Max", "T=" HR_REALS, prepare_reduce<MaxOf, Reals>).constant(1),
-    row("Min", "T=" HR_REALS, prepare_reduce<MinOf, Reals>).constant(1),
-    row("EuclideanNorm", "T=" HR_NUMBERS, prepare_reduce<NormOf, Numbers>).constant(1),
-    row("All", nullptr, prepare_reduce<AllOf, Types<bool>>).constant(1),
-    row("Any", nullptr, prepare_reduce<AnyOf, Types<bool>>).constant(1),
+HR_KERNELS = {
+    kernel("Sum", "T=" HR_NUMBERS, prepare_reduce<SumOf, Numbers>).constant(1),
+    kernel("Mean", "T=" HR_NUMBERS, prepare_reduce<MeanOf, Numbers>).constant(1),
+    kernel("Prod", "T=" HR_NUMBERS, prepare_reduce<ProductOf, Numbers>).constant(1),
+    kernel("Max", "T=" HR_REALS, prepare_reduce<MaxOf, Reals>).constant(1),
+    kernel("Min", "T=" HR_REALS, prepare_reduce<MinOf, Reals>).constant(1),
+    kernel("EuclideanNorm", "T=" HR_NUMBERS, prepare_reduce<NormOf, Numbers>).constant(1),
+    kernel("All", nullptr, prepare_reduce<AllOf, Types<bool>>).constant(1),
+    kernel("Any", nullptr, prepare_reduce<AnyOf, Types<bool>>).constant(1),
 };
-HR_ROWS_END(reduction)
 
 }  // namespace hr

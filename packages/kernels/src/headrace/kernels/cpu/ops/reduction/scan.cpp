@@ -4,7 +4,7 @@
 
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
@@ -144,15 +144,14 @@ template <class Op, class Set> hr_code prepare_cumulative(void*, hr_request* r) 
 
 }  // namespace
 
-HR_ROWS(scan) = {
-    row("ArgMax", "T=" HR_REALS "|bool;output_type=" HR_INDICES, prepare_arg<true>).constant(1),
-    row("ArgMin", "T=" HR_REALS "|bool;output_type=" HR_INDICES, prepare_arg<false>).constant(1),
-    row("Cumsum", "T=" HR_NUMBERS, prepare_cumulative<Add, Numbers>).constant(1).reuses(0),
-    row("Cumprod", "T=" HR_NUMBERS, prepare_cumulative<Multiply, Numbers>).constant(1).reuses(0),
-    row("CumulativeLogsumexp", "T=" HR_FLOATS, prepare_cumulative<LogSumExp, Floats>)
+HR_KERNELS = {
+    kernel("ArgMax", "T=" HR_REALS "|bool;output_type=" HR_INDICES, prepare_arg<true>).constant(1),
+    kernel("ArgMin", "T=" HR_REALS "|bool;output_type=" HR_INDICES, prepare_arg<false>).constant(1),
+    kernel("Cumsum", "T=" HR_NUMBERS, prepare_cumulative<Add, Numbers>).constant(1).reuses(0),
+    kernel("Cumprod", "T=" HR_NUMBERS, prepare_cumulative<Multiply, Numbers>).constant(1).reuses(0),
+    kernel("CumulativeLogsumexp", "T=" HR_FLOATS, prepare_cumulative<LogSumExp, Floats>)
         .constant(1)
         .reuses(0),
 };
-HR_ROWS_END(scan)
 
 }  // namespace hr

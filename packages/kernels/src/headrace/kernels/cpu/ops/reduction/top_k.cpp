@@ -13,7 +13,7 @@
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
 #include "table/indices.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
@@ -286,18 +286,17 @@ hr_code prepare_in_top_k(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(sorting) = {
-    row("TopKV2", "T=" HR_REALS, prepare_top).constant(1),
-    row("TopK", "T=" HR_REALS, prepare_top),
-    row("NthElement", "T=" HR_REALS, prepare_nth).constant(1),
-    row("Where", "T=" HR_NUMBERS "|bool", prepare_where).is(HR_KERNEL_DATA_SHAPE),
-    row("InvertPermutation", nullptr, prepare_invert, compute_invert),
-    row("UnravelIndex", nullptr, prepare_unravel, compute_unravel),
-    row("LowerBound", "T=" HR_REALS, prepare_bound<false>),
-    row("UpperBound", "T=" HR_REALS, prepare_bound<true>),
-    row("InTopK", nullptr, prepare_in_top_k, compute_in_top_k),
-    row("InTopKV2", nullptr, prepare_in_top_k, compute_in_top_k),
+HR_KERNELS = {
+    kernel("TopKV2", "T=" HR_REALS, prepare_top).constant(1),
+    kernel("TopK", "T=" HR_REALS, prepare_top),
+    kernel("NthElement", "T=" HR_REALS, prepare_nth).constant(1),
+    kernel("Where", "T=" HR_NUMBERS "|bool", prepare_where).is(HR_KERNEL_DATA_SHAPE),
+    kernel("InvertPermutation", nullptr, prepare_invert, compute_invert),
+    kernel("UnravelIndex", nullptr, prepare_unravel, compute_unravel),
+    kernel("LowerBound", "T=" HR_REALS, prepare_bound<false>),
+    kernel("UpperBound", "T=" HR_REALS, prepare_bound<true>),
+    kernel("InTopK", nullptr, prepare_in_top_k, compute_in_top_k),
+    kernel("InTopKV2", nullptr, prepare_in_top_k, compute_in_top_k),
 };
-HR_ROWS_END(sorting)
 
 }  // namespace hr

@@ -9,7 +9,7 @@
 #include "processor/simd.hpp"
 #include "table/attributes.hpp"
 #include "table/indices.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/slots.hpp"
@@ -253,42 +253,41 @@ template <Way way> hr_code prepare_inplace(void*, hr_request* r) {
 }
 
 #define ROWS_OF(Name, way, types)                                       \
-  row("Scatter" Name, "T=" types, prepare_rows<way>),                   \
-      row("ResourceScatter" Name, "dtype=" types, prepare_rows<way>)
+  kernel("Scatter" Name, "T=" types, prepare_rows<way>),                   \
+      kernel("ResourceScatter" Name, "dtype=" types, prepare_rows<way>)
 #define SLICES_OF(Name, way, types)                                     \
-  row("ScatterNd" Name, "T=" types, prepare_slices<way>),               \
-      row("ResourceScatterNd" Name, "T=" types, prepare_slices<way>)
+  kernel("ScatterNd" Name, "T=" types, prepare_slices<way>),               \
+      kernel("ResourceScatterNd" Name, "T=" types, prepare_slices<way>)
 #define TENSOR_OF(Name, way, types)                                     \
-  row("TensorScatter" Name, "T=" types, prepare_tensor<way>).reuses(0)
+  kernel("TensorScatter" Name, "T=" types, prepare_tensor<way>).reuses(0)
 
 }  // namespace
 
-HR_ROWS(scatter) = {
-    row("ScatterUpdate", nullptr, prepare_rows<kUpdate>),
-    row("ResourceScatterUpdate", nullptr, prepare_rows<kUpdate>),
+HR_KERNELS = {
+    kernel("ScatterUpdate", nullptr, prepare_rows<kUpdate>),
+    kernel("ResourceScatterUpdate", nullptr, prepare_rows<kUpdate>),
     ROWS_OF("Add", kAdd, HR_NUMBERS),
     ROWS_OF("Sub", kSub, HR_NUMBERS),
     ROWS_OF("Mul", kMul, HR_NUMBERS),
     ROWS_OF("Div", kDiv, HR_NUMBERS),
     ROWS_OF("Min", kMin, HR_REALS),
     ROWS_OF("Max", kMax, HR_REALS),
-    row("ScatterNdUpdate", nullptr, prepare_slices<kUpdate>),
-    row("ResourceScatterNdUpdate", nullptr, prepare_slices<kUpdate>),
+    kernel("ScatterNdUpdate", nullptr, prepare_slices<kUpdate>),
+    kernel("ResourceScatterNdUpdate", nullptr, prepare_slices<kUpdate>),
     SLICES_OF("Add", kAdd, HR_NUMBERS),
     SLICES_OF("Sub", kSub, HR_NUMBERS),
     SLICES_OF("Min", kMin, HR_REALS),
     SLICES_OF("Max", kMax, HR_REALS),
-    row("TensorScatterUpdate", nullptr, prepare_tensor<kUpdate>).reuses(0),
+    kernel("TensorScatterUpdate", nullptr, prepare_tensor<kUpdate>).reuses(0),
     TENSOR_OF("Add", kAdd, HR_NUMBERS),
     TENSOR_OF("Sub", kSub, HR_NUMBERS),
     TENSOR_OF("Min", kMin, HR_REALS),
     TENSOR_OF("Max", kMax, HR_REALS),
-    row("ScatterNdNonAliasingAdd", "T=" HR_NUMBERS, prepare_tensor<kAdd>).reuses(0),
-    row("ScatterNd", "T=" HR_NUMBERS "|bool|string", prepare_new).constant(2),
-    row("InplaceUpdate", nullptr, prepare_inplace<kUpdate>).reuses(0),
-    row("InplaceAdd", "T=" HR_NUMBERS, prepare_inplace<kAdd>).reuses(0),
-    row("InplaceSub", "T=" HR_NUMBERS, prepare_inplace<kSub>).reuses(0),
+    kernel("ScatterNdNonAliasingAdd", "T=" HR_NUMBERS, prepare_tensor<kAdd>).reuses(0),
+    kernel("ScatterNd", "T=" HR_NUMBERS "|bool|string", prepare_new).constant(2),
+    kernel("InplaceUpdate", nullptr, prepare_inplace<kUpdate>).reuses(0),
+    kernel("InplaceAdd", "T=" HR_NUMBERS, prepare_inplace<kAdd>).reuses(0),
+    kernel("InplaceSub", "T=" HR_NUMBERS, prepare_inplace<kSub>).reuses(0),
 };
-HR_ROWS_END(scatter)
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 #include "loops/elements.hpp"
 #include "loops/strided_copy.hpp"
 #include "ops/slicing/strided_slice.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -424,14 +424,13 @@ hr_code prepare_slice_update(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(slicing) = {
-    row("Slice", nullptr, prepare_slice).values(1, 2).shaped_by(slice_shape_inputs),
-    row("StridedSlice", nullptr, prepare_strided_slice)
+HR_KERNELS = {
+    kernel("Slice", nullptr, prepare_slice).values(1, 2).shaped_by(slice_shape_inputs),
+    kernel("StridedSlice", nullptr, prepare_strided_slice)
         .values(1, 2, 3)
         .shaped_by(strided_shape_inputs),
-    row("StridedSliceGrad", nullptr, prepare_strided_slice_grad).constant(0).values(1, 2, 3),
-    row("TensorStridedSliceUpdate", nullptr, prepare_slice_update).values(1, 2, 3).reuses(0),
+    kernel("StridedSliceGrad", nullptr, prepare_strided_slice_grad).constant(0).values(1, 2, 3),
+    kernel("TensorStridedSliceUpdate", nullptr, prepare_slice_update).values(1, 2, 3).reuses(0),
 };
-HR_ROWS_END(slicing)
 
 }  // namespace hr

@@ -10,7 +10,7 @@
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
 #include "table/indices.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -476,19 +476,18 @@ hr_code prepare_product(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(sparse) = {
-    row("SparseToDense", nullptr, prepare_to_dense).constant(1),
-    row("SparseReshape", nullptr, prepare_reshape, compute_reshape),
-    row("SparseReorder", nullptr, prepare_reorder, compute_reorder),
-    row("SparseConcat", nullptr, prepare_concat),
-    row("SparseFillEmptyRows", nullptr, prepare_fill_rows, compute_fill_rows)
+HR_KERNELS = {
+    kernel("SparseToDense", nullptr, prepare_to_dense).constant(1),
+    kernel("SparseReshape", nullptr, prepare_reshape, compute_reshape),
+    kernel("SparseReorder", nullptr, prepare_reorder, compute_reorder),
+    kernel("SparseConcat", nullptr, prepare_concat),
+    kernel("SparseFillEmptyRows", nullptr, prepare_fill_rows, compute_fill_rows)
         .is(HR_KERNEL_DATA_SHAPE),
-    row("SparseFillEmptyRowsGrad", "T=" HR_NUMBERS, prepare_fill_rows_grad),
-    row("SparseReduceSum", "T=" HR_NUMBERS, prepare_reduce<false, Numbers>)
+    kernel("SparseFillEmptyRowsGrad", "T=" HR_NUMBERS, prepare_fill_rows_grad),
+    kernel("SparseReduceSum", "T=" HR_NUMBERS, prepare_reduce<false, Numbers>)
         .is(HR_KERNEL_DATA_SHAPE),
-    row("SparseReduceMax", "T=" HR_REALS, prepare_reduce<true, Reals>).is(HR_KERNEL_DATA_SHAPE),
-    row("SparseTensorDenseMatMul", "T=" HR_NUMBERS, prepare_product).constant(2),
+    kernel("SparseReduceMax", "T=" HR_REALS, prepare_reduce<true, Reals>).is(HR_KERNEL_DATA_SHAPE),
+    kernel("SparseTensorDenseMatMul", "T=" HR_NUMBERS, prepare_product).constant(2),
 };
-HR_ROWS_END(sparse)
 
 }  // namespace hr

@@ -115,9 +115,8 @@ hr_code prepare_histogram(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(histogram) = {
-    row("HistogramSummary", "T=" HR_REALS, prepare_histogram),
+HR_KERNELS = {
+    kernel("HistogramSummary", "T=" HR_REALS, prepare_histogram),
 };
-HR_ROWS_END(histogram)
 
 }  // namespace hr

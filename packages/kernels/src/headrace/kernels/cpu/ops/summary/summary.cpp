@@ -141,12 +141,11 @@ hr_code prepare_merge(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(summary) = {
-    row("ScalarSummary", "T=" HR_REALS, prepare_scalar),
-    row("TensorSummary", nullptr, prepare_tensor),
-    row("TensorSummaryV2", nullptr, prepare_tensor),
-    row("MergeSummary", nullptr, prepare_merge, compute_merge),
+HR_KERNELS = {
+    kernel("ScalarSummary", "T=" HR_REALS, prepare_scalar),
+    kernel("TensorSummary", nullptr, prepare_tensor),
+    kernel("TensorSummaryV2", nullptr, prepare_tensor),
+    kernel("MergeSummary", nullptr, prepare_merge, compute_merge),
 };
-HR_ROWS_END(summary)
 
 }  // namespace hr

@@ -179,11 +179,10 @@ hr_code prepare_audio(void*, hr_request* r) {
 
 }  // namespace
 
-HR_ROWS(summary_media) = {
-    row("ImageSummary", "T=uint8|float|half|double", prepare_image),
-    row("AudioSummary", nullptr, prepare_audio, compute_audio),
-    row("AudioSummaryV2", nullptr, prepare_audio, compute_audio),
+HR_KERNELS = {
+    kernel("ImageSummary", "T=uint8|float|half|double", prepare_image),
+    kernel("AudioSummary", nullptr, prepare_audio, compute_audio),
+    kernel("AudioSummaryV2", nullptr, prepare_audio, compute_audio),
 };
-HR_ROWS_END(summary_media)
 
 }  // namespace hr

@@ -6,7 +6,7 @@
 
 #include "files/protobuf_writer.hpp"
 #include "headrace/kernel.h"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/text.hpp"
 

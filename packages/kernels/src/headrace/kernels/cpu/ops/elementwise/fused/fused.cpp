@@ -12,7 +12,7 @@
 #include "ops/elementwise/fused/plan.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/rows.hpp"
+#include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
@@ -309,13 +309,12 @@ void destroy(void* state) { delete static_cast<Program*>(state); }
 }  // namespace
 }  // namespace fused
 
-HR_ROWS(fused) = {
-    row("_FusedElementwise", nullptr, fused::prepare_elementwise)
+HR_KERNELS = {
+    kernel("_FusedElementwise", nullptr, fused::prepare_elementwise)
         .with_state(fused::create<false>, fused::destroy)
         .reuses(0),
-    row("_FusedReduction", nullptr, fused::prepare_reduction)
+    kernel("_FusedReduction", nullptr, fused::prepare_reduction)
         .with_state(fused::create<true>, fused::destroy),
 };
-HR_ROWS_END(fused)
 
 }  // namespace hr
