@@ -29,7 +29,7 @@ INTERRUPTED = """
 def test_ctrl_c_comes_after_the_import_of_a_family_of_kernels() -> None:
     printed = child_process.output(
         """
-    wanted = "headrace.kernels.reference.image_sound"
+    wanted = "headrace.kernels.reference.ops.image.sound"
     wav = hr.placeholder(hr.string, [])
     sound = hr.decode_wav(wav) if hasattr(hr, "decode_wav") else hr.audio.decode_wav(wav)
     session = hr.Session()

@@ -13,14 +13,13 @@ from headrace.formats.errors import NotFoundError
 from headrace.kernels.reference import library
 
 
-def test_every_kernel_is_in_the_file_named_after_its_ops_family() -> None:
-    from headrace.kernels.reference.library import _families
+def test_every_kernel_is_in_the_file_or_folder_of_its_ops_family() -> None:
+    from headrace.kernels.reference.library import _modules
 
-    # a family too large for one file has several that begin with its stem
     astray = {
-        op: f
-        for op, f in _families().items()
-        if not f"{f}_".startswith(f"{op_catalogue.family(op)}_")
+        op: module
+        for op, module in _modules().items()
+        if module.split(".")[0] != op_catalogue.family(op)
     }
     assert not astray
 
@@ -29,10 +28,10 @@ def test_every_name_that_is_listed_can_be_made() -> None:
     from importlib import import_module
 
     from headrace.kernels.reference import registry
-    from headrace.kernels.reference.library import _families
+    from headrace.kernels.reference.library import _modules
 
-    for family in set(_families().values()):
-        import_module(f"headrace.kernels.reference.{family}")
+    for module in set(_modules().values()):
+        import_module(f"headrace.kernels.reference.ops.{module}")
     assert set(registry.factories) == set(library().ops())
 
 

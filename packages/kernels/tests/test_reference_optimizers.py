@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headrace.kernels.reference import optimizers, registry
+from headrace.kernels.reference import registry
+from headrace.kernels.reference.ops import optimizers
 
 ONE, ZERO, GRAD = np.array([1.0]), np.array([0.0]), np.array([0.5])
 

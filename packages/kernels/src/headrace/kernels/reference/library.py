@@ -35,21 +35,22 @@ class ReferenceKernels:
 
     def ops(self) -> Iterable[str]:
         """The ops it has kernels for."""
-        return _families().keys()
+        return _modules().keys()
 
     def create(self, op: str, attrs: registry.Attrs) -> Callable[..., Any]:
         """The kernel of one node.
 
         Raises: NotFoundError for an op that is not in `ops()`.
         """
-        family = _families().get(op)
-        if family is None:
+        module = _modules().get(op)
+        if module is None:
             raise NotFoundError(None, None, f"the reference library has no kernel for {op}")
         with interrupts_held():
-            import_module(f"headrace.kernels.reference.{family}")
+            import_module(f"headrace.kernels.reference.ops.{module}")
+        family = op_catalogue.family(op)
         compute = registry.factories[op](attrs)
 
-        ranks = _sparse_ranks(op, attrs) if family.startswith("sparse") else []
+        ranks = _sparse_ranks(op, attrs) if family == "sparse" else []
 
         # What Python or NumPy refuses in a kernel is input that the kernel does not check itself;
         # in the user's own function it may be anything.
@@ -108,14 +109,17 @@ def library() -> ReferenceKernels:
 
 
 @lru_cache(maxsize=1)
-def _families() -> dict[str, str]:
-    """Op name to module, read from the decorators, so that no family need be imported for it."""
+def _modules() -> dict[str, str]:
+    """Op name to module below `ops`, read from the decorators without importing any module."""
     found: dict[str, str] = {}
-    folder = os.path.dirname(__file__)
-    for file in sorted(os.listdir(folder)):
-        stem, extension = os.path.splitext(file)
-        if extension == ".py":
-            with open(os.path.join(folder, file), encoding="utf-8") as stream:
-                for registration in _REGISTRATION.finditer(stream.read()):
-                    found.update((op, stem) for op in _NAME.findall(registration.group(1)))
+    top = os.path.join(os.path.dirname(__file__), "ops")
+    for folder, _, files in sorted(os.walk(top)):
+        package = os.path.relpath(folder, top).replace(os.sep, ".")
+        for file in sorted(files):
+            stem, extension = os.path.splitext(file)
+            if extension == ".py":
+                module = stem if package == "." else f"{package}.{stem}"
+                with open(os.path.join(folder, file), encoding="utf-8") as stream:
+                    for registration in _REGISTRATION.finditer(stream.read()):
+                        found.update((op, module) for op in _NAME.findall(registration.group(1)))
     return found

@@ -9,8 +9,8 @@ import numpy as np
 
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.gather import check_indices
 from headrace.kernels.reference.memory_needs import need_memory
+from headrace.kernels.reference.ops.gather import check_indices
 from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
 

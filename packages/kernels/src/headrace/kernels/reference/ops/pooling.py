@@ -8,12 +8,12 @@ import numpy as np
 
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.arrays_blocks import (
+from headrace.kernels.reference.ops.arrays.blocks import (
     channels_first,
     from_channels_last,
     to_channels_last,
 )
-from headrace.kernels.reference.convolution import Window, window
+from headrace.kernels.reference.ops.convolution import Window, window
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.registry import Attrs, kernel, stateful_kernel
 

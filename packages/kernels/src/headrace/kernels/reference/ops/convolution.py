@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.arrays_blocks import (
+from headrace.kernels.reference.ops.arrays.blocks import (
     channels_first,
     from_channels_last,
     to_channels_last,
 )
-from headrace.kernels.reference.matmul import apply_fused_ops
+from headrace.kernels.reference.ops.matmul import apply_fused_ops
 from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.arrays import pad
+from headrace.kernels.reference.ops.arrays.arrays import pad
 from headrace.kernels.reference.registry import Attrs, kernel
 
 

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.proto.example_pb2 import Example, SequenceExample
-from headrace.kernels.reference.parsing import array_of, invalid
+from headrace.kernels.reference.ops.parsing.parsing import array_of, invalid
 from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.registry import Attrs, Compute, stateful_kernel
 

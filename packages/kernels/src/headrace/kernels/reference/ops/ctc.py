@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.activations import log_softmax_of
+from headrace.kernels.reference.ops.activations import log_softmax_of
 from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.random import node_generator
+from headrace.kernels.reference.ops.random import node_generator
 from headrace.kernels.reference.registry import Attrs, kernel, stateful_kernel
 
 Compute = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]

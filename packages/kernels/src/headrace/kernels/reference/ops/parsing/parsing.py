@@ -17,9 +17,9 @@ from headrace.formats.errors import DataLossError, InvalidArgumentError
 from headrace.formats.proto.example_pb2 import Example
 from headrace.formats.proto.tensor_pb2 import TensorProto
 from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
+from headrace.kernels.reference.ops.strings import parsed_number
 from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.registry import Attrs, kernel
-from headrace.kernels.reference.strings import parsed_number
 
 
 def invalid(text: str) -> InvalidArgumentError:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace.kernels.reference.arrays import zeros
-from headrace.kernels.reference.registry import Attrs, kernel
-from headrace.kernels.reference.sparse_parts import (
+from headrace.kernels.reference.ops.arrays.arrays import zeros
+from headrace.kernels.reference.ops.sparse.parts import (
     Sparse,
     cells_of,
     check_order,
@@ -19,6 +18,7 @@ from headrace.kernels.reference.sparse_parts import (
     runs_of,
     sparse_tensor,
 )
+from headrace.kernels.reference.registry import Attrs, kernel
 
 # ---- sets, along the last axis ----
 

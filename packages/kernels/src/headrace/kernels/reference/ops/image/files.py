@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError, UnimplementedError
-from headrace.kernels.reference.summary import png
+from headrace.kernels.reference.ops.summary import png
 
 try:
     import PIL.Image

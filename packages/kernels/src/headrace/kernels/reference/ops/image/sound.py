@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
+from headrace.kernels.reference.ops.summary import wav
 from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
-from headrace.kernels.reference.summary import wav
 
 # ---- sound ----
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
+from headrace.kernels.reference.ops.random import node_generator
 from headrace.kernels.reference.precision import wide
-from headrace.kernels.reference.random import node_generator
 from headrace.kernels.reference.registry import Attrs, kernel, stateful_kernel
 
 # ---- boxes ----

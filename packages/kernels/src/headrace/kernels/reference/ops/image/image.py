@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.image_files import decoded, encoded_jpeg, encoded_png
+from headrace.kernels.reference.ops.image.files import decoded, encoded_jpeg, encoded_png
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.registry import Attrs, kernel
 

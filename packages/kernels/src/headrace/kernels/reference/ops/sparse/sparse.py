@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.precision import wide
-from headrace.kernels.reference.registry import Attrs, kernel
-from headrace.kernels.reference.sparse_parts import (
+from headrace.kernels.reference.ops.sparse.parts import (
     Sparse,
     cells_of,
     check_inside,
@@ -19,6 +17,8 @@ from headrace.kernels.reference.sparse_parts import (
     runs_of,
     sparse_tensor,
 )
+from headrace.kernels.reference.precision import wide
+from headrace.kernels.reference.registry import Attrs, kernel
 
 
 @kernel("SparseToDense")

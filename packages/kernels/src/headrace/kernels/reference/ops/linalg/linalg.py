@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.kernels.reference.arrays import zeros
+from headrace.kernels.reference.ops.arrays.arrays import zeros
 from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.registry import Attrs, kernel
 

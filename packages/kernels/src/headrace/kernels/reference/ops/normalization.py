@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.kernels.reference.arrays_blocks import from_channels_last, to_channels_last
+from headrace.kernels.reference.ops.arrays.blocks import from_channels_last, to_channels_last
 from headrace.kernels.reference.precision import wide
 from headrace.kernels.reference.registry import Attrs, kernel
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
 from headrace.kernels.reference.memory_needs import need_memory
+from headrace.kernels.reference.ops.sparse.parts import Sparse, refuse, runs_of, sparse_tensor
 from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.registry import Attrs, kernel
-from headrace.kernels.reference.sparse_parts import Sparse, refuse, runs_of, sparse_tensor
 from headrace.kernels.reference.string_hashes import fingerprint64, fingerprint_cat64
 
 

@@ -12,15 +12,15 @@ from headrace.formats.errors import InvalidArgumentError
 from headrace.formats.proto.tensor_pb2 import TensorProto
 from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
 from headrace.kernels.reference.memory_needs import need_memory
-from headrace.kernels.reference.precision import numpy_type
-from headrace.kernels.reference.registry import Attrs, kernel
-from headrace.kernels.reference.sparse_parts import (
+from headrace.kernels.reference.ops.sparse.parts import (
     Sparse,
     check_inside,
     check_order,
     check_sizes,
     refuse,
 )
+from headrace.kernels.reference.precision import numpy_type
+from headrace.kernels.reference.registry import Attrs, kernel
 
 
 def _serialized(parts: Iterable[np.ndarray]) -> list[bytes]:

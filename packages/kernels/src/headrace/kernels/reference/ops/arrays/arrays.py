@@ -8,8 +8,8 @@ from itertools import accumulate
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
+from headrace.kernels.reference.ops.reduction import reduction_axes
 from headrace.kernels.reference.precision import numpy_type, wide
-from headrace.kernels.reference.reduction import reduction_axes
 from headrace.kernels.reference.registry import Attrs, kernel
 
 # ---- values as they are ----

@@ -13,8 +13,8 @@ import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
 from headrace.kernels.reference import string_hashes
+from headrace.kernels.reference.ops.reduction import reduction_axes
 from headrace.kernels.reference.precision import numpy_type
-from headrace.kernels.reference.reduction import reduction_axes
 from headrace.kernels.reference.registry import Attrs, kernel
 from headrace.kernels.reference.regular_expressions import compiled, matches_fully, replaced
 from headrace.kernels.reference.tensor_text import encoded, summary_of

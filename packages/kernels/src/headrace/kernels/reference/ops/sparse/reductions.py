@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from headrace.kernels.reference.precision import wide
-from headrace.kernels.reference.reduction import reduction_axes
-from headrace.kernels.reference.registry import Attrs, kernel
-from headrace.kernels.reference.sparse_parts import (
+from headrace.kernels.reference.ops.reduction import reduction_axes
+from headrace.kernels.reference.ops.sparse.parts import (
     Sparse,
     cells_of,
     check_sizes,
     refuse,
     sparse_tensor,
 )
+from headrace.kernels.reference.precision import wide
+from headrace.kernels.reference.registry import Attrs, kernel
 
 
 def _reduced(

@@ -1,0 +1,1 @@
+"""The ops in NumPy: one file or folder for each family of the op catalogue."""

@@ -1,0 +1,1 @@
+"""The arrays ops in NumPy."""

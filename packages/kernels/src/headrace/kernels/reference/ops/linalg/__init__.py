@@ -1,0 +1,1 @@
+"""The linalg ops in NumPy."""

@@ -1,0 +1,1 @@
+"""The parsing ops in NumPy."""

@@ -1,0 +1,1 @@
+"""The sparse ops in NumPy."""
