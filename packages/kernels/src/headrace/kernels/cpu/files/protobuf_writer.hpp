@@ -1,4 +1,4 @@
-// Writes and reads the fields of protobuf messages. Fields are written in the order of their
+// Writes the fields of protobuf messages. Fields are written in the order of their
 // numbers and, as proto3 wants it, without those that hold zero; `always` writes them all the same.
 #ifndef HEADRACE_CPU_WIRE_HPP
 #define HEADRACE_CPU_WIRE_HPP

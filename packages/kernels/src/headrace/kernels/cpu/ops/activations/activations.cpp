@@ -1,5 +1,5 @@
 // Activation functions and their gradients: Relu, Elu, Softplus, ReluGrad, ... The expressions are
-// also those of fused_instructions.cpp, so that a chain computes the same.
+// also those of elementwise/fused/instructions.cpp, so that a chain computes the same.
 #include "loops/binary_loops.hpp"
 #include "loops/unary_loops.hpp"
 #include "math/arithmetic.hpp"

@@ -1,4 +1,4 @@
-// Elements moved along strides: Transpose, Tile, BroadcastTo, Reverse, Roll, blocks of space.
+// Copies along strides: Transpose, Tile, BroadcastTo, Reverse, SpaceToDepth, DepthToSpace.
 #include <algorithm>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Ops that pass memory on under another shape, and ops that tell of shapes.
+// Ops that pass memory on under another shape, and ops that return shapes.
 #include <algorithm>
 #include <vector>
 
@@ -189,7 +189,6 @@ HR_KERNELS = {
     view_of("Reshape", view<hr_shape_reshape>).constant(1),
     view_of("ExpandDims", view<hr_shape_expand_dims>).constant(1),
     view_of("Squeeze", view<hr_shape_squeeze>),
-    view_of("Bitcast", view<hr_shape_bitcast>),
     kernel("DeepCopy", nullptr, prepare_copies, copy_each),
     kernel("IdentityN", nullptr, prepare_copies, copy_each),
     kernel("Shape", nullptr, by_rule<hr_shape_shape>, compute_shape),

@@ -7,10 +7,10 @@
 #include "loops/elements.hpp"
 #include "loops/via_float.hpp"
 #include "loops/window.hpp"
-#include "ops/pooling/pooling_loops.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
 #include "table/catalogue_shapes.hpp"
+#include "table/element_types.hpp"
 #include "table/registration.hpp"
 #include "table/shapes.hpp"
 

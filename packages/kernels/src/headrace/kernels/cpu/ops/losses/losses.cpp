@@ -1,4 +1,4 @@
-// Losses: cross entropies of a softmax, half the squared norm, and membership in the top k.
+// Losses: cross entropies of a softmax, and half the squared norm (L2Loss).
 #include <algorithm>
 #include <atomic>
 #include <cmath>

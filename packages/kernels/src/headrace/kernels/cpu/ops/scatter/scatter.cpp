@@ -5,6 +5,7 @@
 
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
+#include "ops/scatter/scatter.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/attributes.hpp"
@@ -17,9 +18,7 @@
 namespace hr {
 namespace {
 
-enum Way { kUpdate, kAdd, kSub, kMul, kDiv, kMin, kMax };
-
-template <Way way, class C> HR_INLINE C folded(C a, C b) {
+template <ScatterUpdate way, class C> HR_INLINE C folded(C a, C b) {
   if constexpr (way == kAdd) return plus(a, b);
   else if constexpr (way == kSub) return minus(a, b);
   else if constexpr (way == kMul) return times(a, b);
@@ -31,10 +30,7 @@ template <Way way, class C> HR_INLINE C folded(C a, C b) {
   else return larger(a, b);
 }
 
-// One row of the target and of the updates; a single update is taken for all of the row.
-using RowLoop = void (*)(void* row, const void* update, int64_t n, bool single);
-
-template <Way way, class T>
+template <ScatterUpdate way, class T>
 void fold_row(void* row_, const void* update_, int64_t n, bool single) {
   using C = Compute<T>;
   T* row = static_cast<T*>(row_);
@@ -54,13 +50,13 @@ void or_row(void* row, const void* update, int64_t n, bool single) {
     static_cast<bool*>(row)[i] |= static_cast<const bool*>(update)[single ? 0 : i];
 }
 
-template <Way way, class Set> RowLoop loop_for(hr_dtype dtype) {
+template <ScatterUpdate way, class Set> RowLoop loop_for(hr_dtype dtype) {
   return with_type(dtype, Set{}, [](auto t) -> RowLoop {
     return fold_row<way, typename decltype(t)::type>;
   });
 }
 
-RowLoop loop_of(Way way, hr_dtype dtype) {
+RowLoop loop_of(ScatterUpdate way, hr_dtype dtype) {
   switch (way) {
     case kAdd: return dtype == HR_BOOL ? or_row : loop_for<kAdd, Numbers>(dtype);
     case kSub: return loop_for<kSub, Numbers>(dtype);
@@ -72,12 +68,6 @@ RowLoop loop_of(Way way, hr_dtype dtype) {
   }
 }
 
-struct ScatterPlan {
-  Way way;
-  RowLoop loop;
-  bool ignore;  // leave out rows that lead outside
-};
-
 bool any_zero(const hr_tensor* t) {
   return with_type(t->dtype, Integers{}, [&](auto tag) -> int {
     using T = typename decltype(tag)::type;
@@ -86,9 +76,10 @@ bool any_zero(const hr_tensor* t) {
   });
 }
 
-// offsets: of rows of `inner` elements in target; negative ones are left out.
-hr_code scatter(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target, int64_t inner,
-                const std::vector<int64_t>& offsets, const hr_tensor* updates) {
+}  // namespace
+
+hr_code scatter_rows(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target, int64_t inner,
+                     const std::vector<int64_t>& offsets, const hr_tensor* updates) {
   const int64_t size = hr_dtype_size(target->dtype), bytes = inner * size;
   const bool single = updates->rank == 0 && (offsets.size() != 1 || inner != 1);
   if (p.way == kDiv && any_zero(updates))
@@ -106,7 +97,7 @@ hr_code scatter(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target, int6
   return HR_OK;
 }
 
-hr_code keep(hr_request* r, Way way, hr_dtype dtype, hr_compute compute) {
+hr_code keep_scatter_plan(hr_request* r, ScatterUpdate way, hr_dtype dtype, hr_compute compute) {
   if (hr_code code = check_bad_indices_policy(r)) return code;
   auto* plan = keep_plan(r, new ScatterPlan{way, loop_of(way, dtype),
                                             attr_text(r->node, "bad_indices_policy") == "IGNORE"});
@@ -115,6 +106,8 @@ hr_code keep(hr_request* r, Way way, hr_dtype dtype, hr_compute compute) {
   r->compute = compute;
   return HR_OK;
 }
+
+namespace {
 
 // ---- rows of a variable --------------------------------------------------------------------------
 
@@ -141,17 +134,17 @@ hr_code compute_rows(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
   if (hr_code code = check_fit(ctx, &value, in[1], in[2])) return code;
   const int64_t bad = first_outside(in[1], value.dims[0]);
   if (bad >= 0) return index_error(ctx, in[1], bad, value.dims[0]);
-  return scatter(ctx, *static_cast<const ScatterPlan*>(plan), &value,
-                 product(value.dims, 1, value.rank), to_int64(in[1]), in[2]);
+  return scatter_rows(ctx, *static_cast<const ScatterPlan*>(plan), &value,
+                      product(value.dims, 1, value.rank), to_int64(in[1]), in[2]);
 }
 
-template <Way way> hr_code prepare_rows(void*, hr_request* r) {
+template <ScatterUpdate way> hr_code prepare_rows(void*, hr_request* r) {
   if (r->node->n_outputs) {
     // The shape of a reference may be unknown until it is written.
     if (r->inputs[0]->rank >= 0) HR_APPLY_RULE(scatter, r);
     else r->outputs[0]->rank = -1;
   }
-  return keep(r, way, r->inputs[2]->dtype, compute_rows);
+  return keep_scatter_plan(r, way, r->inputs[2]->dtype, compute_rows);
 }
 
 // ---- slices of a variable ------------------------------------------------------------------------
@@ -172,8 +165,8 @@ hr_code scatter_nd(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target,
   int64_t bad;
   const auto offsets = slice_offsets(indices, target->dims, &bad);
   if (bad >= 0 && !p.ignore) return slice_error(ctx, indices, bad, target->rank, target->dims);
-  return scatter(ctx, p, target, product(target->dims, int32_t(depth), target->rank), offsets,
-                 updates);
+  return scatter_rows(ctx, p, target, product(target->dims, int32_t(depth), target->rank),
+                      offsets, updates);
 }
 
 hr_code compute_slices(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
@@ -183,12 +176,12 @@ hr_code compute_slices(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   return scatter_nd(ctx, *static_cast<const ScatterPlan*>(plan), &variable.values[0], in[1], in[2]);
 }
 
-template <Way way> hr_code prepare_slices(void*, hr_request* r) {
+template <ScatterUpdate way> hr_code prepare_slices(void*, hr_request* r) {
   if (r->node->n_outputs) {
     r->outputs[0]->rank = -1;
     if (r->inputs[0]->rank >= 0) copy_shape(r->inputs[0], r->outputs[0]);
   }
-  return keep(r, way, r->inputs[2]->dtype, compute_slices);
+  return keep_scatter_plan(r, way, r->inputs[2]->dtype, compute_slices);
 }
 
 // ---- tensors -----------------------------------------------------------------------------------------
@@ -201,7 +194,7 @@ hr_code compute_tensor(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   return scatter_nd(ctx, *static_cast<const ScatterPlan*>(plan), out[0], in[1], in[2]);
 }
 
-template <Way way> hr_code prepare_tensor(void*, hr_request* r) {
+template <ScatterUpdate way> hr_code prepare_tensor(void*, hr_request* r) {
   HR_APPLY_RULE(tensor_scatter, r);
   const int64_t indices = hr_elements(r->inputs[1]), updates = hr_elements(r->inputs[2]);
   if ((indices || updates) && !(hr_elements(r->inputs[0]) && indices && updates))
@@ -210,7 +203,7 @@ template <Way way> hr_code prepare_tensor(void*, hr_request* r) {
                            "indices %s, updates %s",
                            ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text,
                            ShapeText(r->inputs[2]).text);
-  return keep(r, way, r->inputs[0]->dtype, compute_tensor);
+  return keep_scatter_plan(r, way, r->inputs[0]->dtype, compute_tensor);
 }
 
 hr_code compute_new(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
@@ -222,34 +215,7 @@ hr_code compute_new(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
 hr_code prepare_new(void*, hr_request* r) {
   HR_APPLY_RULE(scatter_nd, r);
   const hr_dtype dtype = r->inputs[1]->dtype;
-  return keep(r, is_plain(dtype) ? kAdd : kUpdate, dtype, compute_new);
-}
-
-// ---- one row at i (InplaceUpdate and the like) -----------------------------------------------------
-
-hr_code compute_inplace(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                        hr_tensor* const* out, void*) {
-  if (out[0]->data != in[0]->data)
-    copy_elements(ctx, in[0]->dtype, hr_dtype_size(in[0]->dtype), out[0]->data, in[0]->data,
-                  hr_elements(in[0]));
-  auto offsets = to_int64(in[1]);
-  const int64_t rows = out[0]->dims[0];
-  for (int64_t& at : offsets)
-    if (rows) at = (at % rows + rows) % rows;
-  return scatter(ctx, *static_cast<const ScatterPlan*>(plan), out[0],
-                 product(out[0]->dims, 1, out[0]->rank), offsets, in[2]);
-}
-
-template <Way way> hr_code prepare_inplace(void*, hr_request* r) {
-  if (hr_code code = hr_shape_unchanged(r)) return code;
-  const hr_tensor *x = r->inputs[0], *v = r->inputs[2];
-  bool fits = x->rank >= 1 && v->rank == x->rank && v->dims[0] == hr_elements(r->inputs[1]);
-  for (int32_t d = 1; fits && d < x->rank; ++d) fits = v->dims[d] == x->dims[d];
-  if (!fits)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "x is %s, i is %s, v is %s",
-                           (const char*)ShapeText(x), (const char*)ShapeText(r->inputs[1]),
-                           (const char*)ShapeText(v));
-  return keep(r, way, x->dtype, compute_inplace);
+  return keep_scatter_plan(r, is_plain(dtype) ? kAdd : kUpdate, dtype, compute_new);
 }
 
 #define ROWS_OF(Name, way, types)                                       \
@@ -285,9 +251,6 @@ HR_KERNELS = {
     TENSOR_OF("Max", kMax, HR_REALS),
     kernel("ScatterNdNonAliasingAdd", "T=" HR_NUMBERS, prepare_tensor<kAdd>).reuses(0),
     kernel("ScatterNd", "T=" HR_NUMBERS "|bool|string", prepare_new).constant(2),
-    kernel("InplaceUpdate", nullptr, prepare_inplace<kUpdate>).reuses(0),
-    kernel("InplaceAdd", "T=" HR_NUMBERS, prepare_inplace<kAdd>).reuses(0),
-    kernel("InplaceSub", "T=" HR_NUMBERS, prepare_inplace<kSub>).reuses(0),
 };
 
 }  // namespace hr

@@ -1,0 +1,16 @@
+// Bitcast: the same memory as another element type.
+#include "table/registration.hpp"
+#include "table/shape_rules.hpp"
+
+namespace hr {
+namespace {
+
+hr_code prepare_bitcast(void*, hr_request* request) { return hr_shape_bitcast(request); }
+
+}  // namespace
+
+HR_KERNELS = {
+    kernel("Bitcast", nullptr, prepare_bitcast).is(HR_KERNEL_VIEW).reuses(0),
+};
+
+}  // namespace hr
