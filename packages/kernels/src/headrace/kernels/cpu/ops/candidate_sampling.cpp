@@ -15,9 +15,9 @@
 #include "math/random_state.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/memory_needs.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -210,14 +210,6 @@ hr_code make_sampler(hr_node* node, void** state) {
 
 void end_sampler(void* state) { delete static_cast<Sampler*>(state); }
 
-hr_code shape_sampler(hr_request* r) {
-  copy_shape(r->inputs[0], r->outputs[1]);
-  const int64_t sampled = hr_attr_int(r->node, "num_sampled", 1);
-  set_shape(r->outputs[0], {sampled});
-  set_shape(r->outputs[2], {sampled});
-  return HR_OK;
-}
-
 hr_code prepare_sampler(void* state, hr_request* r) {
   const Sampler& s = *static_cast<Sampler*>(state);
   const hr_tensor* truth = r->inputs[0];
@@ -225,7 +217,7 @@ hr_code prepare_sampler(void* state, hr_request* r) {
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "true_classes must be [batch, %lld]: true_classes is %s",
                            (long long)s.num_true, ShapeText(truth).text);
-  return shapes_by_rule(r, "candidate_sampler", shape_sampler);
+  return hr_shape_candidate_sampler(r);
 }
 
 // ---- accidental hits ----------------------------------------------------------------------------

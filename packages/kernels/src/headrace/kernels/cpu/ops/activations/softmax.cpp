@@ -3,9 +3,9 @@
 
 #include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -34,7 +34,7 @@ hr_code prepare_softmax(void*, hr_request* r) {
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "logits must have at least 1 dimension: logits is %s",
                            ShapeText(r->inputs[0]).text);
-  hr_code code = shapes_by_rule(r, "softmax", shape_as_input_0);
+  hr_code code = hr_shape_softmax(r);
   r->compute = r->inputs[0]->dtype == HR_DOUBLE ? compute_softmax<double, is_log>
                                                 : compute_softmax<float, is_log>;
   return code;

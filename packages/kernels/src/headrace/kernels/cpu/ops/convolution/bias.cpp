@@ -4,9 +4,9 @@
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -138,25 +138,8 @@ hr_code compute_bias_grad(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
   return HR_OK;
 }
 
-hr_code shape_bias_grad(hr_request* r) {
-  Channels c;
-  hr_code code = read_channels(r, r->inputs[0], &c);
-  if (code == HR_OK) set_shape(r->outputs[0], {c.channels});
-  return code;
-}
-
-hr_code shape_bias_add(hr_request* r) {
-  Channels c;
-  hr_code code = read_channels(r, r->inputs[0], &c);
-  if (code != HR_OK) return code;
-  if (r->inputs[1]->rank != 1 || r->inputs[1]->dims[0] != c.channels)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "bias does not fit: value is %s, bias is %s",
-                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
-  return shape_as_input_0(r);
-}
-
 hr_code prepare_bias_add(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "bias_add", shape_bias_add);
+  hr_code code = hr_shape_bias_add(r);
   Channels c;
   if (code == HR_OK) code = read_channels(r, r->inputs[0], &c);
   if (code != HR_OK) return code;
@@ -172,7 +155,7 @@ hr_code prepare_bias_add(void*, hr_request* r) {
 }
 
 hr_code prepare_bias_grad(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "bias_add_grad", shape_bias_grad);
+  hr_code code = hr_shape_bias_add_grad(r);
   Channels c;
   if (code == HR_OK) code = read_channels(r, r->inputs[0], &c);
   if (code != HR_OK) return code;

@@ -5,8 +5,8 @@
 #include "loops/via_float.hpp"
 #include "ops/convolution/convolution_plan.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 
 namespace hr {
 namespace {
@@ -160,7 +160,7 @@ hr_code prepare(void*, hr_request* r) {
                            ShapeText(&filter).text);
   if (direction == Direction::forward) {
     const char* rule = depthwise ? "depthwise_conv2d" : x.rank == 5 ? "conv3d" : "conv2d";
-    code = shapes_by_rule(r, rule, [](hr_request*) -> hr_code { return HR_OK; });
+    code = hr_shape_rule_by_name(rule)(r);
     if (code != HR_OK) return code;
   }
   code = read_convolution(r, &x, &filter, depthwise, &plan->c);

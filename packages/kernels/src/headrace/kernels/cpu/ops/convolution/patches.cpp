@@ -9,7 +9,6 @@
 #include "loops/window.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
 #include "table/shapes.hpp"

@@ -8,9 +8,9 @@
 
 #include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -242,7 +242,7 @@ hr_code prepare_drawing(void*, hr_request* r) {
                            "colors must have equal or more channels than the image provided: %s",
                            ShapeText(r->inputs[2]).text);
   r->compute = r->node->n_inputs > 2 ? compute_drawing : compute_plain_drawing;
-  return shapes_by_rule(r, "unchanged", shape_as_input_0);
+  return hr_shape_unchanged(r);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
 
@@ -77,7 +77,7 @@ hr_code compute_pixels(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs
 
 template <Change change>
 hr_code prepare_pixels(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "unchanged", shape_as_input_0);
+  hr_code code = hr_shape_unchanged(r);
   if (code != HR_OK) return code;
   const hr_tensor* x = r->inputs[0];
   for (int i = 1; i < r->node->n_inputs; ++i)
@@ -118,7 +118,7 @@ hr_code compute_contrast(hr_ctx* ctx, void*, void*, const hr_tensor* const* inpu
 
 template <bool clip>
 hr_code prepare_contrast(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "unchanged", shape_as_input_0);
+  hr_code code = hr_shape_unchanged(r);
   if (code != HR_OK) return code;
   for (int i = 1; i < r->node->n_inputs; ++i)
     if ((code = need_scalar(r, i, i == 1 ? "contrast_factor" : "a bound"))) return code;

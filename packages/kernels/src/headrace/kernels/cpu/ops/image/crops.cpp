@@ -4,9 +4,9 @@
 
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -183,22 +183,9 @@ bool is_nearest(const hr_request* r) {
   return attr_text(r->node, "method", "bilinear") == "nearest";
 }
 
-hr_code shape_crops(hr_request* r) {
-  const hr_tensor* x = r->inputs[0];
-  if (x->rank != 4 || hr_elements(r->inputs[3]) != 2 || int_at(r->inputs[3], 0) < 1 ||
-      int_at(r->inputs[3], 1) < 1)
-    return hr_request_fail(
-        r, HR_INVALID_ARGUMENT,
-        "image must have 4 dimensions and crop_size two positive numbers: image is %s",
-        ShapeText(x).text);
-  set_shape(r->outputs[0],
-            {r->inputs[1]->dims[0], int_at(r->inputs[3], 0), int_at(r->inputs[3], 1), x->dims[3]});
-  return HR_OK;
-}
-
 hr_code prepare_crops(void*, hr_request* r) {
   hr_code code = check_boxes(r, r->inputs[1], r->inputs[2]);
-  if (code == HR_OK) code = shapes_by_rule(r, "crop_and_resize", shape_crops);
+  if (code == HR_OK) code = hr_shape_crop_and_resize(r);
   if (code != HR_OK) return code;
   const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
   if (y->dims[1] < 1 || y->dims[2] < 1)
@@ -213,11 +200,9 @@ hr_code prepare_crops(void*, hr_request* r) {
   return HR_OK;
 }
 
-hr_code shape_of_image(hr_request* r) { return shape_of_value(r, 3, 0); }
-
 hr_code prepare_to_image(void*, hr_request* r) {
   hr_code code = check_boxes(r, r->inputs[1], r->inputs[2]);
-  if (code == HR_OK) code = shapes_by_rule(r, "shape_from_input_3", shape_of_image);
+  if (code == HR_OK) code = hr_shape_shape_from_input_3(r);
   if (code != HR_OK) return code;
   const hr_tensor *dy = r->inputs[0], *dx = r->outputs[0];
   if (dx->rank != 4 || dy->rank != 4 || dy->dims[3] != dx->dims[3] ||
@@ -236,7 +221,7 @@ hr_code prepare_to_image(void*, hr_request* r) {
 
 hr_code prepare_to_boxes(void*, hr_request* r) {
   hr_code code = check_boxes(r, r->inputs[2], r->inputs[3]);
-  if (code == HR_OK) code = shapes_by_rule(r, "as_input_2", shape_as_input_2);
+  if (code == HR_OK) code = hr_shape_as_input_2(r);
   if (code != HR_OK) return code;
   const hr_tensor *dy = r->inputs[0], *x = r->inputs[1];
   if (x->rank != 4 || dy->rank != 4 || dy->dims[3] != x->dims[3] ||

@@ -5,10 +5,10 @@
 
 #include "ops/image/sampling.hpp"
 #include "processor/parallel.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/memory_needs.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -233,17 +233,6 @@ void read_taps(const hr_request* r, Method method, Plan* p) {
   }
 }
 
-hr_code shape_resize(hr_request* r) {
-  const hr_tensor *x = r->inputs[0], *size = r->inputs[1];
-  if (x->rank != 4 || hr_elements(size) != 2 || int_at(size, 0) < 1 || int_at(size, 1) < 1)
-    return hr_request_fail(
-        r, HR_INVALID_ARGUMENT,
-        "images must have 4 dimensions and size two positive numbers: images is %s",
-        ShapeText(x).text);
-  set_shape(r->outputs[0], {x->dims[0], int_at(size, 0), int_at(size, 1), x->dims[3]});
-  return HR_OK;
-}
-
 hr_code check_not_empty(hr_request* r, const hr_tensor* x) {
   if (x->rank == 4 && x->dims[1] > 0 && x->dims[2] > 0) return HR_OK;
   return hr_request_fail(r, HR_INVALID_ARGUMENT, "images must have pixels: images is %s",
@@ -260,7 +249,7 @@ hr_code check_one_alignment(hr_request* r) {
 
 template <Method method>
 hr_code prepare_resize(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "resize", shape_resize);
+  hr_code code = hr_shape_resize(r);
   if (code == HR_OK) code = check_not_empty(r, r->inputs[0]);
   if (code == HR_OK) code = check_one_alignment(r);
   if (code != HR_OK) return code;
@@ -296,8 +285,7 @@ hr_code prepare_resize(void*, hr_request* r) {
 
 template <Method method>
 hr_code prepare_resize_grad(void*, hr_request* r) {
-  hr_code code = method == Method::nearest ? shapes_by_rule(r, "resize", shape_resize)
-                                           : shapes_by_rule(r, "as_input_1", shape_as_input_1);
+  hr_code code = method == Method::nearest ? hr_shape_resize(r) : hr_shape_as_input_1(r);
   if (code == HR_OK) code = check_not_empty(r, r->outputs[0]);
   if (code == HR_OK) code = check_not_empty(r, r->inputs[0]);
   if (code != HR_OK) return code;

@@ -7,9 +7,9 @@
 #include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -75,34 +75,8 @@ hr_code compute_sparse_cross_entropy(hr_ctx* ctx, void*, void*, const hr_tensor*
   return HR_OK;
 }
 
-hr_code shape_cross_entropy(hr_request* r) {
-  const BroadcastRows x(r->inputs[0]), l(r->inputs[1]);
-  const bool fit = (x.rows == l.rows || x.rows == 1 || l.rows == 1) &&
-                   (x.classes == l.classes || x.classes == 1 || l.classes == 1);
-  const int32_t rank = std::max(r->inputs[0]->rank, r->inputs[1]->rank);
-  if (!fit || rank != 2)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "logits and labels do not fit: logits is %s, labels is %s",
-                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
-  const int64_t rows = x.rows == 1 ? l.rows : x.rows;
-  set_shape(r->outputs[0], {rows});
-  set_shape(r->outputs[1], {rows, x.classes == 1 ? l.classes : x.classes});
-  return HR_OK;
-}
-
-hr_code shape_sparse_cross_entropy(hr_request* r) {
-  const hr_tensor *x = r->inputs[0], *l = r->inputs[1];
-  if (x->rank != 2 || l->rank != 1 || x->dims[0] != l->dims[0])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "logits and labels do not fit: logits is %s, labels is %s",
-                           ShapeText(x).text, ShapeText(l).text);
-  set_shape(r->outputs[0], {x->dims[0]});
-  set_shape(r->outputs[1], {x->dims[0], x->dims[1]});
-  return HR_OK;
-}
-
 hr_code prepare_cross_entropy(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "softmax_cross_entropy", shape_cross_entropy);
+  hr_code code = hr_shape_softmax_cross_entropy(r);
   if (code != HR_OK) return code;
   const hr_tensor* y = r->outputs[1];
   for (int i = 0; i < 2; ++i) {
@@ -116,7 +90,7 @@ hr_code prepare_cross_entropy(void*, hr_request* r) {
 }
 
 hr_code prepare_sparse_cross_entropy(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "sparse_softmax_cross_entropy", shape_sparse_cross_entropy);
+  hr_code code = hr_shape_sparse_softmax_cross_entropy(r);
   if (code != HR_OK) return code;
   if (r->inputs[0]->dims[1] == 0 && r->inputs[0]->dims[0] > 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "there must be a class: logits is %s",
@@ -172,13 +146,8 @@ hr_code compute_l2_loss(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
   return HR_OK;
 }
 
-hr_code shape_scalar(hr_request* r) {
-  set_shape(r->outputs[0], {});
-  return HR_OK;
-}
-
 hr_code prepare_l2_loss(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "l2_loss", shape_scalar);
+  hr_code code = hr_shape_scalar(r);
   r->workspace = sizeof(double) * size_t(std::max(1, r->threads));
   r->compute = with_type(r->inputs[0]->dtype, Floats{}, [](auto type) -> hr_compute {
     return compute_l2_loss<typename decltype(type)::type>;

@@ -11,9 +11,9 @@
 #include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -258,7 +258,7 @@ hr_code compute_einsum(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 }
 
 hr_code prepare_einsum(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "einsum", [](hr_request*) -> hr_code { return HR_OK; });
+  hr_code code = hr_shape_einsum(r);
   if (code != HR_OK) return code;
   auto plan = std::make_unique<Plan>();
   code = read_plan(r, plan.get());

@@ -8,9 +8,9 @@
 #include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -204,46 +204,8 @@ hr_code choose(hr_request* r, Product* p) {
   return HR_OK;
 }
 
-hr_code shape_matmul(hr_request* r) {
-  const hr_tensor *a = r->inputs[0], *b = r->inputs[1];
-  if (a->rank != 2 || b->rank != 2)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "operands must be matrices: a is %s, b is %s",
-                           ShapeText(a).text, ShapeText(b).text);
-  const bool ta = hr_attr_bool(r->node, "transpose_a", 0),
-             tb = hr_attr_bool(r->node, "transpose_b", 0);
-  if (a->dims[ta ? 0 : 1] != b->dims[tb ? 1 : 0])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "inner sizes differ: a is %s, b is %s",
-                           ShapeText(a).text, ShapeText(b).text);
-  set_shape(r->outputs[0], {a->dims[ta ? 1 : 0], b->dims[tb ? 0 : 1]});
-  return HR_OK;
-}
-
-hr_code shape_batch_matmul(hr_request* r) {
-  const hr_tensor *a = r->inputs[0], *b = r->inputs[1];
-  const bool ta = hr_attr_bool(r->node, "adj_x", 0), tb = hr_attr_bool(r->node, "adj_y", 0);
-  if (a->rank < 2 || b->rank < 2 ||
-      a->dims[a->rank - (ta ? 2 : 1)] != b->dims[b->rank - (tb ? 1 : 2)])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "inner sizes differ: x is %s, y is %s",
-                           ShapeText(a).text, ShapeText(b).text);
-  const int32_t rank = std::max(a->rank, b->rank);
-  hr_tensor* out = r->outputs[0];
-  out->rank = rank;
-  for (int32_t i = 0; i < rank - 2; ++i) {
-    const int32_t ia = i - (rank - a->rank), ib = i - (rank - b->rank);
-    const int64_t x = ia < 0 ? 1 : a->dims[ia], y = ib < 0 ? 1 : b->dims[ib];
-    if (x != y && x != 1 && y != 1)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                             "batch shapes do not broadcast: x is %s, y is %s", ShapeText(a).text,
-                             ShapeText(b).text);
-    out->dims[i] = x == 1 ? y : x;
-  }
-  out->dims[rank - 2] = a->dims[a->rank - (ta ? 1 : 2)];
-  out->dims[rank - 1] = b->dims[b->rank - (tb ? 2 : 1)];
-  return HR_OK;
-}
-
 hr_code prepare_matmul(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "matmul", shape_matmul);
+  hr_code code = hr_shape_matmul(r);
   if (code != HR_OK) return code;
   auto plan = std::make_unique<Product>();
   Product* p = plan.get();
@@ -279,7 +241,7 @@ hr_code prepare_batch_matmul(void*, hr_request* r) {
                              "In[0] and In[1] must have the same batch dimensions: %s, %s",
                              ShapeText(x).text, ShapeText(y).text);
   }
-  hr_code code = shapes_by_rule(r, "batch_matmul", shape_batch_matmul);
+  hr_code code = hr_shape_batch_matmul(r);
   if (code != HR_OK) return code;
   const hr_tensor *a = r->inputs[0], *b = r->inputs[1], *out = r->outputs[0];
   auto plan = std::make_unique<Product>();

@@ -8,9 +8,9 @@
 #include "ops/normalization/response_loops.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -189,23 +189,6 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   return HR_OK;
 }
 
-hr_code shape_forward(hr_request* r) {
-  copy_shape(r->inputs[0], r->outputs[0]);
-  for (int i = 1; i < r->node->n_outputs; ++i) copy_shape(r->inputs[1], r->outputs[i]);
-  return HR_OK;
-}
-
-hr_code shape_backward(hr_request* r) {
-  copy_shape(r->inputs[1], r->outputs[0]);
-  for (int i = 1; i < r->node->n_outputs; ++i) {
-    if (i < 3)
-      copy_shape(r->inputs[2], r->outputs[i]);
-    else
-      r->outputs[i]->rank = 0;
-  }
-  return HR_OK;
-}
-
 hr_code check_channels(hr_request* r, const Plan& p, int first, int last) {
   for (int i = first; i <= last; ++i) {
     if (hr_elements(r->inputs[i]) != p.channels)
@@ -216,7 +199,7 @@ hr_code check_channels(hr_request* r, const Plan& p, int first, int last) {
 }
 
 hr_code prepare_forward(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "fused_batch_norm", shape_forward);
+  hr_code code = hr_shape_fused_batch_norm(r);
   if (code != HR_OK) return code;
   const Plan p = read_plan(r, r->inputs[0]);
   // A first step of a moving average may come with empty statistics.
@@ -231,7 +214,7 @@ hr_code prepare_forward(void*, hr_request* r) {
 }
 
 hr_code prepare_backward(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "fused_batch_norm_grad", shape_backward);
+  hr_code code = hr_shape_fused_batch_norm_grad(r);
   if (code != HR_OK) return code;
   const Plan p = read_plan(r, r->inputs[1]);
   code = check_channels(r, p, 2, 4);

@@ -6,9 +6,9 @@
 
 #include "math/random_state.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -91,17 +91,6 @@ hr_code compute_forward(hr_ctx*, void* state, void* plan, const hr_tensor* const
   return HR_OK;
 }
 
-hr_code shape_forward(hr_request* r) {
-  const hr_tensor* x = r->inputs[0];
-  const AttrList<float> ratio = attr_floats(r->node, "pooling_ratio");
-  hr_tensor* y = r->outputs[0];
-  y->rank = 4;
-  for (int32_t i = 0; i < 4; ++i) y->dims[i] = int64_t(std::floor(float(x->dims[i]) / ratio[i]));
-  set_shape(r->outputs[1], {y->dims[1] + 1});
-  set_shape(r->outputs[2], {y->dims[2] + 1});
-  return HR_OK;
-}
-
 template <bool is_max>
 hr_code prepare_forward(void*, hr_request* r) {
   const AttrList<float> ratio = attr_floats(r->node, "pooling_ratio");
@@ -115,7 +104,7 @@ hr_code prepare_forward(void*, hr_request* r) {
       (hr_attr_int(r->node, "seed", 0) || hr_attr_int(r->node, "seed2", 0)))
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "Both seed and seed2 should be 0 if deterministic is false.");
-  hr_code code = shapes_by_rule(r, "fractional_pool", shape_forward);
+  hr_code code = hr_shape_fractional_pool(r);
   if (code != HR_OK) return code;
   if (r->outputs[0]->dims[1] < 1 || r->outputs[0]->dims[2] < 1)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "nothing is left of %s",
@@ -220,8 +209,7 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
 
 template <bool is_max>
 hr_code prepare_backward(void*, hr_request* r) {
-  hr_code code = is_max ? shapes_by_rule(r, "unchanged", shape_as_input_0)
-                        : shapes_by_rule(r, "shape_from_input_0", shape_from_input_0);
+  hr_code code = is_max ? hr_shape_unchanged(r) : hr_shape_shape_from_input_0(r);
   if (code != HR_OK) return code;
   const hr_tensor *dx = r->outputs[0], *dy = r->inputs[is_max ? 2 : 1];
   if (is_max && !same_shape(r->inputs[1], dy))

@@ -9,8 +9,8 @@
 #include "ops/pooling/pooling_window.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -261,7 +261,7 @@ hr_code prepare(void*, hr_request* r) {
   hr_tensor x = *r->inputs[0];
   if (kind == Kind::max || kind == Kind::average || kind == Kind::argmax) {
     const char* rule = first_vector ? "pool2d_v2" : x.rank == 5 ? "pool3d" : "pool2d";
-    hr_code code = shapes_by_rule(r, rule, [](hr_request*) -> hr_code { return HR_OK; });
+    hr_code code = hr_shape_rule_by_name(rule)(r);
     if (code != HR_OK) return code;
   }
   if (kind == Kind::average_gradient) {

@@ -6,8 +6,8 @@
 #include "math/special_functions.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -135,21 +135,10 @@ hr_code compute_by_parameter(hr_ctx* ctx, void* state, void*, const hr_tensor* c
   return HR_OK;
 }
 
-hr_code shape_by_parameter(hr_request* r) {
-  hr_code code = shape_of_value(r, 0, 0);
-  hr_tensor* out = r->outputs[0];
-  const hr_tensor* p = r->inputs[1];
-  if (code == HR_OK && out->rank + p->rank > HR_MAX_RANK)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "the output has %d dimensions: at most %d",
-                           out->rank + p->rank, HR_MAX_RANK);
-  for (int32_t i = 0; code == HR_OK && i < p->rank; ++i) out->dims[out->rank++] = p->dims[i];
-  return code;
-}
-
 template <double (*draw)(SinglePhilox&, double)>
 hr_code prepare_by_parameter(void*, hr_request* r) {
   r->compute = compute_by_parameter<draw>;
-  return shapes_by_rule(r, "random_gamma", shape_by_parameter);
+  return hr_shape_random_gamma(r);
 }
 
 // ---- truncated normal ---------------------------------------------------------------------------
@@ -186,7 +175,7 @@ hr_code compute_truncated(hr_ctx* ctx, void* state, void*, const hr_tensor* cons
 }
 
 hr_code prepare_truncated(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "shape_from_input_0", shape_from_input_0);
+  hr_code code = hr_shape_shape_from_input_0(r);
   for (int i = 1; i < 5 && code == HR_OK; ++i) {
     const int64_t n = hr_elements(r->inputs[i]);
     if (n != 1 && (r->outputs[0]->rank == 0 || n != r->outputs[0]->dims[0]))
@@ -224,7 +213,7 @@ hr_code compute_gamma_gradient(hr_ctx* ctx, void*, void*, const hr_tensor* const
 }
 
 hr_code prepare_gamma_gradient(void*, hr_request* r) {
-  return shapes_by_rule(r, "broadcast", shape_as_input_0);
+  return hr_shape_broadcast(r);
 }
 
 // ---- crops --------------------------------------------------------------------------------------
@@ -243,19 +232,13 @@ hr_code compute_crop(hr_ctx*, void* state, void*, const hr_tensor* const* inputs
   return HR_OK;
 }
 
-hr_code shape_crop(hr_request* r) {
-  set_shape(r->outputs[0],
-            {int_at(r->inputs[1], 0), int_at(r->inputs[1], 1), r->inputs[0]->dims[2]});
-  return HR_OK;
-}
-
 hr_code prepare_crop(void*, hr_request* r) {
   if (r->inputs[0]->rank != 3 || hr_elements(r->inputs[1]) != 2)
     return hr_request_fail(
         r, HR_INVALID_ARGUMENT,
         "image must have 3 dimensions and size 2 values: image is %s, size is %s",
         ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
-  hr_code code = shapes_by_rule(r, "random_crop", shape_crop);
+  hr_code code = hr_shape_random_crop(r);
   const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
   if (code == HR_OK && (y->dims[0] > x->dims[0] || y->dims[1] > x->dims[1]))
     code = hr_request_fail(r, HR_INVALID_ARGUMENT, "the crop %s is larger than the image %s",

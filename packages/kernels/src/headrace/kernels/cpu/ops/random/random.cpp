@@ -8,8 +8,8 @@
 #include "loops/elements.hpp"
 #include "math/random_state.hpp"
 #include "processor/parallel.hpp"
-#include "table/catalogue_shapes.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -190,7 +190,7 @@ hr_code check_seed(hr_request* r, int input) {
 
 template <Kind kind, bool stateless>
 hr_code prepare_fill(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "shape_from_input_0", shape_from_input_0);
+  hr_code code = hr_shape_shape_from_input_0(r);
   if (code == HR_OK && stateless) code = check_seed(r, 1);
   if (code != HR_OK) return code;
   using Ts = std::conditional_t<kind == Kind::full_int, Types<int32_t, int64_t, uint32_t, uint64_t>,
@@ -220,7 +220,7 @@ hr_code compute_uniform_int(hr_ctx* ctx, void* state, void*, const hr_tensor* co
 
 template <bool stateless>
 hr_code prepare_uniform_int(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "shape_from_input_0", shape_from_input_0);
+  hr_code code = hr_shape_shape_from_input_0(r);
   if (code == HR_OK && stateless) code = check_seed(r, 1);
   if (code != HR_OK) return code;
   for (int i = stateless ? 2 : 1; i < r->node->n_inputs; ++i) {
@@ -261,7 +261,7 @@ hr_code compute_shuffle(hr_ctx* ctx, void* state, void*, const hr_tensor* const*
   return HR_OK;
 }
 
-hr_code prepare_shuffle(void*, hr_request* r) { return shape_as_input_0(r); }
+hr_code prepare_shuffle(void*, hr_request* r) { return hr_shape_unchanged(r); }
 
 // ---- draws from categories ----------------------------------------------------------------------
 
@@ -314,18 +314,9 @@ hr_code compute_multinomial(hr_ctx* ctx, void* state, void*, const hr_tensor* co
   return HR_OK;
 }
 
-hr_code shape_multinomial(hr_request* r) {
-  if (r->inputs[0]->rank != 2 || hr_elements(r->inputs[1]) != 1 || int_at(r->inputs[1], 0) < 0)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "logits must be a matrix and num_samples not negative: logits is %s",
-                           ShapeText(r->inputs[0]).text);
-  set_shape(r->outputs[0], {r->inputs[0]->dims[0], int_at(r->inputs[1], 0)});
-  return HR_OK;
-}
-
 template <bool stateless>
 hr_code prepare_multinomial(void*, hr_request* r) {
-  hr_code code = shapes_by_rule(r, "multinomial", shape_multinomial);
+  hr_code code = hr_shape_multinomial(r);
   if (code == HR_OK && stateless) code = check_seed(r, 2);
   r->compute = r->outputs[0]->dtype == HR_INT64 ? compute_multinomial<int64_t, stateless>
                                                 : compute_multinomial<int32_t, stateless>;
