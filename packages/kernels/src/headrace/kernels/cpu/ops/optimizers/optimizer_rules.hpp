@@ -1,5 +1,9 @@
-// One step of every optimizer for one element: w is the variable, a, b, c its slots, g the
-// gradient, h what `derive` made of the op's scalars (in the order of its signature).
+// One step of every optimizer for one element. A rule is a struct with
+//
+//   slots       how many slots the op has
+//   Parameters  the op's scalars, in the order of its signature
+//   prepare     what is computed from the parameters once a run
+//   step        the update of a variable and its slots by a gradient
 #pragma once
 
 #include <cmath>
@@ -22,227 +26,306 @@ HR_INLINE C above_zero(C x) {
   return x < C(0) ? C(0) : x;
 }
 
-// Pulls w towards zero by an l1 and an l2 term, for a step of size lr.
+// Pulls a variable towards zero by an l1 and an l2 term.
 template <class C>
-HR_INLINE C proximal(C w, C lr, C l1, C l2) {
-  const C shrunk = sign(w) * above_zero(magnitude(w) - lr * l1);
-  return (l1 > C(0) ? shrunk : w) / (C(1) + l2 * lr);
+HR_INLINE C proximal(C var, C learning_rate, C l1, C l2) {
+  const C shrunk = sign(var) * above_zero(magnitude(var) - learning_rate * l1);
+  return (l1 > C(0) ? shrunk : var) / (C(1) + l2 * learning_rate);
 }
 
-#define HR_AS_GIVEN  \
-  template <class C> \
-  static void derive(C*) {}
-
-struct GradientDescent {  // alpha
-  static constexpr int slots = 0, scalars = 1;
-  HR_AS_GIVEN
+struct GradientDescent {
+  static constexpr int slots = 0;
   template <class C>
-  HR_INLINE static void step(C& w, C&, C&, C&, C g, const C* h) {
-    w -= g * h[0];
+  struct Parameters {
+    C alpha;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C&, C&, C&, C grad, const Parameters<C>& p) {
+    var -= grad * p.alpha;
   }
 };
 
-struct ProximalGradientDescent {  // alpha, l1, l2
-  static constexpr int slots = 0, scalars = 3;
-  HR_AS_GIVEN
+struct ProximalGradientDescent {
+  static constexpr int slots = 0;
   template <class C>
-  HR_INLINE static void step(C& w, C&, C&, C&, C g, const C* h) {
-    w = proximal(w - g * h[0], h[0], h[1], h[2]);
-  }
-};
-
-template <bool nesterov>
-struct Momentum {  // lr, momentum
-  static constexpr int slots = 1, scalars = 2;
-  HR_AS_GIVEN
+  struct Parameters {
+    C alpha, l1, l2;
+  };
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C&, C&, C g, const C* h) {
-    a = a * h[1] + g;
-    w -= nesterov ? g * h[0] + a * h[1] * h[0] : a * h[0];
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C&, C&, C&, C grad, const Parameters<C>& p) {
+    var = proximal(var - grad * p.alpha, p.alpha, p.l1, p.l2);
   }
 };
 
 template <bool nesterov>
-struct KerasMomentum {  // lr, momentum
-  static constexpr int slots = 1, scalars = 2;
-  HR_AS_GIVEN
+struct Momentum {
+  static constexpr int slots = 1;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C&, C&, C g, const C* h) {
-    a = a * h[1] - g * h[0];
-    w += nesterov ? a * h[1] - g * h[0] : a;
+  struct Parameters {
+    C learning_rate, momentum;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& accum, C&, C&, C grad, const Parameters<C>& p) {
+    accum = accum * p.momentum + grad;
+    var -= nesterov ? grad * p.learning_rate + accum * p.momentum * p.learning_rate
+                    : accum * p.learning_rate;
+  }
+};
+
+template <bool nesterov>
+struct KerasMomentum {
+  static constexpr int slots = 1;
+  template <class C>
+  struct Parameters {
+    C learning_rate, momentum;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& accum, C&, C&, C grad, const Parameters<C>& p) {
+    accum = accum * p.momentum - grad * p.learning_rate;
+    var += nesterov ? accum * p.momentum - grad * p.learning_rate : accum;
   }
 };
 
 template <bool update_slots>
-struct Adagrad {  // lr
-  static constexpr int slots = 1, scalars = 1;
-  HR_AS_GIVEN
+struct Adagrad {
+  static constexpr int slots = 1;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C&, C&, C g, const C* h) {
-    if (update_slots) a += g * g;
-    w -= g * h[0] / std::sqrt(a);
+  struct Parameters {
+    C learning_rate;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& accum, C&, C&, C grad, const Parameters<C>& p) {
+    if (update_slots) accum += grad * grad;
+    var -= grad * p.learning_rate / std::sqrt(accum);
   }
 };
 
 template <bool update_slots>
-struct AdagradV2 {  // lr, epsilon
-  static constexpr int slots = 1, scalars = 2;
-  HR_AS_GIVEN
+struct AdagradV2 {
+  static constexpr int slots = 1;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C&, C&, C g, const C* h) {
-    if (update_slots) a += g * g;
-    w -= g * h[0] / (std::sqrt(a) + h[1]);
+  struct Parameters {
+    C learning_rate, epsilon;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& accum, C&, C&, C grad, const Parameters<C>& p) {
+    if (update_slots) accum += grad * grad;
+    var -= grad * p.learning_rate / (std::sqrt(accum) + p.epsilon);
   }
 };
 
-struct ProximalAdagrad {  // lr, l1, l2
-  static constexpr int slots = 1, scalars = 3;
-  HR_AS_GIVEN
+struct ProximalAdagrad {
+  static constexpr int slots = 1;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C&, C&, C g, const C* h) {
-    a += g * g;
-    const C lr = h[0] / std::sqrt(a);
-    w = proximal(w - g * lr, lr, h[1], h[2]);
+  struct Parameters {
+    C learning_rate, l1, l2;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& accum, C&, C&, C grad, const Parameters<C>& p) {
+    accum += grad * grad;
+    const C learning_rate = p.learning_rate / std::sqrt(accum);
+    var = proximal(var - grad * learning_rate, learning_rate, p.l1, p.l2);
   }
 };
 
-struct AdagradDA {  // lr, l1, l2, global_step
-  static constexpr int slots = 2, scalars = 4;
-  HR_AS_GIVEN
+struct AdagradDA {
+  static constexpr int slots = 2;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C&, C g, const C* h) {
-    a += g;
-    b += g * g;
-    const C shrunk = sign(a) * above_zero(magnitude(a) - h[1] * h[3]);
-    w = -h[0] * (h[1] > C(0) ? shrunk : a) / (h[2] * h[3] * h[0] + std::sqrt(b));
+  struct Parameters {
+    C learning_rate, l1, l2, global_step;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& gradients, C& squared_gradients, C&,
+                             C grad, const Parameters<C>& p) {
+    gradients += grad;
+    squared_gradients += grad * grad;
+    const C shrunk = sign(gradients) * above_zero(magnitude(gradients) - p.l1 * p.global_step);
+    var = -p.learning_rate * (p.l1 > C(0) ? shrunk : gradients) /
+          (p.l2 * p.global_step * p.learning_rate + std::sqrt(squared_gradients));
   }
 };
 
-struct Adadelta {  // lr, rho, epsilon
-  static constexpr int slots = 2, scalars = 3;
-  HR_AS_GIVEN
+struct Adadelta {
+  static constexpr int slots = 2;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C&, C g, const C* h) {
-    a = a * h[1] + g * g * (C(1) - h[1]);
-    const C update = std::sqrt(b + h[2]) / std::sqrt(a + h[2]) * g;
-    w -= update * h[0];
-    b = b * h[1] + update * update * (C(1) - h[1]);
+  struct Parameters {
+    C learning_rate, rho, epsilon;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& accum, C& accum_update, C&,
+                             C grad, const Parameters<C>& p) {
+    accum = accum * p.rho + grad * grad * (C(1) - p.rho);
+    const C update = std::sqrt(accum_update + p.epsilon) / std::sqrt(accum + p.epsilon) * grad;
+    var -= update * p.learning_rate;
+    accum_update = accum_update * p.rho + update * update * (C(1) - p.rho);
   }
 };
 
-// beta1_power, beta2_power, lr, beta1, beta2, epsilon; then h[0] is the corrected rate.
 template <bool nesterov>
 struct Adam {
-  static constexpr int slots = 2, scalars = 6;
+  static constexpr int slots = 2;
   template <class C>
-  static void derive(C* h) {
-    h[0] = h[2] * std::sqrt(C(1) - h[1]) / (C(1) - h[0]);
+  struct Parameters {
+    C beta1_power, beta2_power, learning_rate, beta1, beta2, epsilon;
+  };
+  template <class C>
+  static void prepare(Parameters<C>& p) {
+    p.learning_rate = p.learning_rate * std::sqrt(C(1) - p.beta2_power) / (C(1) - p.beta1_power);
   }
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C&, C g, const C* h) {
-    a += (g - a) * (C(1) - h[3]);
-    b += (g * g - b) * (C(1) - h[4]);
-    const C ahead = nesterov ? g * (C(1) - h[3]) + h[3] * a : a;
-    w -= ahead * h[0] / (std::sqrt(b) + h[5]);
+  HR_INLINE static void step(C& var, C& m, C& v, C&, C grad, const Parameters<C>& p) {
+    m += (grad - m) * (C(1) - p.beta1);
+    v += (grad * grad - v) * (C(1) - p.beta2);
+    const C ahead = nesterov ? grad * (C(1) - p.beta1) + p.beta1 * m : m;
+    var -= ahead * p.learning_rate / (std::sqrt(v) + p.epsilon);
   }
 };
 
 struct AdamWithAmsgrad {
-  static constexpr int slots = 3, scalars = 6;
+  static constexpr int slots = 3;
   template <class C>
-  static void derive(C* h) {
-    h[0] = h[2] * std::sqrt(C(1) - h[1]) / (C(1) - h[0]);
+  struct Parameters {
+    C beta1_power, beta2_power, learning_rate, beta1, beta2, epsilon;
+  };
+  template <class C>
+  static void prepare(Parameters<C>& p) {
+    p.learning_rate = p.learning_rate * std::sqrt(C(1) - p.beta2_power) / (C(1) - p.beta1_power);
   }
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C& c, C g, const C* h) {
-    a += (g - a) * (C(1) - h[3]);
-    b += (g * g - b) * (C(1) - h[4]);
-    c = c > b ? c : b;
-    w -= a * h[0] / (std::sqrt(c) + h[5]);
-  }
-};
-
-struct AdaMax {  // beta1_power, lr, beta1, beta2, epsilon; then h[0] is the corrected rate
-  static constexpr int slots = 2, scalars = 5;
-  template <class C>
-  static void derive(C* h) {
-    h[0] = h[1] / (C(1) - h[0]);
-  }
-  template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C&, C g, const C* h) {
-    a += (g - a) * (C(1) - h[2]);
-    const C decayed = h[3] * b;
-    b = decayed > magnitude(g) ? decayed : magnitude(g);
-    w -= h[0] * (a / (b + h[4]));
+  HR_INLINE static void step(C& var, C& m, C& v, C& vhat, C grad, const Parameters<C>& p) {
+    m += (grad - m) * (C(1) - p.beta1);
+    v += (grad * grad - v) * (C(1) - p.beta2);
+    vhat = vhat > v ? vhat : v;
+    var -= m * p.learning_rate / (std::sqrt(vhat) + p.epsilon);
   }
 };
 
-struct RMSProp {  // lr, rho, momentum, epsilon
-  static constexpr int slots = 2, scalars = 4;
-  HR_AS_GIVEN
+struct AdaMax {
+  static constexpr int slots = 2;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C&, C g, const C* h) {
-    a += (g * g - a) * (C(1) - h[1]);
-    b = b * h[2] + g * h[0] / std::sqrt(a + h[3]);
-    w -= b;
+  struct Parameters {
+    C beta1_power, learning_rate, beta1, beta2, epsilon;
+  };
+  template <class C>
+  static void prepare(Parameters<C>& p) {
+    p.learning_rate = p.learning_rate / (C(1) - p.beta1_power);
+  }
+  template <class C>
+  HR_INLINE static void step(C& var, C& m, C& v, C&, C grad, const Parameters<C>& p) {
+    m += (grad - m) * (C(1) - p.beta1);
+    const C decayed = p.beta2 * v;
+    v = decayed > magnitude(grad) ? decayed : magnitude(grad);
+    var -= p.learning_rate * (m / (v + p.epsilon));
   }
 };
 
-struct CenteredRMSProp {  // lr, rho, momentum, epsilon; slots mg, ms, mom
-  static constexpr int slots = 3, scalars = 4;
-  HR_AS_GIVEN
+struct RMSProp {
+  static constexpr int slots = 2;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C& c, C g, const C* h) {
-    b += (g * g - b) * (C(1) - h[1]);
-    a += (g - a) * (C(1) - h[1]);
-    c = c * h[2] + g * h[0] / std::sqrt(b - a * a + h[3]);
-    w -= c;
+  struct Parameters {
+    C learning_rate, rho, momentum, epsilon;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& ms, C& mom, C&, C grad, const Parameters<C>& p) {
+    ms += (grad * grad - ms) * (C(1) - p.rho);
+    mom = mom * p.momentum + grad * p.learning_rate / std::sqrt(ms + p.epsilon);
+    var -= mom;
   }
 };
 
-// lr, l1, l2, l2_shrinkage, lr_power; slots accum, linear.
+struct CenteredRMSProp {
+  static constexpr int slots = 3;
+  template <class C>
+  struct Parameters {
+    C learning_rate, rho, momentum, epsilon;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& mg, C& ms, C& mom, C grad, const Parameters<C>& p) {
+    ms += (grad * grad - ms) * (C(1) - p.rho);
+    mg += (grad - mg) * (C(1) - p.rho);
+    mom = mom * p.momentum + grad * p.learning_rate / std::sqrt(ms - mg * mg + p.epsilon);
+    var -= mom;
+  }
+};
+
 template <bool square_root, bool multiply_linear_by_lr>
 struct Ftrl {
-  static constexpr int slots = 2, scalars = 5;
-  HR_AS_GIVEN
+  static constexpr int slots = 2;
   template <class C>
-  HR_INLINE static C power(C x, C lr_power) {
-    return square_root ? std::sqrt(x) : std::pow(x, -lr_power);
+  struct Parameters {
+    C learning_rate, l1, l2, l2_shrinkage, learning_rate_power;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static C power(C x, C learning_rate_power) {
+    return square_root ? std::sqrt(x) : std::pow(x, -learning_rate_power);
   }
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C& b, C&, C g, const C* h) {
-    const C shrunk = g + C(2) * h[3] * w;
-    const C before = power(a, h[4]);
-    a += g * g;
-    const C after = power(a, h[4]);
-    const C lr = multiply_linear_by_lr ? C(1) : h[0], scale = multiply_linear_by_lr ? h[0] : C(1);
-    b += shrunk * scale - (after - before) / lr * w;
-    const C l1 = h[1] * scale;
-    const C y = after / lr + C(2) * h[2] * scale;
-    w = magnitude(b) > l1 ? (l1 * sign(b) - b) / y : C(0);
-  }
-};
-
-struct AddSign {  // lr, alpha, sign_decay, beta
-  static constexpr int slots = 1, scalars = 4;
-  HR_AS_GIVEN
-  template <class C>
-  HR_INLINE static void step(C& w, C& a, C&, C&, C g, const C* h) {
-    a = a * h[3] + g * (C(1) - h[3]);
-    w -= h[0] * (h[1] + h[2] * sign(g) * sign(a)) * g;
+  HR_INLINE static void step(C& var, C& accum, C& linear, C&, C grad, const Parameters<C>& p) {
+    const C shrunk = grad + C(2) * p.l2_shrinkage * var;
+    const C before = power(accum, p.learning_rate_power);
+    accum += grad * grad;
+    const C after = power(accum, p.learning_rate_power);
+    const C learning_rate = multiply_linear_by_lr ? C(1) : p.learning_rate;
+    const C scale = multiply_linear_by_lr ? p.learning_rate : C(1);
+    linear += shrunk * scale - (after - before) / learning_rate * var;
+    const C l1 = p.l1 * scale;
+    const C quadratic = after / learning_rate + C(2) * p.l2 * scale;
+    var = magnitude(linear) > l1 ? (l1 * sign(linear) - linear) / quadratic : C(0);
   }
 };
 
-struct PowerSign {  // lr, logbase, sign_decay, beta
-  static constexpr int slots = 1, scalars = 4;
-  HR_AS_GIVEN
+struct AddSign {
+  static constexpr int slots = 1;
   template <class C>
-  HR_INLINE static void step(C& w, C& a, C&, C&, C g, const C* h) {
-    a = a * h[3] + g * (C(1) - h[3]);
-    w -= h[0] * vm::exp(h[1] * h[2] * sign(g) * sign(a)) * g;
+  struct Parameters {
+    C learning_rate, alpha, sign_decay, beta;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& m, C&, C&, C grad, const Parameters<C>& p) {
+    m = m * p.beta + grad * (C(1) - p.beta);
+    var -= p.learning_rate * (p.alpha + p.sign_decay * sign(grad) * sign(m)) * grad;
   }
 };
 
-#undef HR_AS_GIVEN
+struct PowerSign {
+  static constexpr int slots = 1;
+  template <class C>
+  struct Parameters {
+    C learning_rate, logbase, sign_decay, beta;
+  };
+  template <class C>
+  static void prepare(Parameters<C>&) {}
+  template <class C>
+  HR_INLINE static void step(C& var, C& m, C&, C&, C grad, const Parameters<C>& p) {
+    m = m * p.beta + grad * (C(1) - p.beta);
+    var -= p.learning_rate * vm::exp(p.logbase * p.sign_decay * sign(grad) * sign(m)) * grad;
+  }
+};
 
 }  // namespace hr::optimizer

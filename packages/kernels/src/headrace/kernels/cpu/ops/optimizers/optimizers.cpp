@@ -1,5 +1,7 @@
 // Optimizers: one pass over a variable and its slots, for whole gradients and for rows.
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "ops/optimizers/optimizer_rules.hpp"
 #include "processor/parallel.hpp"
@@ -11,7 +13,8 @@
 namespace hr {
 namespace {
 
-constexpr int kMostScalars = 8;
+template <class Rule, class T>
+using Parameters = typename Rule::template Parameters<Compute<T>>;
 
 // Where the op has its inputs: slots first, then scalars, with the gradient (and the indices
 // right after it) among them.
@@ -21,19 +24,21 @@ struct Plan {
 };
 
 template <class Rule, class T>
-HR_CLONES void update(T* w, T* a, T* b, T* c, const T* g, const Compute<T>* h, int64_t n) {
+HR_CLONES void update(T* var, T* slot0, T* slot1, T* slot2, const T* grad,
+                      const Parameters<Rule, T>* parameters, int64_t n) {
   using C = Compute<T>;
+  const Parameters<Rule, T>& p = *parameters;
   HR_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
-    C x = C(w[i]), p = C(0), q = C(0), r = C(0);
-    if (Rule::slots > 0) p = C(a[i]);
-    if (Rule::slots > 1) q = C(b[i]);
-    if (Rule::slots > 2) r = C(c[i]);
-    Rule::step(x, p, q, r, C(g[i]), h);
-    w[i] = T(x);
-    if (Rule::slots > 0) a[i] = T(p);
-    if (Rule::slots > 1) b[i] = T(q);
-    if (Rule::slots > 2) c[i] = T(r);
+    C x = C(var[i]), a = C(0), b = C(0), c = C(0);
+    if (Rule::slots > 0) a = C(slot0[i]);
+    if (Rule::slots > 1) b = C(slot1[i]);
+    if (Rule::slots > 2) c = C(slot2[i]);
+    Rule::step(x, a, b, c, C(grad[i]), p);
+    var[i] = T(x);
+    if (Rule::slots > 0) slot0[i] = T(a);
+    if (Rule::slots > 1) slot1[i] = T(b);
+    if (Rule::slots > 2) slot2[i] = T(c);
   }
 }
 
@@ -108,44 +113,59 @@ void over_stretches(hr_ctx* ctx, const Plan& p, const hr_tensor& var,
 
 template <class Rule, class T>
 hr_code apply(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
-              const Compute<T>* h) {
+              const Parameters<Rule, T>& parameters) {
   T* at[4] = {};
   for (int i = 0; i <= Rule::slots; ++i) at[i] = write<T>(&values[i]);
-  const T* g = read<T>(inputs[p.gradient]);
+  const T* grad = read<T>(inputs[p.gradient]);
   over_stretches(ctx, p, values[0], inputs, (Rule::slots + 2) * sizeof(T),
                  [&](int64_t from, int64_t to, int64_t n) {
-                   update<Rule, T>(at[0] + to, at[1] + to, at[2] + to, at[3] + to, g + from, h, n);
+                   update<Rule, T>(at[0] + to, at[1] + to, at[2] + to, at[3] + to, grad + from,
+                                   &parameters, n);
                  });
   return HR_OK;
 }
 
-// lr_power is a value, so which loop it needs is known only now.
+// The parameters of ApplyFtrl, which has no l2_shrinkage.
+template <class C>
+struct FtrlParameters {
+  C learning_rate, l1, l2, learning_rate_power;
+};
+
+// learning_rate_power is a value, so which loop it needs is known only now.
 template <bool with_shrinkage, bool multiply>
 struct AnyFtrl {
-  static constexpr int slots = 2, scalars = with_shrinkage ? 5 : 4;
+  static constexpr int slots = 2;
+  template <class C>
+  using AllParameters = typename optimizer::Ftrl<true, multiply>::template Parameters<C>;
+  template <class C>
+  using Parameters = std::conditional_t<with_shrinkage, AllParameters<C>, FtrlParameters<C>>;
 };
 
 template <class Rule>
 struct Dispatch {
   template <class T>
   static hr_code run(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
-                     Compute<T>* h) {
-    Rule::derive(h);
-    return apply<Rule, T>(ctx, p, values, inputs, h);
+                     Parameters<Rule, T> parameters) {
+    Rule::prepare(parameters);
+    return apply<Rule, T>(ctx, p, values, inputs, parameters);
   }
 };
 template <bool with_shrinkage, bool multiply>
 struct Dispatch<AnyFtrl<with_shrinkage, multiply>> {
+  template <class T, class Rule>
+  static hr_code with_power(hr_ctx* ctx, const Plan& p, hr_tensor* values,
+                            const hr_tensor* const* inputs,
+                            const Parameters<AnyFtrl<with_shrinkage, multiply>, T>& given) {
+    Parameters<Rule, T> all{given.learning_rate, given.l1, given.l2, 0, given.learning_rate_power};
+    if constexpr (with_shrinkage) all.l2_shrinkage = given.l2_shrinkage;
+    return apply<Rule, T>(ctx, p, values, inputs, all);
+  }
   template <class T>
   static hr_code run(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
-                     Compute<T>* h) {
-    if (!with_shrinkage) {
-      h[4] = h[3];
-      h[3] = Compute<T>(0);
-    }
-    if (h[4] == Compute<T>(-0.5))
-      return apply<optimizer::Ftrl<true, multiply>, T>(ctx, p, values, inputs, h);
-    return apply<optimizer::Ftrl<false, multiply>, T>(ctx, p, values, inputs, h);
+                     const Parameters<AnyFtrl<with_shrinkage, multiply>, T>& given) {
+    if (given.learning_rate_power == Compute<T>(-0.5))
+      return with_power<T, optimizer::Ftrl<true, multiply>>(ctx, p, values, inputs, given);
+    return with_power<T, optimizer::Ftrl<false, multiply>>(ctx, p, values, inputs, given);
   }
 };
 
@@ -157,13 +177,15 @@ hr_code compute(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs, 
   WriteSlots<n> variables(ctx, inputs, inputs[p.gradient]->dtype);
   if (variables.code) return variables.code;
   if (hr_code code = check_shapes(ctx, p, variables.values, n, inputs)) return code;
-  Compute<T> h[kMostScalars];
+  Parameters<Rule, T> parameters;
+  Compute<T> scalars[sizeof parameters / sizeof(Compute<T>)];
   int32_t from = n;
-  for (int i = 0; i < Rule::scalars; ++i, ++from) {
+  for (Compute<T>& scalar : scalars) {
     if (from == p.gradient) from += p.by_rows ? 2 : 1;
-    h[i] = scalar_of<Compute<T>>(inputs[from]);
+    scalar = scalar_of<Compute<T>>(inputs[from++]);
   }
-  return Dispatch<Rule>::template run<T>(ctx, p, variables.values, inputs, h);
+  std::memcpy(&parameters, scalars, sizeof parameters);
+  return Dispatch<Rule>::template run<T>(ctx, p, variables.values, inputs, parameters);
 }
 
 template <class T>
