@@ -125,9 +125,9 @@ void publish(const std::string& prefix, const std::string& temporary,
     disk::Output(shards.back()).close(false);
   }
   TableWriter table;
-  table.add("", wire::Message()
+  table.add("", protobuf::Message()
                     .number(1, uint64_t(count))
-                    .always(3, wire::Message().number(1, kVersion))
+                    .always(3, protobuf::Message().number(1, kVersion))
                     .bytes());
   for (const auto& [key, entry] : entries) table.add(key, entry.encoded());
   disk::Output index(temporary + ".index");

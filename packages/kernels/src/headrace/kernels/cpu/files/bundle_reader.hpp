@@ -1,6 +1,6 @@
 // Checkpoint bundles, read through headrace/bundle_reader.h, whose errors become Failures.
-#ifndef HEADRACE_CPU_BUNDLE_READER_HPP
-#define HEADRACE_CPU_BUNDLE_READER_HPP
+#ifndef HEADRACE_CPU_FILES_BUNDLE_READER_HPP
+#define HEADRACE_CPU_FILES_BUNDLE_READER_HPP
 
 #include <string>
 #include <unordered_map>
@@ -13,7 +13,7 @@ namespace hr::bundle {
 
 class Reader {
  public:
-  // Opens a bundle and reads its whole index, so that damage anywhere in it is found.
+  // Opens a bundle and reads its whole index, so that corruption anywhere in it is found.
   explicit Reader(const std::string& prefix);
   Reader(const Reader&) = delete;
   ~Reader() { hr_bundle_close(&bundle_); }

@@ -31,14 +31,14 @@ uint32_t write_strings(const hr_tensor* t, disk::Output* file) {
   const int64_t n = hr_elements(t);
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t length = text_at(t, i).size();
-    wire::varint(&head, length);
+    protobuf::varint(&head, length);
     std::string fixed;  // what the CRC counts a length as
-    if (length >> 32) wire::fixed(&fixed, length);
-    else wire::fixed(&fixed, uint32_t(length));
+    if (length >> 32) protobuf::fixed(&fixed, length);
+    else protobuf::fixed(&fixed, uint32_t(length));
     crc = hr_crc32c_extend(crc, fixed.data(), fixed.size());
   }
   std::string check;
-  wire::fixed(&check, hr_crc32c_mask(crc));
+  protobuf::fixed(&check, hr_crc32c_mask(crc));
   crc = hr_crc32c_extend(crc, check.data(), check.size());
   file->write(head + check);
   for (int64_t i = 0; i < n; ++i) {
@@ -50,13 +50,13 @@ uint32_t write_strings(const hr_tensor* t, disk::Output* file) {
 }
 
 std::string slice_message(const Slice& slice) {
-  wire::Message made;
+  protobuf::Message made;
   for (size_t i = 0; i < slice.starts.size(); ++i) {
     std::string extent;
     if (slice.lengths[i] >= 0) {
-      extent = wire::Message().number(1, uint64_t(slice.starts[i])).bytes();
+      extent = protobuf::Message().number(1, uint64_t(slice.starts[i])).bytes();
       extent.push_back(16);  // a length of 0 is a length, too
-      wire::varint(&extent, uint64_t(slice.lengths[i]));
+      protobuf::varint(&extent, uint64_t(slice.lengths[i]));
     }
     made.always(1, std::string_view(extent));
   }
@@ -66,8 +66,8 @@ std::string slice_message(const Slice& slice) {
 }  // namespace
 
 std::string Entry::encoded() const {
-  wire::Message shape, made;
-  for (int64_t dim : dims) shape.always(2, wire::Message().number(1, uint64_t(dim)));
+  protobuf::Message shape, made;
+  for (int64_t dim : dims) shape.always(2, protobuf::Message().number(1, uint64_t(dim)));
   made.number(1, uint64_t(dtype)).always(2, shape).number(3, uint64_t(shard));
   made.number(4, uint64_t(offset)).number(5, uint64_t(size)).fixed32(6, crc);
   for (const std::string& slice : slices) made.always(7, std::string_view(slice));

@@ -1,7 +1,7 @@
 // Checkpoint bundles, written. bundle_writer.py and bundle_files.py of headrace.formats write
 // the same bytes under the same names, and say what a bundle is.
-#ifndef HEADRACE_CPU_BUNDLE_WRITER_HPP
-#define HEADRACE_CPU_BUNDLE_WRITER_HPP
+#ifndef HEADRACE_CPU_FILES_BUNDLE_WRITER_HPP
+#define HEADRACE_CPU_FILES_BUNDLE_WRITER_HPP
 
 #include <cstdint>
 #include <map>

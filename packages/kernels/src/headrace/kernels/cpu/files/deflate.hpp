@@ -1,6 +1,6 @@
 // Deflate (RFC 1951), for pictures: what PNG needs of zlib.
-#ifndef HEADRACE_CPU_DEFLATE_HPP
-#define HEADRACE_CPU_DEFLATE_HPP
+#ifndef HEADRACE_CPU_FILES_DEFLATE_HPP
+#define HEADRACE_CPU_FILES_DEFLATE_HPP
 
 #include <cstdint>
 #include <string>

@@ -133,7 +133,7 @@ FolderLock::~FolderLock() {
 
 void sync_folder(const std::string& folder) {
   const int file = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;  // some file systems let nobody open a folder
+  if (file < 0) return;  // some file systems do not open folders
   ::fsync(file);
   ::close(file);
 }

@@ -1,6 +1,6 @@
 // Files and folders: what the kernels of checkpoints and files ask of the system.
-#ifndef HEADRACE_CPU_DISK_HPP
-#define HEADRACE_CPU_DISK_HPP
+#ifndef HEADRACE_CPU_FILES_DISK_HPP
+#define HEADRACE_CPU_FILES_DISK_HPP
 
 #include <new>
 #include <string>

@@ -9,7 +9,7 @@
 namespace hr {
 namespace {
 
-struct Damage {
+struct Corruption {
   const char* what;
 };
 
@@ -18,7 +18,7 @@ class Source {
   explicit Source(std::string_view bytes) : bytes_(bytes) {}
   uint32_t bits(int n) {
     while (filled_ < n) {
-      if (at_ == bytes_.size()) throw Damage{"its compressed data is cut off"};
+      if (at_ == bytes_.size()) throw Corruption{"its compressed data is cut off"};
       held_ |= uint32_t(uint8_t(bytes_[at_++])) << filled_;
       filled_ += 8;
     }
@@ -29,7 +29,7 @@ class Source {
   }
   void to_byte() { held_ = 0, filled_ = 0; }
   std::string_view take(size_t n) {
-    if (n > bytes_.size() - at_) throw Damage{"its compressed data is cut off"};
+    if (n > bytes_.size() - at_) throw Corruption{"its compressed data is cut off"};
     at_ += n;
     return bytes_.substr(at_ - n, n);
   }
@@ -48,10 +48,10 @@ class Codes {
     int left = 1;  // codes of this length that are not given away
     for (int length = 1; length < 16; ++length) {
       left = 2 * left - count_[length];
-      if (left < 0) throw Damage{"its compressed data has impossible codes"};
+      if (left < 0) throw Corruption{"its compressed data has impossible codes"};
     }
     if (left > 0 && !(may_lack && n - count_[0] <= 1))
-      throw Damage{"its compressed data has impossible codes"};
+      throw Corruption{"its compressed data has impossible codes"};
     int next[16] = {};
     for (int length = 1; length < 15; ++length) next[length + 1] = next[length] + count_[length];
     for (int i = 0; i < n; ++i)
@@ -66,7 +66,7 @@ class Codes {
       first = 2 * (first + count_[length]);
       code *= 2;
     }
-    throw Damage{"its compressed data has an unknown code"};
+    throw Corruption{"its compressed data has an unknown code"};
   }
 
  private:
@@ -75,7 +75,7 @@ class Codes {
 };
 
 void append(std::string* to, std::string_view bytes, size_t most) {
-  if (bytes.size() > most - to->size()) throw Damage{"it holds more data than its size says"};
+  if (bytes.size() > most - to->size()) throw Corruption{"it holds more data than its size says"};
   to->append(bytes);
 }
 
@@ -90,19 +90,19 @@ void inflate_codes(Source* from, const Codes& literals, const Codes& distances, 
       append(to, {&byte, 1}, most);
       continue;
     }
-    if (symbol > 285) throw Damage{"its compressed data has an unknown code"};
+    if (symbol > 285) throw Corruption{"its compressed data has an unknown code"};
     const int wide = symbol < 265 || symbol == 285 ? 0 : (symbol - 261) / 4;
     int length = symbol - 254;
     if (wide) length = 3 + ((4 + (symbol - 265) % 4) << wide);
     if (symbol == 285) length = 258;
     length += int(from->bits(wide));
     const int group = distances.read(from);
-    if (group > 29) throw Damage{"its compressed data has an unknown code"};
+    if (group > 29) throw Corruption{"its compressed data has an unknown code"};
     const int extra = group < 4 ? 0 : group / 2 - 1;
     size_t distance = size_t(group < 4 ? group : (2 + group % 2) << extra) + 1;
     distance += from->bits(extra);
-    if (distance > to->size()) throw Damage{"its compressed data points before its begin"};
-    if (size_t(length) > most - to->size()) throw Damage{"it holds more data than its size says"};
+    if (distance > to->size()) throw Corruption{"its compressed data points before its begin"};
+    if (size_t(length) > most - to->size()) throw Corruption{"it holds more data than its size says"};
     for (int i = 0; i < length; ++i) to->push_back((*to)[to->size() - distance]);
   }
 }
@@ -119,7 +119,7 @@ void inflate_dynamic(Source* from, size_t most, std::string* to) {
   static constexpr uint8_t kOrder[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
   const int n_literals = 257 + int(from->bits(5)), n_distances = 1 + int(from->bits(5));
   const int n_lengths = 4 + int(from->bits(4));
-  if (n_literals > 286 || n_distances > 30) throw Damage{"its compressed data has impossible codes"};
+  if (n_literals > 286 || n_distances > 30) throw Corruption{"its compressed data has impossible codes"};
   uint8_t lengths[320] = {};
   for (int i = 0; i < n_lengths; ++i) lengths[kOrder[i]] = uint8_t(from->bits(3));
   const Codes of_lengths(lengths, 19, false);
@@ -130,10 +130,10 @@ void inflate_dynamic(Source* from, size_t most, std::string* to) {
       lengths[i++] = uint8_t(symbol);
       continue;
     }
-    if (symbol == 16 && i == 0) throw Damage{"its compressed data has impossible codes"};
+    if (symbol == 16 && i == 0) throw Corruption{"its compressed data has impossible codes"};
     const uint8_t again = symbol == 16 ? lengths[i - 1] : 0;
     int times = symbol == 18 ? 11 + int(from->bits(7)) : 3 + int(from->bits(symbol == 16 ? 2 : 3));
-    if (times > n - i) throw Damage{"its compressed data has impossible codes"};
+    if (times > n - i) throw Corruption{"its compressed data has impossible codes"};
     while (times-- > 0) lengths[i++] = again;
   }
   const Codes literals(lengths, n_literals, true);
@@ -143,7 +143,7 @@ void inflate_dynamic(Source* from, size_t most, std::string* to) {
 void inflate(Source* from, size_t most, std::string* to) {
   const uint32_t method = from->bits(8), flags = from->bits(8);
   if ((method & 15) != 8 || (method << 8 | flags) % 31 || flags & 32)
-    throw Damage{"its data is no zlib stream"};
+    throw Corruption{"its data is no zlib stream"};
   for (bool last = false; !last;) {
     last = from->bits(1);
     switch (from->bits(2)) {
@@ -151,20 +151,20 @@ void inflate(Source* from, size_t most, std::string* to) {
         from->to_byte();
         const uint32_t size = from->bits(16);
         if (from->bits(16) != (~size & 0xffff))
-          throw Damage{"its compressed data has a damaged block"};
+          throw Corruption{"its compressed data has a damaged block"};
         append(to, from->take(size), most);
         break;
       }
       case 1: inflate_fixed(from, most, to); break;
       case 2: inflate_dynamic(from, most, to); break;
-      default: throw Damage{"its compressed data has an unknown kind of block"};
+      default: throw Corruption{"its compressed data has an unknown kind of block"};
     }
   }
-  if (to->size() != most) throw Damage{"it holds less data than its size says"};
+  if (to->size() != most) throw Corruption{"it holds less data than its size says"};
   from->to_byte();
   uint32_t check = 0;
   for (char byte : from->take(4)) check = check << 8 | uint8_t(byte);
-  if (check != adler32(*to)) throw Damage{"the checksum of its data is wrong"};
+  if (check != adler32(*to)) throw Corruption{"the checksum of its data is wrong"};
 }
 
 }  // namespace
@@ -178,8 +178,8 @@ const char* zlib_unpacked(std::string_view stream, size_t size, std::string* byt
     Source from(stream);
     inflate(&from, size, bytes);
     return nullptr;
-  } catch (const Damage& damage) {
-    return damage.what;
+  } catch (const Corruption& corruption) {
+    return corruption.what;
   }
 }
 

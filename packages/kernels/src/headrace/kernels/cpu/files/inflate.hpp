@@ -1,6 +1,6 @@
 // Inflate (RFC 1951), for pictures: what reading PNG needs of zlib.
-#ifndef HEADRACE_CPU_INFLATE_HPP
-#define HEADRACE_CPU_INFLATE_HPP
+#ifndef HEADRACE_CPU_FILES_INFLATE_HPP
+#define HEADRACE_CPU_FILES_INFLATE_HPP
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 // PNG files.
-#ifndef HEADRACE_CPU_PNG_HPP
-#define HEADRACE_CPU_PNG_HPP
+#ifndef HEADRACE_CPU_FILES_PNG_HPP
+#define HEADRACE_CPU_FILES_PNG_HPP
 
 #include <cstdint>
 #include <string>

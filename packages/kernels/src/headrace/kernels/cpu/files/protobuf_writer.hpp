@@ -1,7 +1,7 @@
 // Writes the fields of protobuf messages. Fields are written in the order of their
 // numbers and, as proto3 wants it, without those that hold zero; `always` writes them all the same.
-#ifndef HEADRACE_CPU_WIRE_HPP
-#define HEADRACE_CPU_WIRE_HPP
+#ifndef HEADRACE_CPU_FILES_PROTOBUF_WRITER_HPP
+#define HEADRACE_CPU_FILES_PROTOBUF_WRITER_HPP
 
 #include <cstdint>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace hr::wire {
+namespace hr::protobuf {
 
 inline void varint(std::string* to, uint64_t value) {
   for (; value >= 128; value >>= 7) to->push_back(char(value | 128));
@@ -77,6 +77,6 @@ class Message {
   std::string bytes_;
 };
 
-}  // namespace hr::wire
+}  // namespace hr::protobuf
 
 #endif

@@ -48,17 +48,17 @@ void TableBlock::add(std::string_view key, std::string_view value) {
   } else {
     shared = common(last_key_, key);
   }
-  wire::varint(&bytes_, shared);
-  wire::varint(&bytes_, key.size() - shared);
-  wire::varint(&bytes_, value.size());
+  protobuf::varint(&bytes_, shared);
+  protobuf::varint(&bytes_, key.size() - shared);
+  protobuf::varint(&bytes_, value.size());
   bytes_.append(key.substr(shared)).append(value);
   ++since_restart_;
   last_key_ = key;
 }
 
 std::string TableBlock::finish() {
-  for (uint32_t restart : restarts_) wire::fixed(&bytes_, restart);
-  wire::fixed(&bytes_, uint32_t(restarts_.size()));
+  for (uint32_t restart : restarts_) protobuf::fixed(&bytes_, restart);
+  protobuf::fixed(&bytes_, uint32_t(restarts_.size()));
   std::string made = std::move(bytes_);
   *this = TableBlock(interval_);
   return made;
@@ -78,7 +78,7 @@ std::string TableWriter::finish() {
   std::string footer = write(TableBlock(1).finish());
   footer += write(index_.finish());
   footer.resize(HR_TABLE_FOOTER_BYTES - 8, '\0');
-  wire::fixed(&footer, uint64_t(HR_TABLE_MAGIC));
+  protobuf::fixed(&footer, uint64_t(HR_TABLE_MAGIC));
   return std::move(file_ += footer);
 }
 
@@ -86,12 +86,12 @@ void TableWriter::close_block() { pending_ = write(block_.finish()); }
 
 std::string TableWriter::write(const std::string& block) {
   std::string handle;
-  wire::varint(&handle, file_.size());
-  wire::varint(&handle, block.size());
+  protobuf::varint(&handle, file_.size());
+  protobuf::varint(&handle, block.size());
   const size_t begin = file_.size();
   file_ += block;
   file_.push_back(0);  // not compressed
-  wire::fixed(&file_, hr_masked_crc32c(file_.data() + begin, block.size() + 1));
+  protobuf::fixed(&file_, hr_masked_crc32c(file_.data() + begin, block.size() + 1));
   return handle;
 }
 

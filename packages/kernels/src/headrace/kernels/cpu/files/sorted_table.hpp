@@ -1,7 +1,7 @@
 // LevelDB's sorted tables, written: the index file of a checkpoint. sorted_table.py of
 // headrace.formats writes the same bytes and says what they mean.
-#ifndef HEADRACE_CPU_SORTED_TABLE_HPP
-#define HEADRACE_CPU_SORTED_TABLE_HPP
+#ifndef HEADRACE_CPU_FILES_SORTED_TABLE_HPP
+#define HEADRACE_CPU_FILES_SORTED_TABLE_HPP
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // Matrix products: register-blocked loops on the calling thread for small ones, blocked and on the
-// team for the others.
+// intra-op pool for the others.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline bool is_small(int64_t m, int64_t n, int64_t k) {
   return m * n * k <= 128 * 1024 && n * k <= max_packed;
 }
 
-// How a product is cut into tasks for a team, and what is copied; chosen at prepare.
+// How a product is cut into tasks for the pool, and what is copied; chosen at prepare.
 struct Cut {
   int64_t tile_rows, k_block;  // of a tile; of a block of B
   int64_t rows, columns;       // of a task
@@ -53,7 +53,7 @@ struct Finish {
   const void* argument;
 };
 
-// Any size with k > 0; finish may be null. On the team, or on the calling thread alone, with a
+// Any size with k > 0; finish may be null. On the pool, or on the calling thread alone, with a
 // workspace for cut.threads threads, or for one.
 template <class T>
 hr_code blocked(hr_ctx* ctx, const Problem<T>& p, const Cut& cut, T* workspace,

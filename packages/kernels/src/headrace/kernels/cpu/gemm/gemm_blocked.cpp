@@ -1,4 +1,4 @@
-// Products of any size. The result is cut into tasks, which the team's threads take one by one; a
+// Products of any size. The result is cut into tasks, which the pool's threads take one by one; a
 // task goes through k in blocks, copies its block of B side by side (packs it) where B's own order
 // is slow to read, and multiplies tile by tile. A is read where it is, but for strides that fill one
 // set of the cache: packing it never paid otherwise, and without it the threads share nothing, so

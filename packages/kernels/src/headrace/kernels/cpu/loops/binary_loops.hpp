@@ -3,8 +3,8 @@
 // An op is a struct with `static R apply(C a, C b)` over compute types (float for half) and
 // two traits: `vector` (its expression vectorises) and, where it can fail, `fault` (the text)
 // with `static bool faulty(C a, C b)`.
-#ifndef HEADRACE_CPU_BINARY_LOOPS_HPP
-#define HEADRACE_CPU_BINARY_LOOPS_HPP
+#ifndef HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP
+#define HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP
 
 #include "loops/strided.hpp"
 #include "processor/parallel.hpp"
@@ -15,7 +15,7 @@
 
 namespace hr {
 
-// The loops of one op and dtype. They answer 0, or 1 where some pair was faulty.
+// The loops of one op and dtype. They return 0, or 1 where some pair was faulty.
 struct BinaryLoops {
   using Loop = int32_t (*)(const void* a, const void* b, void* out, int64_t n);
   Loop both;        // a[i], b[i]

@@ -1,7 +1,7 @@
 // Copies elements whatever they are: plain bytes, or strings, resources and variants, which
 // must be counted.
-#ifndef HEADRACE_CPU_ELEMENTS_HPP
-#define HEADRACE_CPU_ELEMENTS_HPP
+#ifndef HEADRACE_CPU_LOOPS_ELEMENTS_HPP
+#define HEADRACE_CPU_LOOPS_ELEMENTS_HPP
 
 #include <algorithm>
 #include <cstdint>

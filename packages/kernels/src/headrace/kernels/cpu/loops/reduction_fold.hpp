@@ -1,6 +1,6 @@
 // The folds of Sum, Mean, Max, ... for kernels that make what they fold block by block.
-#ifndef HEADRACE_CPU_REDUCTION_FOLD_HPP
-#define HEADRACE_CPU_REDUCTION_FOLD_HPP
+#ifndef HEADRACE_CPU_LOOPS_REDUCTION_FOLD_HPP
+#define HEADRACE_CPU_LOOPS_REDUCTION_FOLD_HPP
 
 #include <cstdint>
 #include <string_view>

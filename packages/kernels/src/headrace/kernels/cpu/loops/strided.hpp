@@ -1,6 +1,6 @@
 // Walks several operands of one broadcast shape together.
-#ifndef HEADRACE_CPU_STRIDED_HPP
-#define HEADRACE_CPU_STRIDED_HPP
+#ifndef HEADRACE_CPU_LOOPS_STRIDED_HPP
+#define HEADRACE_CPU_LOOPS_STRIDED_HPP
 
 #include <cstdint>
 

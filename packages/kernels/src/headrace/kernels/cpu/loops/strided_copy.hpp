@@ -1,7 +1,7 @@
 // Copies between two tensors along strides: what slices, transposes, tiles, reversals,
 // broadcasts and blocks of space all are.
-#ifndef HEADRACE_CPU_STRIDED_COPY_HPP
-#define HEADRACE_CPU_STRIDED_COPY_HPP
+#ifndef HEADRACE_CPU_LOOPS_STRIDED_COPY_HPP
+#define HEADRACE_CPU_LOOPS_STRIDED_COPY_HPP
 
 #include <cstdint>
 #include <vector>

@@ -3,8 +3,8 @@
 // An op is a struct with `static R apply(C x)` over compute types (float for half), derived
 // from Vector or Scalar (whether its expression vectorises). It may have `fault` and
 // `faulty(x)`, and `exact(float)` for arguments beyond vm::kLargestAngle.
-#ifndef HEADRACE_CPU_UNARY_LOOPS_HPP
-#define HEADRACE_CPU_UNARY_LOOPS_HPP
+#ifndef HEADRACE_CPU_LOOPS_UNARY_LOOPS_HPP
+#define HEADRACE_CPU_LOOPS_UNARY_LOOPS_HPP
 
 #include <cmath>
 

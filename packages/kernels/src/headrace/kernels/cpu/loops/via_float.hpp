@@ -7,7 +7,7 @@ namespace hr {
 
 // Calls `prepare` with float in place of every half and bfloat16 tensor; the compute that
 // results converts inputs and outputs in its workspace. prepare must look at the dtypes of
-// request->inputs and outputs, not at the node's, and must not answer shape_depends_on_data.
+// request->inputs and outputs, not at the node's, and must not set shape_depends_on_data.
 hr_code prepare_via_float(void* state, hr_request* request, Prepare prepare);
 
 inline bool is_narrow(hr_dtype dtype) { return dtype == HR_HALF || dtype == HR_BFLOAT16; }

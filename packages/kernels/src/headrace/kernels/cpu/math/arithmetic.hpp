@@ -2,8 +2,8 @@
 //
 // Integers wrap around; division and remainder of integers by zero are refused; NaN goes
 // through Maximum and Minimum; FloorMod takes the sign of the divisor.
-#ifndef HEADRACE_CPU_ARITHMETIC_HPP
-#define HEADRACE_CPU_ARITHMETIC_HPP
+#ifndef HEADRACE_CPU_MATH_ARITHMETIC_HPP
+#define HEADRACE_CPU_MATH_ARITHMETIC_HPP
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // Special functions of one or several numbers, in double precision.
-#ifndef HEADRACE_CPU_SPECIAL_FUNCTIONS_HPP
-#define HEADRACE_CPU_SPECIAL_FUNCTIONS_HPP
+#ifndef HEADRACE_CPU_MATH_SPECIAL_FUNCTIONS_HPP
+#define HEADRACE_CPU_MATH_SPECIAL_FUNCTIONS_HPP
 
 namespace hr {
 

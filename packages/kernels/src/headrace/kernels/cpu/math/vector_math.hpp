@@ -4,8 +4,8 @@
 // at most 2 ulp for exp, log, sin, cos and tanh, 3 for sigmoid, 4 for expm1 and log1p. NaN,
 // infinities, zeros' signs and denormal results come out as IEEE 754 would have them.
 // Doubles go to the C library.
-#ifndef HEADRACE_CPU_VECTOR_MATH_HPP
-#define HEADRACE_CPU_VECTOR_MATH_HPP
+#ifndef HEADRACE_CPU_MATH_VECTOR_MATH_HPP
+#define HEADRACE_CPU_MATH_VECTOR_MATH_HPP
 
 #include <cmath>
 #include <cstdint>

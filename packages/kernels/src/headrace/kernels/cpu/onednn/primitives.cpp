@@ -182,7 +182,7 @@ hr_code Program::run(hr_ctx* ctx, void* const* external, void* workspace) const 
     status = dnnl_memory_set_data_handle(frame->scratchpads[0].get(), base + workspace_);
   }
   if (status == dnnl_success) {
-    TeamSize team(threads_);
+    PoolSize pool(threads_);
     dnnl_stream_t on = stream();
     for (size_t i = 0; i < steps_.size() && status == dnnl_success; ++i) {
       status =

@@ -29,18 +29,18 @@ dnnl::primitive_attr attributes();
 // same values into the same layout while they are in use gets the same memory.
 std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data, const desc& wanted);
 
-// oneDNN bakes the team's size into a primitive when it is made.
-class TeamSize {
+// oneDNN bakes the number of threads into a primitive when it is made.
+class PoolSize {
  public:
-  explicit TeamSize(int threads) : before_(omp_get_max_threads()) {
+  explicit PoolSize(int threads) : before_(omp_get_max_threads()) {
     if (threads != before_) omp_set_num_threads(threads);
     threads_ = threads;
   }
-  ~TeamSize() {
+  ~PoolSize() {
     if (threads_ != before_) omp_set_num_threads(before_);
   }
-  TeamSize(const TeamSize&) = delete;
-  TeamSize& operator=(const TeamSize&) = delete;
+  PoolSize(const PoolSize&) = delete;
+  PoolSize& operator=(const PoolSize&) = delete;
 
  private:
   int before_, threads_;

@@ -70,7 +70,7 @@ hr_code compute_gather(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   return run_gather(ctx, *static_cast<const GatherPlan*>(plan), in[0], in[1], out[0]);
 }
 
-hr_code answer(hr_request* r, int64_t axis, int64_t batch_dims) {
+hr_code fill_request(hr_request* r, int64_t axis, int64_t batch_dims) {
   if (batch_dims < 0) batch_dims += r->inputs[1]->rank;
   keep_plan(r, new GatherPlan(plan_of(r->inputs[0], r->inputs[1], axis, batch_dims)));
   r->bytes_moved = 2.0 * double(hr_elements(r->outputs[0]) * hr_dtype_size(r->inputs[0]->dtype));
@@ -80,13 +80,13 @@ hr_code answer(hr_request* r, int64_t axis, int64_t batch_dims) {
 
 hr_code prepare_gather(void*, hr_request* r) {
   HR_APPLY_RULE(gather, r);
-  return answer(r, 0, 0);
+  return fill_request(r, 0, 0);
 }
 
 hr_code prepare_gather_v2(void*, hr_request* r) {
   HR_APPLY_RULE(gather_v2, r);
-  return answer(r, axis_of(int_at(r->inputs[2], 0), r->inputs[0]->rank),
-                hr_attr_int(r->node, "batch_dims", 0));
+  return fill_request(r, axis_of(int_at(r->inputs[2], 0), r->inputs[0]->rank),
+                      hr_attr_int(r->node, "batch_dims", 0));
 }
 
 // ---- GatherNd -----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-// Splits a loop over the process's one OpenMP team, where it is worth it.
-#ifndef HEADRACE_CPU_PARALLEL_HPP
-#define HEADRACE_CPU_PARALLEL_HPP
+// Splits a loop over the intra-op pool (OpenMP's threads), where it is worth it.
+#ifndef HEADRACE_CPU_PROCESSOR_PARALLEL_HPP
+#define HEADRACE_CPU_PROCESSOR_PARALLEL_HPP
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +16,7 @@
 namespace hr {
 
 // A thread's least share of simple arithmetic: over this many bytes it takes about 5 us, which
-// is what waking the team costs.
+// is what waking the pool costs.
 constexpr int64_t kGrainBytes = 256 * 1024;
 
 // Iterations a thread should at least have, if one touches that many bytes.
@@ -43,7 +43,7 @@ inline void poll_at(const hr_ctx* ctx, int64_t i) {
 constexpr int64_t kElementsBetweenPolls = 4 << 20;
 
 // An exception must not leave a parallel region: the first is kept and thrown after it.
-class ThrownInTeam {
+class ThrownInPool {
  public:
   void keep() noexcept {
     if (!taken_.exchange(true)) first_ = std::current_exception();
@@ -87,7 +87,7 @@ inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& bo
 #ifdef _OPENMP
   const int64_t pieces = std::min<int64_t>(ctx->threads, total / std::max<int64_t>(1, grain));
   if (pieces > 1) {
-    ThrownInTeam thrown;
+    ThrownInPool thrown;
 #pragma omp parallel num_threads(int(pieces))
     {
       const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();

@@ -1,6 +1,6 @@
 // A stretch of elements in pieces, between which the step's cancellation is looked at.
-#ifndef HEADRACE_CPU_POLLED_STRETCH_HPP
-#define HEADRACE_CPU_POLLED_STRETCH_HPP
+#ifndef HEADRACE_CPU_PROCESSOR_POLLED_STRETCH_HPP
+#define HEADRACE_CPU_PROCESSOR_POLLED_STRETCH_HPP
 
 #include <algorithm>
 #include <cstdint>

@@ -3,8 +3,8 @@
 // HR_CLONES goes before a plain loop over contiguous memory, which the compiler then
 // vectorises for each listed processor level; the loader picks one. What such a loop calls
 // must be HR_INLINE, or it would be compiled for the lowest level only.
-#ifndef HEADRACE_CPU_SIMD_HPP
-#define HEADRACE_CPU_SIMD_HPP
+#ifndef HEADRACE_CPU_PROCESSOR_SIMD_HPP
+#define HEADRACE_CPU_PROCESSOR_SIMD_HPP
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(HR_NO_CLONES)

@@ -1,6 +1,6 @@
 // Reads the attributes of a node that kernel.h's own conveniences leave out.
-#ifndef HEADRACE_CPU_ATTRIBUTES_HPP
-#define HEADRACE_CPU_ATTRIBUTES_HPP
+#ifndef HEADRACE_CPU_TABLE_ATTRIBUTES_HPP
+#define HEADRACE_CPU_TABLE_ATTRIBUTES_HPP
 
 #include <cstdint>
 #include <string_view>

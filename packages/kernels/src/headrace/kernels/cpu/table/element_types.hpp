@@ -1,6 +1,6 @@
 // The element types as C++ types, and the way from a dtype to one of them.
-#ifndef HEADRACE_CPU_ELEMENT_TYPES_HPP
-#define HEADRACE_CPU_ELEMENT_TYPES_HPP
+#ifndef HEADRACE_CPU_TABLE_ELEMENT_TYPES_HPP
+#define HEADRACE_CPU_TABLE_ELEMENT_TYPES_HPP
 
 #include <complex>
 #include <cstdint>

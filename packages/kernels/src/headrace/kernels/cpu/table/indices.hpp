@@ -1,6 +1,6 @@
 // Indices into a first or several dimensions: read, checked, and named in errors.
-#ifndef HEADRACE_CPU_INDICES_HPP
-#define HEADRACE_CPU_INDICES_HPP
+#ifndef HEADRACE_CPU_TABLE_INDICES_HPP
+#define HEADRACE_CPU_TABLE_INDICES_HPP
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // Refuses working memory that this machine cannot have, before any of it is touched: where the
 // system overcommits, an allocation succeeds and the process is killed later.
-#ifndef HEADRACE_CPU_MEMORY_NEEDS_HPP
-#define HEADRACE_CPU_MEMORY_NEEDS_HPP
+#ifndef HEADRACE_CPU_TABLE_MEMORY_NEEDS_HPP
+#define HEADRACE_CPU_TABLE_MEMORY_NEEDS_HPP
 
 #include <unistd.h>
 

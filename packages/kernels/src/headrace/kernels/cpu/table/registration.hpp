@@ -9,8 +9,8 @@
 //
 // and needs no other registration. One registration covers all dtypes of its constraint; prepare
 // chooses the function for what dtype and shapes decide (hr_request.compute).
-#ifndef HEADRACE_CPU_REGISTRATION_HPP
-#define HEADRACE_CPU_REGISTRATION_HPP
+#ifndef HEADRACE_CPU_TABLE_REGISTRATION_HPP
+#define HEADRACE_CPU_TABLE_REGISTRATION_HPP
 
 #include <initializer_list>
 

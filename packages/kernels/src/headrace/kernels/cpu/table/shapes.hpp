@@ -1,6 +1,6 @@
 // Shapes of tensors: compare, set, print; and the integers of shape-like inputs.
-#ifndef HEADRACE_CPU_SHAPES_HPP
-#define HEADRACE_CPU_SHAPES_HPP
+#ifndef HEADRACE_CPU_TABLE_SHAPES_HPP
+#define HEADRACE_CPU_TABLE_SHAPES_HPP
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Variables' values as kernels use them: pinned to read, locked to write, of the dtype that the
 // node declares. A slot may hold another dtype than the node that reaches it by its handle says.
-#ifndef HEADRACE_CPU_SLOTS_HPP
-#define HEADRACE_CPU_SLOTS_HPP
+#ifndef HEADRACE_CPU_TABLE_SLOTS_HPP
+#define HEADRACE_CPU_TABLE_SLOTS_HPP
 
 #include "headrace/kernel.h"
 #include "table/dtype_names.hpp"

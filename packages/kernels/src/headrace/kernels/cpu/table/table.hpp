@@ -1,6 +1,6 @@
 // The kernel table of this library.
-#ifndef HEADRACE_CPU_TABLE_HPP
-#define HEADRACE_CPU_TABLE_HPP
+#ifndef HEADRACE_CPU_TABLE_TABLE_HPP
+#define HEADRACE_CPU_TABLE_TABLE_HPP
 
 #include "headrace/kernel.h"
 

@@ -1,6 +1,6 @@
 // Strings as inputs and outputs.
-#ifndef HEADRACE_CPU_TEXT_HPP
-#define HEADRACE_CPU_TEXT_HPP
+#ifndef HEADRACE_CPU_TABLE_TEXT_HPP
+#define HEADRACE_CPU_TABLE_TEXT_HPP
 
 #include <string>
 #include <string_view>

@@ -79,7 +79,7 @@ Parts* parts_along(hr_dtype dtype, const hr_tensor* const* parts, int32_t n, int
   return p;
 }
 
-hr_code answer(hr_request* r, Parts* parts, bool join) {
+hr_code fill_request(hr_request* r, Parts* parts, bool join) {
   keep_plan(r, parts);
   r->compute = join ? compute_parts<true> : compute_parts<false>;
   r->bytes_moved = 2.0 * double(parts->outer * parts->row * parts->size);
@@ -91,7 +91,8 @@ hr_code prepare_concat(void*, hr_request* r) {
   if (hr_code code = v2 ? hr_shape_concat_v2(r) : hr_shape_concat(r)) return code;
   const int32_t n = r->node->n_inputs - 1, first = v2 ? 0 : 1;
   const int64_t axis = axis_of(int_at(r->inputs[v2 ? n : 0], 0), r->outputs[0]->rank);
-  return answer(r, parts_along(r->outputs[0]->dtype, r->inputs + first, n, axis, first), true);
+  return fill_request(r, parts_along(r->outputs[0]->dtype, r->inputs + first, n, axis, first),
+                      true);
 }
 
 // A part of Pack has the elements of one step along the new axis.
@@ -108,7 +109,7 @@ Parts* layers(hr_request* r, const hr_tensor* layer, int32_t n, int64_t axis) {
 hr_code prepare_pack(void*, hr_request* r) {
   if (hr_code code = hr_shape_pack(r)) return code;
   const int64_t axis = axis_of(hr_attr_int(r->node, "axis", 0), r->outputs[0]->rank);
-  return answer(r, layers(r, r->inputs[0], r->node->n_inputs, axis), true);
+  return fill_request(r, layers(r, r->inputs[0], r->node->n_inputs, axis), true);
 }
 
 hr_code prepare_unpack(void*, hr_request* r) {
@@ -119,21 +120,21 @@ hr_code prepare_unpack(void*, hr_request* r) {
                     void*) -> hr_code { return HR_OK; };
     return HR_OK;
   }
-  return answer(r, layers(r, r->outputs[0], r->node->n_outputs, axis), false);
+  return fill_request(r, layers(r, r->outputs[0], r->node->n_outputs, axis), false);
 }
 
 hr_code prepare_split(void*, hr_request* r) {
   if (hr_code code = hr_shape_split(r)) return code;
   const int64_t axis = axis_of(int_at(r->inputs[0], 0), r->inputs[1]->rank);
-  return answer(r, parts_along(r->inputs[1]->dtype, r->outputs, r->node->n_outputs, axis, 1),
-                false);
+  return fill_request(r, parts_along(r->inputs[1]->dtype, r->outputs, r->node->n_outputs, axis, 1),
+                      false);
 }
 
 hr_code prepare_split_v(void*, hr_request* r) {
   if (hr_code code = hr_shape_split_v(r)) return code;
   const int64_t axis = axis_of(int_at(r->inputs[2], 0), r->inputs[0]->rank);
-  return answer(r, parts_along(r->inputs[0]->dtype, r->outputs, r->node->n_outputs, axis, 0),
-                false);
+  return fill_request(r, parts_along(r->inputs[0]->dtype, r->outputs, r->node->n_outputs, axis, 0),
+                      false);
 }
 
 hr_code prepare_parallel_concat(void*, hr_request* r) {
@@ -152,7 +153,8 @@ hr_code prepare_parallel_concat(void*, hr_request* r) {
                              "is %s", int(i), (const char*)ShapeText(out),
                              (const char*)ShapeText(x));
   }
-  return answer(r, parts_along(r->outputs[0]->dtype, r->inputs, r->node->n_inputs, 0, 0), true);
+  return fill_request(r, parts_along(r->outputs[0]->dtype, r->inputs, r->node->n_inputs, 0, 0),
+                      true);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ memory::desc filter_desc(const Convolution& c) {
   return {dims, memory::data_type::f32, strides};
 }
 
-// Appends the activation, or answers false where oneDNN's own does not keep a NaN: its relu and
+// Appends the activation, or returns false where oneDNN's own does not keep a NaN: its relu and
 // clip take the larger of it and zero, which is zero. `finite`: no NaN comes.
 bool append_activation(const Epilogue& e, bool finite, dnnl::post_ops& ops) {
   using alg = dnnl::algorithm;
@@ -156,7 +156,7 @@ std::vector<float> scaled_filter(hr_request* r, const Plan& p) {
 std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool finite,
                                                 const std::vector<float>& scaled) {
   const Window& w = p->c.w;
-  onednn::TeamSize team(r->threads);
+  onednn::PoolSize pool(r->threads);
   auto program = std::make_unique<onednn::Program>(r->threads);
   const memory::desc x = activations(w, w.in, w.channels),
                      y = activations(w, w.out, p->c.out_channels);

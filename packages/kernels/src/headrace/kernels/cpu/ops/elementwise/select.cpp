@@ -83,7 +83,7 @@ hr_code compute_nothing(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tenso
   return HR_OK;
 }
 
-hr_code answer(hr_request* r, Walk<3>& walk) {
+hr_code fill_request(hr_request* r, Walk<3>& walk) {
   const hr_dtype dtype = r->outputs[0]->dtype;
   walk.collapse();
   keep_plan(r, new SelectPlan{walk, dtype, hr_dtype_size(dtype)});
@@ -94,7 +94,7 @@ hr_code answer(hr_request* r, Walk<3>& walk) {
 hr_code prepare_select_v2(void*, hr_request* r) {
   if (hr_code code = hr_shape_broadcast(r)) return code;
   Walk<3> walk = broadcast_walk<3>(r->outputs[0], {r->inputs[0], r->inputs[1], r->inputs[2]});
-  return answer(r, walk);
+  return fill_request(r, walk);
 }
 
 // The condition may also be a vector over the first dimension.
@@ -116,7 +116,7 @@ hr_code prepare_select(void*, hr_request* r) {
     walk.strides[0][d] = c->rank == 0 ? 0 : same_shape(c, t) ? step : d == 0 ? 1 : 0;
     step *= t->dims[d];
   }
-  return answer(r, walk);
+  return fill_request(r, walk);
 }
 
 // ---- ClipByValue: bounds of one element or of the whole shape -----------------------------------

@@ -14,7 +14,7 @@ namespace {
 
 enum Colour { kGrey = 0, kRgb = 2, kPalette = 3, kGreyAlpha = 4, kRgba = 6 };
 
-struct Damage {
+struct Corruption {
   const char* what;
 };
 
@@ -67,7 +67,7 @@ uint32_t read32(std::string_view bytes) {
 }
 
 void read_header(std::string_view data, File* f) {
-  if (data.size() != 13) throw Damage{"its header is damaged"};
+  if (data.size() != 13) throw Corruption{"its header is damaged"};
   f->width = read32(data);
   f->height = read32(data.substr(4));
   f->depth = uint8_t(data[8]);
@@ -80,24 +80,24 @@ void read_header(std::string_view data, File* f) {
                     (narrow && (f->colour == kGrey || f->colour == kPalette));
   if (!known || !fits || data[10] || data[11] || uint8_t(data[12]) > 1 || !f->width ||
       !f->height || f->width >> 31 || f->height >> 31)
-    throw Damage{"its header is damaged"};
-  if (uint64_t(f->width) * f->height > uint64_t(1) << 29) throw Damage{"it is too large"};
+    throw Corruption{"its header is damaged"};
+  if (uint64_t(f->width) * f->height > uint64_t(1) << 29) throw Corruption{"it is too large"};
 }
 
 File read_file(std::string_view bytes) {
   if (bytes.substr(0, 8) != std::string_view("\x89PNG\r\n\x1a\n", 8))
-    throw Damage{"they are no PNG file"};
+    throw Corruption{"they are no PNG file"};
   File f;
   for (bool first = true;; first = false) {
     bytes.remove_prefix(first ? 8 : 0);
-    if (bytes.size() < 12) throw Damage{"it is cut off"};
+    if (bytes.size() < 12) throw Corruption{"it is cut off"};
     const size_t size = read32(bytes);
-    if (size > bytes.size() - 12) throw Damage{"it is cut off"};
+    if (size > bytes.size() - 12) throw Corruption{"it is cut off"};
     const std::string_view name = bytes.substr(4, 4), data = bytes.substr(8, size);
     if (read32(bytes.substr(8 + size)) != crc32(bytes.substr(4, 4 + size)))
-      throw Damage{"the checksum of a chunk is wrong"};
+      throw Corruption{"the checksum of a chunk is wrong"};
     bytes.remove_prefix(12 + size);
-    if (first != (name == "IHDR")) throw Damage{"its header is not where it should be"};
+    if (first != (name == "IHDR")) throw Corruption{"its header is not where it should be"};
     if (first) read_header(data, &f);
     if (name == "PLTE") f.palette = data;
     if (name == "tRNS") f.transparent = data;
@@ -105,10 +105,10 @@ File read_file(std::string_view bytes) {
     if (name == "IEND") break;
   }
   if (f.colour == kPalette && (f.palette.empty() || f.palette.size() % 3))
-    throw Damage{"its palette is damaged"};
+    throw Corruption{"its palette is damaged"};
   if ((f.colour == kGrey && f.transparent.size() == 1) ||
       (f.colour == kRgb && !f.transparent.empty() && f.transparent.size() < 6))
-    throw Damage{"its transparent colour is damaged"};
+    throw Corruption{"its transparent colour is damaged"};
   return f;
 }
 
@@ -116,7 +116,7 @@ File read_file(std::string_view bytes) {
 
 // Section 9 of the specification. `above` is null for the first row of a pass.
 void unfilter(int filter, uint8_t* row, const uint8_t* above, size_t bytes, size_t step) {
-  if (filter > 4) throw Damage{"a row has an unknown filter"};
+  if (filter > 4) throw Corruption{"a row has an unknown filter"};
   for (size_t i = 0; i < bytes; ++i) {
     const int left = i >= step ? row[i - step] : 0, up = above ? above[i] : 0;
     const int corner = above && i >= step ? above[i - step] : 0;
@@ -152,7 +152,7 @@ Pixel pixel(const File& f, const uint8_t* row, uint64_t column) {
   const bool keyed = !f.transparent.empty();
   switch (f.colour) {
     case kPalette: {
-      if (3 * size_t(v[0]) >= f.palette.size()) throw Damage{"a pixel is not of its palette"};
+      if (3 * size_t(v[0]) >= f.palette.size()) throw Corruption{"a pixel is not of its palette"};
       const auto* entry = reinterpret_cast<const uint8_t*>(f.palette.data()) + 3 * v[0];
       const bool solid = v[0] >= f.transparent.size();
       return {entry[0], entry[1], entry[2], solid ? 255u : uint8_t(f.transparent[v[0]])};
@@ -219,7 +219,7 @@ hr_code decode(hr_ctx* ctx, std::string_view contents, int64_t channels, hr_tens
   for (auto [pass, end] = passes(f); pass != end; ++pass)
     if (pass->columns(f)) size += size_t(pass->rows(f)) * (1 + f.row_bytes(pass->columns(f)));
   std::string rows;
-  if (const char* what = zlib_unpacked(f.data, size, &rows)) throw Damage{what};
+  if (const char* what = zlib_unpacked(f.data, size, &rows)) throw Corruption{what};
   set_shape(out, {int64_t(f.height), int64_t(f.width), channels});
   if (hr_code code = ctx->api->allocate(ctx, out)) return code;
   if (out->dtype == HR_UINT16)
@@ -234,9 +234,9 @@ hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   const std::string_view contents = text_at(inputs[0], 0);
   try {
     return decode(ctx, contents, *static_cast<const int64_t*>(plan), outputs[0]);
-  } catch (const Damage& damage) {
+  } catch (const Corruption& corruption) {
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                       "%zu bytes are no image that can be read: %s", contents.size(), damage.what);
+                       "%zu bytes are no image that can be read: %s", contents.size(), corruption.what);
   } catch (const std::bad_alloc&) {
     return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for the image");
   }

@@ -1,6 +1,6 @@
 // Decompositions of one dense matrix, row-major, in double or complex double precision.
-#ifndef HEADRACE_CPU_DENSE_MATRIX_HPP
-#define HEADRACE_CPU_DENSE_MATRIX_HPP
+#ifndef HEADRACE_CPU_LINALG_DENSE_MATRIX_HPP
+#define HEADRACE_CPU_LINALG_DENSE_MATRIX_HPP
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 // good, in the parent (NumPy's do so, too). So a fork waits for the calls under way, and a call that
 // comes during a fork waits for that. It waits a moment only: what the fork waits for next may be
 // this thread.
-#ifndef HEADRACE_CPU_FORK_GUARD_HPP
-#define HEADRACE_CPU_FORK_GUARD_HPP
+#ifndef HEADRACE_CPU_LINALG_FORK_GUARD_HPP
+#define HEADRACE_CPU_LINALG_FORK_GUARD_HPP
 
 #include <atomic>
 #include <chrono>

@@ -2,8 +2,8 @@
 //
 // Matrices are column-major here: a row-major matrix is its own transpose. These are LAPACK's
 // building blocks; polled_matrix.hpp makes decompositions of them that can be ended.
-#ifndef HEADRACE_CPU_LAPACK_HPP
-#define HEADRACE_CPU_LAPACK_HPP
+#ifndef HEADRACE_CPU_LINALG_LAPACK_HPP
+#define HEADRACE_CPU_LINALG_LAPACK_HPP
 
 #include <complex>
 #include <cstdint>

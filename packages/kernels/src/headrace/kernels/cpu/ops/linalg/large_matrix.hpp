@@ -1,10 +1,10 @@
 // Decompositions of one row-major matrix by LAPACK, in the matrix's own precision.
 //
 // LAPACK is column-major, so it sees the transpose; where an algorithm allows it, the transpose is
-// what is worked on, and nothing is moved. The functions answer the text of an error, or null, and
+// what is worked on, and nothing is moved. The functions return the text of an error, or null, and
 // call poll() every few tens of milliseconds.
-#ifndef HEADRACE_CPU_LARGE_MATRIX_HPP
-#define HEADRACE_CPU_LARGE_MATRIX_HPP
+#ifndef HEADRACE_CPU_LINALG_LARGE_MATRIX_HPP
+#define HEADRACE_CPU_LINALG_LARGE_MATRIX_HPP
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Decompositions of column-major matrices out of LAPACK's building blocks, as LAPACK makes them,
 // with a poll between pieces of some 50 milliseconds: one call of LAPACK cannot be ended.
 // What stays whole are the last stages of singular values (bdsdc) and eigenvalues (stedc).
-#ifndef HEADRACE_CPU_POLLED_MATRIX_HPP
-#define HEADRACE_CPU_POLLED_MATRIX_HPP
+#ifndef HEADRACE_CPU_LINALG_POLLED_MATRIX_HPP
+#define HEADRACE_CPU_LINALG_POLLED_MATRIX_HPP
 
 #include <algorithm>
 #include <cmath>

@@ -23,7 +23,7 @@ struct Product {
   std::vector<int64_t> a_at, b_at;  // element offset of each product of the batch
   Epilogue epilogue;
   gemm::Cut cut;
-  bool by_batch;  // the team's threads take whole products
+  bool by_batch;  // the pool's threads take whole products
 };
 
 template <class T>

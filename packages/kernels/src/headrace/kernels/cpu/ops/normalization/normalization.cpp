@@ -35,7 +35,7 @@ Plan read_plan(const hr_request* r, const hr_tensor* x) {
           hr_attr_bool(r->node, "is_training", 1) != 0};
 }
 
-// Runs rows(first row, rows) for channels last, planes(plane) for channels first, on the team.
+// Runs rows(first row, rows) for channels last, planes(plane) for channels first, on the intra-op pool.
 template <class Rows, class Planes>
 void over(hr_ctx* ctx, const Plan& p, Rows&& rows, Planes&& planes) {
   if (p.inner == 1) {
@@ -48,7 +48,7 @@ void over(hr_ctx* ctx, const Plan& p, Rows&& rows, Planes&& planes) {
   }
 }
 
-// Adds up two sums by channel over the team: totals[2 * channels], from [threads, 2, channels].
+// Adds up two sums by channel over the threads: totals[2 * channels], from [threads, 2, channels].
 template <class Rows, class Planes>
 void reduce(hr_ctx* ctx, const Plan& p, double* totals, Rows&& rows, Planes&& planes) {
   const int64_t n = p.channels, threads = most_threads(ctx);

@@ -122,7 +122,7 @@ HR_INLINE void group_maxima(const Group<const T>& group, bool first, Compute<T>*
   }
 }
 
-// The same for floats, in half the time; answers whether a sum was NaN: then a value may be, and the
+// The same for floats, in half the time; returns whether a sum was NaN: then a value may be, and the
 // maxima are to be taken again.
 template <int count, bool first, class T>
 HR_INLINE bool group_maxima_of_numbers(const Group<const T>& group, T* best, int64_t n) {

@@ -1,6 +1,6 @@
 // Rows of a tensor updated at offsets: what scatter ops and in-place ops have in common.
-#ifndef HEADRACE_CPU_SCATTER_HPP
-#define HEADRACE_CPU_SCATTER_HPP
+#ifndef HEADRACE_CPU_SCATTER_SCATTER_HPP
+#define HEADRACE_CPU_SCATTER_SCATTER_HPP
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 // What a strided slice takes, from begin, end, strides and the five masks.
-#ifndef HEADRACE_CPU_STRIDED_SLICE_HPP
-#define HEADRACE_CPU_STRIDED_SLICE_HPP
+#ifndef HEADRACE_CPU_SLICING_STRIDED_SLICE_HPP
+#define HEADRACE_CPU_SLICING_STRIDED_SLICE_HPP
 
 #include "headrace/kernel.h"
 #include "loops/strided_copy.hpp"

@@ -10,7 +10,7 @@
 namespace hr {
 namespace {
 
-using wire::Message;
+using protobuf::Message;
 
 constexpr double kGreatest = std::numeric_limits<double>::max();
 
@@ -44,7 +44,7 @@ class Buckets {
   }
 
   void count(double value) {
-    size_t at = first_[wire::bits_of(value) >> 52];
+    size_t at = first_[protobuf::bits_of(value) >> 52];
     while (at + 1 < ends_.size() && !(ends_[at] > value)) ++at;
     counts_[at] += 1;
   }

@@ -10,7 +10,7 @@
 namespace hr {
 namespace {
 
-using wire::Message;
+using protobuf::Message;
 
 // ---- pictures -----------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ struct AudioPlan {
   float rate;
 };
 
-template <class T> void put_little(std::string* to, T value) { wire::fixed(to, value); }
+template <class T> void put_little(std::string* to, T value) { protobuf::fixed(to, value); }
 
 // A file of 16 bits a sample, from samples between -1 and 1.
 std::string wav(const float* samples, int64_t frames, int64_t channels, uint32_t rate) {

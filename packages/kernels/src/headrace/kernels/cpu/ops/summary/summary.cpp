@@ -10,7 +10,7 @@ namespace hr {
 namespace {
 
 using summary::Summary;
-using wire::Message;
+using protobuf::Message;
 
 // ---- numbers ------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // Summary messages: what the summary kernels put together.
-#ifndef HEADRACE_CPU_SUMMARY_MESSAGE_HPP
-#define HEADRACE_CPU_SUMMARY_MESSAGE_HPP
+#ifndef HEADRACE_CPU_SUMMARY_SUMMARY_MESSAGE_HPP
+#define HEADRACE_CPU_SUMMARY_SUMMARY_MESSAGE_HPP
 
 #include <string>
 
@@ -18,12 +18,12 @@ enum : uint32_t { kTag = 1, kSimpleValue = 2, kImage = 4, kHisto = 5, kAudio = 6
 
 class Summary {
  public:
-  void add(const wire::Message& value) { message_.always(1, value); }
+  void add(const protobuf::Message& value) { message_.always(1, value); }
   void add(std::string_view value) { message_.always(1, value); }
   hr_code give(hr_ctx* ctx, hr_tensor* out) const { return set_text(ctx, out, 0, message_.bytes()); }
 
  private:
-  wire::Message message_;
+  protobuf::Message message_;
 };
 
 // Whose output is the one string, whose input 0 the one tag.

@@ -1,6 +1,6 @@
 // The instructions that _FusedElementwise understands.
-#ifndef HEADRACE_CPU_FUSED_HPP
-#define HEADRACE_CPU_FUSED_HPP
+#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_FUSED_HPP
+#define HEADRACE_CPU_ELEMENTWISE_FUSED_FUSED_HPP
 
 namespace hr {
 

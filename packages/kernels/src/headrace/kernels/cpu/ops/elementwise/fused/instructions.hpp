@@ -1,6 +1,6 @@
 // The instructions of _FusedElementwise and _FusedReduction, as loops over blocks.
-#ifndef HEADRACE_CPU_FUSED_INSTRUCTIONS_HPP
-#define HEADRACE_CPU_FUSED_INSTRUCTIONS_HPP
+#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTIONS_HPP
+#define HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTIONS_HPP
 
 #include "headrace/kernel.h"
 #include "table/element_types.hpp"

@@ -1,6 +1,6 @@
 // Pairs of instructions of a program that run as one loop.
-#ifndef HEADRACE_CPU_FUSED_PAIRS_HPP
-#define HEADRACE_CPU_FUSED_PAIRS_HPP
+#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_PAIRS_HPP
+#define HEADRACE_CPU_ELEMENTWISE_FUSED_PAIRS_HPP
 
 #include "ops/elementwise/fused/instructions.hpp"
 

@@ -1,6 +1,6 @@
 // How a program of elementwise ops runs on tensors of known shapes.
-#ifndef HEADRACE_CPU_FUSED_PLAN_HPP
-#define HEADRACE_CPU_FUSED_PLAN_HPP
+#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_PLAN_HPP
+#define HEADRACE_CPU_ELEMENTWISE_FUSED_PLAN_HPP
 
 #include <vector>
 

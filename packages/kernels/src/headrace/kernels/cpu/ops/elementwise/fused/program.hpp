@@ -3,8 +3,8 @@
 // Each line is "Op target operand...": operands are inputs i0, i1, ..., earlier targets t0, t1, ...
 // and constants c<number>; "Cast target operand dtype" names what it casts to. The last target is
 // the result. A line may also close the program: "Sum o t3", of _FusedReduction.
-#ifndef HEADRACE_CPU_FUSED_PROGRAM_HPP
-#define HEADRACE_CPU_FUSED_PROGRAM_HPP
+#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_PROGRAM_HPP
+#define HEADRACE_CPU_ELEMENTWISE_FUSED_PROGRAM_HPP
 
 #include <string>
 #include <vector>
