@@ -13,7 +13,7 @@ from test_shape_rules_agree import Query, fits
 
 from headrace.formats import op_catalogue
 from headrace.formats.op_signature import NO_DEFAULT, TYPE_NAMES
-from headrace.graph.op_registry import shape_function
+from headrace.graph.framework.op_registry import shape_function
 
 pytestmark = pytest.mark.peer
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shape_rule_cases import RULES, Case, cases
 
 from headrace.formats import include_dir, op_catalogue
-from headrace.graph.op_registry import shape_function
+from headrace.graph.framework.op_registry import shape_function
 
 # What only a resource, a value or the kernel tells: nothing to compare with C.
 ONLY_IN_PYTHON = {

@@ -11,7 +11,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import CancelledError, DeadlineExceededError, OpError
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 rng = np.random.default_rng(0)
 

@@ -9,7 +9,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import DeadlineExceededError
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 N = 2**29  # elements: seconds of work, of which a cancelled step touches a small part
 SIDE = 20_000

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headrace.graph as hr
-from headrace.graph.ops.pooling import op
+from headrace.graph.builder.op_builder import op
 
 KSIZE, STRIDES = [1, 3, 3, 1], [1, 2, 2, 1]
 FORWARD, BACKWARD = "_MaxPoolWithWindowIndex (cpu)", "_MaxPoolGradWithWindowIndex (cpu)"

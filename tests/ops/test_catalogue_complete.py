@@ -9,7 +9,7 @@ import pytest
 from later import LATER, LATER_FAMILIES, NO_KERNEL, is_later
 
 from headrace.formats import include_dir, op_catalogue
-from headrace.graph import op_registry
+from headrace.graph.framework import op_registry
 from headrace.runtime.kernel_libraries import has_kernels
 
 # Ops that the runtime does without a kernel row.

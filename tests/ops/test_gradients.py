@@ -13,8 +13,8 @@ from plain_numpy import evaluate
 import headrace.graph as hr
 from headrace.formats import op_catalogue
 from headrace.formats.dtypes import as_dtype
-from headrace.graph import op_registry
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework import op_registry
 from headrace.kernels.reference import oracle
 
 # dtype -> step of the difference, relative and absolute tolerance of a slope

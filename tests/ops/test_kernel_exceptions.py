@@ -11,7 +11,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import InvalidArgumentError
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 GIB = 2**30
 
@@ -23,7 +23,7 @@ def _run_with_memory_of(gib: int, program: str) -> str:
         import numpy as np
         import headrace.graph as hr
         from headrace.formats.errors import OpError
-        from headrace.graph.op_builder import op
+        from headrace.graph.builder.op_builder import op
         resource.setrlimit(resource.RLIMIT_AS, ({gib * GIB}, {gib * GIB}))
         session = hr.Session()
         def run(fetch, feeds=None):

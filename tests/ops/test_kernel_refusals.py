@@ -9,7 +9,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import InvalidArgumentError, OpError
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 
 def _run(build: Callable[..., hr.Tensor], *fed: np.ndarray) -> object:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headrace.graph as hr
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 INF, NAN = np.inf, np.nan
 FLOATS = [hr.float32, hr.float64, hr.float16, hr.bfloat16]

@@ -10,7 +10,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import InvalidArgumentError, ResourceExhaustedError
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 
 def _run(build: Callable[..., object], *fed: np.ndarray) -> object:

@@ -11,7 +11,7 @@ from cases.refusals import REFUSALS, SHAPES, Refusal
 import headrace.graph as hr
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 from headrace.kernels.reference import oracle
 
 

@@ -6,7 +6,7 @@ import gc
 import time
 
 import headrace.graph as hr
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 
 def layers(n: int) -> None:
@@ -29,7 +29,7 @@ def measure(n_nodes: int) -> tuple[float, float, int, int]:
         start = time.process_time()
         layers(n_nodes // 6)
         built = time.process_time() - start
-    from headrace.graph.graph_codec import graph_wire
+    from headrace.graph.framework.graph_codec import graph_wire
 
     start = time.process_time()
     wire = graph_wire(graph, 0)

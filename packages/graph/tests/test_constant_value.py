@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 
 import headrace.graph as hr
-from headrace.graph.constant_value import constant_value, value_as_shape
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.constant_value import constant_value, value_as_shape
 
 
 def test_shape_arithmetic_is_known_before_a_run():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace.graph as hr
-from headrace.graph.conversion import convert_to_tensor, register_tensor_conversion_function
+from headrace.graph.builder.conversion import convert_to_tensor, register_tensor_conversion_function
 
 
 def value_of(tensor):

@@ -6,9 +6,9 @@ import numpy as np
 
 import headrace.graph as hr
 from headrace.formats.proto.graph_pb2 import GraphDef
-from headrace.graph.graph_codec import graph_wire
-from headrace.graph.graph_import import import_graph_def
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph_codec import graph_wire
+from headrace.graph.serialization.graph_import import import_graph_def
 
 
 def a_bit_of_everything():

@@ -5,7 +5,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.graph import initializers
-from headrace.graph.constant_value import constant_value
+from headrace.graph.framework.constant_value import constant_value
 
 
 def test_constants_fill_their_shape():

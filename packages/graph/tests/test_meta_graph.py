@@ -4,7 +4,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import DataLossError
-from headrace.graph.meta_graph import (
+from headrace.graph.serialization.meta_graph import (
     export_scoped_meta_graph,
     import_scoped_meta_graph,
     read_meta_graph_file,

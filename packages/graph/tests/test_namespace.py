@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import headrace.graph as hr
-from headrace.graph.namespace import find
-from headrace.graph.public_names import PUBLIC
+from headrace.graph.api.namespace import find
+from headrace.graph.api.public_names import PUBLIC
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -5,7 +5,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import NotFoundError
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
 
 
 def test_types_are_inferred_and_defaults_filled_in():

@@ -4,8 +4,8 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats import op_catalogue, services
-from headrace.graph import op_registry
-from headrace.graph.op_builder import op
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework import op_registry
 
 
 def test_a_gradient_is_registered_once():

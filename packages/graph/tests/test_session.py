@@ -7,8 +7,8 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.errors import InvalidArgumentError
-from headrace.graph.default_session import get_default_session
-from headrace.graph.session import InteractiveSession, Session
+from headrace.graph.client.session import InteractiveSession, Session
+from headrace.graph.framework.default_session import get_default_session
 
 Pair = namedtuple("Pair", "first second")
 

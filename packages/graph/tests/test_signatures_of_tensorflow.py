@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headrace.graph.namespace import find
-from headrace.graph.public_names import PUBLIC
+from headrace.graph.api.namespace import find
+from headrace.graph.api.public_names import PUBLIC
 
 pytestmark = pytest.mark.peer
 

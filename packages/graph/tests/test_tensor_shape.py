@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.graph.tensor_shape import Dimension, TensorShape, as_dims, unknown_shape
+from headrace.graph.framework.tensor_shape import Dimension, TensorShape, as_dims, unknown_shape
 
 
 def test_a_shape_is_said_by_lists_ints_dimensions_messages_or_nothing():

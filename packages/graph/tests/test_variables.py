@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 import headrace.graph as hr
-from headrace.graph.ref_variable import RefVariable
-from headrace.graph.resource_variable import ResourceVariable
+from headrace.graph.variables.ref_variable import RefVariable
+from headrace.graph.variables.resource_variable import ResourceVariable
 
 
 def listed(graph):

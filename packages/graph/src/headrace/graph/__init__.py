@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from headrace.graph.namespace import find, keep_public_names, names
+from headrace.graph.api.namespace import find, keep_public_names, names
 
 keep_public_names(__name__)
 
-from headrace.graph import operators as operators  # noqa: E402 - gives Tensor its operators
-from headrace.graph.graph import Graph as Graph  # noqa: E402
-from headrace.graph.graph import get_default_graph as get_default_graph  # noqa: E402
-from headrace.graph.operation import Operation as Operation  # noqa: E402
-from headrace.graph.operation import Tensor as Tensor  # noqa: E402
+from headrace.graph.builder import operators as operators  # noqa: E402 - gives Tensor its operators
+from headrace.graph.framework.graph import Graph as Graph  # noqa: E402
+from headrace.graph.framework.graph import get_default_graph as get_default_graph  # noqa: E402
+from headrace.graph.framework.operation import Operation as Operation  # noqa: E402
+from headrace.graph.framework.operation import Tensor as Tensor  # noqa: E402
 
 
 def __getattr__(name: str) -> Any:

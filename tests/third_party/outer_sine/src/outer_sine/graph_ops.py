@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import headrace.graph as hr
-from headrace.graph.op_registry import gradient, shape_rule
+from headrace.graph.framework.op_registry import gradient, shape_rule
 
 
 @shape_rule("OuterSine")

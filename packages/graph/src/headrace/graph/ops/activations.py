@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.conversion import constant, convert_to_tensor
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.ops.elementwise import sigmoid, tanh  # noqa: F401 - hr.nn has them too
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.elementwise.elementwise import sigmoid, tanh  # noqa: F401 - hr.nn has them too
 
 
 def relu(features: Any, name: str | None = None) -> Tensor:

@@ -12,13 +12,13 @@ import numpy as np
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.formats.errors import InvalidArgumentError
-from headrace.graph.constant_value import constant_value
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.indexed_slices import SparseTensor
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.ops.control_flow import Assert, no_op
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.control_flow_ops import Assert, no_op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
 
 _OK = "static_checks_determined_all_ok"
 
@@ -325,7 +325,7 @@ def assert_shapes(
         for tensor, wanted in pairs:
             tensor = convert_to_tensor(tensor)
             checks += _check_sizes(tensor, wanted, named, data, summarize, message)
-        from headrace.graph.ops.control_flow import group
+        from headrace.graph.control_flow.control_flow_ops import group
 
         return group(*checks) if checks else no_op(name=_OK)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
-from headrace.graph.clipping import clip_by_norm
-from headrace.graph.conversion import constant, convert_to_tensor
-from headrace.graph.indexed_slices import SparseTensor
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Tensor
-from headrace.graph.ops.control_flow import identity
-from headrace.graph.ops.elementwise import cast
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.control_flow_ops import identity
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import colocate_with, name_scope
+from headrace.graph.ops.clipping import clip_by_norm
+from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.gather import gather
 from headrace.graph.ops.reduction import reduce_prod
-from headrace.graph.partitioned_variable import PartitionedVariable
-from headrace.graph.scopes import colocate_with, name_scope
+from headrace.graph.variables.partitioned_variable import PartitionedVariable
 
 _INT32, _INT64 = as_dtype("int32"), as_dtype("int64")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
@@ -26,8 +26,8 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
     """A local variable of the paths that match when it is initialised, the same from then on."""
-    from headrace.graph.graph_keys import GraphKeys
-    from headrace.graph.variables import Variable
+    from headrace.graph.framework.graph_keys import GraphKeys
+    from headrace.graph.variables.variable import Variable
 
     with name_scope(name or "matching_filenames") as scope:
         return Variable(

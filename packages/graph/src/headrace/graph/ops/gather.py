@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from headrace.graph.constant_value import constant_value
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.indexed_slices import IndexedSlices
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import colocate_with, name_scope
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.op_registry import gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import colocate_with, name_scope
 
 
 def gather(

@@ -6,14 +6,14 @@ import pprint
 import sys
 from typing import Any
 
-from headrace.graph import nest
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.graph import get_default_graph
-from headrace.graph.indexed_slices import SparseTensor
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import control_dependencies, name_scope
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework import nest
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import control_dependencies, name_scope
 
 
 def Print(  # noqa: N802 - TF's name
@@ -117,15 +117,15 @@ def _template(item: Any, tensors: list[Any]) -> str:
 def _stream_name(stream: Any) -> str:
     if isinstance(stream, str) and stream.startswith("file://"):
         return stream
-    from headrace.graph import program_log
+    from headrace.graph.platform import logging
 
     known = {
         id(sys.stdout): "stdout",
         id(sys.stderr): "stderr",
-        id(program_log.info): "log(info)",
-        id(program_log.warning): "log(warning)",
-        id(program_log.warn): "log(warning)",
-        id(program_log.error): "log(error)",
+        id(logging.info): "log(info)",
+        id(logging.warning): "log(warning)",
+        id(logging.warn): "log(warning)",
+        id(logging.error): "log(error)",
     }
     if id(stream) in known:
         return known[id(stream)]
@@ -180,7 +180,7 @@ def add_check_numerics_ops() -> Operation:
                 )
             with control_dependencies(checks[-1:]):
                 checks.append(check_numerics(output, f"{node.name}:{output.value_index}"))
-    from headrace.graph.ops.control_flow import group
+    from headrace.graph.control_flow.control_flow_ops import group
 
     return group(*checks[-1:])
 

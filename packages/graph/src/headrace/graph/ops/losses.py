@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.conversion import constant, convert_to_tensor
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
 
 
 def _named_only(sentinel: Any, function: str) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 from headrace.formats import op_catalogue
 from headrace.formats.dtypes import as_dtype
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.indexed_slices import SparseTensor
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import no_gradient
-from headrace.graph.operation import Tensor
-from headrace.graph.ops.sparse import sparse_of
-from headrace.graph.scopes import name_scope
-from headrace.graph.tensor_shape import as_dims
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import no_gradient
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import as_dims
+from headrace.graph.ops.sparse.sparse import sparse_of
 
 # ---- raw bytes -----------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ def _scalar() -> Tensor:
 
 
 def _merged(feature: SparseFeature, found: dict[str, Any]) -> SparseTensor:
-    from headrace.graph.ops.sparse_layout import merge
+    from headrace.graph.ops.sparse.layout import merge
 
     keys, sizes = feature.index_key, feature.size
     values = found[feature.value_key]

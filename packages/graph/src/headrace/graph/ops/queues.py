@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.graph import get_seed
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import no_gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import name_scope
-from headrace.graph.tensor_shape import TensorShape, as_shape
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_seed
+from headrace.graph.framework.op_registry import no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 
 
 class QueueBase:
@@ -108,7 +108,7 @@ class QueueBase:
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """Takes n elements, joined along a new first axis; waits for all of them."""
-        from headrace.graph.constant_value import constant_value
+        from headrace.graph.framework.constant_value import constant_value
 
         outputs = op(
             "QueueDequeueManyV2",

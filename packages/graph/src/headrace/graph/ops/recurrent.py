@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
-from headrace.graph.operation import Operation, Tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
 
 
 def _split(joint: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
-from headrace.graph.constant_value import constant_value
-from headrace.graph.conversion import constant, convert_to_tensor
-from headrace.graph.indexed_slices import IndexedSlices, SparseTensor
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
 
 
 def _axes(x: Any, axis: Any) -> Any:

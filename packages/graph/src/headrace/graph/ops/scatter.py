@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -51,7 +51,7 @@ def batch_scatter_update(
       ref: a variable; indices: [batch..., k] int32; updates: [batch..., k, ...].
     Returns: its new value.
     """
-    from headrace.graph.conversion import convert_to_tensor
+    from headrace.graph.builder.conversion import convert_to_tensor
     from headrace.graph.ops.state import scatter_nd_update
 
     with name_scope(name or "batch_scatter_update"):

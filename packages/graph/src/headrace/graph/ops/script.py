@@ -7,9 +7,9 @@ from typing import Any
 
 from headrace.formats import callables
 from headrace.formats.dtypes import as_dtype
-from headrace.graph.graph import get_default_graph
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient_not_built, no_gradient
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
 
 
 def py_func(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.indexed_slices import IndexedSlices
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
 
 # ---- segments that follow one another ------------------------------------------------------
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.graph import get_default_graph
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import gradient, no_gradient
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.tensor_shape import as_dims
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.tensor_shape import as_dims
 
 
 def variable_op_v2(

@@ -7,12 +7,12 @@ from typing import Any
 
 from headrace.formats import op_catalogue
 from headrace.formats.dtypes import as_dtype
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.indexed_slices import SparseTensor
-from headrace.graph.op_builder import op
-from headrace.graph.op_registry import no_gradient
-from headrace.graph.operation import Tensor
-from headrace.graph.scopes import name_scope
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import no_gradient
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
 
 # ---- put together and taken apart ----------------------------------------------------------
 

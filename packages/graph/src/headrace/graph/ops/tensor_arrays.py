@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.graph.op_registry import gradient_not_built, no_gradient
+from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
 
 for _version in ("V2", "V3"):
     for _kind in ("", "Grad"):

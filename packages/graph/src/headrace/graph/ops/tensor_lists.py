@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.graph.op_registry import gradient_not_built, no_gradient
+from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
 
 for _kind in "Length ElementShape".split():
     no_gradient(f"TensorList{_kind}", "its output is a size")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.ops.control_flow import group
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.control_flow_ops import group
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import colocate_with, control_dependencies
 from headrace.graph.optimizers.optimizer import Optimizer, _is_resource, _reference, hyper
-from headrace.graph.scopes import colocate_with, control_dependencies
 
 
 class AdagradOptimizer(Optimizer):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Operation, Tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.optimizers.optimizer import Optimizer, _is_resource, _reference, hyper
 
 

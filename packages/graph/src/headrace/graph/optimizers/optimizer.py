@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.formats.dtypes import resource
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.gradients import gradients
-from headrace.graph.graph import get_default_graph
-from headrace.graph.graph_keys import GraphKeys
-from headrace.graph.indexed_slices import IndexedSlices
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.ops.control_flow import group, no_op
-from headrace.graph.scopes import colocate_with, control_dependencies, init_scope, name_scope
-from headrace.graph.variable_scope import get_variable_scope
-from headrace.graph.variables import Variable, trainable_variables
+from headrace.graph.autodiff.gradients import gradients
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.control_flow_ops import group, no_op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import (
+    colocate_with,
+    control_dependencies,
+    init_scope,
+    name_scope,
+)
+from headrace.graph.variables.variable import Variable, trainable_variables
+from headrace.graph.variables.variable_scope import get_variable_scope
 
 
 class Optimizer:
@@ -119,7 +124,7 @@ class Optimizer:
             gate_gradients=gate_gradients == self.GATE_OP,
         )
         if gate_gradients == self.GATE_GRAPH:
-            from headrace.graph.ops.control_flow import tuple as tuple_op
+            from headrace.graph.control_flow.control_flow_ops import tuple as tuple_op
 
             grads = tuple_op(grads)
         return list(zip(grads, variables, strict=True))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Operation, Tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import colocate_with
 from headrace.graph.optimizers.optimizer import Optimizer, _is_resource, _reference, hyper
-from headrace.graph.scopes import colocate_with
 
 
 class ProximalGradientDescentOptimizer(Optimizer):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.conversion import constant
-from headrace.graph.initializers import Constant, Zeros
-from headrace.graph.layer_classes.layer import activation_of
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Tensor
-from headrace.graph.ops.bias import bias_add
-from headrace.graph.ops.elementwise import tanh
+from headrace.graph.builder.conversion import constant
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.layers.layer import activation_of
+from headrace.graph.ops.convolution.bias import bias_add
+from headrace.graph.ops.elementwise.elementwise import tanh
 from headrace.graph.rnn_cells.cell import RNNCell, checked_depth
+from headrace.graph.variables.initializers import Constant, Zeros
 
 
 class BasicRNNCell(RNNCell):

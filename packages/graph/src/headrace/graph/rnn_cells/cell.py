@@ -5,16 +5,16 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from headrace.graph import nest
-from headrace.graph.constant_value import constant_value
-from headrace.graph.conversion import constant, convert_to_tensor
-from headrace.graph.layer_classes.layer import Layer
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Tensor
-from headrace.graph.ops.arrays import zeros
-from headrace.graph.scopes import name_scope
-from headrace.graph.tensor_shape import as_shape
-from headrace.graph.variable_scope import get_variable_scope, variable_scope
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework import nest
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import as_shape
+from headrace.graph.layers.layer import Layer
+from headrace.graph.ops.arrays.arrays import zeros
+from headrace.graph.variables.variable_scope import get_variable_scope, variable_scope
 
 
 class RNNCell(Layer):

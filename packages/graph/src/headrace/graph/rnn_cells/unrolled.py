@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph import nest
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Tensor
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework import nest
+from headrace.graph.framework.operation import Tensor
 from headrace.graph.rnn_cells.cell import zero_states
-from headrace.graph.variable_scope import variable_scope
+from headrace.graph.variables.variable_scope import variable_scope
 
 
 def static_rnn(

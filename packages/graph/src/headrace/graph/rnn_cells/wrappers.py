@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
-from headrace.graph import nest
-from headrace.graph.constant_value import constant_value
-from headrace.graph.conversion import constant, convert_to_tensor
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Tensor
-from headrace.graph.ops.random import dropout, random_uniform
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework import nest
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import device, name_scope
+from headrace.graph.framework.tensor_shape import as_shape
+from headrace.graph.ops.random.random import dropout, random_uniform
 from headrace.graph.rnn_cells.cell import LSTMStateTuple, RNNCell
-from headrace.graph.scopes import device, name_scope
-from headrace.graph.tensor_shape import as_shape
-from headrace.graph.variable_scope import variable_scope
+from headrace.graph.variables.variable_scope import variable_scope
 
 
 class MultiRNNCell(RNNCell):

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace.graph.shape_query import ShapeQuery
+    from headrace.graph.framework.shape_query import ShapeQuery
 
 Shape = tuple[int | None, ...] | None
 

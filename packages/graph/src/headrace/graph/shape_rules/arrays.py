@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from headrace.graph.op_registry import shape_rule
-from headrace.graph.shape_query import ShapeQuery
+from headrace.graph.framework.op_registry import shape_rule
+from headrace.graph.framework.shape_query import ShapeQuery
 from headrace.graph.shape_rules.algebra import (
     Shape,
     at_least,

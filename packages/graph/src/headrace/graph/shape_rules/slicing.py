@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.graph.op_registry import shape_rule
-from headrace.graph.shape_query import ShapeQuery
+from headrace.graph.framework.op_registry import shape_rule
+from headrace.graph.framework.shape_query import ShapeQuery
 from headrace.graph.shape_rules.algebra import Shape, ints, show, with_rank
 
 Shapes = list[Shape]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headrace.graph.op_registry import shape_rule
-from headrace.graph.shape_query import ShapeQuery
+from headrace.graph.framework.op_registry import shape_rule
+from headrace.graph.framework.shape_query import ShapeQuery
 from headrace.graph.shape_rules.algebra import Shape, attr, ints, same, show, with_rank
 
 Shapes = list[Shape]

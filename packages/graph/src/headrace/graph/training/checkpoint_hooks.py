@@ -6,10 +6,10 @@ import os
 import time
 from typing import Any
 
-from headrace.graph import program_log
-from headrace.graph.file_writer import FileWriterCache
-from headrace.graph.graph import get_default_graph
-from headrace.graph.graph_keys import GraphKeys
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.platform import logging
+from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.global_step import required_global_step
 from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
 
@@ -154,7 +154,7 @@ class CheckpointSaverHook(SessionRunHook):
     def _save(self, session: Any, step: int) -> bool:
         from headrace.formats.proto.event_pb2 import SessionLog
 
-        program_log.info("Saving checkpoints for %d into %s.", step, self._path)
+        logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
         self._get_saver().save(session, self._path, global_step=step,

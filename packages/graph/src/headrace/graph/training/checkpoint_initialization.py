@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headrace.graph.checkpoint_reader import CheckpointReader, load_checkpoint
-from headrace.graph.checkpoint_state import latest_checkpoint
-from headrace.graph.graph import get_default_graph
-from headrace.graph.graph_keys import GraphKeys
-from headrace.graph.op_builder import op
-from headrace.graph.partitioned_variable import PartitionedVariable
-from headrace.graph.scopes import init_scope
-from headrace.graph.variable_collections import global_variables
-from headrace.graph.variable_store import get_store
+from headrace.graph.builder.op_builder import op
+from headrace.graph.checkpoints.checkpoint_reader import CheckpointReader, load_checkpoint
+from headrace.graph.checkpoints.checkpoint_state import latest_checkpoint
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.scopes import init_scope
+from headrace.graph.variables.partitioned_variable import PartitionedVariable
+from headrace.graph.variables.variable_collections import global_variables
+from headrace.graph.variables.variable_store import get_store
 
 
 def _checkpoint_path(ckpt_dir_or_file: Any) -> str:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from headrace.formats.os_errors import os_errors_about
-from headrace.graph.whole_file import write_whole
+from headrace.graph.platform.atomic_write import write_whole
 
 
 def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from headrace.graph import program_log
-from headrace.graph.file_writer import FileWriterCache
-from headrace.graph.graph import get_default_graph
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.platform import logging
+from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.checkpoint_hooks import SecondOrStepTimer
 from headrace.graph.training.global_step import required_global_step
 from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
@@ -85,10 +85,10 @@ class LoggingTensorHook(SessionRunHook):
         if self._timer is not None:
             passed, _ = self._timer.update_last_triggered_step(self._iterations)
         if self._formatter:
-            program_log.info(self._formatter(values))
+            logging.info(self._formatter(values))
         else:
             said = ", ".join(f"{tag} = {values[tag]}" for tag in self._order)
-            program_log.info(said if passed is None else f"{said} ({passed:.3f} sec)")
+            logging.info(said if passed is None else f"{said} ({passed:.3f} sec)")
         np.set_printoptions(**options)
 
 
@@ -186,7 +186,7 @@ class StepCounterHook(SessionRunHook):
         if self._writer is not None:
             value = Summary.Value(tag=self._tag, simple_value=rate)
             self._writer.add_summary(Summary(value=[value]), step)
-        program_log.info("%s: %g", self._tag, rate)
+        logging.info("%s: %g", self._tag, rate)
 
 
 class NanLossDuringTrainingError(RuntimeError):
@@ -213,7 +213,7 @@ class NanTensorHook(SessionRunHook):
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Looks at it."""
         if np.isnan(run_values.results):
-            program_log.error("Model diverged with loss = NaN.")
+            logging.error("Model diverged with loss = NaN.")
             if self._fails:
                 raise NanLossDuringTrainingError
             run_context.request_stop()
@@ -308,7 +308,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         if self._is_there or self._wait_until <= 0:
             self._is_there = True
             return
-        program_log.info("Waiting for global step %d before starting training.", self._wait_until)
+        logging.info("Waiting for global step %d before starting training.", self._wait_until)
         while int(run_context.session.run(self._step)) < self._wait_until:
             time.sleep(0.5)
         self._is_there = True

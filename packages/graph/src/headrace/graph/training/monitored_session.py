@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.formats.errors import AbortedError, OutOfRangeError, UnavailableError
-from headrace.graph import program_log
-from headrace.graph.graph import get_default_graph
-from headrace.graph.graph_keys import GraphKeys
-from headrace.graph.nest import flatten_dict_items
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.nest import flatten_dict_items
+from headrace.graph.platform import logging
 from headrace.graph.training.coordinator import Coordinator
 from headrace.graph.training.scaffold import Scaffold
 from headrace.graph.training.session_manager import SessionManager
@@ -148,7 +148,7 @@ class _Monitored:
             try:
                 return function()
             except _RECOVERABLE as error:
-                program_log.info("The session could not be made, trying again: %s", error)
+                logging.info("The session could not be made, trying again: %s", error)
 
     def _open(self) -> None:
         self._coord = Coordinator(clean_stop_exception_types=())
@@ -183,7 +183,7 @@ class _Monitored:
             except _RECOVERABLE as error:
                 if not self._recovers:
                     raise
-                program_log.info("A worker was lost, the session is made anew: %s", error)
+                logging.info("A worker was lost, the session is made anew: %s", error)
                 self._drop()
                 self._until_it_holds(self._open)
 
@@ -283,7 +283,7 @@ class _Monitored:
             try:
                 session.close()
             except Exception as error:  # noqa: BLE001 - it is given up anyway
-                program_log.info("Closing the session failed: %s", error)
+                logging.info("Closing the session failed: %s", error)
 
     def __enter__(self) -> Any:
         return self
@@ -298,7 +298,7 @@ class _Monitored:
         except Exception:
             if kind_of_end is None:
                 raise
-            program_log.error("Closing the session failed, too: %s", sys.exc_info()[1])
+            logging.error("Closing the session failed, too: %s", sys.exc_info()[1])
         # an end of the input is how a loop ends
         return kind is not None and kind_of_end is None
 

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.conversion import convert_to_tensor
-from headrace.graph.graph import get_default_graph
-from headrace.graph.graph_keys import GraphKeys
-from headrace.graph.initializers import zeros_initializer
-from headrace.graph.op_builder import op
-from headrace.graph.operation import Operation, Tensor
-from headrace.graph.ops.control_flow import group
-from headrace.graph.scopes import colocate_with, control_dependencies, init_scope, name_scope
-from headrace.graph.variable_collections import moving_average_variables, trainable_variables
-from headrace.graph.variable_scope import get_variable, get_variable_scope, variable_scope
-from headrace.graph.variables import Variable
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.control_flow_ops import group
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import (
+    colocate_with,
+    control_dependencies,
+    init_scope,
+    name_scope,
+)
+from headrace.graph.variables.initializers import zeros_initializer
+from headrace.graph.variables.variable import Variable
+from headrace.graph.variables.variable_collections import (
+    moving_average_variables,
+    trainable_variables,
+)
+from headrace.graph.variables.variable_scope import get_variable, get_variable_scope, variable_scope
 
 
 def assign_moving_average(

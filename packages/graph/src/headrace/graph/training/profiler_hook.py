@@ -6,8 +6,8 @@ import json
 import os
 from typing import Any
 
-from headrace.graph import program_log
-from headrace.graph.file_writer import FileWriterCache
+from headrace.graph.platform import logging
+from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.checkpoint_hooks import SecondOrStepTimer
 from headrace.graph.training.global_step import required_global_step
 from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
@@ -83,7 +83,7 @@ class ProfilerHook(SessionRunHook):
             os.makedirs(self._folder or ".", exist_ok=True)
             with open(path, "w", encoding="utf-8") as stream:
                 stream.write(chrome_trace(run_values.run_metadata.step_stats))
-            program_log.info("Saving timeline for %d into '%s'.", step, path)
+            logging.info("Saving timeline for %d into '%s'.", step, path)
             self._writer.add_run_metadata(run_values.run_metadata, f"step_{step}", step)
         self._next_step = step + 1
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.graph.graph import get_default_graph
-from headrace.graph.graph_keys import GraphKeys
-from headrace.graph.ops.control_flow import group
-from headrace.graph.saver import Saver
-from headrace.graph.summaries import merge_all
-from headrace.graph.variable_collections import (
+from headrace.graph.checkpoints.saver import Saver
+from headrace.graph.control_flow.control_flow_ops import group
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.summary.summaries import merge_all
+from headrace.graph.variables.variable_collections import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,

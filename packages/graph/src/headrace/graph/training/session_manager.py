@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.errors import DeadlineExceededError, FailedPreconditionError
-from headrace.graph import program_log
-from headrace.graph.checkpoint_state import checkpoint_exists, get_checkpoint_state
-from headrace.graph.graph import Graph, get_default_graph
-from headrace.graph.session import Session
+from headrace.graph.checkpoints.checkpoint_state import checkpoint_exists, get_checkpoint_state
+from headrace.graph.client.session import Session
+from headrace.graph.framework.graph import Graph, get_default_graph
+from headrace.graph.platform import logging
 
 
 class SessionManager:
@@ -123,9 +123,9 @@ class SessionManager:
         done, missing = self._try_local_init(session)
         ready = done and self._ready(session, self._ready_op, "Model")[0]
         if not ready:
-            program_log.info("Restoring model did not make it ready: %s", missing)
+            logging.info("Restoring model did not make it ready: %s", missing)
             return session, False
-        program_log.info("Restored model from %s", checkpoint_filename_with_path or checkpoint_dir)
+        logging.info("Restored model from %s", checkpoint_filename_with_path or checkpoint_dir)
         return session, True
 
     def wait_for_session(
@@ -148,7 +148,7 @@ class SessionManager:
                 raise DeadlineExceededError(
                     None, None, f"Session was not ready after waiting {max_wait_secs} secs."
                 )
-            program_log.info("Waiting for model to be ready.  %s", missing)
+            logging.info("Waiting for model to be ready.  %s", missing)
             time.sleep(self._wait_s)
 
     def _restored(

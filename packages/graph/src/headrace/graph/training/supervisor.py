@@ -10,18 +10,18 @@ from typing import Any
 
 from headrace.formats.proto.event_pb2 import SessionLog
 from headrace.formats.proto.summary_pb2 import Summary
-from headrace.graph import program_log
-from headrace.graph.file_writer import FileWriter
-from headrace.graph.graph import Graph, get_default_graph
-from headrace.graph.graph_keys import GraphKeys
-from headrace.graph.saver import Saver
-from headrace.graph.summaries import merge_all
+from headrace.graph.checkpoints.saver import Saver
+from headrace.graph.framework.graph import Graph, get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.platform import logging
+from headrace.graph.summary.file_writer import FileWriter
+from headrace.graph.summary.summaries import merge_all
 from headrace.graph.training.coordinator import Coordinator, LooperThread
 from headrace.graph.training.global_step import get_global_step
 from headrace.graph.training.graph_writing import write_graph
 from headrace.graph.training.scaffold import Scaffold
 from headrace.graph.training.session_manager import SessionManager
-from headrace.graph.variable_collections import (
+from headrace.graph.variables.variable_collections import (
     global_variables,
     global_variables_initializer,
     report_uninitialized_variables,
@@ -208,7 +208,7 @@ class Supervisor:
         if not self._is_chief:
             raise RuntimeError("Only chief supervisor can start standard services.")
         if not self._logdir:
-            program_log.warning("Standard services need a 'logdir' passed to the Supervisor")
+            logging.warning("Standard services need a 'logdir' passed to the Supervisor")
             return []
         if self._global_step is not None and self._writer is not None:
             log = SessionLog(status=SessionLog.START)
@@ -334,7 +334,7 @@ class _Service(LooperThread):
             tag = f"{self._supervisor.global_step.op.name}/sec"
             value = Summary.Value(tag=tag, simple_value=rate)
             self._supervisor.summary_writer.add_summary(Summary(value=[value]), step)
-            program_log.info("%s: %g", tag, rate)
+            logging.info("%s: %g", tag, rate)
         self._last = (now, step)
 
     def save(self) -> None:

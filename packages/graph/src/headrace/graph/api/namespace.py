@@ -1,0 +1,105 @@
+"""How `hr.<name>` finds its object: through the table in public_names.py, when first asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+from headrace.graph.api.public_names import PUBLIC
+
+_PACKAGE = "headrace.graph"
+
+_MODULES = {
+    "compat": "platform.compat",
+    "graph_util": "serialization.graph_util",
+    "initializers": "variables.initializers",
+    "saved_model": "saved_model.saved_model",
+}
+_spaces: dict[str, ModuleType] = {}
+
+
+def find(name: str) -> Any:
+    """The object of a public name, such as "nn.relu", or a sub-namespace such as "nn".
+
+    Raises: AttributeError where there is none.
+    """
+    target = PUBLIC.get(name)
+    if target is not None:
+        return _load(name, target)
+    if any(key.startswith(name + ".") for key in PUBLIC):
+        return _space(name)
+    raise AttributeError(f"module {_PACKAGE!r} has no attribute {name!r}")
+
+
+def names(space: str = "") -> list[str]:
+    """The public names right below a sub-namespace, sorted."""
+    prefix = space + "." if space else ""
+    found = {key[len(prefix) :].split(".")[0] for key in PUBLIC if key.startswith(prefix)}
+    return sorted(found)
+
+
+def _load(name: str, target: str) -> Any:
+    path, colon, attribute = target.partition(":")
+    path = path[1:] if path.startswith("=") else f"{_PACKAGE}.{path}"
+    module = importlib.import_module(path)
+    if colon and not attribute:
+        return module
+    return getattr(module, attribute or name.rpartition(".")[2])
+
+
+def _space(name: str) -> ModuleType:
+    space = _spaces.get(name)
+    if space is None:
+        space = _spaces[name] = _Space(name)
+    return space
+
+
+class _Space(ModuleType):
+    """A sub-namespace such as `hr.nn`: loads a name when it is asked for, and keeps it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{_PACKAGE}.{name}")
+        self._space = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            value = find(f"{self._space}.{name}")
+        except AttributeError:
+            # The other names of the module behind a space are there, too.
+            module = sys.modules.get(f"{_PACKAGE}.{_MODULES.get(self._space)}")
+            value = getattr(module, name, None)
+            if value is None:
+                raise AttributeError(
+                    f"module {self.__name__!r} has no attribute {name!r}"
+                ) from None
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return names(self._space)
+
+
+class _Package(ModuleType):
+    """The package itself: a module of it that bears a public name does not hide that name.
+
+    (`hr.gradients` is the function, though headrace/graph/gradients.py is a module.)
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and not isinstance(value, _Space):
+            target = PUBLIC.get(name)
+            if (target is not None and not target.endswith(":")) or name in _SPACES:
+                return
+        super().__setattr__(name, value)
+
+
+_SPACES = {key.partition(".")[0] for key in PUBLIC if "." in key}
+
+
+def keep_public_names(package: str) -> None:
+    """Makes a package's public names go before its modules of the same name."""
+    sys.modules[package].__class__ = _Package

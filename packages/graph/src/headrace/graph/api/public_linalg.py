@@ -1,0 +1,54 @@
+"""Public names of linear algebra and Fourier transforms.
+
+public_names.py says how to read a row.
+"""
+
+from __future__ import annotations
+
+from headrace.graph.api.public_rows import rows
+
+_MATRICES = {
+    **rows(
+        "ops.linalg.linalg",
+        "matrix_inverse matrix_determinant cholesky cholesky_solve qr svd self_adjoint_eig "
+        "self_adjoint_eigvals matrix_solve matrix_triangular_solve matrix_solve_ls "
+        "matrix_square_root",
+    ),
+    **rows(
+        "ops.linalg.linalg",
+        "slogdet logdet cholesky cholesky_solve lu lu_solve lu_matrix_inverse lu_reconstruct qr "
+        "svd expm logm adjoint tridiagonal_solve tridiagonal_matmul",
+        "linalg",
+    ),
+    "linalg.inv": "ops.linalg.linalg:matrix_inverse",
+    "linalg.det": "ops.linalg.linalg:matrix_determinant",
+    "linalg.solve": "ops.linalg.linalg:matrix_solve",
+    "linalg.triangular_solve": "ops.linalg.linalg:matrix_triangular_solve",
+    "linalg.lstsq": "ops.linalg.linalg:matrix_solve_ls",
+    "linalg.sqrtm": "ops.linalg.linalg:matrix_square_root",
+    "linalg.eigh": "ops.linalg.linalg:self_adjoint_eig",
+    "linalg.eigvalsh": "ops.linalg.linalg:self_adjoint_eigvals",
+    **rows("ops.linalg.matrix_norms", "norm trace"),
+    **rows("ops.linalg.matrix_norms", "norm normalize trace matrix_rank pinv", "linalg"),
+    **rows("ops.linalg.diagonals", "matrix_band_part matrix_diag matrix_diag_part matrix_set_diag"),
+    "linalg.band_part": "ops.linalg.diagonals:matrix_band_part",
+    "linalg.diag": "ops.linalg.diagonals:matrix_diag",
+    "linalg.diag_part": "ops.linalg.diagonals:matrix_diag_part",
+    "linalg.set_diag": "ops.linalg.diagonals:matrix_set_diag",
+    "linalg.tensor_diag": "ops.arrays.arrays:diag",
+    "linalg.tensor_diag_part": "ops.arrays.arrays:diag_part",
+    **rows("ops.arrays.arrays", "eye matrix_transpose", "linalg"),
+    "linalg.transpose": "ops.arrays.arrays:matrix_transpose",
+    "linalg.cross": "ops.elementwise.elementwise",
+    "linalg.global_norm": "ops.clipping",
+}
+
+_TRANSFORMS = "fft ifft fft2d ifft2d fft3d ifft3d"
+_FOURIER = {
+    **rows("ops.linalg.fourier", _TRANSFORMS),
+    **rows(
+        "ops.linalg.fourier", f"{_TRANSFORMS} rfft irfft rfft2d irfft2d rfft3d irfft3d", "signal"
+    ),
+}
+
+LINALG = {**_MATRICES, **_FOURIER}

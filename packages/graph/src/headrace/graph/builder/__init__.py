@@ -1,0 +1,1 @@
+"""The way from a call with Python values to a node."""

@@ -1,0 +1,228 @@
+"""The array that a constant holds: of the type asked for, or the one that TF 1.x infers."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.graph.framework.tensor_shape import Dimension, TensorShape, as_dims
+
+
+def make_array(
+    value: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+) -> tuple[np.ndarray, int]:
+    """Returns the array that a constant holds (read-only, its own), and its DataType.
+
+    Raises: as `constant`.
+    """
+    wanted = None if dtype is None else as_dtype(dtype).base_dtype
+    if hasattr(value, "tensor_shape"):  # TensorProto
+        from headrace.formats import tensor_codec
+
+        value = tensor_codec.make_ndarray(value)
+    array, found = _array_and_type(value, wanted)
+    if shape is not None:
+        array = _filled(array, as_dims(shape), verify_shape)
+    array.flags.writeable = False
+    return array, found.as_datatype_enum
+
+
+def _array_and_type(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    kind = type(value)
+    if wanted is not None and kind is float and wanted.is_floating:
+        return np.array(value, wanted.as_numpy_dtype), wanted
+    if wanted is None and kind is float:
+        return np.array(value, np.float32), as_dtype(1)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return _from_numpy(value, wanted)
+    if isinstance(value, TensorShape):
+        value = value.as_list()
+        if None in value:
+            raise ValueError(
+                f"Cannot convert a partially known TensorShape {TensorShape(value)} to a Tensor: "
+                "use hr.shape for what is known in a run only"
+            )
+    return _from_python(value, wanted)
+
+
+def _from_numpy(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    array = np.asarray(value)
+    if array.dtype.kind in "SUO":
+        return _from_strings(array, wanted)
+    own = as_dtype(array.dtype)
+    if wanted is None or wanted is own:
+        # A copy in order: the caller may go on writing to the array.
+        return np.array(array, own.as_numpy_dtype, order="C"), own
+    if wanted.is_quantized:
+        return np.array(array).astype(wanted.as_numpy_dtype), wanted
+    # As in TF 1.x an array is cast to whatever is asked for, unless that would drop a part of it.
+    if wanted.as_datatype_enum == 7 or (own.is_complex and not wanted.is_complex):
+        raise _refused(value, wanted)
+    return np.array(array).astype(wanted.as_numpy_dtype), wanted
+
+
+def _from_strings(array: np.ndarray, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    if array.dtype.kind == "O":
+        flat = array.ravel()
+        if not all(isinstance(v, (str, bytes)) for v in flat):
+            if wanted is None or wanted.as_datatype_enum != 7:
+                return _from_python(array.tolist(), wanted)
+            raise _refused(array, wanted)
+    if wanted is not None and wanted.as_datatype_enum != 7:
+        raise _refused(array, wanted)
+    made = np.empty(array.shape, object)
+    flat_in = array.ravel()
+    flat_out = made.reshape(-1)
+    for i, v in enumerate(flat_in):
+        flat_out[i] = v.encode() if isinstance(v, str) else bytes(v)
+    return made, as_dtype(7)
+
+
+def _from_python(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+    value = _unwrapped(value)
+    kinds: set[str] = set()
+    _collect_kinds(value, kinds)
+    if "other" in kinds:
+        raise _refused(value, wanted)
+    if "str" in kinds:
+        if len(kinds) > 1 or (wanted is not None and wanted.as_datatype_enum != 7):
+            raise _refused(value, wanted)
+        return _from_strings(_object_array(value), wanted)
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise ValueError(
+            f"Argument must be a dense tensor: {value!r} - its rows have different lengths"
+        ) from None
+    except OverflowError:
+        raise _refused(value, wanted) from None
+    if array.dtype.kind == "O":
+        raise _refused(value, wanted)
+    if wanted is None:
+        return _inferred(array, kinds)
+    if not _python_fits(kinds, wanted):
+        raise _refused(value, wanted)
+    if wanted.is_integer and array.size:
+        low, high = int(wanted.min), int(wanted.max)
+        if int(array.min()) < low or int(array.max()) > high:
+            raise _refused(value, wanted)
+    if wanted.is_quantized:
+        made = np.empty(array.shape, wanted.as_numpy_dtype)
+        made[wanted.name] = array
+        return made, wanted
+    return np.array(array.astype(wanted.as_numpy_dtype)), wanted
+
+
+def _inferred(array: np.ndarray, kinds: set[str]) -> tuple[np.ndarray, DType]:
+    if array.dtype.kind == "f" and "numpy" not in kinds:
+        return array.astype(np.float32), as_dtype(1)
+    if array.dtype.kind in "iu" and "numpy" not in kinds:
+        if array.size == 0 or (int(array.max()) < 2**31 and int(array.min()) >= -(2**31)):
+            return array.astype(np.int32), as_dtype(3)
+        if array.dtype.kind == "u":
+            raise _refused(array, as_dtype(9))
+        return array, as_dtype(9)
+    if array.size == 0 and not kinds:  # [] and the like
+        return array.astype(np.float32), as_dtype(1)
+    return array, as_dtype(array.dtype)
+
+
+def _python_fits(kinds: set[str], wanted: DType) -> bool:
+    if wanted.as_datatype_enum == 7:
+        return not kinds
+    if wanted.is_bool:
+        return kinds <= {"bool", "numpy"}
+    if wanted.is_complex:
+        return "bool" not in kinds
+    if wanted.is_floating:
+        return not kinds & {"bool", "complex"}
+    if wanted.is_integer or wanted.is_quantized:
+        return not kinds & {"bool", "complex", "float"}
+    return False
+
+
+def _collect_kinds(value: Any, kinds: set[str]) -> None:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            _collect_kinds(item, kinds)
+    elif isinstance(value, (bool, np.bool_)):
+        kinds.add("bool")
+    elif isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.kind in "SUO":
+            kinds.add("str")
+        else:
+            kinds.add("numpy")
+            kinds.add({"f": "float", "c": "complex", "b": "bool"}.get(value.dtype.kind, "int"))
+    elif isinstance(value, numbers.Integral):
+        kinds.add("int")
+    elif isinstance(value, numbers.Real):
+        kinds.add("float")
+    elif isinstance(value, numbers.Complex):
+        kinds.add("complex")
+    elif isinstance(value, (str, bytes)):
+        kinds.add("str")
+    else:
+        kinds.add("other")
+
+
+def _unwrapped(value: Any) -> Any:
+    """Dimensions as ints, at any depth; None among sizes is refused later, with its text."""
+    if isinstance(value, Dimension):
+        return value.value
+    if isinstance(value, TensorShape):
+        return value.as_list()
+    if isinstance(value, (list, tuple)):
+        return [_unwrapped(v) for v in value]
+    if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value)
+    return value
+
+
+def _object_array(value: Any) -> np.ndarray:
+    if isinstance(value, (str, bytes)):
+        array = np.empty((), object)
+        array[()] = value
+        return array
+    array = np.array(value, object)
+    return array
+
+
+def _refused(value: Any, wanted: DType | None) -> TypeError:
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    if wanted is None:
+        return TypeError(
+            f"Failed to convert object of type {type(value)} to Tensor. Contents: {shown}. "
+            "Consider casting elements to a supported type."
+        )
+    return TypeError(f"Expected {wanted.name}, but got {shown} of type '{type(value).__name__}'.")
+
+
+def _filled(array: np.ndarray, dims: Any, verify: bool) -> np.ndarray:
+    if dims is None or None in dims:
+        raise ValueError(f"a constant needs a fully defined shape, not {TensorShape(dims)}")
+    size = 1
+    for d in dims:
+        size *= d
+    if array.size == size:
+        if verify and array.shape != dims:
+            raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+        return array.reshape(dims)
+    if size == 0 and not verify:
+        return np.empty(dims, array.dtype)
+    if verify:
+        raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+    if array.size > size or array.size == 0:
+        raise ValueError(
+            f"Too many elements provided. Needed at most {size}, but received {array.size}"
+            if array.size
+            else f"no element provided to fill shape {list(dims)}"
+        )
+    made = np.empty(size, array.dtype)
+    made[: array.size] = array.ravel()
+    made[array.size :] = array.ravel()[-1]
+    return made.reshape(dims)

@@ -1,0 +1,325 @@
+"""From Python values to tensors: `convert_to_tensor`, `constant`, and who may add to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.graph.builder.constant_array import make_array
+from headrace.graph.framework.attributes import AttrSet
+from headrace.graph.framework.create_op import add_node
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.op_template import recipe
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import check_op_name
+from headrace.graph.framework.tensor_shape import Dimension, TensorShape
+
+# (priority, order of registration, types, function); subclasses of a type count as it.
+_conversions: list[tuple[int, int, Any, Callable[..., Any]]] = []
+_conversion_of_type: dict[type, Callable[..., Any] | None] = {}
+
+
+def register_tensor_conversion_function(
+    base_type: Any, conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """Teaches convert_to_tensor another type.
+
+    Args:
+      base_type: a type or tuple of types; subclasses count.
+      conversion_func: `f(value, dtype=None, name=None, as_ref=False)` to a Tensor, or
+        NotImplemented to let the next one try.
+      priority: smaller goes first; equal ones in order of registration.
+    Raises: TypeError for what is no type or no callable.
+    """
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not all(isinstance(t, type) for t in types):
+        raise TypeError("base_type must be a type or a tuple of types.")
+    if not callable(conversion_func):
+        raise TypeError("conversion_func must be callable.")
+    _conversions.append((priority, len(_conversions), types, conversion_func))
+    _conversions.sort(key=lambda entry: entry[:2])
+    _conversion_of_type.clear()
+
+
+def _conversions_of(kind: type) -> list[Callable[..., Any]]:
+    return [entry[3] for entry in _conversions if issubclass(kind, entry[2])]
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+    as_ref: bool = False,
+) -> Tensor:
+    """Returns a value as a Tensor of the default graph.
+
+    Args:
+      value: a Tensor, a variable, an array, a number, a string, lists of these, or an object of
+        a registered type.
+      dtype: type that it must have; inferred where None.
+      name: of the node, should one be made.
+      preferred_dtype: type to take where the value fits it and dtype is None.
+      dtype_hint: the same.
+      as_ref: return a variable's reference instead of its value.
+    Raises: TypeError where nothing converts the value, or to another dtype; ValueError for a
+      tensor of another type or shape.
+    """
+    if type(value) is Tensor:
+        if dtype is not None:
+            wanted = as_dtype(dtype)
+            if value.dtype.base_dtype is not wanted.base_dtype:
+                raise ValueError(
+                    f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                    f"{value.dtype.name}: {value!r}"
+                )
+        return value
+    if dtype is not None:
+        dtype = as_dtype(dtype).base_dtype
+    kind = type(value)
+    if kind in _CONSTANT_KINDS:  # nothing registered can be about these
+        return _convert_constant(value, dtype, name, preferred_dtype or dtype_hint)
+    hint = preferred_dtype if preferred_dtype is not None else dtype_hint
+    for function in _conversions_of(kind):
+        result: Any = NotImplemented
+        if dtype is None and hint is not None:
+            try:
+                result = function(value, dtype=as_dtype(hint), name=name, as_ref=as_ref)
+            except (TypeError, ValueError):
+                result = NotImplemented
+        if result is NotImplemented:
+            result = function(value, dtype=dtype, name=name, as_ref=as_ref)
+        if result is NotImplemented:
+            continue
+        if not isinstance(result, Tensor):
+            raise RuntimeError(
+                f"Conversion function {function!r} for type {kind} returned non-Tensor: {result!r}"
+            )
+        if dtype is not None and result.dtype.base_dtype is not dtype:
+            raise RuntimeError(
+                f"Conversion function {function!r} for type {kind} returned incompatible dtype: "
+                f"requested = {dtype.name}, actual = {result.dtype.name}"
+            )
+        return result
+    return _convert_constant(value, dtype, name, hint)
+
+
+def _convert_constant(value: Any, dtype: DType | None, name: str | None, hint: Any) -> Tensor:
+    if dtype is None and hint is not None:
+        try:
+            return constant(value, as_dtype(hint), name=name or "Const")
+        except (TypeError, ValueError):
+            pass
+    return constant(value, dtype, name=name or "Const")
+
+
+def convert_n_to_tensor(
+    values: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
+) -> list[Tensor]:
+    """Converts each of several values."""
+    return [
+        convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}", preferred_dtype)
+        for i, v in enumerate(values)
+    ]
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    """Converts a value, but leaves IndexedSlices and SparseTensors as they are."""
+    from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
+
+    if isinstance(value, (IndexedSlices, SparseTensor)):
+        if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype "
+                f"{value.dtype.name}"
+            )
+        return value
+    return convert_to_tensor(value, dtype, name, as_ref=as_ref)
+
+
+internal_convert_to_tensor = convert_to_tensor
+
+
+# ---- constants ----------------------------------------------------------------------------------
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str | None = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A tensor whose value is in the graph.
+
+    Args:
+      value: number, string, array, or lists of these.
+      dtype: type; inferred where None (float32 for Python floats, int32 for ints that fit).
+      shape: shape to take; a single element, or too few, are filled up by the last one.
+      name: of the node.
+      verify_shape: refuse to fill up.
+    Raises: TypeError for a value that dtype cannot hold; ValueError for too many elements.
+    """
+    graph = get_default_graph()
+    if shape is None and type(value) in _CACHED_KINDS and (dtype is None or type(dtype) is DType):
+        attrs = scalar_attrs(value, dtype)
+    else:
+        attrs = _const_attrs(*make_array(value, dtype, shape, verify_shape))
+    name = name or "Const"
+    if name[-1:] == "/":
+        full = name[:-1]
+    else:
+        check_op_name(name)
+        full = graph.unique_name(name)
+    return add_node(graph, graph._local.scope, "Const", (), attrs, full)._outputs
+
+
+def _const_attrs(array: np.ndarray, number: int) -> AttrSet:
+    attrs = AttrSet(
+        "Const", recipe("Const").signature, {"value": array, "dtype": number}, (as_dtype(number),)
+    )
+    attrs.shapes[()] = (array.shape,)
+    return attrs
+
+
+def scalar_attrs(value: Any, dtype: DType | None) -> AttrSet:
+    """The attributes of a constant number, bool or string; equal ones share them.
+
+    Raises: as `constant`.
+    """
+    # 0.0 equals -0.0, so zeros are told apart by how they are written.
+    key = (type(value), value or repr(value), 0 if dtype is None else dtype.as_datatype_enum)
+    attrs = _scalar_sets.get(key)
+    if attrs is None:
+        attrs = _const_attrs(*make_array(value, dtype))
+        if value == value and not (type(value) is str and len(value) > 64):
+            if len(_scalar_sets) >= 4096:
+                _scalar_sets.clear()
+            _scalar_sets[key] = attrs
+    return attrs
+
+
+_scalar_sets: dict[Any, AttrSet] = {}
+_CACHED_KINDS = frozenset((bool, int, float, str))
+_CONSTANT_KINDS = frozenset((bool, int, float, complex, str, bytes, np.ndarray))
+
+
+def constant_v1(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """The same as `constant`."""
+    return constant(value, dtype, shape, name, verify_shape)
+
+
+def _convert_shape(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Tensor:
+    if isinstance(value, Dimension):
+        if value.value is None:
+            raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value}")
+        number = value.value
+        wide = number > 2**31 - 1
+    else:
+        if not value.is_fully_defined():
+            raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
+        number = value.as_list()
+        wide = any(d > 2**31 - 1 for d in number)
+    if dtype is not None and as_dtype(dtype).as_datatype_enum not in (3, 9):
+        raise TypeError(f"Cannot convert a TensorShape to dtype: {as_dtype(dtype).name}")
+    return constant(number, dtype or (9 if wide else 3), name=name or "shape_as_tensor")
+
+
+register_tensor_conversion_function((TensorShape, Dimension), _convert_shape, 100)
+
+
+def _convert_sequence(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    """A list with tensors in it becomes a Pack."""
+    if not _has_tensor(value):
+        return NotImplemented
+    return pack_sequence(value, dtype, name or "packed")
+
+
+def _has_tensor(value: Any) -> bool:
+    for item in value:
+        if type(item) is Tensor or hasattr(item, "_as_graph_element"):
+            return True
+        if isinstance(item, (list, tuple)) and _has_tensor(item):
+            return True
+        if _converts(item):
+            return True
+    return False
+
+
+def _converts(item: Any) -> bool:
+    return not isinstance(item, (int, float, str, bytes, np.ndarray, list, tuple)) and any(
+        issubclass(type(item), entry[2]) and entry[0] < 100 for entry in _conversions
+    )
+
+
+def pack_sequence(value: Any, dtype: Any, name: str) -> Tensor:
+    """Stacks lists of tensors and numbers, at any depth, into one tensor."""
+    from headrace.graph.builder.op_builder import op
+
+    if dtype is None:
+        dtype = _first_type(value)
+    graph = get_default_graph()
+    with graph.name_scope(name) as scope:
+        items = []
+        for i, item in enumerate(value):
+            if isinstance(item, (list, tuple)) and _has_tensor(item):
+                items.append(pack_sequence(item, dtype, str(i)))
+            else:
+                items.append(convert_to_tensor(item, dtype, name=str(i)))
+        return op("Pack", items, name=scope)
+
+
+def _first_type(value: Any) -> DType | None:
+    for item in value:
+        if isinstance(item, (list, tuple)):
+            found = _first_type(item)
+            if found is not None:
+                return found
+        elif isinstance(getattr(item, "dtype", None), DType):
+            return item.dtype.base_dtype
+    return None
+
+
+register_tensor_conversion_function((list, tuple), _convert_sequence, 99)
+
+
+# ---- TensorProto ---------------------------------------------------------------------------------
+
+
+def make_tensor_proto(
+    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+) -> Any:
+    """Returns a TensorProto message of a value. Raises: as `constant`."""
+    from headrace.formats import tensor_codec
+
+    return tensor_codec.make_tensor_proto(make_array(values, dtype, shape, verify_shape)[0])
+
+
+def make_ndarray(tensor: Any) -> np.ndarray:
+    """Returns the array in a TensorProto message."""
+    from headrace.formats import tensor_codec
+
+    return tensor_codec.make_ndarray(tensor)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a tensor, a sparse tensor or a variable."""
+    from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
+
+    return isinstance(x, (Tensor, SparseTensor, IndexedSlices)) or hasattr(x, "_as_graph_element")

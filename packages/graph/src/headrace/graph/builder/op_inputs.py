@@ -1,0 +1,233 @@
+"""The inputs of a node about to be built: values to tensors, and the types that they decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.formats.op_signature import NO_DEFAULT, Arg
+from headrace.graph.framework.attributes import plain_value
+from headrace.graph.framework.op_template import Recipe
+from headrace.graph.framework.operation import Tensor
+
+
+def convert_inputs(
+    found: Recipe, inputs: tuple[Any, ...], attrs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Converts inputs to tensors, and infers the attributes that they decide."""
+    known: dict[str, Any] = {}
+    for attr in found.attrs:
+        if attr.name in attrs and attr.name in found.inferred:
+            known[attr.name] = plain_value(found.name, attr, attrs[attr.name])
+    _look_ahead(found, inputs, known)
+    decided_by: dict[str, str] = {}
+    tensors: list[Any] = []
+    for arg, value in zip(found.inputs, inputs):
+        if arg.type_list_attr:
+            tensors.append(_convert_type_list(found, arg, value, known))
+        elif arg.number_attr:
+            tensors.append(_convert_list(found, arg, value, known, decided_by))
+        else:
+            tensors.append(_convert_one(found, arg, value, known, decided_by))
+    return tensors, known
+
+
+def _look_ahead(found: Recipe, inputs: tuple[Any, ...], known: dict[str, Any]) -> None:
+    """Lets a later tensor decide the type of an earlier Python value: op("AddV2", 1, x)."""
+    for arg, value in zip(found.inputs, inputs):
+        attr = arg.type_attr
+        if not attr or attr in known or arg.number_attr:
+            continue
+        first = _declared_type(value)
+        if first is not None:
+            continue  # it decides by itself, in its turn
+        for other, later in zip(found.inputs, inputs):
+            if other.type_attr == attr:
+                candidates = (
+                    later if other.number_attr and isinstance(later, (list, tuple)) else (later,)
+                )
+                for candidate in candidates:
+                    dtype = _declared_type(candidate)
+                    if dtype is not None:
+                        known[attr] = dtype
+                        break
+                if attr in known:
+                    break
+
+
+def _declared_type(value: Any) -> int | None:
+    """The DataType of what carries one of ours: tensors and variables, not arrays."""
+    dtype = getattr(value, "dtype", None)
+    return dtype.base_dtype.as_datatype_enum if isinstance(dtype, DType) else None
+
+
+def _convert_one(
+    found: Recipe, arg: Arg, value: Any, known: dict[str, Any], decided_by: dict[str, str]
+) -> Tensor:
+    from headrace.graph.builder.conversion import convert_to_tensor
+
+    attr = arg.type_attr
+    wanted: int | None = arg.dtype or known.get(attr)
+    preferred = None
+    if wanted is None:
+        default = found.signature.attr(attr).default
+        preferred = None if default is NO_DEFAULT else default
+    dtype = None if wanted is None else as_dtype(wanted)
+    if type(value) is Tensor:
+        tensor = value
+    else:
+        try:
+            tensor = convert_to_tensor(
+                value, dtype, name=arg.name, preferred_dtype=preferred, as_ref=arg.is_ref
+            )
+        except (TypeError, ValueError) as error:
+            if dtype is None:
+                raise
+            raise _conversion_error(found, arg, value, dtype, error) from error
+    _check_type(found, arg, tensor, wanted, decided_by)
+    if attr and attr not in known:
+        number = tensor.dtype.base_dtype.as_datatype_enum
+        known[attr] = plain_value(found.name, found.signature.attr(attr), number)
+    if attr:
+        decided_by.setdefault(attr, arg.name)
+    return tensor
+
+
+def _conversion_error(
+    found: Recipe, arg: Arg, value: Any, dtype: DType, error: Exception
+) -> Exception:
+    message = (
+        f"{found.name}: input {arg.name!r} must be of type {dtype.name}, got {value!r}: {error}"
+    )
+    return TypeError(message) if isinstance(error, TypeError) else ValueError(message)
+
+
+def _check_type(
+    found: Recipe, arg: Arg, tensor: Tensor, wanted: int | None, decided_by: dict[str, str]
+) -> None:
+    has = tensor.dtype
+    if arg.is_ref and not has.is_ref_dtype:
+        raise TypeError(
+            f"'{found.name}' Op requires that input '{arg.name}' be a mutable tensor "
+            f"(e.g.: a hr.Variable), got {tensor!r}"
+        )
+    if wanted is not None and has.base_dtype.as_datatype_enum != wanted:
+        other = decided_by.get(arg.type_attr)
+        if other is not None:
+            raise TypeError(
+                f"Input '{arg.name}' of '{found.name}' Op has type {has.base_dtype.name} that "
+                f"does not match type {as_dtype(wanted).name} of argument '{other}'."
+            )
+        raise TypeError(
+            f"Input '{arg.name}' of '{found.name}' Op has type {has.base_dtype.name} that does "
+            f"not match expected type of {as_dtype(wanted).name}."
+        )
+
+
+def _convert_list(
+    found: Recipe, arg: Arg, values: Any, known: dict[str, Any], decided_by: dict[str, str]
+) -> list[Tensor]:
+    from headrace.graph.builder.conversion import convert_to_tensor
+
+    values = _as_list(found, arg, values)
+    attr = arg.type_attr
+    wanted: int | None = arg.dtype or known.get(attr)
+    if wanted is None:
+        for value in values:
+            wanted = _declared_type(value)
+            if wanted is not None:
+                break
+    preferred = None
+    if wanted is None and attr:
+        default = found.signature.attr(attr).default
+        preferred = None if default is NO_DEFAULT else default
+    tensors = []
+    for i, value in enumerate(values):
+        if type(value) is Tensor:
+            tensor = value
+        else:
+            dtype = None if wanted is None else as_dtype(wanted)
+            tensor = convert_to_tensor(
+                value,
+                dtype,
+                name=f"{arg.name}_{i}",
+                preferred_dtype=preferred,
+                as_ref=arg.is_ref,
+            )
+            if wanted is None:
+                wanted = tensor.dtype.base_dtype.as_datatype_enum
+        tensors.append(tensor)
+    for tensor in tensors:
+        if wanted is not None and tensor.dtype.base_dtype.as_datatype_enum != wanted:
+            types = ", ".join([t.dtype.name for t in tensors])
+            raise TypeError(
+                f"Tensors in list passed to '{arg.name}' of '{found.name}' Op have types "
+                f"[{types}] that don't all match {as_dtype(wanted).name}."
+            )
+        if arg.is_ref:
+            _check_type(found, arg, tensor, wanted, decided_by)
+    if attr and attr not in known and wanted is not None:
+        known[attr] = plain_value(found.name, found.signature.attr(attr), wanted)
+    if attr:
+        decided_by.setdefault(attr, arg.name)
+    number = arg.number_attr
+    if number in known and known[number] != len(tensors):
+        raise ValueError(
+            f"List argument '{arg.name}' to '{found.name}' Op with length {len(tensors)} must "
+            f"match length {known[number]} of argument '{decided_by.get(number, number)}'."
+        )
+    known[number] = plain_value(found.name, found.signature.attr(number), len(tensors))
+    decided_by.setdefault(number, arg.name)
+    return tensors
+
+
+def _convert_type_list(found: Recipe, arg: Arg, values: Any, known: dict[str, Any]) -> list[Tensor]:
+    from headrace.graph.builder.conversion import convert_to_tensor
+
+    values = _as_list(found, arg, values)
+    wanted = known.get(arg.type_list_attr)
+    if wanted is not None and len(wanted) != len(values):
+        raise TypeError(
+            f"{found.name}: input {arg.name!r} has {len(values)} tensors, "
+            f"its types say {len(wanted)}"
+        )
+    tensors = []
+    for i, value in enumerate(values):
+        dtype = None if wanted is None else as_dtype(wanted[i])
+        tensor = value
+        if type(value) is not Tensor:
+            tensor = convert_to_tensor(value, dtype, name=f"{arg.name}_{i}", as_ref=arg.is_ref)
+        if dtype is not None and tensor.dtype.base_dtype is not dtype:
+            raise TypeError(
+                f"Input '{arg.name}' of '{found.name}' Op has type {tensor.dtype.name} at "
+                f"position {i} that does not match expected type of {dtype.name}."
+            )
+        tensors.append(tensor)
+    known[arg.type_list_attr] = plain_value(
+        found.name,
+        found.signature.attr(arg.type_list_attr),
+        [t.dtype.base_dtype.as_datatype_enum for t in tensors],
+    )
+    return tensors
+
+
+def _as_list(found: Recipe, arg: Arg, values: Any) -> list[Any]:
+    if isinstance(values, (list, tuple)):
+        return list(values)
+    if isinstance(values, (Tensor, str, bytes)) or not hasattr(values, "__iter__"):
+        raise TypeError(
+            f"Expected list for '{arg.name}' argument to '{found.name}' Op, not {values!r}."
+        )
+    return list(values)
+
+
+def flatten_inputs(found: Recipe, tensors: list[Any]) -> tuple[Tensor, ...]:
+    if found.simple:
+        return tuple(tensors)
+    flat: list[Tensor] = []
+    for tensor in tensors:
+        if type(tensor) is list:
+            flat.extend(tensor)
+        else:
+            flat.append(tensor)
+    return tuple(flat)

@@ -1,0 +1,1 @@
+"""Checkpoints: saving and restoring variables."""

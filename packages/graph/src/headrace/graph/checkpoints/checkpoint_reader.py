@@ -1,0 +1,86 @@
+"""Checkpoints read without a graph: names, shapes and values of their tensors."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.bundle_reader import BundleReader
+from headrace.formats.errors import NotFoundError
+from headrace.graph.checkpoints.checkpoint_state import latest_checkpoint
+
+
+class CheckpointReader:
+    """Reads the tensors of a checkpoint.
+
+    Args:
+      filepattern: the checkpoint's prefix.
+    Raises: NotFoundError where there is none; DataLossError where it is damaged.
+    """
+
+    def __init__(self, filepattern: str | os.PathLike[str]) -> None:
+        self._reader = BundleReader(filepattern)
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Whether there is a tensor of this name."""
+        return tensor_str in self._reader
+
+    def get_tensor(self, tensor_str: str) -> np.ndarray:
+        """A tensor's value.
+
+        Raises: NotFoundError; DataLossError where its bytes are damaged.
+        """
+        return self._reader.read(tensor_str)
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """Name -> shape."""
+        return {name: list(self._reader.shape(name)) for name in self._reader.names()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, Any]:
+        """Name -> DType."""
+        return {name: self._reader.dtype(name) for name in self._reader.names()}
+
+    def debug_string(self) -> bytes:
+        """One line for each tensor."""
+        lines = [
+            f"{name} ({self._reader.dtype(name).name}) {list(self._reader.shape(name))}"
+            for name in self._reader.names()
+        ]
+        return "\n".join(lines).encode()
+
+
+def new_checkpoint_reader(filepattern: str | os.PathLike[str]) -> CheckpointReader:
+    """A reader of a checkpoint; `hr.train.NewCheckpointReader`."""
+    return CheckpointReader(filepattern)
+
+
+def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
+    """A reader of a checkpoint, or of a folder's latest.
+
+    Raises: ValueError where the folder has none.
+    """
+    path = os.fspath(ckpt_dir_or_file)
+    if os.path.isdir(path):
+        found = latest_checkpoint(path)
+        if found is None:
+            raise ValueError(
+                f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+            )
+        path = found
+    return CheckpointReader(path)
+
+
+def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.ndarray:
+    """The value of one variable of a checkpoint."""
+    name = name[:-2] if name.endswith(":0") else name
+    reader = load_checkpoint(ckpt_dir_or_file)
+    if not reader.has_tensor(name):
+        raise NotFoundError(None, None, f"Key {name} not found in checkpoint {ckpt_dir_or_file}")
+    return reader.get_tensor(name)
+
+
+def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
+    """Name and shape of each variable of a checkpoint, sorted by name."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -1,0 +1,181 @@
+"""The file `checkpoint` of a folder: which checkpoints there are, and which is the latest."""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.formats.bundle_files import bundle_exists, bundle_files, index_path, remove
+from headrace.formats.proto.checkpoint_state_pb2 import CheckpointState
+from headrace.graph.platform.atomic_write import write_whole
+
+
+def _state_path(folder: str, latest_filename: str | None) -> str:
+    return os.path.join(folder, latest_filename or "checkpoint")
+
+
+def generate_checkpoint_state_proto(
+    save_dir: str | os.PathLike[str],
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> CheckpointState:
+    """Makes a CheckpointState, its paths relative to a relative folder, as TF does.
+
+    Raises: ValueError where there are not as many timestamps as paths.
+    """
+    folder = os.fspath(save_dir)
+    paths = list(all_model_checkpoint_paths or [])
+    times = list(all_model_checkpoint_timestamps or [])
+    if times and len(times) != len(paths):
+        raise ValueError(
+            "Checkpoint timestamps, if provided, must match checkpoint paths "
+            f"(given paths {paths} and timestamps {times})"
+        )
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
+        if times:
+            times.append(time.time())
+    if not os.path.isabs(folder):
+        paths = [p if os.path.isabs(p) else os.path.relpath(p, folder) for p in paths]
+        if not os.path.isabs(model_checkpoint_path):
+            model_checkpoint_path = os.path.relpath(model_checkpoint_path, folder)
+    return CheckpointState(
+        model_checkpoint_path=model_checkpoint_path,
+        all_model_checkpoint_paths=paths,
+        all_model_checkpoint_timestamps=times,
+        last_preserved_timestamp=last_preserved_timestamp or 0.0,
+    )
+
+
+def update_checkpoint_state(
+    save_dir: str | os.PathLike[str],
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+    save_relative_paths: bool = False,
+) -> None:
+    """Writes a folder's file `checkpoint`, whole or not at all.
+
+    Args:
+      save_dir: the folder.
+      model_checkpoint_path: prefix of the latest checkpoint.
+      all_model_checkpoint_paths: prefixes, oldest first.
+      latest_filename: name of the file where it is not `checkpoint`.
+      save_relative_paths: name them relative to the folder, which may then be moved.
+    Raises: RuntimeError where the file would take a checkpoint's name.
+    """
+    from google.protobuf import text_format
+
+    folder = os.fspath(save_dir)
+    paths: Any = all_model_checkpoint_paths
+    if save_relative_paths:
+        model_checkpoint_path = os.path.relpath(model_checkpoint_path, folder)
+        paths = [os.path.relpath(p, folder) for p in paths or []]
+        relative = CheckpointState(model_checkpoint_path=model_checkpoint_path)
+        relative.all_model_checkpoint_paths.extend(paths or [model_checkpoint_path])
+        relative.all_model_checkpoint_timestamps.extend(all_model_checkpoint_timestamps or [])
+        relative.last_preserved_timestamp = last_preserved_timestamp or 0.0
+        state = relative
+    else:
+        state = generate_checkpoint_state_proto(
+            folder,
+            model_checkpoint_path,
+            paths,
+            all_model_checkpoint_timestamps,
+            last_preserved_timestamp,
+        )
+    path = _state_path(folder, latest_filename)
+    if path == model_checkpoint_path:
+        raise RuntimeError(
+            f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
+            "Please use a different save path."
+        )
+    write_whole(path, text_format.MessageToString(state).encode(), sync=True)
+
+
+def get_checkpoint_state(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> CheckpointState | None:
+    """Reads a folder's file `checkpoint`, its paths put after the folder's where relative.
+
+    Returns: None where there is none or it cannot be read.
+    """
+    from google.protobuf import text_format
+
+    folder = os.fspath(checkpoint_dir)
+    path = _state_path(folder, latest_filename)
+    try:
+        with open(path, encoding="utf-8") as stream:
+            state = text_format.Parse(stream.read(), CheckpointState())
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError, text_format.ParseError) as error:
+        import warnings
+
+        warnings.warn(f"{path}: the checkpoint state cannot be read: {error}", stacklevel=2)
+        return None
+    if not state.model_checkpoint_path:
+        raise ValueError(f"Invalid checkpoint state loaded from {folder}: it names no checkpoint")
+    state.model_checkpoint_path = _below(folder, state.model_checkpoint_path)
+    for number, name in enumerate(state.all_model_checkpoint_paths):
+        state.all_model_checkpoint_paths[number] = _below(folder, name)
+    return state
+
+
+def _below(folder: str, path: str) -> str:
+    return path if os.path.isabs(path) else os.path.join(folder, path)
+
+
+def latest_checkpoint(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> str | None:
+    """The prefix of a folder's latest checkpoint; None where there is none."""
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is not None and checkpoint_exists(state.model_checkpoint_path):
+        return state.model_checkpoint_path
+    return None
+
+
+def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
+    """Whether there is a checkpoint of this prefix."""
+    return bundle_exists(checkpoint_prefix) or bool(glob.glob(os.fspath(checkpoint_prefix)))
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str,
+    checkpoint_format_version: int = 2,
+    meta_graph_suffix: str = "meta",
+) -> None:
+    """Removes a checkpoint's files and its MetaGraphDef's; those that are not there are no error.
+
+    Args:
+      checkpoint_prefix: the checkpoint's.
+      checkpoint_format_version: of no account; there is one format.
+    """
+    remove(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
+    for path in bundle_files(checkpoint_prefix):
+        remove(path)
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
+    """When checkpoints were written, in seconds since 1970; those that are gone are left out."""
+    return [
+        os.path.getmtime(index_path(prefix))
+        for prefix in checkpoint_prefixes
+        if bundle_exists(prefix)
+    ]
+
+
+def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
+    """The name of the MetaGraphDef that belongs to a checkpoint."""
+    import re
+
+    basename = re.sub(r"-[\d\?]+-of-\d+$", "", checkpoint_filename)
+    return f"{basename}.{meta_graph_suffix}"

@@ -1,0 +1,60 @@
+"""The nodes of a Saver, under the names that TF 1.x gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.op_builder import op
+from headrace.graph.checkpoints.saveables import SaveableObject
+from headrace.graph.control_flow.control_flow_ops import group
+from headrace.graph.framework.scopes import control_dependencies, device, name_scope
+
+
+def add_save_nodes(
+    saveables: list[SaveableObject], name: str | None, filename: str | None, reshape: bool
+) -> Any:
+    """Adds the nodes that write a checkpoint and those that read one.
+
+    Args:
+      saveables: what to save.
+      name: name scope; "save" by default.
+      filename: prefix of a checkpoint where none is fed.
+      reshape: let restored values take the variables' shapes.
+    Returns: the SaverDef that names them.
+    """
+    from headrace.formats.proto.variable_pb2 import SaverDef
+
+    specs = [spec for saveable in saveables for spec in saveable.specs]
+    names = [spec.name for spec in specs]
+    slices = [spec.slice_spec for spec in specs]
+    with name_scope(name, "save"):
+        default = op(
+            "PlaceholderWithDefault", filename or "model", shape=[], name="filename"
+        )
+        path = op("PlaceholderWithDefault", default, shape=[], name="Const")
+        written = op("SaveV2", path, names, slices, [s.tensor for s in specs], name="SaveV2")
+        with control_dependencies([written]):
+            done = op("Identity", path, name="control_dependency")
+        with device("/cpu:0"):
+            values = op(
+                "RestoreV2", path, names, slices, dtypes=[s.dtype for s in specs], name="RestoreV2"
+            )
+        values = list(values) if isinstance(values, (list, tuple)) else [values]
+        assigned = []
+        at = 0
+        for saveable in saveables:
+            part = values[at : at + len(saveable.specs)]
+            at += len(saveable.specs)
+            shapes = _shapes(saveable) if reshape else None
+            assigned.append(saveable.restore(part, shapes))
+        restore = group(*assigned, name="restore_all")
+    return SaverDef(
+        filename_tensor_name=path.name,
+        save_tensor_name=done.name,
+        restore_op_name=restore.name,
+        version=SaverDef.V2,
+    )
+
+
+def _shapes(saveable: SaveableObject) -> list[Any]:
+    return [spec.tensor.shape.as_list() for spec in saveable.specs]

@@ -1,0 +1,127 @@
+"""What a Saver saves: variables, parts of variables, and objects that say so themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.variables.partitioned_variable import PartitionedVariable
+
+
+class SaveSpec:
+    """One tensor of a checkpoint.
+
+    Args:
+      tensor: its value, or a function without arguments that adds the node which reads it.
+      slice_spec: which part of the tensor it is, as SaveV2 takes it; "" for all.
+      name: its key.
+      dtype: its type; the tensor's by default.
+    """
+
+    def __init__(self, tensor: Any, slice_spec: str, name: str, dtype: Any = None) -> None:
+        self._tensor = tensor
+        self.slice_spec = slice_spec
+        self.name = name
+        self.dtype = as_dtype(tensor.dtype if dtype is None else dtype).base_dtype
+
+    @property
+    def tensor(self) -> Tensor:
+        """The value."""
+        return self._tensor() if callable(self._tensor) else self._tensor
+
+
+class SaveableObject:
+    """Something whose state is tensors of a checkpoint; others derive from it.
+
+    Args:
+      op: what it belongs to, for its device.
+      specs: SaveSpecs.
+      name: its own.
+    """
+
+    def __init__(self, op: Any, specs: list[SaveSpec], name: str) -> None:
+        self.op = op
+        self.specs = specs
+        self.name = name
+
+    @property
+    def device(self) -> str:
+        """The device of the object."""
+        return self.op.device
+
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Any:
+        """Adds the operation that sets the state.
+
+        Args:
+          restored_tensors: one for each spec.
+          restored_shapes: shapes to give to them; None leaves them as they are.
+        """
+        raise NotImplementedError("Calling an abstract method.")
+
+
+class VariableSaveable(SaveableObject):
+    """A variable, or a part of a partitioned one."""
+
+    def __init__(self, variable: Any, slice_spec: str, name: str) -> None:
+        self._variable = variable
+        is_resource = hasattr(variable, "handle")
+        tensor: Callable[[], Tensor] = variable.read_value if is_resource else variable._ref
+        spec = SaveSpec(tensor, slice_spec, name, variable.dtype)
+        super().__init__(variable.op, [spec], name)
+
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Any:
+        value = restored_tensors[0]
+        shape = self._variable.get_shape()
+        if restored_shapes is not None:
+            value = op("Reshape", value, restored_shapes[0])
+        if hasattr(self._variable, "handle"):
+            if restored_shapes is None and shape.is_fully_defined():
+                value.set_shape(shape)
+            return op(
+                "AssignVariableOp", self._variable.handle, value, dtype=self._variable.dtype
+            )
+        validate = restored_shapes is None and shape.is_fully_defined()
+        return op("Assign", self._variable._ref(), value, validate_shape=validate)
+
+
+def saveables_of(found: Any) -> list[SaveableObject]:
+    """The objects to save, sorted by name.
+
+    Args:
+      found: variables and SaveableObjects, or key -> one of them, or a list of parts.
+    Raises: TypeError for what cannot be saved; ValueError for a name that is given twice.
+    """
+    named: list[tuple[str | None, Any]]
+    if isinstance(found, Mapping):
+        named = [(key, found[key]) for key in sorted(found)]
+    else:
+        named = [(None, value) for value in found]
+    out: list[SaveableObject] = []
+    seen: set[int] = set()
+    for key, value in named:
+        if id(value) in seen and key is None:
+            raise ValueError(f"At least two variables have the same name: {value.name}")
+        seen.add(id(value))
+        out.extend(_of(key, value))
+    keys: set[tuple[str, str]] = set()
+    for spec in [spec for saveable in out for spec in saveable.specs]:
+        if (spec.name, spec.slice_spec) in keys:
+            raise ValueError(f"At least two variables have the same name: {spec.name}")
+        keys.add((spec.name, spec.slice_spec))
+    return sorted(out, key=lambda s: (s.name, s.specs[0].slice_spec))
+
+
+def _of(key: str | None, value: Any) -> list[SaveableObject]:
+    if isinstance(value, SaveableObject):
+        return [value]
+    if isinstance(value, (PartitionedVariable, list, tuple)):
+        return [part for one in value for part in _of(key, one)]
+    info = getattr(value, "_save_slice_info", None)
+    if not hasattr(value, "initializer") or not hasattr(value, "op"):
+        raise TypeError(f"names_to_saveables must be a dict mapping string to Variables, "
+                        f"not {value!r}; a variable or a list of them is wanted")  # fmt: skip
+    name = key or (info.full_name if info is not None else value.op.name)
+    return [VariableSaveable(value, info.spec if info is not None else "", name)]

@@ -1,0 +1,424 @@
+"""Saver: writes variables to checkpoints, keeps the newest ones, and restores from them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.graph.checkpoints.checkpoint_state import (
+    checkpoint_exists,
+    get_checkpoint_mtimes,
+    meta_graph_filename,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from headrace.graph.checkpoints.save_nodes import add_save_nodes
+from headrace.graph.checkpoints.saveables import saveables_of
+from headrace.graph.framework.graph import Graph, get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.import_scope import prepend_name_scope, strip_name_scope
+from headrace.graph.framework.op_registry import no_gradient
+from headrace.graph.serialization import meta_graph
+from headrace.graph.serialization.message_origin import SAVER_DEF, MessageOrigin
+
+_V2 = 2
+
+
+class Saver:
+    """Saves variables and restores them.
+
+    Args:
+      var_list: variables, or name in the checkpoint -> variable; all saveable ones by default.
+      reshape: let restored values take the variables' shapes.
+      sharded: one file for each device; not supported.
+      max_to_keep: newest checkpoints to keep; 0 or None keeps all.
+      keep_checkpoint_every_n_hours: keep one for good after so many hours.
+      name: name scope of the nodes.
+      restore_sequentially: of no account; one node reads all tensors.
+      saver_def: use the nodes that this SaverDef names and add none.
+      builder: not supported.
+      defer_build: add the nodes at `build`.
+      allow_empty: be content with a graph without variables.
+      save_relative_paths: let the file `checkpoint` name paths relative to its folder.
+    Raises: ValueError where there is nothing to save, or a name stands for two variables.
+    """
+
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = _V2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if defer_build and var_list:
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. "
+                "Either set defer_build=False or var_list=None."
+            )
+        if sharded or builder is not None:
+            raise NotImplementedError(
+                "Saver: sharded checkpoints and builders of one's own are not supported; "
+                "leave sharded and builder out"
+            )
+        if write_version != _V2:
+            raise NotImplementedError(
+                f"Saver: write_version {write_version} is not supported; V2 (2) is the one format"
+            )
+        self._var_list = var_list
+        self._reshape = reshape
+        self._max_to_keep = max_to_keep or 0
+        self._keep_hours = keep_checkpoint_every_n_hours
+        self._name = name
+        self._filename = filename
+        self._allow_empty = allow_empty
+        self._pad_step_number = pad_step_number
+        self._save_relative_paths = save_relative_paths
+        self._is_empty = False
+        self._is_built = False
+        self.saver_def: Any = None
+        self._last_checkpoints: list[tuple[str, float]] = []
+        self._saving = threading.RLock()
+        if saver_def is not None:
+            self._take_def(saver_def)
+        elif not defer_build:
+            self.build()
+
+    def _take_def(self, saver_def: Any) -> None:
+        if not saver_def.save_tensor_name or not saver_def.restore_op_name:
+            raise ValueError(f"saver_def names no save or restore node: {saver_def}")
+        self.saver_def = saver_def
+        self._max_to_keep = saver_def.max_to_keep
+        self._keep_hours = saver_def.keep_checkpoint_every_n_hours or self._keep_hours
+        self._is_built = True
+        self._next_kept = time.time() + self._keep_hours * 3600
+
+    def build(self) -> None:
+        """Adds the nodes to the default graph, where that was deferred."""
+        if self._is_built:
+            return
+        self._is_built = True
+        self._next_kept = time.time() + self._keep_hours * 3600
+        found = self._var_list
+        if found is None:
+            graph = get_default_graph()
+            found = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+            found = found + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
+        if not found:
+            if not self._allow_empty:
+                raise ValueError("No variables to save")
+            self._is_empty = True
+            return
+        self.saver_def = add_save_nodes(
+            saveables_of(found), self._name, self._filename, self._reshape
+        )
+        self.saver_def.max_to_keep = self._max_to_keep
+        self.saver_def.keep_checkpoint_every_n_hours = self._keep_hours
+
+    def _check_built(self) -> None:
+        if not self._is_built:
+            raise RuntimeError(
+                "Saver: its nodes are not in the graph yet (defer_build=True); call build() first"
+            )
+
+    # ---- saving ----
+
+    def save(
+        self,
+        sess: Any,
+        save_path: str | os.PathLike[str],
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str | None:
+        """Writes a checkpoint, and removes those that are older than the newest max_to_keep.
+
+        Args:
+          sess: the session whose variables to save.
+          save_path: prefix of the checkpoint's files.
+          global_step: number, or the variable that has it; stands after the prefix.
+          latest_filename: name of the file that lists the checkpoints; `checkpoint` by default.
+          meta_graph_suffix: suffix of the MetaGraphDef's file.
+          write_meta_graph: write the graph beside it.
+          write_state: write the file that lists the checkpoints.
+        Returns: the checkpoint's prefix; None for a saver without variables.
+        Raises: ValueError for a path that cannot be; what the step raises.
+        """
+        self._check_built()
+        path = os.fspath(save_path)
+        latest_filename = latest_filename or "checkpoint"
+        if os.path.split(latest_filename)[0]:
+            raise ValueError("'latest_filename' must not contain path components")
+        if not os.path.basename(path):
+            raise ValueError(f"save_path {path!r} names a folder; put a file name after it")
+        if os.path.basename(path) == latest_filename:
+            raise ValueError(
+                f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
+            )
+        # One at a time, so that the newest checkpoint is the one that was begun last.
+        with self._saving:
+            if global_step is not None:
+                if not isinstance(global_step, (int, np.integer)):
+                    global_step = sess.run(global_step)
+                step = int(global_step)
+                path = f"{path}-{step:08d}" if self._pad_step_number else f"{path}-{step}"
+            folder = os.path.dirname(path)
+            if folder and not os.path.isdir(folder):
+                raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
+            saved: str | None = None
+            if not self._is_empty:
+                saved = _text(
+                    sess.run(
+                        self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: path}
+                    )
+                )
+                if write_state:
+                    self._record(saved, meta_graph_suffix)
+                    update_checkpoint_state(
+                        folder or ".",
+                        saved,
+                        self.last_checkpoints,
+                        latest_filename,
+                        [stamp for _, stamp in self._last_checkpoints],
+                        save_relative_paths=self._save_relative_paths,
+                    )
+                    self._remove_old(meta_graph_suffix)
+            if write_meta_graph:
+                with sess.graph.as_default():
+                    self.export_meta_graph(
+                        meta_graph_filename(path, meta_graph_suffix),
+                        strip_default_attrs=strip_default_attrs,
+                    )
+            return saved
+
+    def _record(self, path: str, suffix: str) -> None:
+        self._last_checkpoints = [c for c in self._last_checkpoints if c[0] != path]
+        self._last_checkpoints.append((path, time.time()))
+        self._to_remove: list[str] = []
+        if self._max_to_keep and len(self._last_checkpoints) > self._max_to_keep:
+            oldest, stamp = self._last_checkpoints.pop(0)
+            if stamp > self._next_kept:
+                self._next_kept += self._keep_hours * 3600
+            else:
+                self._to_remove.append(oldest)
+
+    def _remove_old(self, suffix: str) -> None:
+        for path in self._to_remove:
+            try:
+                remove_checkpoint(path, meta_graph_suffix=suffix)
+            except OSError as error:
+                import warnings
+
+                warnings.warn(f"{path}: the old checkpoint stays: {error}", stacklevel=3)
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """Prefixes of the checkpoints that are kept, oldest first."""
+        return [path for path, _ in self._last_checkpoints]
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
+        """Deprecated: as set_last_checkpoints_with_time, all as of now."""
+        self._last_checkpoints = [(path, time.time()) for path in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
+        """Sets which checkpoints there are: (prefix, seconds since 1970), oldest first."""
+        self._last_checkpoints = [(str(p), float(t)) for p, t in last_checkpoints_with_time]
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Takes over the checkpoints of an earlier saver, those of them that still exist."""
+        kept = [os.fspath(p) for p in checkpoint_paths if checkpoint_exists(p)]
+        times = get_checkpoint_mtimes(kept)
+        self._last_checkpoints = list(zip(kept, times))
+
+    # ---- restoring ----
+
+    def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:
+        """Sets the variables from a checkpoint.
+
+        Raises: ValueError where there is no such checkpoint; NotFoundError where it lacks a
+          variable; InvalidArgumentError where one has another shape or type.
+        """
+        self._check_built()
+        if self._is_empty:
+            return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        path = os.fspath(save_path)
+        if not checkpoint_exists(path):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {path}")
+        try:
+            sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: path})
+        except NotFoundError as error:
+            raise NotFoundError(
+                error.node_def,
+                error.op,
+                "Restoring from checkpoint failed. This is most likely due to a variable name or "
+                f"other graph key that is missing from the checkpoint: {error.message}",
+            ) from error
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(
+                error.node_def,
+                error.op,
+                "Restoring from checkpoint failed. This is most likely due to a mismatch between "
+                f"the current graph and the graph from the checkpoint: {error.message}",
+            ) from error
+
+    # ---- messages ----
+
+    def as_saver_def(self) -> Any:
+        """The SaverDef."""
+        return self.saver_def
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The SaverDef; None where it lies outside of export_scope."""
+        if export_scope is None:
+            return self.saver_def
+        if not self.saver_def.filename_tensor_name.startswith(export_scope):
+            return None
+        message = type(self.saver_def)()
+        message.CopyFrom(self.saver_def)
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            setattr(message, field, strip_name_scope(getattr(message, field), export_scope))
+        return message
+
+    @staticmethod
+    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+        """A saver over nodes that the graph has."""
+        message = type(saver_def)()
+        message.CopyFrom(saver_def)
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            setattr(message, field, prepend_name_scope(getattr(message, field), import_scope))
+        return Saver(saver_def=message, name=import_scope)
+
+    def export_meta_graph(
+        self,
+        filename: str | None = None,
+        collection_list: Any = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> Any:
+        """Makes the default graph's MetaGraphDef with this saver in it; writes it to a file."""
+        return export_meta_graph(
+            filename=filename,
+            saver_def=self.saver_def,
+            collection_list=collection_list,
+            as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
+            clear_extraneous_savers=clear_extraneous_savers,
+            strip_default_attrs=strip_default_attrs,
+        )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        value = value.item()
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def export_meta_graph(
+    filename: str | None = None,
+    meta_info_def: Any = None,
+    graph_def: Any = None,
+    saver_def: Any = None,
+    collection_list: Any = None,
+    as_text: bool = False,
+    graph: Graph | None = None,
+    export_scope: str | None = None,
+    clear_devices: bool = False,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+    save_debug_info: bool = False,
+) -> Any:
+    """Makes a graph's MetaGraphDef, and writes it where a file name is given; see meta_graph."""
+    message, _ = meta_graph.export_scoped_meta_graph(
+        filename=filename,
+        meta_info_def=meta_info_def,
+        graph_def=graph_def,
+        saver_def=saver_def,
+        collection_list=collection_list,
+        as_text=as_text,
+        graph=graph,
+        export_scope=export_scope,
+        clear_devices=clear_devices,
+        clear_extraneous_savers=clear_extraneous_savers,
+        strip_default_attrs=strip_default_attrs,
+    )
+    return message
+
+
+def import_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> Saver | None:
+    """Adds a MetaGraphDef's nodes and collections to the default graph.
+
+    Args:
+      meta_graph_or_file: message or file name.
+      clear_devices: leave devices out.
+      import_scope: prefix of all names.
+      kwargs: see meta_graph.import_scoped_meta_graph.
+    Returns: a saver over the nodes of the message's SaverDef; one with new nodes where it has no
+      SaverDef; None where there are no variables either.
+    """
+    message = meta_graph_or_file
+    if isinstance(message, (str, os.PathLike)):
+        kwargs["origin"] = MessageOrigin(os.fspath(message))
+        message = meta_graph.read_meta_graph_file(os.fspath(message))
+    variables = meta_graph.import_scoped_meta_graph(
+        message, clear_devices=clear_devices, import_scope=import_scope, **kwargs
+    )
+    origin = kwargs.get("origin")
+    with contextlib.nullcontext() if origin is None else origin.blamed(SAVER_DEF):
+        return _saver_of(message, import_scope, variables)
+
+
+def _saver_of(message: Any, import_scope: str | None, variables: dict[str, Any]) -> Saver | None:
+    if message.HasField("saver_def"):
+        scope = import_scope
+        if variables and import_scope:  # the scope that the import has really taken
+            sample, variable = next(iter(variables.items()))
+            scope = variable.op.name[: -len(sample) - 1]
+        return Saver.from_proto(message.saver_def, scope)
+    return Saver() if variables else None
+
+
+def _saver_def_class() -> Any:
+    from headrace.formats.proto.variable_pb2 import SaverDef
+
+    return SaverDef
+
+
+meta_graph.register_proto_function(
+    GraphKeys.SAVERS, _saver_def_class, Saver.to_proto, Saver.from_proto
+)
+
+for _kind in ("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"):
+    no_gradient(_kind, "a file has no gradient")

@@ -1,0 +1,515 @@
+"""The client: hands a graph to a session service, and speaks to it in names and arrays."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headrace.formats import services
+from headrace.formats.errors import OpError
+from headrace.graph.client.feeds import as_feed, feed_tensor, resolve
+from headrace.graph.client.fetches import FetchPlan, structure_key
+from headrace.graph.framework.default_session import AsDefault, session_stack
+from headrace.graph.framework.graph import Graph, get_default_graph
+from headrace.graph.framework.graph_codec import graph_wire
+from headrace.graph.framework.operation import Operation, Tensor
+
+_RECENT_PLANS = 128  # and as many that were recent before
+_OPEN_PARTIAL_RUNS = 1024
+
+
+@dataclass
+class _PartialRun:
+    """A step in several calls, and what of it is to come: names of tensors and operations."""
+
+    step: Any
+    feeds: set[str]
+    fetches: set[str]
+
+
+class _Run:
+    """One signature of a session, ready to run: what to feed, whom to call, what to return."""
+
+    __slots__ = ("build", "feeds", "flat", "fed", "single", "step")
+
+    def __init__(self, step: Any, feeds: list[Tensor], plan: FetchPlan) -> None:
+        self.step = step
+        self.feeds = feeds
+        # Fetches that are fed: their values come back from the caller's own feeds.
+        self.fed = [(i, feeds.index(t)) for i, t in enumerate(plan.tensors) if t in feeds]
+        self.build = plan.build
+        self.single = plan.single and not self.fed
+        self.flat = plan.flat and not self.fed
+
+    def result(self, values: list[Any], arrays: Any) -> Any:
+        """The caller's structure, from fetched values and what was fed."""
+        if self.single:
+            return values[0]
+        if self.flat:
+            return values
+        if self.fed:
+            values = list(values)
+            for position, feed in self.fed:
+                # A copy: the caller may go on writing to the array that was fed.
+                values.insert(position, np.array(arrays[feed])[()])
+        return self.build(values)
+
+
+class BaseSession:
+    """Runs parts of a graph through a session service.
+
+    Args:
+      target: "" for this process, "local://NAME" for state that several sessions share,
+        "grpc://HOST:PORT" for a server.
+      graph: the default graph where None.
+      config: ConfigProto message, or None.
+    Raises: NotFoundError where no installed package offers that kind of session.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        self._closed = True
+        self._target = _as_target(target)
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a hr.Graph, but got {type(graph)}")
+        self._graph = get_default_graph() if graph is None else graph
+        self._config = config
+        self._lock = threading.RLock()
+        self._runs: dict[Any, _Run] = {}
+        self._older_runs: dict[Any, _Run] = {}
+        self._extended = 0
+        self._changes_seen = 0
+        self._partial: dict[str, _PartialRun] = {}
+        self._partial_count = itertools.count()
+        self._service = _open(self._target, config)
+        self._closed = False
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The GraphDef message of its graph."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        """The target."""
+        return self._target
+
+    def close(self) -> None:
+        """Ends the session and frees what it owns; runs under way end with CancelledError."""
+        if not self._closed:
+            self._closed = True
+            self._runs.clear()
+            self._older_runs.clear()
+            self._service.close()
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except Exception:  # noqa: BLE001 - the interpreter may be half gone
+            pass
+
+    def list_devices(self) -> list[Any]:
+        """DeviceAttributes messages of the devices that it can use."""
+        from headrace.formats.proto.device_pb2 import DeviceAttributes
+
+        return [DeviceAttributes.FromString(wire) for wire in self._service.list_devices()]
+
+    # -- run -------------------------------------------------------------------------------
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """Runs what it takes to compute the fetches.
+
+        Args:
+          fetches: a tensor, operation, variable, sparse tensor or name, or lists, tuples, named
+            tuples and dicts of these, at any depth.
+          feed_dict: tensor (or name, or sparse tensor) -> value that takes its place.
+          options: RunOptions message.
+          run_metadata: RunMetadata message to fill.
+        Returns: the same structure with values: arrays, NumPy scalars, bytes; None for an
+          operation.
+        Raises: OpError where the run fails; RuntimeError for a closed session; TypeError or
+          ValueError for fetches and feeds that the graph has not or does not allow.
+        """
+        # Most calls: look up by what was passed (its structure and its leaves, which live as long
+        # as the graph; never by a list or dict, whose identity Python reuses), convert, call.
+        kind = type(fetches)
+        key = fetches if kind is Tensor or kind is Operation else structure_key(fetches)
+        lookup: Any = (key, *feed_dict) if feed_dict else key
+        found = None
+        if key is not None and len(self._graph._ops) == self._extended:
+            try:
+                found = self._runs.get(lookup)
+            except TypeError:  # something in it is not hashable
+                pass
+        if found is None or self._closed:
+            return self._run_any(key, fetches, feed_dict, options, run_metadata)
+        if feed_dict:
+            arrays: Any = []
+            for tensor, value in zip(found.feeds, feed_dict.values()):
+                if type(value) is float and tensor._shape == ():
+                    arrays.append(np.asarray(value, tensor.dtype._base._numpy))
+                else:
+                    arrays.append(as_feed(tensor, value))
+        else:
+            arrays = ()
+        if options is not None or run_metadata is not None:
+            return found.result(self._traced(found, arrays, options, run_metadata), arrays)
+        try:
+            values = found.step(arrays)
+        except OpError as error:
+            self._locate(error)
+            raise
+        if found.single:
+            return values[0]
+        return found.result(values, arrays)
+
+    def _run_any(
+        self, key: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
+    ) -> Any:
+        """The general way: resolves feeds, extends the service, and keeps what it has prepared."""
+        self._check_usable()
+        pairs = [] if not feed_dict else resolve(self._graph, feed_dict)
+        feeds = [tensor for tensor, _ in pairs]
+        self.extend()
+        run = self._kept((key, *feeds) if feeds else key) if key is not None else None
+        if run is None:
+            run = self._prepared(FetchPlan(self._graph, fetches), feeds)
+            if key is not None:
+                self._keep((key, *feeds) if feeds else key, run)
+        if key is not None and feeds and all(type(k) in (Tensor, str) for k in feed_dict):
+            self._keep((key, *feed_dict), run)
+        arrays = [as_feed(tensor, value) for tensor, value in pairs]
+        if options is not None or run_metadata is not None:
+            return run.result(self._traced(run, arrays, options, run_metadata), arrays)
+        try:
+            values = run.step(arrays)
+        except OpError as error:
+            self._locate(error)
+            raise
+        return run.result(values, arrays)
+
+    def _kept(self, lookup: Any) -> _Run | None:
+        try:
+            found = self._runs.get(lookup)
+            if found is None:
+                found = self._older_runs.get(lookup)
+                if found is not None:
+                    self._keep(lookup, found)
+        except TypeError:  # something in it is not hashable
+            return None
+        return found
+
+    def _keep(self, lookup: Any, run: _Run) -> None:
+        # Two generations: what was not used while the younger one filled up is dropped.
+        if len(self._runs) >= _RECENT_PLANS:
+            self._older_runs, self._runs = self._runs, {}
+        try:
+            self._runs[lookup] = run
+        except TypeError:
+            pass
+
+    def _prepared(self, plan: FetchPlan, feeds: list[Tensor]) -> _Run:
+        names = tuple([t.name for t in feeds])
+        fetches = tuple([t.name for t in plan.tensors if t not in feeds])
+        targets = tuple([op.name for op in plan.targets])
+        try:
+            step = self._service.prepare(names, fetches, targets)
+        except OpError as error:
+            self._locate(error)
+            raise
+        return _Run(step, feeds, plan)
+
+    def _traced(self, run: _Run, arrays: Any, options: Any, run_metadata: Any) -> list[Any]:
+        wire = b"" if options is None else _serialized(options, "options", "RunOptions")
+        if run_metadata is not None and not hasattr(run_metadata, "ParseFromString"):
+            raise TypeError(f"run_metadata must be a RunMetadata, not {run_metadata!r}")
+        try:
+            values, metadata = run.step.run(arrays, wire)
+        except OpError as error:
+            self._locate(error)
+            raise
+        if run_metadata is not None:
+            run_metadata.ParseFromString(metadata)
+        return values
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if not self._graph._ops:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
+
+    def extend(self) -> None:
+        """Hands the nodes that are new to the service (every run does that by itself)."""
+        graph = self._graph
+        with self._lock:
+            if len(graph._changed) != self._changes_seen:
+                self._check_changes()
+            count = len(graph._ops)
+            if count == self._extended:
+                return
+            try:
+                self._service.extend(graph_wire(graph, self._extended))
+            except OpError as error:
+                self._locate(error)
+                raise
+            self._extended = count
+
+    def _check_changes(self) -> None:
+        changed = self._graph._changed[self._changes_seen :]
+        for op in changed:
+            if op._id < self._extended:
+                raise RuntimeError(
+                    f"Operation {op.name!r} was changed after this session has run a part of its "
+                    "graph: build the whole graph before, or make a new Session"
+                )
+        self._changes_seen += len(changed)
+
+    def _locate(self, error: OpError) -> None:
+        """Adds to an error what only the graph knows: operation, NodeDef, the user's line."""
+        op = self._graph._by_name.get(error.node_name or "")
+        if op is None or error.op is not None:
+            return
+        error.op = op
+        try:
+            error.node_def = op.node_def
+        except Exception:  # noqa: BLE001 - the error itself matters more
+            pass
+        line = op.source_line
+        if op.source_file is not None and line is not None:
+            where = f"({os.path.basename(op.source_file)}:{line})"
+            quoted = f"'{op.name}'"
+            if error.message.startswith(f"{op.type} {quoted}"):
+                error.message = error.message.replace(quoted, f"{quoted} {where}", 1)
+            else:
+                error.message = f"{error.message} {where}"
+            error.args = (error.message,)
+
+    # -- run, prepared in advance ----------------------------------------------------------
+
+    def make_callable(
+        self, fetches: Any, feed_list: Any = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Returns a function that runs fetches on the values of feed_list.
+
+        Args:
+          fetches: as in `run`.
+          feed_list: tensors, or their names; the function takes one value for each, in order.
+          accept_options: whether the function also takes options and run_metadata.
+        """
+        self._check_usable()
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        plan = FetchPlan(self._graph, fetches)
+        feeds = [feed_tensor(self._graph, item) for item in feed_list or ()]
+        self.extend()
+        run = self._prepared(plan, feeds)
+        expected = len(feeds)
+
+        def call(*args: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if self._closed:
+                raise RuntimeError("Attempted to use a closed Session.")
+            if len(args) != expected:
+                raise ValueError(
+                    f"this callable was made with a feed_list of {expected} tensors, "
+                    f"got {len(args)} values"
+                )
+            arrays = [as_feed(tensor, value) for tensor, value in zip(feeds, args)]
+            if options is not None or run_metadata is not None:
+                if not accept_options:
+                    raise TypeError("make the callable with accept_options=True to give options")
+                return run.result(self._traced(run, arrays, options, run_metadata), arrays)
+            try:
+                values = run.step(arrays)
+            except OpError as error:
+                self._locate(error)
+                raise
+            return run.result(values, arrays)
+
+        return call
+
+    # -- run in several calls --------------------------------------------------------------
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begins a step whose feeds and fetches come in several calls of `partial_run`.
+
+        Args:
+          fetches: everything that any of the calls will fetch.
+          feeds: tensors that any of the calls will feed.
+        Returns: a handle for `partial_run`.
+        """
+        self._check_usable()
+        plan = FetchPlan(self._graph, fetches)
+        tensors = [feed_tensor(self._graph, item) for item in _flat_feeds(feeds)]
+        self.extend()
+        try:
+            step = self._service.partial_run_setup(
+                [t.name for t in tensors],
+                [t.name for t in plan.tensors],
+                [op.name for op in plan.targets],
+            )
+        except OpError as error:
+            self._locate(error)
+            raise
+        handle = f"partial_{next(self._partial_count)}"
+        names = [t.name for t in plan.tensors] + [op.name for op in plan.targets]
+        self._partial[handle] = _PartialRun(step, {t.name for t in tensors}, set(names))
+        if len(self._partial) > _OPEN_PARTIAL_RUNS:
+            abandoned = self._partial.pop(next(iter(self._partial)))
+            abandoned.step.cancel("newer partial runs took its place")
+        return handle
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """Goes on with a step: feeds some of its feeds, and waits for some of its fetches.
+
+        The handle ends with the call that completes the feeds and fetches named at set-up. A
+        session keeps the 1,024 partial runs set up last.
+
+        Raises: ValueError for a handle that partial_run_setup has not given, or that has ended;
+          otherwise as `run`.
+        """
+        self._check_usable()
+        run = self._partial.get(handle)
+        if run is None:
+            raise ValueError(
+                f"no partial run has the handle {handle!r}, or it has ended: call "
+                "partial_run_setup before partial_run"
+            )
+        plan = FetchPlan(self._graph, fetches)
+        pairs = [] if feed_dict is None else resolve(self._graph, feed_dict)
+        arrays = {tensor.name: as_feed(tensor, value) for tensor, value in pairs}
+        # Targets have no value to wait for: the name of an operation asks for its end.
+        names = [t.name for t in plan.tensors] + [op.name for op in plan.targets]
+        try:
+            values = run.step.run(arrays, names)
+        except OpError as error:
+            self._locate(error)
+            raise
+        run.feeds.difference_update(arrays)
+        run.fetches.difference_update(names)
+        if not run.feeds and not run.fetches:
+            self._partial.pop(handle, None)
+        return plan.build(values)
+
+    # -- default session -------------------------------------------------------------------
+
+    def as_default(self) -> Any:
+        """Context manager: makes this the session of Tensor.eval and Operation.run."""
+        return AsDefault(self)
+
+    def explain(self, fetches: Any, feed_list: Any = ()) -> str:
+        """What the service makes of a signature, for a person to read."""
+        self._check_usable()
+        plan = FetchPlan(self._graph, fetches)
+        feeds = [feed_tensor(self._graph, item) for item in feed_list]
+        self.extend()
+        return self._prepared(plan, feeds).step.explain()
+
+
+class Session(BaseSession):
+    """Runs operations of a graph; as a context manager it is the default and closes at the end."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._entered: list[Any] = []
+
+    def __enter__(self) -> Session:
+        default = self.as_default()
+        graph = self._graph.as_default()
+        graph.__enter__()
+        default.__enter__()
+        self._entered.append((graph, default))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        graph, default = self._entered.pop()
+        default.__exit__(*error)
+        graph.__exit__(*error)
+        self.close()
+
+    @staticmethod
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+        """Clears the variables, queues, ... of containers at a target; of all where None."""
+        service = _open(_as_target(target), config)
+        try:
+            service.reset([_as_text(c) for c in containers or ()])
+        finally:
+            service.close()
+
+
+class InteractiveSession(BaseSession):
+    """A session that makes itself the default, until it is closed."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._default = self.as_default()
+        self._default.__enter__()
+        self._graph_default: Any = None
+        if graph is not None:
+            self._graph_default = graph.as_default()
+            self._graph_default.__enter__()
+
+    def close(self) -> None:
+        """Ends the session, and its being the default."""
+        was_open = not self._closed
+        super().close()
+        if was_open and self in session_stack.sessions:
+            session_stack.sessions.remove(self)
+            if self._graph_default is not None:
+                self._graph_default.__exit__(None, None, None)
+
+
+# ---- small things ------------------------------------------------------------------------------
+
+
+def _flat_feeds(feeds: Any) -> list[Any]:
+    from headrace.graph.builder.indexed_slices import SparseTensor
+
+    out: list[Any] = []
+    for item in feeds or ():
+        if isinstance(item, SparseTensor):
+            out.extend([item.indices, item.values, item.dense_shape])
+        else:
+            out.append(item)
+    return out
+
+
+def _open(target: str, config: Any) -> Any:
+    """The session service of a target's scheme."""
+    scheme, colon, _ = target.partition("://")
+    name = scheme if colon else "local"
+    wire = b"" if config is None else _serialized(config, "config", "ConfigProto")
+    return services.find_service(services.SESSIONS, name)(target, wire)
+
+
+def _serialized(message: Any, argument: str, kind: str) -> bytes:
+    if isinstance(message, bytes):
+        return message
+    if not hasattr(message, "SerializeToString") or message.DESCRIPTOR.name != kind:
+        raise TypeError(f"{argument} must be a {kind}, but got {type(message)}")
+    return message.SerializeToString()
+
+
+def _as_target(target: Any) -> str:
+    if target is None:
+        return ""
+    if not isinstance(target, (str, bytes)):
+        raise TypeError(f"target must be a string, but got {type(target)}")
+    return _as_text(target)
+
+
+def _as_text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else value

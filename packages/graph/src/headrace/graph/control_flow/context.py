@@ -1,0 +1,477 @@
+"""Contexts of control flow: what is inside a branch or loop, and how a tensor gets in.
+
+As in TensorFlow's first control flow: a tensor from outside enters a branch through a Switch and
+a loop through a constant Enter; an operation without inputs inside is held back by the pivot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.operation import Operation, Tensor
+
+
+def switch_ref_or_tensor(data: Tensor, pred: Tensor, name: str = "Switch") -> Any:
+    """(output_false, output_true) of a Switch beside its data; of a RefSwitch for a reference."""
+    with data.graph.colocate_with(data, ignore_existing=True):
+        kind = "RefSwitch" if data.dtype.is_ref_dtype else "Switch"
+        return op(kind, data, pred, name=name)
+
+
+def enter(
+    data: Tensor,
+    frame_name: str,
+    is_constant: bool,
+    parallel_iterations: int,
+    name: str | None = None,
+) -> Tensor:
+    """The tensor inside a loop's frame."""
+    kind = "RefEnter" if data.dtype.is_ref_dtype else "Enter"
+    return op(
+        kind,
+        data,
+        frame_name=frame_name,
+        is_constant=is_constant,
+        parallel_iterations=parallel_iterations,
+        name=name or "Enter",
+    )
+
+
+def is_constant_enter(operation: Operation) -> bool:
+    """Whether it hands an invariant into a loop."""
+    return operation.type in ("Enter", "RefEnter") and operation._attrs.values["is_constant"]
+
+
+def output_context(operation: Operation) -> ControlFlowContext | None:
+    """The context in which an operation's outputs are: an Exit's are outside of its loop."""
+    context = operation._context
+    if context is not None and operation.type in ("Exit", "RefExit"):
+        return context.outer_context
+    return context
+
+
+class ControlFlowContext:
+    """A branch of a cond or a while loop, while it is built and afterwards.
+
+    Attributes:
+      name: unique in the graph.
+      outer_context: the context around it, or None.
+      values: tensors that may be used inside as they are.
+      external_values: tensor from outside -> the tensor that stands for it inside.
+    """
+
+    name: str
+
+    def __init__(self) -> None:
+        self.graph = get_default_graph()
+        self.outer_context: ControlFlowContext | None = self.graph._get_control_flow_context()
+        self.values: set[Tensor] = set()
+        self.external_values: dict[Tensor, Tensor] = {}
+        self.nested: list[ControlFlowContext] = []
+        self._entered: list[Any] = []
+        if self.outer_context is not None:
+            self.outer_context.nested.append(self)
+
+    # -- building inside -------------------------------------------------------------------
+
+    def __enter__(self) -> Any:
+        scope = self.graph._in_context(self)
+        scope.__enter__()
+        self._entered.append(scope)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
+
+    def add_value(self, value: Tensor) -> Tensor:
+        """The tensor that stands for another one inside."""
+        raise NotImplementedError
+
+    def adapt_inputs(self, op_type: str, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """What a node that is about to be made inside reads in the place of its inputs."""
+        return tuple(
+            [
+                t if op_type == "Merge" and t.op.type == "NextIteration" else self.add_value(t)
+                for t in inputs
+            ]
+        )
+
+    def add_op(self, operation: Operation) -> None:
+        """Takes notice of a node that was made inside."""
+        raise NotImplementedError
+
+    def exit_result(self, result: Iterable[Any]) -> None:
+        """Makes results known to the context around."""
+        if self.outer_context is not None:
+            self.outer_context.values.update([t for t in result if isinstance(t, Tensor)])
+
+    @property
+    def control_pivot(self) -> Tensor | None:
+        """The tensor after which operations without inputs run."""
+        return None
+
+    @property
+    def while_context(self) -> WhileContext | None:
+        """The innermost loop around, or itself."""
+        return None if self.outer_context is None else self.outer_context.while_context
+
+    def _keep_internal_control_inputs(
+        self, operation: Operation
+    ) -> tuple[list[Operation], list[Operation]]:
+        """Drops control inputs from outside of the loop; returns (kept, dropped)."""
+        loop = self.while_context
+        kept = list(operation.control_inputs)
+        dropped: list[Operation] = []
+        if loop is not None:
+            kept = []
+            for other in operation.control_inputs:
+                context = output_context(other)
+                inside = context is not None and context.while_context is loop
+                (kept if inside else dropped).append(other)
+        if dropped:
+            operation.control_inputs = tuple(kept)
+        return kept, dropped
+
+    def _hide(self, operation: Operation) -> None:
+        """Forbids to fetch and feed what has no one value per step."""
+        if self.outer_context is not None or operation.type not in ("Exit", "RefExit"):
+            self.graph.prevent_fetching(operation)
+            for t in operation.outputs:
+                self.graph.prevent_feeding(t)
+
+    def _see(self, tensors: Iterable[Tensor]) -> None:
+        """Marks tensors as known here and in all contexts around."""
+        tensors = list(tensors)
+        context: ControlFlowContext | None = self
+        while context is not None:
+            context.values.update(tensors)
+            context = context.outer_context
+
+    # -- messages --------------------------------------------------------------------------
+
+    def _values_def(self, message: Any, scope: str | None) -> None:
+        from headrace.graph.framework.import_scope import strip_name_scope
+
+        message.values.extend(sorted([strip_name_scope(t.name, scope) for t in self.values]))
+        for outer, inner in self.external_values.items():
+            message.external_values[strip_name_scope(outer.name, scope)] = strip_name_scope(
+                inner.name, scope
+            )
+
+    def _read_values(self, message: Any, scope: str | None) -> None:
+        from headrace.graph.framework.import_scope import prepend_name_scope
+
+        def tensor(name: str) -> Tensor:
+            return self.graph.get_tensor_by_name(prepend_name_scope(name, scope))
+
+        self.values = {tensor(name) for name in message.values}
+        self.external_values = {
+            tensor(outer): tensor(inner) for outer, inner in message.external_values.items()
+        }
+        for t in self.values - set(self.external_values):
+            if t.op._context is None:
+                t.op._context = self
+
+    def to_control_flow_context_def(self, message: Any, scope: str | None) -> None:
+        """Writes itself into a ControlFlowContextDef message."""
+        raise NotImplementedError
+
+
+class CondContext(ControlFlowContext):
+    """One branch of a cond.
+
+    Args:
+      pred: scalar bool.
+      pivot: a tensor that is alive in this branch only.
+      branch: 1 for the branch taken where pred is true, 0 for the other.
+    """
+
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "cond_text") -> None:
+        super().__init__()
+        self.name = self.graph.unique_name(name)
+        self.pred = pred
+        self.pivot = pivot
+        self.branch = branch
+        self.values = {pred, pivot}
+
+    @property
+    def control_pivot(self) -> Tensor:
+        """The tensor that is alive in this branch only."""
+        return self.pivot
+
+    def add_value(self, value: Tensor) -> Tensor:
+        """The tensor that stands for another one in the branch: the Switch's output for it."""
+        if value in self.values:
+            return self.external_values.get(value, value)
+        self.values.add(value)
+        result = value
+        if self.outer_context is not None:
+            result = self.outer_context.add_value(value)
+            self.values.add(result)
+            self.external_values[result] = result
+        with self.graph.control_dependencies(None):
+            result = switch_ref_or_tensor(result, self.pred)[self.branch]
+        self.graph.prevent_fetching(result.op)
+        result.op._context = self
+        self._see([result])
+        self.external_values[value] = result
+        return result
+
+    def add_op(self, operation: Operation) -> None:
+        """Takes notice of a node that was made in the branch."""
+        operation._context = self
+        self._keep_internal_control_inputs(operation)
+        if not operation.inputs and not any(
+            _is_in(output_context(c), self) for c in operation.control_inputs
+        ):
+            operation.control_inputs = (*operation.control_inputs, self.pivot.op)
+        self._see(operation.outputs)
+        self._hide(operation)
+
+    def branch_output(self, value: Tensor) -> Tensor:
+        """The tensor that leaves the branch; one from outside passes through a Switch."""
+        if value not in self.values:
+            self.values.add(value)
+            real = value
+            if self.outer_context is not None:
+                real = self.outer_context.add_value(value)
+                self.values.add(real)
+                self.external_values[real] = real
+            real = switch_ref_or_tensor(real, self.pred)[self.branch]
+            self.external_values[value] = real
+            return real
+        return self.external_values.get(value, value)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The CondContextDef message; None where it lies outside of export_scope."""
+        from headrace.formats.proto.control_flow_pb2 import CondContextDef
+        from headrace.graph.framework.import_scope import strip_name_scope
+
+        if export_scope is not None and not self.name.startswith(export_scope):
+            return None
+        message = CondContextDef(
+            context_name=strip_name_scope(self.name, export_scope),
+            pred_name=strip_name_scope(self.pred.name, export_scope),
+            pivot_name=strip_name_scope(self.pivot.name, export_scope),
+            branch=self.branch,
+        )
+        self._values_def(message.values_def, export_scope)
+        for nested in self.nested:
+            nested.to_control_flow_context_def(message.nested_contexts.add(), export_scope)
+        return message
+
+    def to_control_flow_context_def(self, message: Any, scope: str | None) -> None:
+        """Writes itself into a ControlFlowContextDef message."""
+        message.cond_ctxt.CopyFrom(self.to_proto(scope))
+
+    @staticmethod
+    def from_proto(message: Any, import_scope: str | None = None) -> CondContext:
+        """Makes the context of a CondContextDef message in the default graph."""
+        from headrace.graph.framework.import_scope import prepend_name_scope
+
+        graph = get_default_graph()
+
+        def tensor(name: str) -> Tensor:
+            return graph.get_tensor_by_name(prepend_name_scope(name, import_scope))
+
+        made = CondContext.__new__(CondContext)
+        ControlFlowContext.__init__(made)
+        made.name = prepend_name_scope(message.context_name, import_scope)
+        made.pred = tensor(message.pred_name)
+        made.pivot = tensor(message.pivot_name)
+        made.branch = message.branch
+        _read_nested(made, message, import_scope)
+        made._read_values(message.values_def, import_scope)
+        return made
+
+
+class WhileContext(ControlFlowContext):
+    """A while loop: one frame.
+
+    Args:
+      maximum_iterations: scalar integer tensor, or None.
+      parallel_iterations: how many iterations may be under way at a time.
+      back_prop: whether gradients are wanted.
+      swap_memory: whether what gradients need may leave the device meanwhile.
+    """
+
+    def __init__(
+        self,
+        maximum_iterations: Tensor | None = None,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
+        name: str = "while_context",
+    ) -> None:
+        super().__init__()
+        if not isinstance(parallel_iterations, int) or parallel_iterations <= 0:
+            raise ValueError(
+                f"`parallel_iterations` must be a positive integer: {parallel_iterations!r}"
+            )
+        self.name = self.graph.unique_name(name)
+        self.maximum_iterations = maximum_iterations
+        self.parallel_iterations = parallel_iterations
+        self.back_prop = back_prop
+        self.swap_memory = swap_memory
+        self.pivot_for_pred: Tensor | None = None  # first Merge: alive before the condition
+        self.pivot: Tensor | None = None  # LoopCond
+        self.pivot_for_body: Tensor | None = None  # first Identity: alive in the body only
+        self.loop_enters: list[Tensor] = []
+        self.loop_exits: list[Tensor] = []
+
+    @property
+    def control_pivot(self) -> Tensor | None:
+        """The tensor after which operations without inputs run: of the body, or the condition."""
+        return self.pivot_for_pred if self.pivot_for_body is None else self.pivot_for_body
+
+    @property
+    def while_context(self) -> WhileContext:
+        """Itself."""
+        return self
+
+    def add_value(self, value: Tensor) -> Tensor:
+        """The tensor that stands for another one in the loop: a constant Enter of it."""
+        if value in self.values or value.op._context is self:
+            return self.external_values.get(value, value)
+        self.values.add(value)
+        result = value
+        if self.outer_context is not None:
+            result = self.outer_context.add_value(value)
+        with self.graph.control_dependencies(None):
+            result = enter(result, self.name, True, self.parallel_iterations)
+        self.graph.prevent_feeding(result)
+        self.place_enters([result], value.op)
+        self.values.add(result)
+        self.external_values[value] = result
+        return result
+
+    def add_op(self, operation: Operation) -> None:
+        """Takes notice of a node that was made in the loop."""
+        operation._context = self
+        kept, dropped = self._keep_internal_control_inputs(operation)
+        if not kept and all(is_constant_enter(t.op) for t in operation.inputs):
+            # Nothing else would keep it from running in an iteration that does not take place.
+            pivot = self.control_pivot
+            if pivot is not None:
+                operation.control_inputs = (*operation.control_inputs, pivot.op)
+        self.values.update(operation.outputs)
+        if dropped:
+            # A control input from outside becomes a value that is handed in.
+            with self.graph.control_dependencies(None), self:
+                inside = [op("Identity", c.outputs[0]).op for c in dropped if c.outputs]
+            operation.control_inputs = (*operation.control_inputs, *inside)
+        self._hide(operation)
+
+    def place_enters(self, enters: list[Tensor], stands_for: Operation | None = None) -> None:
+        """Puts Enter nodes into the loop, and gives them the control inputs in force outside.
+
+        Args:
+          stands_for: whose value they only hand in; they carry the control inputs in force no
+            more than it does.
+        """
+        scope = self.graph._local.scope
+        for tensor in enters:
+            operation = tensor.op
+            source = operation.inputs[0].op
+            found: list[Operation] = []
+            for controller in scope.controllers:
+                if source in controller.seen:
+                    continue
+                found.extend([c for c in controller.inputs if c is not source and c not in found])
+            kept = [c for c in found if self._reaches(c)]
+            operation._context = self
+            operation.control_inputs = (*operation.control_inputs, *kept)
+            for controller in scope.controllers:
+                if stands_for is None or stands_for in controller.seen:
+                    controller.seen.add(operation)
+
+    def _reaches(self, control: Operation) -> bool:
+        """Whether a control input is in a context around the loop, but inside the next loop."""
+        at = output_context(control)
+        outer = self.outer_context
+        loop = None if outer is None else outer.while_context
+        while outer is not at:
+            if outer is None or outer is loop:
+                return False
+            outer = outer.outer_context
+        return True
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The WhileContextDef message; None where it lies outside of export_scope."""
+        from headrace.formats.proto.control_flow_pb2 import WhileContextDef
+        from headrace.graph.framework.import_scope import strip_name_scope
+
+        if export_scope is not None and not self.name.startswith(export_scope):
+            return None
+
+        def name(tensor: Tensor | None) -> str:
+            return "" if tensor is None else strip_name_scope(tensor.name, export_scope)
+
+        message = WhileContextDef(
+            context_name=strip_name_scope(self.name, export_scope),
+            parallel_iterations=self.parallel_iterations,
+            back_prop=self.back_prop,
+            swap_memory=self.swap_memory,
+            pivot_name=name(self.pivot),
+            pivot_for_pred_name=name(self.pivot_for_pred),
+            pivot_for_body_name=name(self.pivot_for_body),
+            loop_exit_names=[name(t) for t in self.loop_exits],
+            loop_enter_names=[name(t) for t in self.loop_enters],
+            maximum_iterations_name=name(self.maximum_iterations),
+        )
+        self._values_def(message.values_def, export_scope)
+        for nested in self.nested:
+            nested.to_control_flow_context_def(message.nested_contexts.add(), export_scope)
+        return message
+
+    def to_control_flow_context_def(self, message: Any, scope: str | None) -> None:
+        """Writes itself into a ControlFlowContextDef message."""
+        message.while_ctxt.CopyFrom(self.to_proto(scope))
+
+    @staticmethod
+    def from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
+        """Makes the context of a WhileContextDef message in the default graph."""
+        from headrace.graph.framework.import_scope import prepend_name_scope
+
+        graph = get_default_graph()
+
+        def tensor(name: str) -> Tensor | None:
+            if not name:
+                return None
+            return graph.get_tensor_by_name(prepend_name_scope(name, import_scope))
+
+        made = WhileContext.__new__(WhileContext)
+        ControlFlowContext.__init__(made)
+        made.name = prepend_name_scope(message.context_name, import_scope)
+        made.maximum_iterations = tensor(message.maximum_iterations_name)
+        made.parallel_iterations = message.parallel_iterations
+        made.back_prop = message.back_prop
+        made.swap_memory = message.swap_memory
+        made.pivot = tensor(message.pivot_name)
+        made.pivot_for_pred = tensor(message.pivot_for_pred_name)
+        made.pivot_for_body = tensor(message.pivot_for_body_name)
+        made.loop_enters = [t for t in map(tensor, message.loop_enter_names) if t is not None]
+        made.loop_exits = [t for t in map(tensor, message.loop_exit_names) if t is not None]
+        _read_nested(made, message, import_scope)
+        made._read_values(message.values_def, import_scope)
+        return made
+
+
+def _read_nested(made: ControlFlowContext, message: Any, import_scope: str | None) -> None:
+    with made:
+        for nested in message.nested_contexts:
+            if nested.WhichOneof("ctxt") == "cond_ctxt":
+                CondContext.from_proto(nested.cond_ctxt, import_scope)
+            else:
+                WhileContext.from_proto(nested.while_ctxt, import_scope)
+
+
+def _is_in(context: ControlFlowContext | None, wanted: ControlFlowContext) -> bool:
+    while context is not None:
+        if context is wanted:
+            return True
+        context = context.outer_context
+    return False

@@ -1,0 +1,200 @@
+"""Order and the primitives of branches and loops: no_op, group, tuple, switch, merge, Assert.
+
+cond.py and while_loop.py build on these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import convert_to_tensor, convert_to_tensor_or_indexed_slices
+from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework import nest
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+
+# ---- order ---------------------------------------------------------------------------------
+
+
+def no_op(name: str | None = None) -> Operation:
+    """An operation that does nothing; others are hung before it."""
+    return op("NoOp", name=name)
+
+
+def identity(input: Any, name: str | None = None) -> Any:  # noqa: A002 - TF's name
+    """A tensor of the same value (a SparseTensor or IndexedSlices of the same values)."""
+    if isinstance(input, SparseTensor):
+        return SparseTensor(
+            identity(input.indices, name=name), identity(input.values), identity(input.dense_shape)
+        )
+    if isinstance(input, IndexedSlices):
+        shape = input.dense_shape
+        return IndexedSlices(
+            identity(input.values, name=name),
+            identity(input.indices),
+            None if shape is None else identity(shape),
+        )
+    return op("Identity", input, name=name)
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:  # noqa: A002 - TF's name
+    """Tensors of the same values, all there only when all of the inputs are."""
+    return op("IdentityN", input, name=name)
+
+
+def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Any:
+    """A tensor of the same value, there only after the dependencies have run."""
+    with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
+        with get_default_graph().colocate_with(output_tensor):
+            with get_default_graph().control_dependencies(dependencies):
+                value = convert_to_tensor_or_indexed_slices(output_tensor)
+                if isinstance(value, Tensor):
+                    return ref_identity(value, scope)
+                return IndexedSlices(
+                    ref_identity(value.values, scope), value.indices, value.dense_shape
+                )
+
+
+def ref_identity(data: Tensor, name: str | None = None) -> Tensor:
+    return op("RefIdentity" if data.dtype.is_ref_dtype else "Identity", data, name=name)
+
+
+def group(*inputs: Any, **kwargs: Any) -> Operation:
+    """An operation that is done when all the inputs are.
+
+    Args:
+      inputs: operations, tensors, variables, or lists of these.
+      name: of the operation.
+    """
+    name = kwargs.pop("name", None)
+    if kwargs:
+        raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
+    graph = get_default_graph()
+    flat = nest.flatten(list(inputs))
+    with name_scope(name, "group_deps", flat) as scope:
+        if not flat:
+            return no_op(name=scope)
+        by_device: dict[str, list[Operation]] = {}
+        for item in flat:
+            if not hasattr(item, "device") and not hasattr(item, "op"):
+                raise TypeError(f"Expected hr.group() expected Tensor objects not None or {item!r}")
+            element = item.op if isinstance(item, (IndexedSlices, SparseTensor)) else item
+            element = graph.as_graph_element(element)
+            operation = element.op if isinstance(element, Tensor) else element
+            by_device.setdefault(operation.device, []).append(operation)
+        if len(by_device) == 1:
+            ((device, deps),) = by_device.items()
+            return _group_on(device, deps, scope)
+        # One node for each device, and one that waits for those.
+        parts = [_group_on(device, by_device[device], "NoOp") for device in sorted(by_device)]
+        with graph.control_dependencies(parts):
+            return no_op(name=scope)
+
+
+def _group_on(device: str, deps: list[Operation], name: str) -> Operation:
+    graph = get_default_graph()
+    with graph.control_dependencies(deps):
+        if not device:
+            return no_op(name=name)
+        with graph.device(device):
+            return no_op(name=name)
+
+
+def tuple(  # noqa: A001 - TF's name
+    tensors: Any, name: str | None = None, control_inputs: Any = None
+) -> list[Any]:
+    """The same tensors, each there only when all of them (and the control inputs) are.
+
+    Raises: ValueError without a tensor; TypeError for other control inputs.
+    """
+    with name_scope(name, "tuple", tensors):
+        gating: list[Any] = []
+        for t in tensors:
+            if t is not None:
+                gating.append(t if isinstance(t, Operation) else t.op)
+        for c in control_inputs or ():
+            if isinstance(c, Tensor):
+                c = c.op
+            elif not isinstance(c, Operation):
+                raise TypeError(f"Control input must be Operation or Tensor: {c}")
+            gating.append(c)
+        gating = sorted(set(gating), key=lambda o: o._id)
+        if not gating:
+            raise ValueError(f"Must have at least one Tensor: {tensors}")
+        gate = group(*gating)
+        out: list[Any] = []
+        for t in tensors:
+            if t is None:
+                out.append(None)
+            elif isinstance(t, Operation):
+                out.append(t)
+            else:
+                out.append(with_dependencies([gate], t))
+        return out
+
+
+def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """(output_false, output_true): data comes out of the one that pred says."""
+    data = convert_to_tensor_or_indexed_slices(data, dtype)
+    pred = convert_to_tensor(pred, name="pred")
+    return op("Switch", data, pred, name=name)
+
+
+def merge(inputs: Any, name: str | None = None) -> Any:
+    """(output, value_index): whichever of the inputs is there first."""
+    if any(i is None for i in inputs):
+        raise ValueError(f"At least one of the merge inputs is None: {inputs}")
+    tensors = [convert_to_tensor(i, as_ref=True) for i in inputs]
+    kind = "RefMerge" if all(t.dtype.is_ref_dtype for t in tensors) else "Merge"
+    return op(kind, tensors, name=name)
+
+
+def exit_frame(data: Tensor, name: str | None = None) -> Tensor:
+    """The tensor outside of its loop."""
+    return op("RefExit" if data.dtype.is_ref_dtype else "Exit", data, name=name)
+
+
+# ---- assertions ----------------------------------------------------------------------------
+
+
+def Assert(  # noqa: N802 - TF's name
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> Operation:
+    """An operation that fails unless the condition holds, showing the data.
+
+    Args:
+      condition: scalar bool.
+      data: list of tensors to show.
+      summarize: how many elements of each to show; 3 where None.
+    """
+    condition = convert_to_tensor(condition, name="condition")
+    with name_scope(name, "Assert", [condition, *data]):
+        xs = [convert_to_tensor(x) for x in data]
+        shown = 3 if summarize is None else summarize
+        if all(x.dtype.base_dtype.as_datatype_enum in (7, 3) for x in xs):
+            return op("Assert", condition, xs, summarize=shown, name="Assert")
+        # The data may be on a device: they are brought here only if the condition fails.
+        from headrace.graph.control_flow.cond import cond  # it builds on this module
+
+        guarded = cond(
+            condition,
+            no_op,
+            lambda: op("Assert", condition, xs, summarize=shown, name="Assert"),
+            name="AssertGuard",
+        )
+        return guarded.op
+
+
+# ---- gradients -----------------------------------------------------------------------------------
+
+from headrace.graph.control_flow import cond_gradients as cond_gradients  # noqa: E402 - they use what is above
+
+for _op_type in ("Enter", "Exit", "NextIteration", "RefEnter", "RefExit", "RefNextIteration"):
+    gradient_not_built(
+        _op_type, "gradients through while_loop are not built yet; cut the path with "
+        "hr.stop_gradient, or unroll it in Python")
+for _op_type in ("LoopCond", "NoOp", "ControlTrigger", "Abort"):
+    no_gradient(_op_type, "it only steers the run")

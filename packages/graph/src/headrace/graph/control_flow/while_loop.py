@@ -1,0 +1,227 @@
+"""Loops: while_loop on the five primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.composite import packed, parts_of
+from headrace.graph.control_flow.context import (
+    WhileContext,
+    enter,
+    is_constant_enter,
+    switch_ref_or_tensor,
+)
+from headrace.graph.control_flow.control_flow_ops import exit_frame, merge, ref_identity
+from headrace.graph.framework import nest
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import Shape, as_dims, show
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeats body on loop_vars as long as cond of them is true; returns the last ones.
+
+    Args:
+      cond: loop variables -> scalar bool tensor.
+      body: loop variables -> their next values, in the same structure.
+      loop_vars: list or tuple of tensors, at any depth.
+      shape_invariants: shapes (in the structure of loop_vars) that hold in every iteration; those
+        of loop_vars where None.
+      parallel_iterations: how many iterations may be under way at a time.
+      back_prop: whether gradients are wanted.
+      swap_memory: whether what gradients need may leave the device meanwhile.
+      maximum_iterations: scalar; the loop ends after as many in any case.
+      return_same_structure: keep a list of one element.
+    Raises: TypeError for what is no function; ValueError for no loop variables, or values whose
+      structure, type or shape changes from one iteration to the next.
+    """
+    with name_scope(name, "while", nest.flatten(loop_vars)):
+        if loop_vars is None or (nest.is_nested(loop_vars) and not loop_vars):
+            raise ValueError("No loop variables provided")
+        if not callable(cond):
+            raise TypeError("cond must be callable.")
+        if not callable(body):
+            raise TypeError("body must be callable.")
+        if parallel_iterations < 1:
+            raise TypeError("parallel_iterations must be a positive integer.")
+        if not nest.is_nested(loop_vars):
+            loop_vars = [loop_vars]
+        single = len(loop_vars) == 1 and not return_same_structure
+        counted = maximum_iterations is not None
+        if counted:
+            maximum_iterations = convert_to_tensor(maximum_iterations, name="maximum_iterations")
+            if maximum_iterations._shape not in (None, ()):
+                raise ValueError(
+                    f"maximum_iterations must be a scalar, saw shape: {maximum_iterations.shape}"
+                )
+            cond, body, loop_vars, shape_invariants = _counted(
+                cond, body, loop_vars, shape_invariants, maximum_iterations
+            )
+        context = WhileContext(maximum_iterations, parallel_iterations, back_prop, swap_memory)
+        if context.outer_context is None:
+            get_default_graph().add_to_collection(GraphKeys.WHILE_CONTEXT, context)
+        result = _build_loop(context, cond, body, loop_vars, shape_invariants)
+        if counted:
+            result = result[1]
+        return result[0] if single else result
+
+
+def _counted(cond: Any, body: Any, loop_vars: Any, invariants: Any, limit: Tensor) -> Any:
+    """Adds a counter to a loop as its first variable."""
+    counter = constant(0, limit.dtype, name="iteration_counter")
+    if invariants is not None:
+        invariants = ((), invariants)
+    return (
+        lambda i, lv: op("LogicalAnd", i < limit, cond(*lv)),
+        lambda i, lv: (i + 1, _as_sequence(body(*lv), lv)),
+        (counter, loop_vars),
+        invariants,
+    )
+
+
+def _as_sequence(result: Any, like: Any) -> Any:
+    if not nest.is_nested(result):
+        result = [result]
+    return (
+        nest.pack_sequence_as(like, nest.flatten(result))
+        if type(result) is not type(like) and len(nest.flatten(result)) == len(nest.flatten(like))
+        else result
+    )
+
+
+def _build_loop(
+    context: WhileContext, cond: Any, body: Any, loop_vars: Any, shape_invariants: Any
+) -> Any:
+    graph = context.graph
+    outer = context.outer_context
+    tensors = [part for leaf in nest.flatten(loop_vars) for part in parts_of(leaf)]
+    shapes = _invariants(loop_vars, tensors, shape_invariants)
+    with context:
+        context.values = set(tensors)
+        real = tensors if outer is None else [outer.add_value(t) for t in tensors]
+        enters = []
+        with graph.control_dependencies(None):
+            for tensor, shape in zip(real, shapes):
+                entered = enter(tensor, context.name, False, context.parallel_iterations)
+                entered._shape = shape
+                graph.prevent_feeding(entered)
+                enters.append(entered)
+        _hold_back(context, enters)
+        context.place_enters(enters)
+        context.values = set(enters)
+        context.loop_enters = enters
+
+        merges = [merge([t, t])[0] for t in enters]
+        context.pivot_for_pred = merges[0]
+        go_on = convert_to_tensor(cond(*packed(loop_vars, merges)))
+        context.pivot = op("LoopCond", go_on, name="LoopCond")
+        switched = [switch_ref_or_tensor(t, context.pivot) for t in merges]
+
+        in_body = [ref_identity(pair[1]) for pair in switched]
+        context.pivot_for_body = in_body[0]
+        arguments = packed(loop_vars, in_body)
+        result = body(*arguments)
+        if not nest.is_nested(result):
+            result = [result]
+        # A list in the place of a tuple at the top is the custom of many programs.
+        nest.assert_same_structure(list(arguments), list(result))
+        following = [part for leaf in nest.flatten(result) for part in parts_of(leaf)]
+        if len(following) != len(merges):
+            raise ValueError(
+                "Number of inputs and outputs of body must match loop_vars: "
+                f"{len(merges)}, {len(following)}"
+            )
+        for merged, value in zip(merges, following):
+            _close(merged, value)
+        exits = [exit_frame(pair[0]) for pair in switched]
+        context.loop_exits = exits
+        context.exit_result(exits)
+    return packed(result, exits)
+
+
+def _hold_back(context: WhileContext, enters: list[Tensor]) -> None:
+    """In an outer loop, an invariant enters the inner one only where an iteration takes place."""
+    outer = context.outer_context
+    pivot = None
+    while outer is not None and pivot is None:
+        pivot = outer.control_pivot
+        outer = outer.outer_context
+    if pivot is not None:
+        for tensor in enters:
+            if is_constant_enter(tensor.op.inputs[0].op):
+                tensor.op.control_inputs = (*tensor.op.control_inputs, pivot.op)
+
+
+def _invariants(loop_vars: Any, tensors: list[Tensor], given: Any) -> list[Shape]:
+    """The shape of each tensor that goes round."""
+    if given is None:
+        return [t._shape for t in tensors]
+    shapes: list[Shape] = []
+    leaves = nest.flatten(loop_vars)
+    said = nest.flatten_up_to(loop_vars, given, check_types=False)
+    for leaf, shape in zip(leaves, said):
+        parts = parts_of(leaf)
+        if len(parts) > 1:
+            dims = as_dims(shape)
+            rank = None if dims is None else len(dims)
+            if isinstance(leaf, SparseTensor):
+                shapes.extend([(None, rank), (None,), (rank,)])
+            else:
+                shapes.extend([t._shape for t in parts])
+            continue
+        dims = as_dims(shape)
+        if not _less_specific(dims, parts[0]._shape):
+            raise ValueError(
+                f"The shape invariant specified for {parts[0].name} is not compatible with the "
+                f"initial shape of the loop variable. It enters the loop with shape "
+                f"{show(parts[0]._shape)}, but the specified shape invariant is {show(dims)}."
+            )
+        shapes.append(dims)
+    return shapes
+
+
+def _less_specific(general: Shape, special: Shape) -> bool:
+    """Whether all tensors of the special shape are of the general one."""
+    if general is None:
+        return True
+    if special is None or len(general) != len(special):
+        return False
+    return all(g is None or g == s for g, s in zip(general, special))
+
+
+def _close(merged: Tensor, value: Tensor) -> None:
+    """Adds the back edge of one loop variable."""
+    if value.dtype.base_dtype is not merged.dtype.base_dtype:
+        raise TypeError(
+            f"Loop variable {merged.op.inputs[0].op.inputs[0].name!r} enters the loop with type "
+            f"{merged.dtype.base_dtype.name}, but has type {value.dtype.base_dtype.name} after "
+            "one iteration."
+        )
+    kind = "RefNextIteration" if value.dtype.is_ref_dtype else "NextIteration"
+    following = op(kind, value, name="NextIteration")
+    if not _less_specific(merged._shape, following._shape):
+        source = merged.op.inputs[0].op.inputs[0]
+        raise ValueError(
+            f"Input tensor {source.name!r} enters the loop with shape {show(merged._shape)}, but "
+            f"has shape {show(following._shape)} after one iteration. To allow the shape to vary "
+            "across iterations, use the `shape_invariants` argument of hr.while_loop to specify a "
+            "less-specific shape."
+        )
+    merged.op._update_input(1, following)

@@ -1,0 +1,234 @@
+"""Makes a node: name, surroundings, shapes of its outputs, the user's line. The hot path."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from headrace.formats import op_catalogue
+from headrace.graph.framework.attributes import AttrSet
+from headrace.graph.framework.device_spec import canonical, merged
+from headrace.graph.framework.op_registry import shape_function
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import Scope
+from headrace.graph.framework.shape_query import ShapeQuery
+from headrace.graph.framework.tensor_shape import Shape, as_dims
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_inside: dict[str, bool] = {}  # source file -> whether it is the library's own
+
+_MAX_SHAPES_KEPT = 1024  # inferred shapes remembered per set of attributes
+
+_new_operation = Operation.__new__
+_new_tensor = Tensor.__new__
+_get_frame = sys._getframe
+
+
+def add_node(
+    graph: Any,
+    scope: Scope,
+    op_type: str,
+    inputs: tuple[Tensor, ...],
+    attrs: AttrSet,
+    name: str,
+    control_inputs: tuple[Operation, ...] = (),
+    device: str = "",
+) -> Operation:
+    """Adds a node to a graph; it must be checked already.
+
+    Args:
+      scope: surroundings; its context must have adapted the inputs already.
+      name: full and unique.
+      device: its own; those in force fill what it leaves open.
+    Raises: ValueError where the shapes of the inputs contradict the op; RuntimeError for a
+      finalized graph.
+    """
+    node = _new_operation(Operation)
+    node.graph = graph
+    node.name = name
+    node.type = op_type
+    node.inputs = inputs
+    node.control_inputs = control_inputs
+    node.device = device
+    node._attrs = attrs
+    node._context = None
+
+    frame = _get_frame(2)
+    while True:
+        code = frame.f_code
+        file = code.co_filename
+        inside = _inside.get(file)
+        if inside is None:
+            inside = _inside[file] = os.path.abspath(file).startswith(_PACKAGE)
+        if not inside:
+            break
+        outer = frame.f_back
+        if outer is None:
+            break
+        frame = outer
+    node._code = code
+    node._instruction = frame.f_lasti
+
+    key = tuple([t._shape for t in inputs])
+    shapes = attrs.shapes.get(key)
+    if shapes is None:
+        shapes = infer_shapes(op_type, name, inputs, key, attrs)
+    out_types = attrs.out_types
+    if attrs.n_outputs == 1:
+        tensor = _new_tensor(Tensor)
+        tensor.op = node
+        tensor.value_index = 0
+        tensor.dtype = out_types[0]
+        tensor._shape = shapes[0]
+        node._outputs = tensor
+    else:
+        node._outputs = tuple(
+            [Tensor(node, i, dtype, shapes[i]) for i, dtype in enumerate(out_types)]
+        )
+
+    if not scope.plain:
+        _surround(node, scope)
+    if graph._finalized:
+        graph._check_not_finalized()
+    with graph._lock:
+        ops = graph._ops
+        node._id = len(ops)
+        ops.append(node)
+        graph._by_name[name] = node
+    if scope.context is not None:
+        scope.context.add_op(node)
+    return node
+
+
+def _check_ranks(
+    where: str, ranks: tuple[int, ...], shapes: tuple[Shape, ...], attrs: AttrSet
+) -> None:
+    """Refuses an input whose known rank the op never takes."""
+    assert attrs.signature is not None
+    place = 0
+    for arg, allowed in zip(attrs.signature.inputs, ranks, strict=True):
+        count = 1
+        if arg.number_attr:
+            count = attrs.values[arg.number_attr]
+        elif arg.type_list_attr:
+            count = len(attrs.values[arg.type_list_attr])
+        for shape in shapes[place : place + count]:
+            if shape is not None and not allowed >> min(len(shape), 8) & 1:
+                wanted = [rank for rank in range(9) if allowed >> rank & 1]
+                text = "at least " * (len(wanted) > 1 and wanted[-1] == 8) + str(wanted[0])
+                if len(wanted) > 1 and wanted[-1] != 8:
+                    text = " or ".join(map(str, wanted))
+                raise ValueError(
+                    f"{where}: {arg.name}: Shape must be rank {text} but is rank {len(shape)}: "
+                    f"it is {list(shape)}"
+                )
+        place += count
+
+
+def infer_shapes(
+    op_type: str,
+    name: str,
+    inputs: tuple[Tensor, ...],
+    input_shapes: tuple[Shape, ...],
+    attrs: AttrSet,
+) -> tuple[Shape, ...]:
+    """Asks the op's shape function, and keeps the answer where shapes and attributes decide it.
+
+    Raises: ValueError naming op, node and what the function says.
+    """
+    n_outputs = attrs.n_outputs
+    if attrs.signature is None:
+        return (None,) * n_outputs
+    ranks = op_catalogue.input_ranks(op_type)
+    if ranks:
+        _check_ranks(f"{op_type} '{name}'", ranks, input_shapes, attrs)
+    # An op from outside has no rule in its OpDef: its function goes by the op's own name.
+    function = shape_function(attrs.signature.shape_rule or op_type)
+    if function is None:
+        attrs.shapes[input_shapes] = unknown = (None,) * n_outputs
+        return unknown
+    query = ShapeQuery(input_shapes, attrs.values, n_outputs, inputs)
+    try:
+        answer = function(query)
+    except ValueError as error:
+        raise ValueError(f"{op_type} '{name}': {error}") from None
+    shapes: tuple[Shape, ...]
+    if n_outputs and (answer is None or len(answer) != n_outputs):
+        raise ValueError(
+            f"{op_type} '{name}': shape rule {attrs.signature.shape_rule!r} gave {answer!r} "
+            f"for {n_outputs} outputs"
+        )
+    shapes = tuple([as_dims(s) for s in answer]) if n_outputs else ()
+    if not query.used_values:
+        kept = attrs.shapes
+        if len(kept) >= _MAX_SHAPES_KEPT:
+            kept.clear()
+        kept[input_shapes] = shapes
+    return shapes
+
+
+def _surround(node: Operation, scope: Scope) -> None:
+    """Applies devices, colocation, control dependencies and attributes in force."""
+    if scope.attrs or scope.overrides:
+        extra = {k: v for k, v in scope.attrs.items() if k not in node._attrs.values}
+        if node.type in scope.overrides:
+            extra["_gradient_op_type"] = scope.overrides[node.type]
+        if extra:
+            node._attrs = node._attrs.replaced(**extra)
+    if scope.container and node._attrs.values.get("container") == "":
+        node._attrs = node._attrs.replaced(container=scope.container)
+    if scope.devices:
+        _apply_devices(node, scope.devices)
+    elif scope.device:
+        node.device = merged(scope.device, node.device) if node.device else scope.device
+    if scope.colocation and "_class" not in node._attrs.values:
+        groups: set[str] = set()
+        for other in scope.colocation:
+            groups.update([g.decode() for g in other.colocation_groups()])
+            if other.device:
+                node.device = other.device
+        node._attrs = _colocated(node._attrs, tuple(sorted(groups)))
+    if scope.controllers:
+        _apply_controllers(node, scope)
+
+
+def _apply_devices(node: Operation, devices: tuple[Any, ...]) -> None:
+    """Innermost first: a name fills what is still open, a function answers what it likes."""
+    for spec in reversed(devices):
+        if callable(spec):
+            answer = spec(node)
+            answer = answer.to_string() if hasattr(answer, "to_string") else answer
+            node.device = canonical(answer or "")
+        else:
+            node.device = merged(canonical(spec), node.device)
+
+
+def _colocated(attrs: AttrSet, groups: tuple[str, ...]) -> AttrSet:
+    if attrs.op_type == "Const":  # the table must not keep large values alive
+        return attrs.replaced(_class=groups)
+    key = (attrs, groups)
+    found = _colocated_sets.get(key)
+    if found is None:
+        if len(_colocated_sets) > 4096:
+            _colocated_sets.clear()
+        found = _colocated_sets[key] = attrs.replaced(_class=groups)
+    return found
+
+
+_colocated_sets: dict[tuple[AttrSet, tuple[str, ...]], AttrSet] = {}
+
+
+def _apply_controllers(node: Operation, scope: Scope) -> None:
+    """Adds the control inputs in force, save where an input carries them already."""
+    input_ops = {t.op for t in node.inputs}
+    added = list(node.control_inputs)
+    for controller in scope.controllers:
+        if not input_ops.isdisjoint(controller.seen):
+            continue
+        for op in controller.inputs:
+            if op not in input_ops and op not in added:
+                added.append(op)
+    node.control_inputs = tuple(added)
+    for controller in scope.controllers:
+        controller.seen.add(node)

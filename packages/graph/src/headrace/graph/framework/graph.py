@@ -1,0 +1,591 @@
+"""The graph: its operations by name and in order of creation, and its collections."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from headrace.graph.framework import scopes
+from headrace.graph.framework.device_spec import DeviceSpec, canonical, merged
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import Controller, Deferred, Scope, ThreadScope, graph_stack
+
+
+class Graph:
+    """A dataflow graph: operations, the tensors between them, and what a program notes on it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._local = ThreadScope()
+        self._ops: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names_in_use: dict[str, int] = {}
+        self._collections: dict[Any, list[Any]] = {}
+        self._finalized = False
+        self._seed: int | None = None
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Any] = set()
+        self._consumers: dict[Tensor, list[Operation]] = {}
+        self._consumers_upto = 0
+        self._changed: list[Operation] = []  # in order; see Operation._change
+        self._library: bytes | None = None  # FunctionDefLibrary of an imported graph
+        self._producer: int | None = None
+        self._keep_alive: list[Any] = []  # what nodes refer to by token
+
+    # -- operations and tensors ------------------------------------------------------------
+
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were made."""
+        return list(self._ops)
+
+    @property
+    def version(self) -> int:
+        """Grows with every node."""
+        return len(self._ops)
+
+    @property
+    def graph_def_versions(self) -> Any:
+        """The VersionDef that as_graph_def writes."""
+        from headrace.graph.framework.graph_codec import version_def
+
+        return version_def(self)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of that name.
+
+        Raises: TypeError for what is no string; ValueError for a tensor's name; KeyError for
+          a name that the graph has not.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name)}.")
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor of that name ("op:0").
+
+        Raises: as get_operation_by_name.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name)}.")
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any:
+        """The tensor or operation that an object stands for.
+
+        Args:
+          obj: a Tensor, an Operation, a name, or something that has `_as_graph_element()`.
+        Raises: TypeError for anything else; ValueError for an element of another graph or of
+          the kind not wanted; KeyError for a name that the graph has not.
+        """
+        if allow_tensor and allow_operation:
+            wanted = "Tensor or Operation"
+        elif allow_tensor:
+            wanted = "Tensor"
+        elif allow_operation:
+            wanted = "Operation"
+        else:
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        convert = getattr(obj, "_as_graph_element", None)
+        if convert is not None:
+            converted = convert()
+            if converted is not None:
+                obj = converted
+        if isinstance(obj, Tensor) and allow_tensor:
+            if obj.graph is not self:
+                raise ValueError(f"Tensor {obj} is not an element of this graph.")
+            return obj
+        if isinstance(obj, Operation) and allow_operation:
+            if obj.graph is not self:
+                raise ValueError(f"Operation {obj.name!r} is not an element of this graph.")
+            return obj
+        if isinstance(obj, (str, bytes)):
+            return self._element_by_name(
+                obj.decode() if isinstance(obj, bytes) else obj, allow_tensor, allow_operation
+            )
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+
+    def _element_by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+        if ":" in name:
+            if not allow_tensor:
+                raise ValueError(f"Name {name!r} appears to refer to a Tensor, not an Operation.")
+            op_name, _, number = name.rpartition(":")
+            if not op_name or not number.isdigit() or ":" in op_name:
+                raise ValueError(
+                    f"The name {name!r} looks a like a Tensor name, but is not a valid one. "
+                    'Tensor names must be of the form "<op_name>:<output_index>".'
+                )
+            op = self._by_name.get(op_name)
+            if op is None:
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. "
+                    f"The operation, {op_name!r}, does not exist in the graph."
+                )
+            outputs = op.outputs
+            if int(number) >= len(outputs):
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                    f"{op_name!r}, exists but only has {len(outputs)} outputs."
+                )
+            return outputs[int(number)]
+        if not allow_operation:
+            raise ValueError(
+                f"The name {name!r} refers to an Operation, not a Tensor. "
+                'Tensor names must be of the form "<op_name>:<output_index>".'
+                if name in self._by_name
+                else f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. "
+                'Tensor names must be of the form "<op_name>:<output_index>".'
+            )
+        op = self._by_name.get(name)
+        if op is None:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return op
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Any,
+        dtypes: Any = None,
+        input_types: Any = None,
+        name: str | None = None,
+        attrs: Any = None,
+        op_def: Any = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Makes a node from tensors and AttrValue messages (TF 1.x's own entrance).
+
+        Args:
+          op_type: name of an op in the catalogue.
+          inputs: the node's tensors, lists flattened.
+          attrs: name -> AttrValue message.
+        Raises: ValueError or TypeError where the op's signature is not met.
+        """
+        from headrace.graph.framework.graph_codec import create_from_messages
+
+        return create_from_messages(self, op_type, inputs, name, attrs or {}, dtypes)
+
+    def _consumers_of(self, tensor: Tensor) -> list[Operation]:
+        with self._lock:
+            for op in self._ops[self._consumers_upto :]:
+                for t in op.inputs:
+                    readers = self._consumers.setdefault(t, [])
+                    if not readers or readers[-1] is not op:
+                        readers.append(op)
+            self._consumers_upto = len(self._ops)
+            return list(self._consumers.get(tensor, ()))
+
+    # -- feeding and fetching --------------------------------------------------------------
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Forbids to feed a tensor."""
+        self._unfeedable.add(tensor)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether a tensor may be fed."""
+        return tensor not in self._unfeedable
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Forbids to fetch an operation and what it puts out."""
+        self._unfetchable.add(op)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """Whether a tensor or operation may be fetched."""
+        if not self._unfetchable:
+            return True
+        op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
+        return op not in self._unfetchable and tensor_or_op not in self._unfetchable
+
+    # -- names -------------------------------------------------------------------------------
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """A name under the current scope that no node and no scope has (whatever its case)."""
+        prefix = self._local.scope.name
+        if prefix:
+            name = f"{prefix}/{name}"
+        with self._lock:
+            return self._unique(name, mark_as_used)
+
+    def _unique(self, name: str, mark_as_used: bool = True) -> str:
+        used = self._names_in_use
+        key = name.lower()
+        count = used.get(key, 0)
+        if mark_as_used:
+            used[key] = count + 1
+        if not count:
+            return name
+        base = key
+        while True:
+            key = f"{base}_{count}"
+            if key not in used:
+                break
+            count += 1
+        if mark_as_used:
+            used[key] = 1
+            used[base] = count + 1  # the next search begins here; it would pass these anyway
+        return f"{name}_{count}"
+
+    def name_scope(self, name: str | None) -> Any:
+        """Context manager: names made inside begin with a prefix; see scopes.name_scope."""
+
+        def make(outer: Scope) -> tuple[Scope, str]:
+            if not name:
+                return outer.named(""), ""
+            if not isinstance(name, str):
+                raise TypeError(f"name for name_scope must be a string, not {name!r}")
+            if name[-1] == "/":
+                return outer.named(name[:-1]), name
+            scopes.check_scope_name(name, not outer.name)
+            full = self.unique_name(name)
+            return outer.named(full), full + "/"
+
+        return Deferred(self, make)
+
+    def get_name_scope(self) -> str:
+        """The current prefix, without its last slash."""
+        return self._local.scope.name
+
+    # -- other surroundings ---------------------------------------------------------------
+
+    def as_default(self) -> Any:
+        """Context manager: makes this the graph in which functions build."""
+        return _AsDefault(self)
+
+    def device(self, device_name_or_function: Any) -> Any:
+        """Context manager: gives new nodes a device.
+
+        Args:
+          device_name_or_function: a name, in full or in part (an inner scope's parts go before
+            an outer one's); a DeviceSpec; a function of the Operation that returns a name; or
+            None, to ignore the outer scopes.
+        """
+        spec = device_name_or_function
+        if isinstance(spec, DeviceSpec):
+            spec = spec.to_string()
+
+        def make(outer: Scope) -> tuple[Scope, None]:
+            if spec is None:
+                return outer.changed(device="", devices=()), None
+            if callable(spec) or outer.devices:
+                base = outer.devices or ((outer.device,) if outer.device else ())
+                return outer.changed(devices=(*base, spec)), None
+            return outer.changed(device=merged(outer.device, canonical(spec))), None
+
+        return Deferred(self, make)
+
+    def control_dependencies(self, control_inputs: Any) -> Any:
+        """Context manager: new nodes run after the given operations.
+
+        Args:
+          control_inputs: operations, tensors, variables; None to leave all outer control
+            dependencies and control-flow contexts.
+        """
+        if control_inputs is None:
+
+            def leave(outer: Scope) -> tuple[Scope, None]:
+                return outer.changed(controllers=(), context=None), None
+
+            return Deferred(self, leave)
+        if isinstance(control_inputs, (Tensor, Operation)):
+            raise TypeError(
+                f"control_inputs must be a list of operations or tensors, not {control_inputs!r}"
+            )
+        operations: list[Operation] = []
+        for item in control_inputs:
+            if type(item) is not Tensor and hasattr(item, "indices") and hasattr(item, "values"):
+                item = item.op
+            element = self.as_graph_element(item)
+            op = element.op if isinstance(element, Tensor) else element
+            if op not in operations:
+                operations.append(op)
+
+        def make(outer: Scope) -> tuple[Scope, Controller]:
+            controller = Controller(tuple(operations))
+            return outer.changed(controllers=(*outer.controllers, controller)), controller
+
+        return Deferred(self, make)
+
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
+        """Context manager: new nodes go to the device of another.
+
+        Args:
+          op: an Operation, Tensor or variable; None with ignore_existing leaves all outer
+            colocation.
+          ignore_existing: forget outer colocation and devices.
+        """
+        if op is None and not ignore_existing:
+            raise ValueError(
+                "Trying to reset colocation (op is None) but ignore_existing is not True"
+            )
+        operation: Operation | None = None
+        if op is not None:
+            element = self.as_graph_element(_op_of(op))
+            operation = element.op if isinstance(element, Tensor) else element
+
+        def make(outer: Scope) -> tuple[Scope, None]:
+            # Outer device scopes do not count inside: the colocated device does.
+            kept = () if ignore_existing else outer.colocation
+            if operation is not None and operation not in kept:
+                kept = (*kept, operation)
+            return outer.changed(colocation=kept, device="", devices=()), None
+
+        return Deferred(self, make)
+
+    def container(self, container_name: str) -> Any:
+        """Context manager: new variables, queues, ... live in this container."""
+        return Deferred(
+            self, lambda outer: (outer.changed(container=container_name), container_name)
+        )
+
+    @property
+    def _container(self) -> str:
+        return self._local.scope.container
+
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> Any:
+        """Context manager: nodes of an op take another registered gradient.
+
+        Args:
+          op_type_map: op type -> name given to RegisterGradient.
+        """
+        if not isinstance(op_type_map, dict):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        return Deferred(
+            self,
+            lambda outer: (outer.changed(overrides={**outer.overrides, **op_type_map}), None),
+        )
+
+    def _attr_scope(self, attrs: dict[str, Any]) -> Any:
+        """Context manager: adds attributes (plain values) to every new node."""
+        return Deferred(self, lambda outer: (outer.changed(attrs={**outer.attrs, **attrs}), None))
+
+    def _get_control_flow_context(self) -> Any:
+        return self._local.scope.context
+
+    def _in_context(self, context: Any) -> Any:
+        """Context manager: builds inside a control-flow context (None: outside of all)."""
+        return Deferred(self, lambda outer: (outer.changed(context=context), context))
+
+    # -- collections ----------------------------------------------------------------------
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Appends a value to the collection of that name."""
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Appends a value to each of the collections (a name counts once)."""
+        for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """The values of a collection, in a new list.
+
+        Args:
+          scope: regular expression that the values' names must begin with.
+        """
+        with self._lock:
+            values = list(self._collections.get(name, ()))
+        if scope is None:
+            return values
+        import re
+
+        begins = re.compile(scope).match
+        return [v for v in values if hasattr(v, "name") and begins(v.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The collection itself, to be changed in place."""
+        with self._lock:
+            return self._collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[Any]:
+        """The names of the collections that are not private."""
+        with self._lock:
+            return [k for k in self._collections if isinstance(k, str)]
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of the collections."""
+        return list(self._collections)
+
+    def clear_collection(self, name: Any) -> None:
+        """Forgets a collection."""
+        self._check_not_finalized()
+        with self._lock:
+            self._collections.pop(name, None)
+
+    # -- the whole ------------------------------------------------------------------------
+
+    @property
+    def seed(self) -> int | None:
+        """The graph-level random seed."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed: int | None) -> None:
+        self._seed = seed
+
+    @property
+    def finalized(self) -> bool:
+        """Whether the graph takes no more nodes."""
+        return self._finalized
+
+    def finalize(self) -> None:
+        """Takes no more nodes from now on."""
+        self._finalized = True
+
+    def _unsafe_unfinalize(self) -> None:
+        self._finalized = False
+
+    def _check_not_finalized(self) -> None:
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    @property
+    def building_function(self) -> bool:
+        """Whether this is the body of a function; never so here."""
+        return False
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The GraphDef message.
+
+        Args:
+          from_version: only nodes made since the graph had this version.
+          add_shapes: note the shapes of outputs as `_output_shapes` attributes.
+        """
+        from headrace.graph.framework.graph_codec import as_graph_def
+
+        return as_graph_def(self, from_version or 0, add_shapes)
+
+
+class _AsDefault:
+    """Context manager: pushes a graph on the thread's stack of default graphs."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __enter__(self) -> Graph:
+        graph_stack.outer.append(graph_stack.graph)
+        graph_stack.graph = self._graph
+        return self._graph
+
+    def __exit__(self, *_: object) -> None:
+        if graph_stack.graph is not self._graph:
+            raise AssertionError(
+                "Nesting violated for default stack of Graph objects: leave as_default scopes "
+                "in the reverse order of entering"
+            )
+        graph_stack.graph = graph_stack.outer.pop()
+
+
+_process_graph: Graph | None = None
+_process_lock = threading.Lock()
+
+
+def get_default_graph() -> Graph:
+    """The graph in which functions build: the innermost `as_default`, or the process's own."""
+    graph = graph_stack.graph
+    if graph is not None:
+        return graph
+    global _process_graph
+    if _process_graph is None:
+        with _process_lock:
+            if _process_graph is None:
+                _process_graph = Graph()
+    return _process_graph
+
+
+def reset_default_graph() -> None:
+    """Gives the process a new default graph.
+
+    Raises: AssertionError inside an `as_default` scope.
+    """
+    if graph_stack.graph is not None:
+        raise AssertionError(
+            "Do not use reset_default_graph() to clear nested graphs: leave the as_default scope, "
+            "or make a new Graph"
+        )
+    global _process_graph
+    _process_graph = Graph()
+
+
+def _op_of(value: Any) -> Any:
+    op = getattr(value, "op", None)
+    return op if isinstance(op, Operation) else value
+
+
+# ---- functions on the default graph ---------------------------------------------------------
+
+
+def add_to_collection(name: Any, value: Any) -> None:
+    """Appends a value to a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Appends a value to several collections of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    """The values of a collection of the default graph, in a new list."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Any) -> list[Any]:
+    """A collection of the default graph itself, to be changed in place."""
+    return get_default_graph().get_collection_ref(key)
+
+
+def get_all_collection_keys() -> list[Any]:
+    """The names of the default graph's collections."""
+    return get_default_graph().get_all_collection_keys()
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Sets the default graph's random seed."""
+    get_default_graph().seed = seed
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The two seeds of a random op, from the graph's and the op's own.
+
+    Returns: (None, None) where neither is set: the op then takes a fresh one at run.
+    """
+    graph = get_default_graph()
+    graph_seed = graph.seed
+    if graph_seed is not None:
+        if op_seed is None:
+            op_seed = graph.version  # the next node's number, as in TF 1.x
+        seeds: tuple[int | None, int | None] = (_in_int32(graph_seed), _in_int32(op_seed))
+    elif op_seed is not None:
+        seeds = (DEFAULT_GRAPH_SEED, _in_int32(op_seed))
+    else:
+        return None, None
+    # (0, 0) would ask for a fresh seed at run.
+    return (0, 2**31 - 1) if seeds == (0, 0) else seeds
+
+
+DEFAULT_GRAPH_SEED = 87654321
+
+
+def _in_int32(seed: Any) -> int:
+    return int(seed) % (2**31 - 1)
+
+
+__all__ = [
+    "DEFAULT_GRAPH_SEED",
+    "Graph",
+    "add_to_collection",
+    "add_to_collections",
+    "get_all_collection_keys",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_seed",
+    "reset_default_graph",
+    "set_random_seed",
+]

@@ -1,0 +1,213 @@
+"""An op's signature prepared for building nodes: what a call infers is remembered by types."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from headrace.formats import op_catalogue
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.formats.op_signature import NO_DEFAULT, Signature
+from headrace.graph.framework.attributes import AttrSet, plain_value
+from headrace.graph.framework.operation import Operation
+
+_MAX_SETS_KEPT = 512  # attribute sets remembered per op
+
+
+class Recipe:
+    """An op's signature, prepared for building nodes of it.
+
+    Attributes:
+      simple: every input is one tensor.
+      has_ref: an input is a variable's reference.
+      pair: the inputs are two tensors of one type.
+      by_types: attribute sets by input DataType numbers, for calls without attributes.
+      by_attrs: the same for calls with attributes.
+    """
+
+    __slots__ = (
+        "attr_names",
+        "attrs",
+        "by_attrs",
+        "by_types",
+        "has_ref",
+        "inferred",
+        "inputs",
+        "n_inputs",
+        "name",
+        "needs_repr",
+        "pair",
+        "result",
+        "signature",
+        "simple",
+    )
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self.name = signature.name
+        self.inputs = signature.inputs
+        self.n_inputs = len(signature.inputs)
+        self.attrs = signature.attrs
+        self.attr_names = frozenset([a.name for a in signature.attrs])
+        self.simple = not any(arg.is_list for arg in signature.inputs)
+        self.has_ref = any(arg.is_ref for arg in signature.inputs)
+        self.pair = (
+            self.simple
+            and self.n_inputs == 2
+            and signature.inputs[0].type_attr == signature.inputs[1].type_attr != ""
+            and not self.has_ref
+            and len(signature.outputs) == 1
+            and not signature.outputs[0].is_list
+        )
+        inferred: set[str] = set()
+        for arg in signature.inputs:
+            inferred.update((arg.type_attr, arg.number_attr, arg.type_list_attr))
+        inferred.discard("")
+        self.inferred = frozenset(inferred)
+        # 0.0 and -0.0 are equal keys of different attributes.
+        self.needs_repr = any("float" in a.kind for a in signature.attrs)
+        self.by_types: dict[Any, AttrSet] = {}
+        self.by_attrs: dict[Any, AttrSet] = {}
+        self.result = _result_shape(signature)
+
+
+recipes: dict[str, Recipe] = {}
+
+
+def recipe(op_type: str) -> Recipe:
+    """The recipe of an op. Raises: NotFoundError for an op nobody has."""
+    found = recipes.get(op_type)
+    if found is None:
+        found = recipes[op_type] = Recipe(op_catalogue.signature(op_type))
+    return found
+
+
+def attr_set_of(
+    found: Recipe, tensors: list[Any], inferred: dict[str, Any], given: dict[str, Any]
+) -> AttrSet:
+    """The attribute set of a node; the same object for the same attributes.
+
+    Args:
+      tensors: converted inputs, in order.
+      inferred: what they decide.
+      given: what the caller gave.
+    Raises: TypeError for an attribute that is missing or of another kind, or a type not allowed.
+    """
+    keys = _memo_keys(found, tensors, given)
+    if keys is not None:
+        table, key = keys
+        kept = table.get(key)
+        if kept is not None:
+            return kept
+    values: dict[str, Any] = {}
+    for attr in found.attrs:
+        name = attr.name
+        if name in inferred:
+            values[name] = inferred[name]
+            if attr.allowed and name not in given:
+                _check_allowed(found, attr, inferred[name])
+        elif name in given and given[name] is not None:
+            values[name] = plain_value(found.name, attr, given[name])
+        elif name in given and attr.kind == "shape":
+            values[name] = None
+        elif attr.default is not NO_DEFAULT:
+            values[name] = attr.default
+        else:
+            raise TypeError(f"{found.name} misses attribute {name!r} ({attr.kind}): give it")
+    made = AttrSet(found.name, found.signature, values, output_types(found.signature, values))
+    if keys is not None:
+        if len(table) >= _MAX_SETS_KEPT:
+            table.clear()
+        table[key] = made
+    return made
+
+
+def _memo_keys(
+    found: Recipe, tensors: list[Any], given: dict[str, Any]
+) -> tuple[dict[Any, AttrSet], Any] | None:
+    if not found.simple:
+        types: list[Any] = []
+        for t in tensors:
+            if type(t) is list:
+                types.append(tuple([x.dtype.as_datatype_enum for x in t]))
+            else:
+                types.append(t.dtype.as_datatype_enum)
+    else:
+        types = [t.dtype.as_datatype_enum for t in tensors]
+    if not given:
+        return found.by_types, tuple(types)
+    if found.needs_repr:
+        for value in given.values():
+            if not isinstance(value, (int, float, str, DType, type(None))):
+                return None
+        return found.by_attrs, (*types, repr(given))
+    try:
+        key = (*types, *given.items(), *map(type, given.values()))
+        hash(key)
+    except TypeError:
+        return None
+    for value in given.values():
+        if not isinstance(value, (int, float, str, bytes, DType, tuple, type(None))):
+            return None  # an array or a message: large, and seldom met twice
+    return found.by_attrs, key
+
+
+def _check_allowed(found: Recipe, attr: Any, value: Any) -> None:
+    for v in value if isinstance(value, tuple) else (value,):
+        if v not in attr.allowed:
+            arg = next(
+                (a.name for a in found.inputs if attr.name in (a.type_attr, a.type_list_attr)),
+                attr.name,
+            )
+            allowed = ", ".join([as_dtype(a).name for a in attr.allowed])
+            raise TypeError(
+                f"Value passed to parameter '{arg}' of {found.name} has DataType "
+                f"{as_dtype(v).name} not in list of allowed values: {allowed}"
+            )
+
+
+def output_types(signature: Signature, values: dict[str, Any]) -> tuple[DType, ...]:
+    """The type of each output tensor, from an op's attributes."""
+    types: list[DType] = []
+    for arg in signature.outputs:
+        if arg.type_list_attr:
+            numbers = values[arg.type_list_attr]
+        else:
+            number = arg.dtype or values[arg.type_attr]
+            numbers = (number,) * (values[arg.number_attr] if arg.number_attr else 1)
+        for number in numbers:
+            types.append(as_dtype(number + 100 if arg.is_ref else number))
+    return tuple(types)
+
+
+def _result_shape(signature: Signature) -> Callable[..., Any] | None:
+    """How to hand out several outputs: a named tuple's class; None for one output or fewer."""
+    if len(signature.outputs) < 2:
+        return list if signature.outputs and signature.outputs[0].is_list else None
+    names = [arg.name for arg in signature.outputs]
+    return namedtuple(signature.name.lstrip("_"), names, rename=True)
+
+
+def packed(found: Recipe, attr_set: AttrSet, node: Operation) -> Any:
+    outputs = node.outputs
+    result = found.result
+    if result is None:
+        return outputs[0] if outputs else node
+    if result is list:
+        return list(outputs)
+    parts: list[Any] = []
+    at = 0
+    for arg in found.signature.outputs:
+        if not arg.is_list:
+            parts.append(outputs[at])
+            at += 1
+            continue
+        count = (
+            attr_set.values[arg.number_attr]
+            if arg.number_attr
+            else len(attr_set.values[arg.type_list_attr])
+        )
+        parts.append(list(outputs[at : at + count]))
+        at += count
+    return result(*parts)

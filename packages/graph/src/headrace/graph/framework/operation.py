@@ -1,0 +1,360 @@
+"""Operations and the tensors that they put out."""
+
+from __future__ import annotations
+
+import linecache
+from typing import TYPE_CHECKING, Any
+
+from headrace.formats.dtypes import DType
+from headrace.graph.framework import attributes
+from headrace.graph.framework.attributes import AttrSet
+from headrace.graph.framework.tensor_shape import Shape, TensorShape, as_dims, merge_dims, show
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from headrace.graph.framework.graph import Graph
+
+
+class Tensor:
+    """An output of an operation.
+
+    Attributes:
+      op: the Operation that puts it out.
+      value_index: which of the operation's outputs it is.
+      dtype: type of its elements.
+    """
+
+    # `consumers` are worked out by the graph when asked for; the shape is plain. All of this
+    # keeps a node at three objects that the cyclic garbage collector has to walk.
+    __slots__ = ("_shape", "dtype", "op", "value_index")
+
+    __array_priority__ = 100  # so that array + tensor asks the tensor
+
+    op: Operation
+    value_index: int
+    dtype: DType
+    _shape: Shape
+
+    def __init__(self, op: Operation, value_index: int, dtype: DType, shape: Shape = None) -> None:
+        self.op = op
+        self.value_index = value_index
+        self.dtype = dtype
+        self._shape = shape
+
+    @property
+    def name(self) -> str:
+        """ "op:0"."""
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it is in."""
+        return self.op.graph
+
+    @property
+    def device(self) -> str:
+        """The device of its operation, as far as the program says it."""
+        return self.op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        """What the graph knows of its shape."""
+        return TensorShape(self._shape)
+
+    def get_shape(self) -> TensorShape:
+        """What the graph knows of its shape."""
+        return TensorShape(self._shape)
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds to what the graph knows of its shape.
+
+        Raises: ValueError where that contradicts what it knows.
+        """
+        try:
+            self._shape = merge_dims(self._shape, as_dims(shape))
+        except ValueError:
+            raise ValueError(
+                f"Tensor {self.name!r}: shape {show(as_dims(shape))} contradicts "
+                f"{show(self._shape)}, which the graph infers"
+            ) from None
+
+    def consumers(self) -> list[Operation]:
+        """The operations that read it."""
+        return self.op.graph._consumers_of(self)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Runs what it takes to compute it, and returns its value.
+
+        Args:
+          feed_dict: as in Session.run.
+          session: the default session, where None.
+        Raises: ValueError without a session.
+        """
+        from headrace.graph.framework.default_session import eval_using_default_session
+
+        return eval_using_default_session(self, feed_dict, self.graph, session)
+
+    def __iter__(self) -> Any:
+        if self._shape is None:
+            raise TypeError(f"Tensor {self.name!r} is not iterable: its rank is unknown")
+        if not self._shape:
+            raise TypeError(f"Tensor {self.name!r} is not iterable: it is a scalar")
+        if self._shape[0] is None:
+            raise TypeError(
+                f"Tensor {self.name!r} is not iterable: its first size is unknown; "
+                "use hr.map_fn or hr.while_loop"
+            )
+        return (self[i] for i in range(self._shape[0]))
+
+    def __len__(self) -> int:
+        raise TypeError(
+            f"len is not well defined for Tensor {self.name!r}: use x.shape[0] or hr.shape(x)[0]"
+        )
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"Using Tensor {self.name!r} as a Python bool is not allowed: its value is known only "
+            "in a run. Use `if t is not None:` to test whether it is there, or hr.cond to branch "
+            "on its value"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array: fetch it with "
+            "Session.run"
+        )
+
+    def __str__(self) -> str:
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+
+    def __repr__(self) -> str:
+        return f"<hr.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Tensor:
+        return self
+
+    if TYPE_CHECKING:  # operators.py hangs these on; Python looks them up on the class
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+
+class Operation:
+    """A node of a graph.
+
+    Attributes:
+      graph: the Graph that it is in.
+      name: unique in the graph.
+      type: name of its op in the catalogue.
+      inputs: the Tensors it reads, lists flattened.
+      control_inputs: the Operations that must have run before.
+      device: its device as far as the program says it, or "".
+    """
+
+    __slots__ = (
+        "_attrs",
+        "_code",
+        "_context",
+        "_id",
+        "_instruction",
+        "_outputs",
+        "control_inputs",
+        "device",
+        "graph",
+        "inputs",
+        "name",
+        "type",
+    )
+
+    graph: Graph
+    name: str
+    type: str
+    inputs: tuple[Tensor, ...]
+    control_inputs: tuple[Operation, ...]
+    device: str
+    _attrs: AttrSet
+    _outputs: Any  # the Tensor of an operation with one output, otherwise a tuple
+    _context: Any  # control-flow context, or None
+    _id: int  # position in graph._ops
+    _code: CodeType | None  # of the user's frame that made it
+    _instruction: int  # in that code: the line is worked out when asked for
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The Tensors that it puts out."""
+        outputs = self._outputs
+        return outputs if type(outputs) is tuple else (outputs,)
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attribute: DTypes, TensorShapes, bytes, numbers, messages or lists.
+
+        Raises: ValueError where the operation has none of that name.
+        """
+        attrs = self._attrs
+        try:
+            value = attrs.values[name]
+        except KeyError:
+            raise ValueError(
+                f"Operation {self.name!r} ({self.type}) has no attr named {name!r}: it has "
+                f"{', '.join(sorted(attrs.values)) or 'none'}"
+            ) from None
+        return attributes.public_value(attrs.kind(name), value)
+
+    @property
+    def node_def(self) -> Any:
+        """The NodeDef message."""
+        from headrace.formats.proto.graph_pb2 import NodeDef
+        from headrace.graph.framework.graph_codec import node_wire
+
+        return NodeDef.FromString(node_wire(self))
+
+    @property
+    def op_def(self) -> Any:
+        """The OpDef message of its op. Raises: NotFoundError for an op nobody has."""
+        from headrace.formats import op_catalogue
+
+        return op_catalogue.op_def(self.type)
+
+    def colocation_groups(self) -> list[bytes]:
+        """Names of the groups ("loc:@op") whose members share its device."""
+        groups = self._attrs.values.get("_class")
+        if groups:
+            listed = attributes.public_value("list(string)", groups)
+            found = [g for g in listed if isinstance(g, bytes) and g.startswith(b"loc:@")]
+            if found:
+                return found
+        return [f"loc:@{self.name}".encode()]
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs it, in the default session where none is given.
+
+        Raises: ValueError without a session.
+        """
+        from headrace.graph.framework.default_session import run_using_default_session
+
+        run_using_default_session(self, feed_dict, self.graph, session)
+
+    # -- where it was made -----------------------------------------------------------------
+
+    @property
+    def source_file(self) -> str | None:
+        """The user's file that made it."""
+        return None if self._code is None else self._code.co_filename
+
+    @property
+    def source_line(self) -> int | None:
+        """The line of that file."""
+        code = self._code
+        if code is None:
+            return None
+        line = None
+        at = self._instruction
+        for start, end, number in code.co_lines():
+            if start <= at < end:
+                return number
+            line = number or line
+        return line
+
+    @property
+    def traceback(self) -> list[tuple[str, int, str, str]]:
+        """The frame that made it, as [(file, line, function, text)]."""
+        if self._code is None:
+            return []
+        line = self.source_line or 0
+        text = linecache.getline(self._code.co_filename, line).strip()
+        return [(self._code.co_filename, line, self._code.co_name, text)]
+
+    # -- changes after creation: control flow and colocation need a few -----------------------
+
+    def _set_attr(self, name: str, value: Any) -> None:
+        """Sets an attribute: an AttrValue message, or a plain value."""
+        if hasattr(value, "WhichOneof"):
+            value = attributes.RawAttr(value.SerializeToString())
+        self._attrs = self._attrs.replaced(**{name: value})
+        self._change()
+
+    def _set_attrs(self, values: dict[str, Any]) -> None:
+        self._attrs = self._attrs.replaced(**values)
+        self._change()
+
+    def _set_device(self, device: Any) -> None:
+        from headrace.graph.framework.device_spec import canonical
+
+        self.device = device.to_string() if hasattr(device, "to_string") else canonical(device)
+        self._change()
+
+    def _add_control_input(self, op: Operation) -> None:
+        self._add_control_inputs((op,))
+
+    def _add_control_inputs(self, ops: Any) -> None:
+        new = [op for op in ops if op not in self.control_inputs]
+        if new:
+            self.control_inputs = (*self.control_inputs, *new)
+            self._change()
+
+    def _remove_all_control_inputs(self) -> None:
+        self.control_inputs = ()
+        self._change()
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        inputs = list(self.inputs)
+        inputs[index] = tensor
+        self.inputs = tuple(inputs)
+        self.graph._consumers_upto = 0
+        self.graph._consumers.clear()
+        self._change()
+
+    def _change(self) -> None:
+        """Notes a change, so that a session that has run the node can refuse it."""
+        self.graph._changed.append(self)
+
+    def _get_control_flow_context(self) -> Any:
+        return self._context
+
+    def _set_control_flow_context(self, context: Any) -> None:
+        self._context = context
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The Tensors that it puts out (an older spelling of `outputs`)."""
+        return self.outputs
+
+    def __str__(self) -> str:
+        return str(self.node_def)
+
+    def __repr__(self) -> str:
+        return f"<hr.Operation '{self.name}' type={self.type}>"
+
+    def __copy__(self) -> Operation:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Operation:
+        return self

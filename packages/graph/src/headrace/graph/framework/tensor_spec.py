@@ -1,0 +1,90 @@
+"""What a tensor must look like, without one: TensorSpec and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import DType, as_dtype, float32, int64
+from headrace.graph.framework.tensor_shape import TensorShape
+
+
+class TensorSpec:
+    """Shape, type and name that a tensor must have.
+
+    Args:
+      shape: as for placeholder.
+      dtype: as for placeholder.
+      name: of the tensor, or None.
+    """
+
+    __slots__ = ("_dtype", "_name", "_shape")
+
+    def __init__(self, shape: Any, dtype: Any = float32, name: str | None = None) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        self._name = name
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, as far as it is said."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name, or None."""
+        return self._name
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """What a tensor looks like."""
+        return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """A copy, perhaps under another name."""
+        return cls(spec.shape, spec.dtype, name or spec.name)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether a tensor or spec fits: the type is the same, the shapes can be."""
+        return self._dtype.is_compatible_with(other.dtype) and self._shape.is_compatible_with(
+            other.shape
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is type(self)
+            and self._shape == other._shape
+            and self._dtype == other._dtype
+            and self._name == other._name
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(shape={self._shape}, dtype={self._dtype.name}, "
+            f"name={self._name!r})"
+        )
+
+
+class SparseTensorSpec(TensorSpec):
+    """Dense shape and type that a SparseTensor must have."""
+
+    def __init__(self, shape: Any = None, dtype: Any = float32) -> None:
+        super().__init__(shape, dtype)
+
+
+class IndexedSlicesSpec(TensorSpec):
+    """Dense shape and type that IndexedSlices must have, and the type of their indices."""
+
+    __slots__ = ("indices_dtype",)
+
+    def __init__(self, shape: Any = None, dtype: Any = float32, indices_dtype: Any = int64) -> None:
+        super().__init__(shape, dtype)
+        self.indices_dtype = as_dtype(indices_dtype)

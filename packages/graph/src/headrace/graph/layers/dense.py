@@ -1,0 +1,207 @@
+"""Layers whose outputs see all inputs; dropout; flattening."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import constant
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.control_flow_ops import identity
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+from headrace.graph.layers.functional import functional
+from headrace.graph.layers.input_spec import InputSpec
+from headrace.graph.layers.layer import Layer, activation_of
+from headrace.graph.layers.training_switch import smart_cond
+from headrace.graph.ops.convolution.bias import bias_add
+from headrace.graph.ops.matmul.matmul import tensordot
+from headrace.graph.ops.random.random import dropout as random_dropout
+from headrace.graph.variables.initializers import Zeros
+
+_ZEROS = Zeros()
+
+
+class Dense(Layer):
+    """activation(inputs @ kernel + bias), along the last axis.
+
+    Args:
+      units: size of the output's last axis.
+      activation: function; none by default; use_bias: whether there is a bias.
+      kernel_initializer: the scope's, or Glorot uniform, by default.
+      the others: as for variables.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = _ZEROS,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
+        )
+        self.units = int(units)
+        self.activation = activation_of(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = kernel_initializer
+        self.bias_initializer = bias_initializer
+        self.kernel_regularizer = kernel_regularizer
+        self.bias_regularizer = bias_regularizer
+        self.kernel_constraint = kernel_constraint
+        self.bias_constraint = bias_constraint
+        self.kernel: Any = None
+        self.bias: Any = None
+        self.input_spec = InputSpec(min_ndim=2)
+
+    def build(self, input_shape: Any) -> None:
+        """Makes kernel [in, units] and bias [units]."""
+        inner = as_shape(input_shape)[-1].value
+        if inner is None:
+            raise ValueError(
+                "The last dimension of the inputs to `Dense` should be defined. Found `None`."
+            )
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: inner})
+        self.kernel = self.add_weight(
+            "kernel",
+            shape=[inner, self.units],
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias",
+                shape=[self.units],
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.built = True
+
+    def call(self, inputs: Any) -> Tensor:
+        """[..., in] -> [..., units]."""
+        rank = inputs.get_shape().ndims
+        if rank > 2:
+            made = tensordot(inputs, self.kernel, [[rank - 1], [0]])
+            made.set_shape([*inputs.get_shape().as_list()[:-1], self.units])
+        else:
+            made = op("MatMul", inputs, self.kernel)
+        if self.use_bias:
+            made = bias_add(made, self.bias)
+        return made if self.activation is None else self.activation(made)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[..., units]."""
+        return TensorShape([*as_shape(input_shape).as_list()[:-1], self.units])
+
+
+class Dropout(Layer):
+    """Zeroes elements at random while training.
+
+    Args:
+      rate: share of elements; noise_shape: where decisions are shared; seed: of the choice.
+    """
+
+    def __init__(
+        self,
+        rate: Any = 0.5,
+        noise_shape: Any = None,
+        seed: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, **kwargs)
+        self.rate = rate
+        self.noise_shape = noise_shape
+        self.seed = seed
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = False) -> Tensor:
+        """inputs with dropout where training; the same shape."""
+        return smart_cond(
+            training,
+            lambda: random_dropout(
+                inputs, noise_shape=self._noise_shape(inputs), seed=self.seed, rate=self.rate
+            ),
+            lambda: identity(inputs),
+        )
+
+    def _noise_shape(self, inputs: Tensor) -> Any:
+        if self.noise_shape is None or isinstance(self.noise_shape, Tensor):
+            return self.noise_shape
+        sizes = op("Shape", inputs)
+        return op("Pack", [sizes[i] if n is None else n for i, n in enumerate(self.noise_shape)])
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The same."""
+        return as_shape(input_shape)
+
+
+class Flatten(Layer):
+    """Joins all dimensions but the batch's.
+
+    Args:
+      data_format: "channels_last", or "channels_first": channels are put last before.
+    """
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = data_format or "channels_last"
+        self.input_spec = InputSpec(min_ndim=1)
+        self.built = True
+
+    def call(self, inputs: Any) -> Tensor:
+        """[batch, ...] -> [batch, n]."""
+        rank = inputs.get_shape().ndims
+        if self.data_format == "channels_first" and rank is not None and rank > 1:
+            inputs = op("Transpose", inputs, [0, *range(2, rank), 1])
+        wanted = self.compute_output_shape(inputs.get_shape()).as_list()
+        if None not in wanted[1:]:
+            flat = constant([-1, wanted[1]] if wanted[0] is None else wanted)
+        elif wanted[0] is not None:
+            flat = constant([wanted[0], -1])
+        else:
+            flat = op("Pack", [op("Shape", inputs)[0], -1])
+        made = op("Reshape", inputs, flat)
+        made.set_shape(wanted)
+        return made
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[batch, n]."""
+        batch, *rest = as_shape(input_shape).as_list()
+        size: int | None = 1
+        for n in rest:
+            size = None if n is None or size is None else size * n
+        return TensorShape([batch, size])
+
+
+dense = functional(Dense, "activation(inputs @ kernel + bias)")
+
+
+def dropout(
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    training: Any = False,
+    name: str | None = None,
+) -> Tensor:
+    """inputs, where training with elements zeroed at random; see Dropout."""
+    return Dropout(rate, noise_shape=noise_shape, seed=seed, name=name).apply(
+        inputs, training=training
+    )
+
+
+def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
+    """inputs with all dimensions but the batch's joined."""
+    return Flatten(name=name, data_format=data_format).apply(inputs)

@@ -1,0 +1,133 @@
+"""Pooling layers over one, two and three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+from headrace.graph.layers.input_spec import InputSpec
+from headrace.graph.layers.layer import Layer
+from headrace.graph.layers.windows import conv_length, each, layout_of, padding_of
+
+
+class Pooling(Layer):
+    """The greatest element, or the mean, of each window.
+
+    Args:
+      pool_size, strides: one int, or one for each spatial dimension.
+      padding: "valid" or "same"; data_format: "channels_last" or "channels_first".
+    """
+
+    rank = 2
+    kind = "Max"
+
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if strides is None:
+            raise ValueError("Argument `strides` must not be None.")
+        super().__init__(name=name, **kwargs)
+        self.pool_size = each(pool_size, self.rank, "pool_size")
+        self.strides = each(strides, self.rank, "strides")
+        self.padding = padding_of(padding)
+        self.data_format = data_format
+        self.layout = layout_of(data_format, self.rank)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+        self.built = True
+
+    def call(self, inputs: Any) -> Tensor:
+        """[batch, *spatial, channels] -> [batch, *out spatial, channels]."""
+        first = self.layout.index("C") == 1
+        sizes = [[1, 1, *n] if first else [1, *n, 1] for n in (self.pool_size, self.strides)]
+        layout = self.layout
+        if self.rank == 1:
+            axis = 3 if first else 2
+            inputs = op("ExpandDims", inputs, axis)
+            sizes = [[*n[:axis], 1, *n[axis:]] for n in sizes]
+            layout = "NCHW" if first else "NHWC"
+        made = op(
+            f"{self.kind}Pool3D" if self.rank == 3 else f"{self.kind}Pool",
+            inputs,
+            ksize=sizes[0],
+            strides=sizes[1],
+            padding=self.padding.upper(),
+            data_format=layout,
+        )
+        return op("Squeeze", made, squeeze_dims=[axis]) if self.rank == 1 else made
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[batch, *out spatial, channels], in the layer's data_format."""
+        sizes = as_shape(input_shape).as_list()
+        first = self.layout.index("C") == 1
+        spatial = sizes[2:] if first else sizes[1:-1]
+        parts = zip(spatial, self.pool_size, self.strides, strict=True)
+        out = [conv_length(n, k, self.padding, s) for n, k, s in parts]
+        return TensorShape([*sizes[:2], *out] if first else [sizes[0], *out, sizes[-1]])
+
+
+class MaxPooling1D(Pooling):
+    """The greatest element of each window of [batch, width, channels]."""
+
+    rank = 1
+
+
+class MaxPooling2D(Pooling):
+    """The greatest element of each window of [batch, height, width, channels]."""
+
+
+class MaxPooling3D(Pooling):
+    """The greatest element of each window of [batch, depth, height, width, channels]."""
+
+    rank = 3
+
+
+class AveragePooling1D(Pooling):
+    """The mean of each window of [batch, width, channels]."""
+
+    rank, kind = 1, "Avg"
+
+
+class AveragePooling2D(Pooling):
+    """The mean of each window of [batch, height, width, channels]."""
+
+    kind = "Avg"
+
+
+class AveragePooling3D(Pooling):
+    """The mean of each window of [batch, depth, height, width, channels]."""
+
+    rank, kind = 3, "Avg"
+
+
+def _function(layer: Any, says: str) -> Any:
+    def pooled(
+        inputs: Any,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+    ) -> Tensor:
+        made: Tensor = layer(
+            pool_size, strides, padding=padding, data_format=data_format, name=name
+        ).apply(inputs)
+        return made
+
+    pooled.__doc__ = f"{says} of each window of inputs; see {layer.__name__}."
+    return pooled
+
+
+max_pooling1d = _function(MaxPooling1D, "The greatest element")
+max_pooling2d = _function(MaxPooling2D, "The greatest element")
+max_pooling3d = _function(MaxPooling3D, "The greatest element")
+average_pooling1d = _function(AveragePooling1D, "The mean")
+average_pooling2d = _function(AveragePooling2D, "The mean")
+average_pooling3d = _function(AveragePooling3D, "The mean")

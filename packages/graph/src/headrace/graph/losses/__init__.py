@@ -1,0 +1,1 @@
+"""Losses that are weighted, reduced and collected: `hr.losses`."""

@@ -1,0 +1,396 @@
+"""Losses of predictions against labels, weighted, reduced and kept in GraphKeys.LOSSES."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import float32
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.losses.weight_broadcasting import (
+    after,
+    assert_broadcastable,
+    broadcast_weights,
+    squeeze_to_match,
+)
+from headrace.graph.ops.elementwise.elementwise import add_n, cast
+from headrace.graph.ops.losses import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from headrace.graph.ops.reduction import reduce_sum
+
+_LOSSES = GraphKeys.LOSSES
+
+
+class Reduction:
+    """How the losses of a batch become one: TF 1.x's names."""
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """All of them."""
+        return (
+            cls.NONE,
+            cls.SUM,
+            cls.MEAN,
+            cls.SUM_OVER_BATCH_SIZE,
+            cls.SUM_OVER_NONZERO_WEIGHTS,
+            cls.SUM_BY_NONZERO_WEIGHTS,
+        )
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """Raises: ValueError for a reduction that is not known."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}: it is one of {', '.join(cls.all())}.")
+
+
+_MEAN = Reduction.SUM_BY_NONZERO_WEIGHTS
+
+
+# ---- the losses of a graph -----------------------------------------------------------------
+
+
+def add_loss(loss: Any, loss_collection: str | None = _LOSSES) -> None:
+    """Keeps a loss in a collection."""
+    if loss_collection:
+        get_default_graph().add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list[Any]:
+    """The losses of a collection whose names match a scope."""
+    return get_default_graph().get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope: str | None = None) -> list[Any]:
+    """The losses of regularizers whose names match a scope."""
+    return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+def get_regularization_loss(
+    scope: str | None = None, name: str = "total_regularization_loss"
+) -> Tensor:
+    """The sum of the regularizers' losses; 0 where there are none."""
+    losses = get_regularization_losses(scope)
+    return add_n(losses, name=name) if losses else constant(0.0)
+
+
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
+) -> Tensor:
+    """The sum of all losses, with the regularizers' unless they are left out."""
+    losses = get_losses(scope)
+    if add_regularization_losses:
+        losses = losses + get_regularization_losses(scope)
+    return add_n(losses, name=name)
+
+
+# ---- weights -------------------------------------------------------------------------------
+
+
+def _present(losses: Tensor, weights: Any, per_batch: bool = False) -> Tensor:
+    """How many losses have weights other than 0."""
+    with name_scope(None, "num_present", [losses, weights]) as scope:
+        weights = cast(weights, float32)
+        some = op("NotEqual", weights, constant(0.0))
+        spread = broadcast_weights(op("Cast", some, DstT=float32), losses)
+        if per_batch:
+            axes = op("Range", 1, op("Rank", spread), 1)
+            return op("Sum", spread, axes, keep_dims=True, name=scope)
+        return reduce_sum(spread, name=scope)
+
+
+def _mean(total: Tensor, count: Tensor) -> Tensor:
+    return op("DivNoNan", total, count, name="value")
+
+
+def compute_weighted_loss(
+    losses: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """The losses times their weights, reduced to one, and kept.
+
+    Args:
+      losses: [...]; weights: a scalar, or of losses' rank with sizes that are equal or 1.
+      scope: name of the scope; loss_collection: where it is kept; None: nowhere.
+      reduction: one of Reduction.
+    Returns: a scalar, or [...] where reduction is NONE; of the dtype of losses.
+    """
+    Reduction.validate(reduction)
+    with name_scope(scope, "weighted_loss", [losses, weights]):
+        losses = convert_to_tensor(losses)
+        weights = cast(weights, float32)
+        kind = losses.dtype.base_dtype
+        values = after(assert_broadcastable(weights, losses), cast(losses, float32))
+        made = op("Mul", values, weights)
+        if reduction != Reduction.NONE:
+            total = reduce_sum(made)
+            if reduction == Reduction.MEAN:
+                made = _mean(total, reduce_sum(op("OnesLike", values) * weights))
+            elif reduction == _MEAN:
+                made = _mean(total, _present(values, weights))
+            elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
+                made = _mean(total, op("Cast", op("Size", values), DstT=float32))
+            else:
+                made = total
+        made = cast(made, kind)
+        add_loss(made, loss_collection)
+        return made
+
+
+def _given(labels: Any, other: Any, what: str) -> None:
+    if labels is None:
+        raise ValueError("Argument `labels` must not be None.")
+    if other is None:
+        raise ValueError(f"Argument `{what}` must not be None.")
+
+
+def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
+    """Both as float32, of shapes that agree."""
+    predictions, labels = cast(predictions, float32), cast(labels, float32)
+    predictions.get_shape().assert_is_compatible_with(labels.get_shape())
+    return labels, predictions
+
+
+# ---- the losses ----------------------------------------------------------------------------
+
+
+def absolute_difference(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """|predictions - labels|, weighted; the last arguments are compute_weighted_loss's."""
+    _given(labels, predictions, "predictions")
+    with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        losses = op("Abs", op("Sub", predictions, labels))
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
+
+
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+    dim: int | None = None,
+) -> Tensor:
+    """1 - the product of unit vectors along axis, weighted.
+
+    Args:
+      labels, predictions: of norm 1 along axis, which is not looked at; dim: axis's older name.
+    """
+    axis = dim if axis is None else axis
+    if axis is None:
+        raise ValueError("You must specify argument `axis`.")
+    _given(labels, predictions, "predictions")
+    with name_scope(scope, "cosine_distance_loss", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        along = reduce_sum(op("Mul", predictions, labels), axis=[axis], keepdims=True)
+        return compute_weighted_loss(
+            constant(1.0) - along, weights, scope, loss_collection, reduction=reduction
+        )
+
+
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """max(0, 1 - (2 labels - 1) logits), weighted. Args: labels: 0 or 1."""
+    _given(labels, logits, "logits")
+    with name_scope(scope, "hinge_loss", [logits, labels, weights]) as scope:
+        labels, logits = _pair(labels, logits)
+        sign = constant(2.0) * labels - constant(1.0)
+        losses = op("Relu", constant(1.0) - sign * logits)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
+
+
+def huber_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    delta: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """Half the squared error up to delta, linear beyond, weighted. Source: Huber 1964."""
+    _given(labels, predictions, "predictions")
+    with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        size = op("Abs", op("Sub", predictions, labels))
+        bound = convert_to_tensor(delta, dtype=float32)
+        inner = op("Minimum", size, bound)
+        losses = constant(0.5) * (inner * inner) + bound * (size - inner)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
+
+
+def log_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    epsilon: float = 1e-7,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """Cross entropy of probabilities against labels of 0 or 1, weighted.
+
+    Args:
+      epsilon: added before logarithms are taken.
+    """
+    _given(labels, predictions, "predictions")
+    with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        small, one = constant(epsilon, dtype=float32), constant(1.0)
+        of_ones = -labels * op("Log", predictions + small)
+        losses = of_ones - (one - labels) * op("Log", one - predictions + small)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
+
+
+def mean_pairwise_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+) -> Tensor:
+    """The mean over pairs of elements of a sample of (difference of errors) squared, weighted."""
+    _given(labels, predictions, "predictions")
+    with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
+        weights = cast(weights, float32)
+        labels, predictions = _pair(labels, predictions)
+        errors = after(assert_broadcastable(weights, predictions), predictions - labels)
+        axes = op("Range", 1, op("Rank", errors), 1)
+        zero, one, two = constant(0.0), constant(1.0), constant(2.0)
+        count = _present(errors, weights, per_batch=True)
+        squares = op("Sum", op("Square", errors), axes, keep_dims=True)
+        first = two * _mean(squares, op("Maximum", count - one, zero))
+        total = op("Sum", errors, axes, keep_dims=True)
+        pairs = op("Maximum", count * (count - one), zero)
+        second = two * op("DivNoNan", op("Square", total), pairs)
+        loss = reduce_sum((first - second) * weights)
+        some = op("Greater", reduce_sum(count), zero)
+        made = op("SelectV2", some, loss, op("ZerosLike", loss), name="value")
+        add_loss(made, loss_collection)
+        return made
+
+
+def mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """(predictions - labels) squared, weighted."""
+    _given(labels, predictions, "predictions")
+    with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as scope:
+        labels, predictions = _pair(labels, predictions)
+        losses = op("SquaredDifference", predictions, labels)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """Cross entropy of sigmoid(logits) against labels from 0 to 1, weighted.
+
+    Args:
+      label_smoothing: how far labels are moved towards a half.
+    """
+    _given(multi_class_labels, logits, "logits")
+    with name_scope(
+        scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]
+    ) as scope:
+        logits = convert_to_tensor(logits)
+        labels = cast(multi_class_labels, logits.dtype.base_dtype)
+        logits.get_shape().assert_is_compatible_with(labels.get_shape())
+        if label_smoothing > 0:
+            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """Cross entropy of softmax(logits) against distributions, weighted.
+
+    Args:
+      onehot_labels, logits: [batch, classes]; weights: a scalar or [batch].
+      label_smoothing: how far labels are moved towards the uniform distribution.
+    """
+    _given(onehot_labels, logits, "logits")
+    with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as scope:
+        logits = convert_to_tensor(logits)
+        kind = logits.dtype.base_dtype
+        labels = cast(onehot_labels, kind)
+        logits.get_shape().assert_is_compatible_with(labels.get_shape())
+        if label_smoothing > 0:
+            classes = op("Cast", op("Shape", labels)[-1], DstT=kind)
+            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+        labels = op("StopGradient", labels)
+        losses = softmax_cross_entropy_with_logits_v2(labels, logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _MEAN,
+) -> Tensor:
+    """Cross entropy of softmax(logits) against class numbers, weighted.
+
+    Args:
+      labels: [batch] or [batch, 1] ints; logits: [batch, classes].
+      weights: a scalar, [batch] or [batch, 1].
+    """
+    _given(labels, logits, "logits")
+    with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as scope:
+        labels, logits, weights = squeeze_to_match(labels, logits, weights, expected_rank_diff=1)
+        losses = sparse_softmax_cross_entropy_with_logits(
+            labels=labels, logits=logits, name="xentropy"
+        )
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)

@@ -1,0 +1,118 @@
+"""Weights that broadcast against values as losses and metrics allow it, and labels squeezed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.cond import cond
+from headrace.graph.control_flow.control_flow_ops import identity
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import control_dependencies, name_scope
+
+
+def assert_broadcastable(weights: Any, values: Any) -> Operation | None:
+    """Checks that weights are a scalar, or of values' rank with sizes that are equal or 1.
+
+    Returns: an operation that checks it in the run; None where the graph decides it.
+    Raises: ValueError where they are not, for all that the graph knows.
+    """
+    weights, values = convert_to_tensor(weights), convert_to_tensor(values)
+    mine, theirs = weights.get_shape(), values.get_shape()
+    if mine.ndims == 0:
+        return None
+    if mine.ndims is not None and theirs.ndims is not None:
+        if mine.ndims != theirs.ndims:
+            raise ValueError(
+                f"weights can not be broadcast to values. values.rank={theirs.ndims}. "
+                f"weights.rank={mine.ndims}. values.shape={theirs}. weights.shape={mine}."
+            )
+        pairs = list(zip(mine.as_list(), theirs.as_list(), strict=True))
+        if any(None not in (a, b) and a not in (1, b) for a, b in pairs):
+            raise ValueError(
+                "weights can not be broadcast to values: sizes must be equal or 1. "
+                f"values.shape={theirs}. weights.shape={mine}."
+            )
+        if all(a == 1 or None not in (a, b) for a, b in pairs):
+            return None
+    with name_scope("assert_broadcastable"):
+        return _asked_at_run_time(weights, values)
+
+
+def _asked_at_run_time(weights: Tensor, values: Tensor) -> Operation:
+    shape, full = op("Shape", weights), op("Shape", values)
+    rank = op("Rank", weights)
+
+    def fits() -> Tensor:
+        return op("All", op("LogicalOr", op("Equal", shape, 1), op("Equal", shape, full)), [0])
+
+    def not_scalar() -> Tensor:
+        return cond(op("Equal", rank, op("Rank", values)), fits, lambda: constant(False))
+
+    good = cond(op("Equal", rank, 0), lambda: constant(True), not_scalar)
+    said = [constant(b"weights can not be broadcast to values. weights.shape="), shape]
+    made: Operation = op("Assert", good, [*said, constant(b"values.shape="), full])
+    return made
+
+
+def broadcast_weights(weights: Any, values: Any) -> Tensor:
+    """weights repeated to the shape of values; see assert_broadcastable."""
+    with name_scope(None, "broadcast_weights", [weights, values]) as scope:
+        values = convert_to_tensor(values, name="values")
+        weights = convert_to_tensor(weights, dtype=values.dtype.base_dtype, name="weights")
+        if weights.get_shape().is_fully_defined() and weights.get_shape().is_compatible_with(
+            values.get_shape()
+        ):
+            if values.get_shape().is_fully_defined():
+                return weights
+        check = assert_broadcastable(weights, values)
+        ones = op("OnesLike", values)
+        if check is None:
+            return op("Mul", weights, ones, name=scope)
+        with control_dependencies([check]):
+            return op("Mul", weights, ones, name=scope)
+
+
+def after(check: Operation | None, value: Tensor) -> Tensor:
+    """value, once the check has passed."""
+    if check is None:
+        return value
+    with control_dependencies([check]):
+        return identity(value)
+
+
+def squeeze_to_match(
+    labels: Any, predictions: Any, weights: Any = None, expected_rank_diff: int = 0
+) -> tuple[Any, Any, Any]:
+    """Labels, predictions and weights without a last dimension of 1 that the others lack.
+
+    Args:
+      labels: may be None; expected_rank_diff: rank of predictions less that of labels, such as 1
+        for class numbers against scores. Where a rank is not known, nothing is squeezed.
+    """
+    predictions = convert_to_tensor(predictions)
+    if labels is not None:
+        labels = convert_to_tensor(labels)
+        mine, theirs = labels.get_shape().ndims, predictions.get_shape().ndims
+        if mine is not None and theirs is not None:
+            more = theirs - mine
+            if more == expected_rank_diff + 1 and _ends_in_one(predictions):
+                predictions = op("Squeeze", predictions, squeeze_dims=[-1])
+            elif more == expected_rank_diff - 1 and _ends_in_one(labels):
+                labels = op("Squeeze", labels, squeeze_dims=[-1])
+    if weights is None:
+        return labels, predictions, None
+    weights = convert_to_tensor(weights)
+    base = predictions if expected_rank_diff == 0 or labels is None else labels
+    mine, theirs = weights.get_shape().ndims, base.get_shape().ndims
+    if mine and theirs is not None:
+        if mine - theirs == 1 and _ends_in_one(weights):
+            weights = op("Squeeze", weights, squeeze_dims=[-1])
+        elif theirs - mine == 1:
+            weights = op("ExpandDims", weights, -1)
+    return labels, predictions, weights
+
+
+def _ends_in_one(t: Tensor) -> bool:
+    return t.get_shape().as_list()[-1] in (1, None)

@@ -1,0 +1,144 @@
+"""Which class was taken for which: the matrix, and metrics that sum it over all batches so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype, float32
+from headrace.graph.builder.conversion import constant
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import control_dependencies, name_scope
+from headrace.graph.losses.weight_broadcasting import squeeze_to_match
+from headrace.graph.metrics.means import collect, matched, metric_variable, quotient
+from headrace.graph.ops.arrays.arrays import ones_like
+from headrace.graph.ops.elementwise.elementwise import cast
+from headrace.graph.ops.reduction import reduce_max, reduce_mean, reduce_sum
+from headrace.graph.ops.state import assign_add, scatter_add
+from headrace.graph.variables.variable_scope import variable_scope
+
+_INT64 = as_dtype("int64")
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    dtype: Any = "int32",
+    name: str | None = None,
+    weights: Any = None,
+) -> Tensor:
+    """How often each class (row) was predicted as each class (column).
+
+    Args:
+      labels, predictions: [n] class numbers; num_classes: one more than the greatest by default.
+      dtype: of the result; weights: [n], what each prediction counts; 1 by default.
+    Returns: [num_classes, num_classes].
+    """
+    dtype = as_dtype(dtype)
+    with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):
+        labels, predictions, _ = squeeze_to_match(labels, predictions)
+        labels, predictions = cast(labels, _INT64), cast(predictions, _INT64)
+        labels = _checked(labels, "`labels` contains negative values")
+        predictions = _checked(predictions, "`predictions` contains negative values")
+        if num_classes is None:
+            top = op("Maximum", reduce_max(predictions), reduce_max(labels))
+            classes = top + constant(1, dtype=_INT64)
+        else:
+            classes = cast(num_classes, _INT64)
+        if weights is None:
+            values = ones_like(predictions, dtype)
+        else:
+            predictions.get_shape().assert_is_compatible_with(_shape_of(weights))
+            values = cast(weights, dtype)
+        indices = op("Pack", [labels, predictions], axis=1)
+        return op("ScatterNd", indices, values, op("Pack", [classes, classes]))
+
+
+def _shape_of(weights: Any) -> Any:
+    return cast(weights, float32).get_shape()
+
+
+def _checked(x: Tensor, says: str) -> Tensor:
+    good = op("All", op("GreaterEqual", x, constant(0, dtype=_INT64)), [0])
+    with control_dependencies([op("Assert", good, [constant(says.encode()), x])]):
+        return op("Identity", x)
+
+
+def _flat(labels: Any, predictions: Any, weights: Any) -> tuple[Tensor, Tensor, Any]:
+    """All three as vectors; class numbers as int64."""
+    labels, predictions = cast(labels, _INT64), cast(predictions, _INT64)
+    made = []
+    for x in (labels, predictions, weights):
+        if x is not None:
+            x = cast(x, _INT64) if x is not weights else cast(x, float32)
+            rank = x.get_shape().ndims
+            x = x if rank == 1 else op("Reshape", x, [-1])
+        made.append(x)
+    return made[0], made[1], made[2]
+
+
+def mean_iou(
+    labels: Any,
+    predictions: Any,
+    num_classes: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The mean over classes of intersection over union of labels and predictions.
+
+    Args:
+      labels, predictions: [...] class numbers; weights: [...]; the others are those of mean.
+    Returns: the mean over classes that came up, and the operation that adds a batch, which gives
+      the confusion matrix.
+    """
+    with variable_scope(name, "mean_iou", [predictions, labels, weights]):
+        total = metric_variable(
+            [num_classes, num_classes], as_dtype("float64"), name="total_confusion_matrix"
+        )
+        labels, predictions, weights = _flat(labels, predictions, weights)
+        labels, predictions, weights = matched(labels, predictions, weights)
+        batch = confusion_matrix(labels, predictions, num_classes, "float64", weights=weights)
+        update = assign_add(total, batch)
+        rows, columns = (cast(reduce_sum(total, axis), float32) for axis in (0, 1))
+        both = cast(op("MatrixDiagPart", total), float32)
+        union = rows + columns - both
+        seen = op("NotEqual", union, constant(0.0))
+        count = reduce_sum(op("Cast", seen, DstT=float32))
+        each = op("DivNoNan", both, union)
+        value = op("DivNoNan", reduce_sum(each), count, name="mean_iou")
+        return collect(metrics_collections, value), collect(updates_collections, update)
+
+
+def mean_per_class_accuracy(
+    labels: Any,
+    predictions: Any,
+    num_classes: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The mean over classes of how often a class was recognised.
+
+    Args:
+      labels, predictions: [...] class numbers; weights: [...]; the others are those of mean.
+    Returns: the mean, and what adds a batch and gives each class's accuracy.
+    """
+    with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
+        labels, predictions, weights = _flat(labels, predictions, weights)
+        labels, predictions, weights = matched(labels, predictions, weights)
+        total = metric_variable([num_classes], name="total")
+        count = metric_variable([num_classes], name="count")
+        ones = ones_like(labels, float32)
+        right = op("Cast", op("Equal", labels, predictions), DstT=float32)
+        if weights is not None:
+            ones, right = ones * weights, right * weights
+        new_total = scatter_add(total, labels, ones)
+        new_count = scatter_add(count, labels, right)
+        each = quotient(count, total)
+        value = reduce_mean(each, name="mean_accuracy")
+        update = quotient(new_count, new_total, "update_op")
+        return collect(metrics_collections, value), collect(updates_collections, update)

@@ -1,0 +1,1 @@
+"""Arrays: shapes, parts, order."""

@@ -1,0 +1,103 @@
+"""Elements in order, repeated, and places in tensors from places in their bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+
+
+def sort(
+    values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
+    """The elements along an axis in order: "ASCENDING" or "DESCENDING"."""
+    with name_scope(name or "sort"):
+        return _sorted(values, axis, direction)[0]
+
+
+def argsort(
+    values: Any,
+    axis: int = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The indices that put the elements along an axis in order; int32, always stable."""
+    with name_scope(name or "argsort"):
+        return _sorted(values, axis, direction)[1]
+
+
+def _sorted(values: Any, axis: int, direction: str) -> tuple[Tensor, Tensor]:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"direction must be ASCENDING or DESCENDING, got {direction!r}")
+    x = convert_to_tensor(values, name="values")
+    rank = x.get_shape().ndims
+    if rank is None:
+        raise ValueError("sort: the rank of values must be known")
+    if rank == 0:
+        raise ValueError("sort: values must not be a scalar")
+    last = axis % rank == rank - 1
+    order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+    moved = x if last else op("Transpose", x, order)
+    turned = _turned(moved) if direction == "ASCENDING" else moved
+    width = op("GatherV2", op("Shape", moved), rank - 1, 0)
+    found, indices = op("TopKV2", turned, width)
+    found = _turned(found) if direction == "ASCENDING" else found
+    if last:
+        return found, indices
+    back = sorted(range(rank), key=order.__getitem__)
+    return op("Transpose", found, back), op("Transpose", indices, back)
+
+
+def _turned(x: Tensor) -> Tensor:
+    """What is in the opposite order, so that it can be turned again, of any type."""
+    dtype = x.dtype.base_dtype
+    if dtype.is_integer:
+        # -1 - x has a place for the least integer, which -x has not
+        return constant(dtype.max if dtype.is_unsigned else -1, dtype=dtype) - x
+    return -x
+
+
+def repeat(
+    input: Any,  # noqa: A002 - TF's name
+    repeats: Any,
+    axis: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Elements along an axis, each as often as repeats says (one number, or one for each).
+
+    Args: axis: None: of the flattened input.
+    """
+    with name_scope(name or "Repeat"):
+        x = convert_to_tensor(input)
+        counts = convert_to_tensor(repeats, name="repeats")
+        if counts.dtype.base_dtype.name not in ("int32", "int64"):
+            counts = op("Cast", counts, DstT="int32")
+        known = constant_value(counts)
+        if axis is None:
+            x, axis = op("Reshape", x, [-1]), 0
+        dims = x.get_shape().as_list() if x.get_shape().ndims is not None else [None]
+        length = dims[axis] if axis < len(dims) else None
+        size: Any = op("GatherV2", op("Shape", x), axis, 0) if length is None else length
+        counts = op("BroadcastTo", op("Reshape", counts, [-1]), op("ExpandDims", size, 0))
+        most = op("Maximum", op("Max", counts, [0]), op("Cast", 0, DstT=counts.dtype.base_dtype))
+        one = op("Cast", 1, DstT=counts.dtype.base_dtype)
+        steps = op("Range", op("ZerosLike", one), most, one)
+        wanted = op("Less", op("ExpandDims", steps, 0), op("ExpandDims", counts, 1))
+        rows = op("GatherV2", op("Where", wanted), 0, 1)
+        if known is not None and (known.size > 1 or length is not None):
+            rows.set_shape([int(known.sum()) * (int(length or 1) if known.size == 1 else 1)])
+        return op("GatherV2", x, rows, axis)
+
+
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """The coordinates of elements of a tensor of some shape, from their places in a row.
+
+    Args: indices: [] or [n] int32 or int64; dims: the shape.
+    Returns: [rank] or [rank, n].
+    """
+    return op("UnravelIndex", indices, dims, name=name)

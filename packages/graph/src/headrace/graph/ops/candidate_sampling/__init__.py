@@ -1,0 +1,1 @@
+"""Candidate sampling, and the losses that use it."""

@@ -1,0 +1,145 @@
+"""Classes drawn at random, to train on in the place of all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats import op_catalogue
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_seed
+from headrace.graph.framework.op_registry import no_gradient
+
+
+def _seeds(seed: int | None) -> dict[str, int]:
+    first, second = get_seed(seed)
+    return {"seed": first or 0, "seed2": second or 0}
+
+
+def _sampler(op_type: str, says: str) -> Any:
+    def function(
+        true_classes: Any,
+        num_true: int,
+        num_sampled: int,
+        unique: bool,
+        range_max: int,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Any:
+        return op(
+            op_type,
+            true_classes,
+            num_true=num_true,
+            num_sampled=num_sampled,
+            unique=unique,
+            range_max=range_max,
+            name=name,
+            **_seeds(seed),
+        )
+
+    function.__doc__ = (
+        f"{says}.\n\n    Args:\n      true_classes: [batch, num_true] int64; num_true: of each "
+        "example.\n      num_sampled: how many to draw; unique: no class twice; range_max: "
+        "classes.\n    Returns: (sampled_candidates [num_sampled] int64, true_expected_count "
+        "[batch, num_true],\n      sampled_expected_count [num_sampled]).\n    "
+    )
+    return function
+
+
+uniform_candidate_sampler = _sampler(
+    "UniformCandidateSampler", "Draws classes that are all as likely"
+)
+log_uniform_candidate_sampler = _sampler(
+    "LogUniformCandidateSampler", "Draws classes by Zipf's law, class 0 most often"
+)
+learned_unigram_candidate_sampler = _sampler(
+    "LearnedUnigramCandidateSampler", "Draws classes as often as they were true so far"
+)
+
+
+def fixed_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Any = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Draws classes by given frequencies; the other arguments are uniform_candidate_sampler's.
+
+    Args:
+      vocab_file: CSV whose last column is each class's frequency; or unigrams: the frequencies.
+      distortion: power they are raised to; num_reserved_ids: classes before the first of them.
+      num_shards, shard: draw only each num_shards-th class, from shard on.
+    """
+    return op(
+        "FixedUnigramCandidateSampler",
+        true_classes,
+        num_true=num_true,
+        num_sampled=num_sampled,
+        unique=unique,
+        range_max=range_max,
+        vocab_file=vocab_file,
+        distortion=distortion,
+        num_reserved_ids=num_reserved_ids,
+        num_shards=num_shards,
+        shard=shard,
+        unigrams=[float(n) for n in unigrams],
+        name=name,
+        **_seeds(seed),
+    )
+
+
+def all_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """All classes, in the form of a sampler's result; the arguments are those of the others."""
+    return op(
+        "AllCandidateSampler",
+        true_classes,
+        num_true=num_true,
+        num_sampled=num_sampled,
+        unique=unique,
+        name=name,
+        **_seeds(seed),
+    )
+
+
+def compute_accidental_hits(
+    true_classes: Any,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Where sampled classes are true ones.
+
+    Args:
+      true_classes: [batch, num_true] int64; sampled_candidates: [n] int64.
+    Returns: (indices of examples int32, places among the samples int64, and for each the most
+      negative float, to add to the logit).
+    """
+    return op(
+        "ComputeAccidentalHits",
+        true_classes,
+        sampled_candidates,
+        num_true=num_true,
+        name=name,
+        **_seeds(seed),
+    )
+
+
+for _op_type in op_catalogue.names():
+    if op_catalogue.family(_op_type) == "candidate_sampling":
+        no_gradient(_op_type, "classes are chosen, not computed")

@@ -1,0 +1,90 @@
+"""Gradients and other tensors kept within a norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.reduction import reduce_mean, reduce_sum
+
+
+def _values(t: Any) -> Tensor:
+    return t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
+
+
+def _with_values(t: Any, values: Tensor) -> Any:
+    return (
+        IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+    )
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    """Scales t down until its L2 norm (along axes; of all by default) is at most clip_norm.
+
+    Source: Pascanu et al. 2013, algorithm 1.
+    """
+    with name_scope(name or "clip_by_norm") as scope:
+        values = _values(t)
+        limit = convert_to_tensor(clip_norm, dtype=values.dtype.base_dtype)
+        squares = reduce_sum(values * values, axes, keepdims=True)
+        some = op("Greater", squares, op("ZerosLike", squares))
+        root = op("Sqrt", op("SelectV2", some, squares, op("OnesLike", squares)))
+        norm = op("SelectV2", some, root, squares)
+        made = op("RealDiv", values * limit, op("Maximum", norm, limit), name=scope)
+        return _with_values(t, made)
+
+
+def global_norm(t_list: Any, name: str | None = None) -> Tensor:
+    """The L2 norm of all elements of all tensors; None among them is left out."""
+    with name_scope(name or "global_norm"):
+        halves = [op("L2Loss", _values(t)) for t in t_list if t is not None]
+        if not halves:
+            raise ValueError("global_norm: no tensor is given")
+        two = constant(2.0, dtype=halves[0].dtype.base_dtype)
+        return op("Sqrt", op("Sum", op("Pack", halves), [0]) * two)
+
+
+def clip_by_global_norm(
+    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Any], Tensor]:
+    """Scales all tensors by one factor until their global norm is at most clip_norm.
+
+    Returns: the tensors (None where None was given), and the global norm before; an infinite norm
+      gives tensors of NaN.
+    Source: Pascanu et al. 2013.
+    """
+    t_list = list(t_list)
+    with name_scope(name or "clip_by_global_norm"):
+        norm = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm)
+        one = constant(1.0, dtype=norm.dtype.base_dtype)
+        limit = convert_to_tensor(clip_norm, dtype=norm.dtype.base_dtype)
+        scale = limit * op("Minimum", one / norm, one / limit)
+        scale = op(
+            "SelectV2",
+            op("IsFinite", norm),
+            scale,
+            constant(float("nan"), dtype=norm.dtype.base_dtype),
+        )
+        return [None if t is None else _with_values(t, _values(t) * scale) for t in t_list], norm
+
+
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
+    """Scales t down until its mean L2 norm per element is at most clip_norm."""
+    with name_scope(name or "clip_by_average_norm"):
+        values = convert_to_tensor(t)
+        limit = convert_to_tensor(clip_norm, dtype=values.dtype.base_dtype)
+        norm = op("Sqrt", reduce_sum(values * values))
+        average = norm / op("Cast", op("Size", values), DstT=values.dtype.base_dtype)
+        return values * limit / op("Maximum", average, limit)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The share of elements that are zero."""
+    with name_scope(name or "zero_fraction"):
+        x = convert_to_tensor(value, name="value")
+        zero = op("Equal", x, op("ZerosLike", x))
+        return reduce_mean(op("Cast", zero, DstT="float32"))

@@ -1,0 +1,1 @@
+"""Convolutions, biases and patches."""

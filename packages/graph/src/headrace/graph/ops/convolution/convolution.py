@@ -1,0 +1,463 @@
+"""Convolutions over two and three dimensions, their transposes and gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.convolution import bias, patches  # noqa: F401 - their gradients are of this family
+
+
+def _padding(padding: Any) -> dict[str, Any]:
+    """A named padding, or pairs of explicit ones, as attributes."""
+    if isinstance(padding, str):
+        return {"padding": padding.upper()}
+    return {"padding": "EXPLICIT", "explicit_paddings": [n for pair in padding for n in pair]}
+
+
+def conv2d(
+    input: Any,  # noqa: A002 - TF's name
+    filter: Any = None,  # noqa: A002 - TF's name
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """The sum of products of a filter with each patch (a cross-correlation).
+
+    Args:
+      input: [batch, height, width, channels] ("NHWC"), or [batch, channels, height, width].
+      filter: [height, width, channels, output channels].
+      strides, dilations: four ints, in the order of data_format, or one.
+      padding: "SAME", "VALID", or four pairs of explicit paddings.
+    Returns: [batch, out height, out width, output channels], in data_format.
+    """
+    return op(
+        "Conv2D",
+        input,
+        filters if filter is None else filter,
+        strides=_four(strides, data_format),
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        data_format=data_format,
+        dilations=_four(dilations, data_format),
+        name=name,
+        **_padding(padding),
+    )
+
+
+def _four(values: Any, data_format: str) -> list[int]:
+    values = [values] if isinstance(values, int) else list(values)
+    if len(values) == 4:
+        return values
+    height, width = (values * 2)[:2]
+    return [1, height, width, 1] if data_format == "NHWC" else [1, 1, height, width]
+
+
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any = None,  # noqa: A002 - TF's name
+    out_backprop: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """The gradient of conv2d with respect to its input, of shape input_sizes."""
+    return op(
+        "Conv2DBackpropInput",
+        input_sizes,
+        filters if filter is None else filter,
+        out_backprop,
+        strides=list(strides),
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+        **_padding(padding),
+    )
+
+
+def conv2d_backprop_filter(
+    input: Any,  # noqa: A002 - TF's name
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of conv2d with respect to its filter, of shape filter_sizes."""
+    return op(
+        "Conv2DBackpropFilter",
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=list(strides),
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+        **_padding(padding),
+    )
+
+
+def conv2d_transpose(
+    value: Any = None,
+    filter: Any = None,  # noqa: A002 - TF's name
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,  # noqa: A002 - TF's name
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transpose of conv2d: value is what conv2d would give for the result.
+
+    Args:
+      filter: [height, width, output channels, input channels]; output_shape: of the result.
+    """
+    with name_scope(name or "conv2d_transpose") as scope:
+        return op(
+            "Conv2DBackpropInput",
+            output_shape,
+            filters if filter is None else filter,
+            input if value is None else value,
+            strides=_four(strides, data_format),
+            data_format=data_format,
+            dilations=_four(1 if dilations is None else dilations, data_format),
+            name=scope,
+            **_padding(padding),
+        )
+
+
+def conv3d(
+    input: Any,  # noqa: A002 - TF's name
+    filter: Any = None,  # noqa: A002 - TF's name
+    strides: Any = None,
+    padding: str | None = None,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """As conv2d, over three dimensions. Args: input: [batch, depth, height, width, channels]."""
+    return op(
+        "Conv3D",
+        input,
+        filters if filter is None else filter,
+        strides=list(strides),
+        padding=padding,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )
+
+
+def conv1d(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
+    name: str | None = None,
+    input: Any = None,  # noqa: A002 - TF's name
+    dilations: Any = None,
+) -> Tensor:
+    """As conv2d over one dimension: value [batch, width, in], filters [width, in, out]."""
+    value = input if value is None else value
+    last = data_format in (None, "NWC", "NHWC")
+    with name_scope(name or "conv1d") as scope:
+        x = op("ExpandDims", value, 1 if last else 2)
+        kernel = op("ExpandDims", filters, 0)
+        (step,), (rate,) = _each(stride, 1), _each(dilations, 1)
+        made = op(
+            "Conv2D",
+            x,
+            kernel,
+            strides=[1, 1, step, 1] if last else [1, 1, 1, step],
+            dilations=[1, 1, rate, 1] if last else [1, 1, 1, rate],
+            data_format="NHWC" if last else "NCHW",
+            name=scope,
+            **_padding(padding),
+        )
+        return op("Squeeze", made, squeeze_dims=[1 if last else 2])
+
+
+def depthwise_conv2d(
+    input: Any,  # noqa: A002 - TF's name
+    filter: Any,  # noqa: A002 - TF's name
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Filters of its own for each channel.
+
+    Args:
+      input: [batch, height, width, channels]; filter: [height, width, channels, multiplier].
+      rate, or dilations: of height and width.
+    Returns: [batch, out height, out width, channels * multiplier].
+    """
+    data_format = data_format or "NHWC"
+    rate = dilations if rate is None else rate
+    dilations = _four(list(rate) if rate is not None else [1, 1], data_format)
+    return op(
+        "DepthwiseConv2dNative",
+        input,
+        filter,
+        strides=list(strides),
+        data_format=data_format,
+        dilations=dilations,
+        name=name or "depthwise",
+        **_padding(padding),
+    )
+
+
+def separable_conv2d(
+    input: Any,  # noqa: A002 - TF's name
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """depthwise_conv2d, then a 1x1 convolution that mixes the channels."""
+    with name_scope(name or "separable_conv2d") as scope:
+        spread = depthwise_conv2d(
+            input,
+            depthwise_filter,
+            strides,
+            padding,
+            dilations if rate is None else rate,
+            data_format=data_format,
+        )
+        return op(
+            "Conv2D",
+            spread,
+            pointwise_filter,
+            strides=[1, 1, 1, 1],
+            padding="VALID",
+            data_format=data_format or "NHWC",
+            name=scope,
+        )
+
+
+def atrous_conv2d(
+    value: Any, filters: Any, rate: int, padding: str, name: str | None = None
+) -> Tensor:
+    """conv2d with `rate - 1` holes between the filter's elements."""
+    return op(
+        "Conv2D",
+        value,
+        filters,
+        strides=[1, 1, 1, 1],
+        padding=padding,
+        dilations=[1, rate, rate, 1],
+        name=name or "atrous_conv2d",
+    )
+
+
+def convolution(
+    input: Any,  # noqa: A002 - TF's name
+    filter: Any,  # noqa: A002 - TF's name
+    padding: Any,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """A convolution over one, two or three dimensions, by the rank of its input."""
+    dilation_rate = dilations if dilation_rate is None else dilation_rate
+    x = convert_to_tensor(input, name="input")
+    kernel = convert_to_tensor(filters if filter is None else filter, name="filter")
+    rank = kernel.get_shape().ndims or x.get_shape().ndims
+    if rank not in (3, 4, 5):
+        raise ValueError(f"convolution: input must have rank 3, 4 or 5, got {rank}")
+    n = rank - 2
+    first = (data_format or "").startswith("NC")
+    strides, rates = _each(strides, n), _each(dilation_rate, n)
+    if n == 1:
+        with name_scope(name or "convolution") as scope:
+            axis = 2 if first else 1
+            made = convolution(
+                op("ExpandDims", x, axis),
+                op("ExpandDims", kernel, 0),
+                padding,
+                [1, *strides],
+                [1, *rates],
+                data_format="NCHW" if first else "NHWC",
+                name=scope,
+            )
+            return op("Squeeze", made, squeeze_dims=[axis])
+    full = [1, 1, *strides] if first else [1, *strides, 1]
+    full_rates = [1, 1, *rates] if first else [1, *rates, 1]
+    kind, layout = (
+        ("Conv2D", "NCHW" if first else "NHWC")
+        if n == 2
+        else ("Conv3D", "NCDHW" if first else "NDHWC")
+    )
+    attrs = _padding(padding) if n == 2 else {"padding": padding}
+    return op(
+        kind,
+        x,
+        kernel,
+        strides=full,
+        dilations=full_rates,
+        data_format=layout,
+        name=name or "convolution",
+        **attrs,
+    )
+
+
+def _each(value: Any, n: int) -> list[int]:
+    if value is None:
+        return [1] * n
+    values = [value] if isinstance(value, int) else list(value)
+    return values * n if len(values) == 1 else values
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+_ATTRS = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
+
+
+def _attrs(node: Operation, names: tuple[str, ...] = _ATTRS) -> dict[str, Any]:
+    return {name: node.get_attr(name) for name in names}
+
+
+@gradient("Conv2D")
+def _conv2d_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    x, kernel = node.inputs
+    shapes = op("ShapeN", [x, kernel])
+    attrs = _attrs(node)
+    return [
+        op("Conv2DBackpropInput", shapes[0], kernel, grad, **attrs),
+        op("Conv2DBackpropFilter", x, shapes[1], grad, **attrs),
+    ]
+
+
+@gradient("Conv2DBackpropInput")
+def _conv2d_input_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    _, kernel, out = node.inputs
+    attrs = _attrs(node)
+    return [
+        None,
+        op("Conv2DBackpropFilter", grad, op("Shape", kernel), out, **attrs),
+        op("Conv2D", grad, kernel, **attrs),
+    ]
+
+
+@gradient("Conv2DBackpropFilter")
+def _conv2d_filter_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, _, out = node.inputs
+    attrs = _attrs(node)
+    return [
+        op("Conv2DBackpropInput", op("Shape", x), grad, out, **attrs),
+        None,
+        op("Conv2D", x, grad, **attrs),
+    ]
+
+
+@gradient("DepthwiseConv2dNative")
+def _depthwise_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    x, kernel = node.inputs
+    attrs = _attrs(node)
+    return [
+        op("DepthwiseConv2dNativeBackpropInput", op("Shape", x), kernel, grad, **attrs),
+        op("DepthwiseConv2dNativeBackpropFilter", x, op("Shape", kernel), grad, **attrs),
+    ]
+
+
+@gradient("DepthwiseConv2dNativeBackpropInput")
+def _depthwise_input_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    _, kernel, out = node.inputs
+    attrs = _attrs(node)
+    made = op("DepthwiseConv2dNativeBackpropFilter", grad, op("Shape", kernel), out, **attrs)
+    return [None, made, op("DepthwiseConv2dNative", grad, kernel, **attrs)]
+
+
+@gradient("DepthwiseConv2dNativeBackpropFilter")
+def _depthwise_filter_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, _, out = node.inputs
+    attrs = _attrs(node)
+    made = op("DepthwiseConv2dNativeBackpropInput", op("Shape", x), grad, out, **attrs)
+    return [made, None, op("DepthwiseConv2dNative", x, grad, **attrs)]
+
+
+_ATTRS_3D = ("strides", "padding", "data_format", "dilations")
+
+
+@gradient("Conv3D")
+def _conv3d_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    x, kernel = node.inputs
+    attrs = _attrs(node, _ATTRS_3D)
+    return [
+        op("Conv3DBackpropInputV2", op("Shape", x), kernel, grad, **attrs),
+        op("Conv3DBackpropFilterV2", x, op("Shape", kernel), grad, **attrs),
+    ]
+
+
+@gradient("Conv3DBackpropInputV2")
+def _conv3d_input_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    _, kernel, out = node.inputs
+    attrs = _attrs(node, _ATTRS_3D)
+    return [
+        None,
+        op("Conv3DBackpropFilterV2", grad, op("Shape", kernel), out, **attrs),
+        op("Conv3D", grad, kernel, **attrs),
+    ]
+
+
+@gradient("Conv3DBackpropFilterV2")
+def _conv3d_filter_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    x, _, out = node.inputs
+    attrs = _attrs(node, _ATTRS_3D)
+    return [
+        op("Conv3DBackpropInputV2", op("Shape", x), grad, out, **attrs),
+        None,
+        op("Conv3D", x, grad, **attrs),
+    ]
+
+
+@gradient("Dilation2D")
+def _dilation_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    x, kernel = node.inputs
+    attrs = {name: node.get_attr(name) for name in ("strides", "rates", "padding")}
+    return [
+        op("Dilation2DBackpropInput", x, kernel, grad, **attrs),
+        op("Dilation2DBackpropFilter", x, kernel, grad, **attrs),
+    ]
+
+
+for _op_type in (
+    "Conv2DBackpropInputV2",
+    "Conv2DBackpropFilterV2",
+    "Conv3DBackpropInput",
+    "Conv3DBackpropFilter",
+    "Dilation2DBackpropInput",
+    "Dilation2DBackpropFilter",
+):
+    no_gradient(_op_type, "TensorFlow defines none")
+no_gradient("_FusedConv2D", "it is made after gradients are")

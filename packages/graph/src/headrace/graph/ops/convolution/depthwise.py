@@ -1,0 +1,70 @@
+"""Convolutions with filters of their own for each channel, under TF's older names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+
+_ONES = (1, 1, 1, 1)
+
+
+def _attrs(strides: Any, padding: Any, data_format: str, dilations: Any) -> dict[str, Any]:
+    attrs = {"strides": list(strides), "data_format": data_format, "dilations": list(dilations)}
+    if isinstance(padding, str):
+        return {**attrs, "padding": padding}
+    flat = [n for pair in padding for n in pair]
+    return {**attrs, "padding": "EXPLICIT", "explicit_paddings": flat}
+
+
+def depthwise_conv2d_native(
+    input: Any,  # noqa: A002 - TF's name
+    filter: Any,  # noqa: A002 - TF's name
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = _ONES,
+    name: str | None = None,
+) -> Tensor:
+    """As depthwise_conv2d, with all four dilations."""
+    attrs = _attrs(strides, padding, data_format, dilations)
+    return op("DepthwiseConv2dNative", input, filter, name=name, **attrs)
+
+
+def depthwise_conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any,  # noqa: A002 - TF's name
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = _ONES,
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of depthwise_conv2d with respect to its input, of shape input_sizes."""
+    attrs = _attrs(strides, padding, data_format, dilations)
+    return op(
+        "DepthwiseConv2dNativeBackpropInput", input_sizes, filter, out_backprop, name=name, **attrs
+    )
+
+
+def depthwise_conv2d_backprop_filter(
+    input: Any,  # noqa: A002 - TF's name
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = _ONES,
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of depthwise_conv2d with respect to its filter, of shape filter_sizes."""
+    attrs = _attrs(strides, padding, data_format, dilations)
+    return op(
+        "DepthwiseConv2dNativeBackpropFilter", input, filter_sizes, out_backprop, name=name, **attrs
+    )
+
+
+depthwise_conv2d_native_backprop_input = depthwise_conv2d_backprop_input
+depthwise_conv2d_native_backprop_filter = depthwise_conv2d_backprop_filter

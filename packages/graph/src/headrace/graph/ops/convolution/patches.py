@@ -1,0 +1,109 @@
+"""Patches of images and volumes laid out along the channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph.builder.conversion import constant
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.ops.elementwise.elementwise import imag, real
+
+
+def extract_image_patches(
+    images: Any,
+    ksizes: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+    sizes: Any = None,
+) -> Tensor:
+    """The patches of images, each laid out along the last dimension.
+
+    Args:
+      images: [batch, height, width, channels].
+      ksizes: [1, height, width, 1] of a patch; strides: between patches; rates: between the pixels
+        of one patch; padding: "SAME" or "VALID"; sizes: another name of ksizes.
+    Returns: [batch, rows, columns, ksizes[1] * ksizes[2] * channels].
+    """
+    return op(
+        "ExtractImagePatches",
+        images,
+        ksizes=list(sizes if ksizes is None else ksizes),
+        strides=list(strides),
+        rates=list(rates),
+        padding=padding,
+        name=name,
+    )
+
+
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """As extract_image_patches, under its newer name."""
+    return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
+def extract_volume_patches(
+    input: Any,  # noqa: A002 - TF's name
+    ksizes: Any,
+    strides: Any,
+    padding: str,
+    name: str | None = None,
+) -> Tensor:
+    """As extract_image_patches over three dimensions.
+
+    Args:
+      input: [batch, planes, height, width, channels]; ksizes, strides: five ints.
+    """
+    return op(
+        "ExtractVolumePatches",
+        input,
+        ksizes=list(ksizes),
+        strides=list(strides),
+        padding=padding,
+        name=name,
+    )
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+@gradient("ExtractImagePatches")
+def _image_patches_gradient(node: Operation, grad: Tensor) -> Tensor:
+    rates = {"dilations": node.get_attr("rates")}
+    return _laid_back(node, grad, "Conv2DBackpropInput", rates)
+
+
+@gradient("ExtractVolumePatches")
+def _volume_patches_gradient(node: Operation, grad: Tensor) -> Tensor:
+    return _laid_back(node, grad, "Conv3DBackpropInputV2", {})
+
+
+def _laid_back(node: Operation, grad: Tensor, back: str, attrs: dict[str, Any]) -> Tensor:
+    """Extraction is a convolution whose filters hold a single one, for each channel by itself."""
+    if grad.dtype.is_complex:
+        parts = [_laid_back(node, part(grad), back, attrs) for part in (real, imag)]
+        return op("Complex", *parts, Tout=grad.dtype.base_dtype)
+    window = list(node.get_attr("ksizes"))[1:-1]
+    n = len(window)
+    size = int(np.prod(window))
+    dtype = grad.dtype.base_dtype
+    filters = constant(np.eye(size).reshape(*window, 1, size), dtype=dtype)
+    batch, *spatial, depth = op("Unpack", op("Shape", node.inputs[0]), num=n + 2)
+    out = op("Unpack", op("Shape", grad), num=n + 2)[1:-1]
+    apart = op("Reshape", grad, op("Pack", [batch, *out, constant(size), depth]))
+    before = op("Transpose", apart, [0, n + 2, *range(1, n + 2)])
+    joint = op("Mul", batch, depth)
+    flat = op("Reshape", before, op("Pack", [joint, *out, constant(size)]))
+    sizes = op("Pack", [joint, *spatial, constant(1)])
+    strides, padding = node.get_attr("strides"), node.get_attr("padding")
+    made = op(back, sizes, filters, flat, strides=strides, padding=padding, **attrs)
+    images = op("Reshape", made, op("Pack", [batch, depth, *spatial]))
+    found = op("Transpose", images, [0, *range(2, n + 2), 1])
+    found.set_shape(node.inputs[0].get_shape())
+    return found

@@ -1,0 +1,179 @@
+"""The transposes of convolutions over one and three dimensions, or by the rank of their input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.convolution.convolution import conv2d_transpose
+
+
+def _per_axis(value: Any, n: int, first: bool, what: str) -> list[int]:
+    """Strides or dilations for all n + 2 dimensions, from one, n or n + 2 of them."""
+    values = [1] if value is None else [value] if isinstance(value, int) else list(value)
+    if len(values) == n + 2:
+        return values
+    if len(values) == 1:
+        values = values * n
+    if len(values) != n:
+        raise ValueError(f"`{what}` should be of length 1, {n} or {n + 2}, got {values}")
+    return [1, 1, *values] if first else [1, *values, 1]
+
+
+def conv1d_transpose(
+    input: Any,  # noqa: A002 - TF's name
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of conv1d: input is what conv1d would give for the result.
+
+    Args:
+      input: [batch, width, channels] ("NWC"), or [batch, channels, width] ("NCW").
+      filters: [width, output channels, input channels]; output_shape: of the result.
+    """
+    with name_scope(name, "conv1d_transpose", [input, filters, output_shape]):
+        first = data_format == "NCW"
+        axis = 2 if first else 1
+        sizes = convert_to_tensor(output_shape, dtype="int32")
+        before = op("Slice", sizes, [0], [axis])
+        made = op(
+            "Conv2DBackpropInput",
+            op("ConcatV2", [before, [1], op("Slice", sizes, [axis], [3 - axis])], 0),
+            op("ExpandDims", filters, 0),
+            op("ExpandDims", input, axis),
+            strides=_with_unit(_per_axis(strides, 1, first, "strides"), axis),
+            dilations=_with_unit(_per_axis(dilations, 1, first, "dilations"), axis),
+            data_format="NCHW" if first else "NHWC",
+            padding=padding,
+        )
+        return op("Squeeze", made, squeeze_dims=[axis])
+
+
+def _with_unit(values: list[int], axis: int) -> list[int]:
+    return [*values[:axis], 1, *values[axis:]]
+
+
+def conv3d_transpose(
+    value: Any,
+    filter: Any = None,  # noqa: A002 - TF's name
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str = "NDHWC",
+    name: str | None = None,
+    input: Any = None,  # noqa: A002 - TF's name
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transpose of conv3d: value is what conv3d would give for the result.
+
+    Args:
+      filter: [depth, height, width, output channels, input channels].
+      output_shape: of the result; input, filters: other names of value and filter.
+    """
+    with name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as scope:
+        first = data_format == "NCDHW"
+        return op(
+            "Conv3DBackpropInputV2",
+            output_shape,
+            filters if filter is None else filter,
+            input if value is None else value,
+            strides=_per_axis(strides, 3, first, "strides"),
+            dilations=_per_axis(dilations, 3, first, "dilations"),
+            padding=padding,
+            data_format=data_format,
+            name=scope,
+        )
+
+
+def conv_transpose(
+    input: Any,  # noqa: A002 - TF's name
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """conv1d_transpose, conv2d_transpose or conv3d_transpose, by the length of output_shape.
+
+    Raises: ValueError for another number of spatial dimensions.
+    """
+    with name_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
+        length = convert_to_tensor(output_shape).get_shape().as_list()[0]
+        if length not in (3, 4, 5):
+            raise ValueError(
+                "output_shape must be of length 3, 4 or 5 (one to three spatial dimensions), got "
+                f"length {length}"
+            )
+        functions: dict[int, tuple[Any, str]] = {
+            3: (conv1d_transpose, "NWC"),
+            4: (conv2d_transpose, "NHWC"),
+            5: (conv3d_transpose, "NDHWC"),
+        }
+        function, layout = functions[length]
+        return function(
+            input,
+            filters,
+            output_shape,
+            strides,
+            padding=padding,
+            data_format=data_format or layout,
+            dilations=dilations,
+            name=scope,
+        )
+
+
+def atrous_conv2d_transpose(
+    value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
+) -> Tensor:
+    """The transpose of atrous_conv2d.
+
+    Args:
+      value: [batch, height, width, channels]; filters: [height, width, output channels, input
+        channels]; output_shape: of the result; rate: 1 + the holes between the filter's elements.
+    """
+    with name_scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]) as scope:
+        return op(
+            "Conv2DBackpropInput",
+            output_shape,
+            filters,
+            value,
+            strides=[1, 1, 1, 1],
+            padding=padding,
+            dilations=[1, rate, rate, 1],
+            name=scope,
+        )
+
+
+def conv3d_backprop_filter(
+    input: Any,  # noqa: A002 - TF's name
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of conv3d with respect to its filter, of shape filter_sizes."""
+    return op(
+        "Conv3DBackpropFilterV2",
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=list(strides),
+        padding=padding,
+        data_format=data_format,
+        dilations=list(dilations),
+        name=name,
+    )

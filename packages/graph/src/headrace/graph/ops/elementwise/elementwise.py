@@ -1,0 +1,349 @@
+"""Arithmetic element by element: one tensor, two broadcast, complex numbers, casts, comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import (
+    constant,
+    convert_n_to_tensor,
+    convert_to_tensor,
+    convert_to_tensor_or_indexed_slices,
+)
+from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.builder.operators import true_division
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+
+
+def _unary(op_type: str, says: str) -> Any:
+    def function(x: Any, name: str | None = None) -> Any:
+        if isinstance(x, SparseTensor):
+            return SparseTensor(x.indices, op(op_type, x.values, name=name), x.dense_shape)
+        return op(op_type, x, name=name)
+
+    function.__doc__ = f"{says}, element by element. Args: x: [...]. Returns: [...]."
+    function.__name__ = function.__qualname__ = op_type.lower()
+    return function
+
+
+def _binary(op_type: str, says: str) -> Any:
+    def function(x: Any, y: Any, name: str | None = None) -> Tensor:
+        return op(op_type, x, y, name=name)
+
+    function.__doc__ = f"{says}, element by element, broadcasting. Args: x, y: of one dtype."
+    function.__name__ = function.__qualname__ = op_type.lower()
+    return function
+
+
+abs = _unary("Abs", "|x|")  # noqa: A001 - TF's name; complex numbers below
+negative = _unary("Neg", "-x")
+sign = _unary("Sign", "-1, 0 or 1; x/|x| for complex x")
+square = _unary("Square", "x * x")
+sqrt = _unary("Sqrt", "The square root")
+rsqrt = _unary("Rsqrt", "1 / sqrt(x)")
+reciprocal = _unary("Reciprocal", "1 / x")
+exp = _unary("Exp", "e to the power of x")
+expm1 = _unary("Expm1", "exp(x) - 1, exact near 0")
+log = _unary("Log", "The natural logarithm")
+log1p = _unary("Log1p", "log(1 + x), exact near 0")
+sin = _unary("Sin", "The sine of x in radians")
+cos = _unary("Cos", "The cosine of x in radians")
+tan = _unary("Tan", "The tangent of x in radians")
+asin = _unary("Asin", "The inverse sine")
+acos = _unary("Acos", "The inverse cosine")
+atan = _unary("Atan", "The inverse tangent")
+sinh = _unary("Sinh", "The hyperbolic sine")
+cosh = _unary("Cosh", "The hyperbolic cosine")
+tanh = _unary("Tanh", "The hyperbolic tangent")
+asinh = _unary("Asinh", "The inverse hyperbolic sine")
+acosh = _unary("Acosh", "The inverse hyperbolic cosine")
+atanh = _unary("Atanh", "The inverse hyperbolic tangent")
+erf = _unary("Erf", "The error function")
+erfc = _unary("Erfc", "1 - erf(x)")
+erfinv = _unary("Erfinv", "The inverse of the error function")
+ndtri = _unary("Ndtri", "The quantile function of the standard normal distribution")
+lgamma = _unary("Lgamma", "log |Gamma(x)|")
+digamma = _unary("Digamma", "The derivative of lgamma")
+floor = _unary("Floor", "The greatest integer not above x")
+ceil = _unary("Ceil", "The least integer not below x")
+rint = _unary("Rint", "The nearest integer, ties to even")
+sigmoid = _unary("Sigmoid", "1 / (1 + exp(-x))")
+is_nan = _unary("IsNan", "Whether x is not a number")
+is_inf = _unary("IsInf", "Whether x is infinite")
+is_finite = _unary("IsFinite", "Whether x is a finite number")
+logical_not = _unary("LogicalNot", "not x")
+invert = _unary("Invert", "All bits turned")
+bessel_i0 = _unary("BesselI0", "The modified Bessel function of order 0")
+bessel_i0e = _unary("BesselI0e", "exp(-|x|) times the modified Bessel function of order 0")
+bessel_i1 = _unary("BesselI1", "The modified Bessel function of order 1")
+bessel_i1e = _unary("BesselI1e", "exp(-|x|) times the modified Bessel function of order 1")
+
+
+def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x + y, broadcast; strings are joined."""
+    kind = getattr(x, "dtype", None) or getattr(y, "dtype", None)
+    if kind is None:
+        x = convert_to_tensor(x, name="x")
+        kind = x.dtype
+    joins = as_dtype(kind).base_dtype.name == "string"
+    return op("Add" if joins else "AddV2", x, y, name=name or "Add")
+
+
+add_v2 = _binary("AddV2", "x + y")
+subtract = _binary("Sub", "x - y")
+multiply = _binary("Mul", "x * y")
+multiply_no_nan = _binary("MulNoNan", "x * y; 0 where y is 0, whatever x is")
+div = _binary("Div", "x / y; integers truncate towards zero as C's do")
+div_no_nan = _binary("DivNoNan", "x / y; 0 where y is 0")
+realdiv = _binary("RealDiv", "x / y")
+floordiv = _binary("FloorDiv", "The greatest integer not above x / y")
+truncatediv = _binary("TruncateDiv", "x / y rounded towards zero")
+floormod = _binary("FloorMod", "The remainder of floordiv, with the sign of y")
+truncatemod = _binary("TruncateMod", "The remainder of truncatediv, with the sign of x")
+mod = floormod
+pow = _binary("Pow", "x to the power of y")  # noqa: A001 - TF's name
+maximum = _binary("Maximum", "The greater one; not a number if either is")
+minimum = _binary("Minimum", "The lesser one; not a number if either is")
+squared_difference = _binary("SquaredDifference", "(x - y) squared")
+xdivy = _binary("Xdivy", "x / y; 0 where x is 0")
+xlogy = _binary("Xlogy", "x * log(y); 0 where x is 0")
+xlog1py = _binary("Xlog1py", "x * log(1 + y); 0 where x is 0")
+less = _binary("Less", "x < y")
+less_equal = _binary("LessEqual", "x <= y")
+greater = _binary("Greater", "x > y")
+greater_equal = _binary("GreaterEqual", "x >= y")
+equal = _binary("Equal", "x == y")
+not_equal = _binary("NotEqual", "x != y")
+logical_and = _binary("LogicalAnd", "x and y")
+logical_or = _binary("LogicalOr", "x or y")
+bitwise_and = _binary("BitwiseAnd", "Bits set in both")
+bitwise_or = _binary("BitwiseOr", "Bits set in one or both")
+bitwise_xor = _binary("BitwiseXor", "Bits set in one only")
+left_shift = _binary("LeftShift", "x shifted left by y bits")
+right_shift = _binary("RightShift", "x shifted right by y bits")
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+    """The angle of the point (x, y), element by element."""
+    return op("Atan2", y, x, name=name)
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+    """The next number after x1 towards x2, element by element."""
+    return op("NextAfter", x1, x2, name=name)
+
+
+def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The lower regularised incomplete gamma function, element by element."""
+    return op("Igamma", a, x, name=name)
+
+
+def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The upper regularised incomplete gamma function, element by element."""
+    return op("Igammac", a, x, name=name)
+
+
+def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+    """The Hurwitz zeta function, element by element."""
+    return op("Zeta", x, q, name=name)
+
+
+def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The polygamma function of order a at x, element by element."""
+    return op("Polygamma", a, x, name=name)
+
+
+def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+    """The regularised incomplete beta function I_x(a, b)."""
+    return op("Betainc", a, b, x, name=name)
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y as Python 3 divides: integers become floating-point numbers first."""
+    return true_division(x, y, name or "truediv")
+
+
+divide = truediv
+
+
+def round(x: Any, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
+    """The nearest integer, ties to even."""
+    return op("Round", x, name=name)
+
+
+def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
+    """Either x or y, not both."""
+    with name_scope(name):
+        return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
+
+
+def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+    """The cross product of 3-vectors. Args: a, b: [..., 3]."""
+    return op("Cross", a, b, name=name)
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """x with its elements as another dtype; x itself if it has that dtype already."""
+    wanted = as_dtype(dtype).base_dtype
+    if isinstance(x, SparseTensor):
+        return SparseTensor(x.indices, cast(x.values, wanted, name=name), x.dense_shape)
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(cast(x.values, wanted, name=name), x.indices, x.dense_shape)
+    x = convert_to_tensor(x, name="x")
+    if x.dtype.base_dtype is wanted:
+        return x
+    return op("Cast", x, DstT=wanted, name=name or "Cast")
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """A cast that clips values which the dtype cannot hold to its limits."""
+    wanted = as_dtype(dtype)
+    with name_scope(name or "saturate_cast"):
+        value = convert_to_tensor(value, name="value")
+        if value.dtype.min < wanted.min:
+            value = maximum(value, constant(wanted.min, value.dtype.base_dtype))
+        if value.dtype.max > wanted.max:
+            value = minimum(value, constant(wanted.max, value.dtype.base_dtype))
+        return cast(value, wanted)
+
+
+def _to(dtype: str, node: str) -> Any:
+    def function(x: Any, name: str = node) -> Any:
+        return cast(x, dtype, name=name)
+
+    function.__doc__ = f"x cast to {dtype}."
+    return function
+
+
+to_float = _to("float32", "ToFloat")
+to_double = _to("float64", "ToDouble")
+to_int32 = _to("int32", "ToInt32")
+to_int64 = _to("int64", "ToInt64")
+to_bfloat16 = _to("bfloat16", "ToBFloat16")
+
+
+def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's names
+    """The same bytes read as another dtype."""
+    return op("Bitcast", input, type=as_dtype(type), name=name)
+
+
+def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Tensor:  # noqa: A002
+    """How many of the sorted boundaries are at most x, element by element."""
+    return op("Bucketize", input, boundaries=boundaries, name=name)
+
+
+def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
+    """real + i * imag. Args: real, imag: float or double."""
+    real = convert_to_tensor(real, name="real")
+    imag = convert_to_tensor(imag, dtype=real.dtype, name="imag")
+    wide = real.dtype.base_dtype.name == "float64"
+    return op(
+        "Complex",
+        real,
+        imag,
+        Tout=as_dtype("complex128" if wide else "complex64"),
+        name=name or "Complex",
+    )
+
+
+def _part(op_type: str, x: Any, name: str | None) -> Tensor:
+    x = convert_to_tensor(x, name="input")
+    if not x.dtype.is_complex:
+        return x
+    return op(op_type, x, Tout=x.dtype.real_dtype, name=name)
+
+
+def real(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+    """The real part; a real tensor as it is."""
+    return _part("Real", input, name)
+
+
+def imag(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+    """The imaginary part of a complex tensor; zeros for a real one."""
+    x = convert_to_tensor(input, name="input")
+    return _part("Imag", x, name) if x.dtype.is_complex else op("ZerosLike", x, name=name)
+
+
+def angle(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+    """The argument of a complex number, in radians."""
+    return _part("Angle", input, name)
+
+
+def conj(x: Any, name: str | None = None) -> Tensor:
+    """The complex conjugate; a real tensor as it is."""
+    x = convert_to_tensor(x, name="x")
+    return op("Conj", x, name=name) if x.dtype.is_complex else x
+
+
+def complex_abs(x: Any, name: str | None = None) -> Tensor:
+    """The modulus of a complex tensor."""
+    x = convert_to_tensor(x, name="x")
+    return op("ComplexAbs", x, Tout=x.dtype.real_dtype, name=name)
+
+
+def absolute(x: Any, name: str | None = None) -> Any:
+    """|x|, also of complex numbers and sparse tensors."""
+    if not isinstance(x, SparseTensor):
+        x = convert_to_tensor(x, name="x")
+        if x.dtype.is_complex:
+            return complex_abs(x, name=name)
+    return abs(x, name=name)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """x where condition holds, y elsewhere; without x and y, the indices of the true elements.
+
+    Args:
+      condition: bool, of x's shape, or a vector that chooses rows of x and y.
+      x, y: of one shape and dtype.
+    Returns: x's shape, or [number of true elements, rank] int64.
+    """
+    if (x is None) != (y is None):
+        raise ValueError("where takes both x and y, or neither")
+    if x is None:
+        return op("Where", convert_to_tensor(condition, name="condition"), name=name or "Where")
+    return op("Select", condition, x, y, name=name)
+
+
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """As where, but condition, x and y broadcast."""
+    if x is None and y is None:
+        return where(condition, name=name)
+    return op("SelectV2", condition, x, y, name=name)
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """t with values below the minimum or above the maximum replaced by these."""
+    with name_scope(name or "clip_by_value") as scope:
+        values = convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
+        low = minimum(values, clip_value_max)
+        values = maximum(low, clip_value_min, name=scope)
+        if isinstance(t, IndexedSlices):
+            return IndexedSlices(values, t.indices, t.dense_shape)
+        return values
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape and dtype."""
+    if not isinstance(inputs, list | tuple) or not inputs:
+        raise ValueError("add_n takes a list of at least one tensor")
+    tensors = [
+        convert_to_tensor(t)
+        if isinstance(t, IndexedSlices)
+        else convert_to_tensor_or_indexed_slices(t)
+        for t in inputs
+    ]
+    tensors = convert_n_to_tensor(tensors)
+    if len(tensors) == 1:
+        return op("Identity", tensors[0], name=name) if name else tensors[0]
+    return op("AddN", tensors, name=name)
+
+
+def accumulate_n(
+    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """The sum of tensors of one shape, as add_n."""
+    return add_n(inputs, name=name or "AccumulateNV2")

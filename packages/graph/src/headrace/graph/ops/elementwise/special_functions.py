@@ -1,0 +1,109 @@
+"""Functions made of several elementwise ones, and products with a scalar."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """x times a scalar; x may be IndexedSlices. Raises: ValueError where it is no scalar."""
+    dtype = x.dtype.base_dtype if hasattr(x, "dtype") and hasattr(x, "graph") else None
+    scalar = convert_to_tensor(scalar, dtype=dtype, name="scalar")
+    if scalar.get_shape().ndims not in (0, None):
+        raise ValueError(f"Only scalar multiply works, got shape {scalar.get_shape()}")
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(op("Mul", scalar, x.values, name=name), x.indices, x.dense_shape)
+    return op("Mul", scalar, x, name=name)
+
+
+def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The greatest integer not above x / y."""
+    return op("FloorDiv", x, y, name=name)
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+    """1 / x; 0 where x is 0."""
+    with name_scope(name or "reciprocal_no_nan") as scope:
+        x = convert_to_tensor(x, name="x")
+        return op("DivNoNan", constant(1, dtype=x.dtype.base_dtype), x, name=scope)
+
+
+def lbeta(x: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the beta function of the last dimension: sum lgamma(x) - lgamma(sum x)."""
+    with name_scope(name or "lbeta"):
+        x = convert_to_tensor(x, name="x")
+        return op("Sum", op("Lgamma", x), [-1]) - op("Lgamma", op("Sum", x, [-1]))
+
+
+def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
+    """A polynomial at x. Args: coeffs: list of its coefficients, that of the highest power first.
+
+    Raises: ValueError where coeffs is no list.
+    """
+    if not isinstance(coeffs, list):
+        raise ValueError(f"Argument coeffs must be list type found {type(coeffs)}.")
+    with name_scope(name or "polyval"):
+        x = convert_to_tensor(x, name="x")
+        if not coeffs:
+            return op("ZerosLike", x)
+        made = convert_to_tensor(coeffs[0], dtype=x.dtype.base_dtype)
+        for c in coeffs[1:]:
+            made = convert_to_tensor(c, dtype=x.dtype.base_dtype) + made * x
+        return made
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """log(1 / (1 + exp(-x))), exact far from 0."""
+    with name_scope(name or "LogSigmoid") as scope:
+        x = convert_to_tensor(x, name="x")
+        return op("Neg", op("Softplus", -x), name=scope)
+
+
+def erfcinv(x: Any, name: str | None = None) -> Tensor:
+    """The inverse of erfc."""
+    with name_scope(name or "erfcinv"):
+        x = convert_to_tensor(x, name="start")
+        half = constant(0.5, dtype=x.dtype.base_dtype)
+        return -op("Ndtri", half * x) * constant(math.sqrt(0.5), dtype=x.dtype.base_dtype)
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The logarithm of running sums of exp(x), without overflow."""
+    return op("CumulativeLogsumexp", x, axis, exclusive=exclusive, reverse=reverse, name=name)
+
+
+def to_complex64(x: Any, name: str = "ToComplex64") -> Any:
+    """x cast to complex64."""
+    return op("Cast", x, DstT=as_dtype("complex64"), name=name)
+
+
+def to_complex128(x: Any, name: str = "ToComplex128") -> Any:
+    """x cast to complex128."""
+    return op("Cast", x, DstT=as_dtype("complex128"), name=name)
+
+
+def histogram_fixed_width_bins(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = "int32", name: str | None = None
+) -> Tensor:
+    """Which of nbins equal bins of a range each value falls into; the outermost are open."""
+    with name_scope(name or "histogram_fixed_width_bins"):
+        values = convert_to_tensor(values, name="values")
+        kind = values.dtype.base_dtype
+        bounds = convert_to_tensor(value_range, dtype=kind, name="value_range")
+        low, high = op("Unpack", bounds, num=2)
+        count = op("Cast", convert_to_tensor(nbins, dtype="int32"), DstT=kind)
+        share = (values - low) / (high - low)
+        places = op("Floor", count * share)
+        top = count - constant(1, dtype=kind)
+        places = op("Minimum", op("Maximum", places, op("ZerosLike", places)), top)
+        return op("Cast", places, DstT=as_dtype(dtype))

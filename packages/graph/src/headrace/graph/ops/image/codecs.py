@@ -1,0 +1,208 @@
+"""Images and sound from the contents of files, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import constant
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.image.colour import convert_image_dtype
+
+
+def decode_jpeg(
+    contents: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The pixels of a JPEG file.
+
+    Args:
+      contents: [] string; channels: 0 (the file's own), 1 or 3; ratio: 1, 2, 4 or 8, by which it
+        is made smaller; fancy_upscaling: of the colours; try_recover_truncated: take a file that
+        ends early, of which acceptable_fraction of the rows are there; dct_method: "",
+        "INTEGER_FAST" or "INTEGER_ACCURATE".
+    Returns: [height, width, channels] uint8.
+    """
+    return op(
+        "DecodeJpeg",
+        contents,
+        channels=channels,
+        ratio=ratio,
+        fancy_upscaling=fancy_upscaling,
+        try_recover_truncated=try_recover_truncated,
+        acceptable_fraction=float(acceptable_fraction),
+        dct_method=dct_method,
+        name=name,
+    )
+
+
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """A part of decode_jpeg's. Args: crop_window: [4] int32: first row, column, height, width."""
+    return op(
+        "DecodeAndCropJpeg",
+        contents,
+        crop_window,
+        channels=channels,
+        ratio=ratio,
+        fancy_upscaling=fancy_upscaling,
+        try_recover_truncated=try_recover_truncated,
+        acceptable_fraction=float(acceptable_fraction),
+        dct_method=dct_method,
+        name=name,
+    )
+
+
+def decode_png(
+    contents: Any, channels: int = 0, dtype: Any = "uint8", name: str | None = None
+) -> Tensor:
+    """The pixels of a PNG file.
+
+    Args:
+      contents: [] string; channels: 0 (the file's own), 1, 3 or 4; dtype: uint8 or uint16.
+    Returns: [height, width, channels].
+    """
+    return op("DecodePng", contents, channels=channels, dtype=as_dtype(dtype), name=name)
+
+
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+    """The pixels of a BMP file, [height, width, channels] uint8."""
+    return op("DecodeBmp", contents, channels=channels, name=name)
+
+
+def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+    """The frames of a GIF file, [frames, height, width, 3] uint8."""
+    return op("DecodeGif", contents, name=name)
+
+
+def decode_image(
+    contents: Any,
+    channels: int | None = None,
+    dtype: Any = "uint8",
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Tensor:
+    """The pixels of a BMP, GIF, JPEG or PNG file.
+
+    Args:
+      channels: as of decode_png; dtype: of the result, scaled as convert_image_dtype does.
+      expand_animations: a GIF file's frames are stacked; else its first one is the image.
+    Returns: [height, width, channels], or [frames, height, width, 3].
+    """
+    with name_scope(name, "decode_image"):
+        wanted = as_dtype(dtype)
+        direct = wanted.name in ("uint8", "uint16", "float32")
+        made = op(
+            "DecodeImage",
+            contents,
+            channels=channels or 0,
+            dtype=wanted if direct else as_dtype("uint16"),
+            expand_animations=expand_animations,
+        )
+        return made if direct else convert_image_dtype(made, wanted)
+
+
+def extract_jpeg_shape(
+    contents: Any, output_type: Any = "int32", name: str | None = None
+) -> Tensor:
+    """The shape that decode_jpeg gives, without decoding. Returns: [3] int32 or int64."""
+    return op("ExtractJpegShape", contents, output_type=as_dtype(output_type), name=name)
+
+
+def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+    """Whether a file's contents begin as a JPEG's."""
+    with name_scope(name, "is_jpeg") as scope:
+        start = op("Substr", contents, constant(0), constant(3))
+        return op("Equal", start, constant(b"\xff\xd8\xff"), name=scope)
+
+
+def encode_jpeg(
+    image: Any,
+    format: str = "",  # noqa: A002 - TF's name
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The contents of a JPEG file.
+
+    Args:
+      image: [height, width, channels] uint8; format: "" (by the channels), "grayscale" or "rgb".
+      quality: from 0 to 100; progressive: refined while it loads; optimize_size: at more work;
+        chroma_downsampling: of the colours; density_unit: "in" or "cm"; x_density, y_density:
+        pixels to it; xmp_metadata: kept in the file.
+    Returns: [] string.
+    """
+    return op(
+        "EncodeJpeg",
+        image,
+        format=format,
+        quality=quality,
+        progressive=progressive,
+        optimize_size=optimize_size,
+        chroma_downsampling=chroma_downsampling,
+        density_unit=density_unit,
+        x_density=x_density,
+        y_density=y_density,
+        xmp_metadata=xmp_metadata,
+        name=name,
+    )
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """The contents of a PNG file.
+
+    Args:
+      image: [height, width, 1 to 4 channels] uint8 or uint16; compression: from 0 to 9; -1: usual.
+    Returns: [] string.
+    """
+    return op("EncodePng", image, compression=compression, name=name)
+
+
+def decode_wav(
+    contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
+) -> Any:
+    """The sound of a WAV file of 16 bits.
+
+    Args:
+      contents: [] string; desired_channels, desired_samples: to cut or fill up to; -1: the file's.
+    Returns: (audio [samples, channels] float from -1 to 1, sample_rate [] int32).
+    """
+    made = op(
+        "DecodeWav",
+        contents,
+        desired_channels=desired_channels,
+        desired_samples=desired_samples,
+        name=name,
+    )
+    wanted = [n if n >= 0 else None for n in (desired_samples, desired_channels)]
+    made[0].set_shape(wanted)
+    made[1].set_shape([])
+    return made
+
+
+def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Tensor:
+    """The contents of a WAV file of 16 bits. Args: audio: [samples, channels] from -1 to 1."""
+    return op("EncodeWav", audio, sample_rate, name=name)

@@ -1,0 +1,131 @@
+"""Bands and diagonals of matrices: taken out, put in, made into matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient
+from headrace.graph.framework.operation import Operation, Tensor
+
+_ALIGN = "RIGHT_LEFT"
+
+
+def matrix_band_part(
+    input: Any,  # noqa: A002 - TF's name
+    num_lower: Any,
+    num_upper: Any,
+    name: str | None = None,
+) -> Tensor:
+    """Each matrix with zeros outside of a band around its diagonal.
+
+    Args:
+      num_lower, num_upper: subdiagonals and superdiagonals to keep; below 0: all.
+    """
+    return op("MatrixBandPart", input, num_lower, num_upper, name=name)
+
+
+def matrix_diag(
+    diagonal: Any,
+    name: str = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = _ALIGN,
+) -> Tensor:
+    """Matrices with given diagonals.
+
+    Args:
+      diagonal: [..., n], or [..., number, n] for several.
+      k: the diagonal, above the main one where above 0; or the lowest and the highest of several.
+      num_rows, num_cols: of the matrices; -1: as small as they can be.
+      padding_value: of the other elements.
+      align: where a diagonal that is shorter than n stands, above and below the main one:
+        "RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT" or "RIGHT_RIGHT".
+    """
+    x = convert_to_tensor(diagonal)
+    fill = convert_to_tensor(padding_value, dtype=x.dtype.base_dtype)
+    return op("MatrixDiagV3", x, k, num_rows, num_cols, fill, align=align, name=name)
+
+
+def matrix_diag_part(
+    input: Any,  # noqa: A002 - TF's name
+    name: str = "diag_part",
+    k: Any = 0,
+    padding_value: Any = 0,
+    align: str = _ALIGN,
+) -> Tensor:
+    """Diagonals of each matrix [..., m, n]; the arguments are those of matrix_diag."""
+    x = convert_to_tensor(input)
+    fill = convert_to_tensor(padding_value, dtype=x.dtype.base_dtype)
+    return op("MatrixDiagPartV3", x, k, fill, align=align, name=name)
+
+
+def matrix_set_diag(
+    input: Any,  # noqa: A002 - TF's name
+    diagonal: Any,
+    name: str = "set_diag",
+    k: Any = 0,
+    align: str = _ALIGN,
+) -> Tensor:
+    """Each matrix with other diagonals; the arguments are those of matrix_diag."""
+    return op("MatrixSetDiagV3", input, diagonal, k, align=align, name=name)
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+def _zero(like: Tensor) -> Tensor:
+    return constant(0, dtype=like.dtype.base_dtype)
+
+
+def _align(node: Operation) -> dict[str, Any]:
+    return {"align": node.get_attr("align")} if node.type.endswith("V3") else {}
+
+
+@gradient("MatrixBandPart")
+def _band_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    return [op("MatrixBandPart", grad, node.inputs[1], node.inputs[2]), None, None]
+
+
+@gradient("MatrixDiag")
+def _diag_gradient(node: Operation, grad: Tensor) -> Tensor:
+    return op("MatrixDiagPart", grad)
+
+
+@gradient("MatrixDiagPart")
+def _diag_part_gradient(node: Operation, grad: Tensor) -> Tensor:
+    return op("MatrixSetDiag", op("ZerosLike", node.inputs[0]), grad)
+
+
+@gradient("MatrixSetDiag")
+def _set_diag_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    rest = op("MatrixSetDiag", grad, op("ZerosLike", node.inputs[1]))
+    return [rest, op("MatrixDiagPart", grad)]
+
+
+def _with_offsets(version: str) -> None:
+    @gradient(f"MatrixDiag{version}")
+    def diag(node: Operation, grad: Tensor) -> list[Any]:
+        taken = op(f"MatrixDiagPart{version}", grad, node.inputs[1], _zero(grad), **_align(node))
+        return [taken, None, None, None, None]
+
+    @gradient(f"MatrixDiagPart{version}")
+    def part(node: Operation, grad: Tensor) -> list[Any]:
+        nothing = op("ZerosLike", node.inputs[0])
+        put = op(f"MatrixSetDiag{version}", nothing, grad, node.inputs[1], **_align(node))
+        return [put, None, None]
+
+    @gradient(f"MatrixSetDiag{version}")
+    def set_diag(node: Operation, grad: Tensor) -> list[Any]:
+        _, diagonal, k = node.inputs
+        nothing = op("ZerosLike", diagonal)
+        rest = op(f"MatrixSetDiag{version}", grad, nothing, k, **_align(node))
+        taken = op(f"MatrixDiagPart{version}", grad, k, _zero(grad), **_align(node))
+        return [rest, taken, None]
+
+
+_with_offsets("V2")
+_with_offsets("V3")

@@ -1,0 +1,277 @@
+"""Systems of equations, inverses, determinants and decompositions of matrices, in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.arrays.arrays import matrix_transpose
+from headrace.graph.ops.elementwise.elementwise import real
+from headrace.graph.ops.linalg import decomposition_gradients as _1  # noqa: F401 - of this family
+from headrace.graph.ops.linalg import diagonals as _2  # noqa: F401 - of this family
+from headrace.graph.ops.linalg import fourier as _3  # noqa: F401 - of this family
+from headrace.graph.ops.linalg import solve_gradients as _4  # noqa: F401 - of this family
+from headrace.graph.ops.reduction import reduce_sum
+
+
+def matrix_inverse(
+    input: Any,  # noqa: A002 - TF's name
+    adjoint: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The inverse of each matrix [..., n, n], or of its adjoint; a singular one fails the step."""
+    return op("MatrixInverse", input, adjoint=adjoint, name=name)
+
+
+def matrix_determinant(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+    """The determinant of each matrix. Args: input: [..., n, n]. Returns: [...]."""
+    return op("MatrixDeterminant", input, name=name)
+
+
+def slogdet(input: Any, name: str | None = None) -> Any:  # noqa: A002 - TF's name
+    """Sign and logarithm of the absolute value of each determinant. Args: input: [..., n, n]."""
+    return op("LogMatrixDeterminant", input, name=name)
+
+
+def logdet(matrix: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the determinant of each positive definite matrix [..., n, n]."""
+    with name_scope(name, "logdet", [matrix]):
+        roots = op("MatrixDiagPart", op("Cholesky", matrix))
+        logs = op("Log", real(roots))
+        return constant(2.0, dtype=logs.dtype.base_dtype) * reduce_sum(logs, axis=[-1])
+
+
+def cholesky(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+    """The lower factor L of each positive definite matrix L Lᴴ; its upper half is not read."""
+    return op("Cholesky", input, name=name)
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """X of A X = rhs, where A = chol cholᴴ. Args: chol: [..., n, n]; rhs: [..., n, k]."""
+    with name_scope(name, "cholesky_solve", [chol, rhs]):
+        half = op("MatrixTriangularSolve", chol, rhs, adjoint=False, lower=True)
+        return op("MatrixTriangularSolve", chol, half, adjoint=True, lower=True)
+
+
+def lu(
+    input: Any,  # noqa: A002 - TF's name
+    output_idx_type: Any = "int32",
+    name: str | None = None,
+) -> Any:
+    """Triangular factors of each matrix with its rows exchanged.
+
+    Returns: (lu [..., n, n]: the unit lower one below the diagonal, the upper one on and above it;
+      p [..., n]: the row that stands at each place).
+    """
+    return op("Lu", input, output_idx_type=as_dtype(output_idx_type), name=name)
+
+
+def qr(
+    input: Any,  # noqa: A002 - TF's name
+    full_matrices: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Each matrix as Q R. Args: input: [..., m, n]; full_matrices: Q is [..., m, m]."""
+    return op("Qr", input, full_matrices=full_matrices, name=name)
+
+
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
+    """Singular values, and vectors, of each matrix.
+
+    Args:
+      tensor: [..., m, n]; full_matrices: all vectors, not as many as values; compute_uv: vectors.
+    Returns: s [..., k], the greatest first, or (s, u, v), with tensor = u diag(s) vᴴ.
+    """
+    s, u, v = op("Svd", tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
+    return (real(s), u, v) if compute_uv else real(s)
+
+
+def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Eigenvalues, the least first, and eigenvectors (columns) of each self-adjoint matrix."""
+    e, v = op("SelfAdjointEigV2", tensor, compute_v=True, name=name)
+    return e, v
+
+
+def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+    """Eigenvalues, the least first, of each self-adjoint matrix."""
+    e, _ = op("SelfAdjointEigV2", tensor, compute_v=False, name=name)
+    return e
+
+
+def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """X of matrix X = rhs, or of its adjoint. Args: matrix: [..., n, n]; rhs: [..., n, k]."""
+    return op("MatrixSolve", matrix, rhs, adjoint=adjoint, name=name)
+
+
+def matrix_triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """As matrix_solve, of triangular matrices, whose other half is not read."""
+    return op("MatrixTriangularSolve", matrix, rhs, lower=lower, adjoint=adjoint, name=name)
+
+
+def matrix_solve_ls(
+    matrix: Any,
+    rhs: Any,
+    l2_regularizer: Any = 0.0,
+    fast: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """X that makes the sum of squares of matrix X - rhs least.
+
+    Args:
+      matrix: [..., m, n]; rhs: [..., m, k]; l2_regularizer: times the sum of squares of X is added.
+      fast: by the Cholesky factor of a Gramian, which needs full rank; else by an orthogonal one,
+        which gives the least X where there are many.
+    """
+    regularizer = convert_to_tensor(l2_regularizer, dtype=as_dtype("float64"))
+    return op("MatrixSolveLs", matrix, rhs, regularizer, fast=fast, name=name)
+
+
+def matrix_square_root(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+    """X of X X = each matrix [..., n, n]."""
+    return op("MatrixSquareRoot", input, name=name)
+
+
+def expm(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+    """The exponential series of each matrix [..., n, n]."""
+    return op("MatrixExponential", input, name=name)
+
+
+def logm(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+    """The inverse of expm, of complex matrices [..., n, n]."""
+    return op("MatrixLogarithm", input, name=name)
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """The transpose of each matrix's conjugate."""
+    with name_scope(name, "adjoint", [matrix]):
+        return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
+
+
+def lu_solve(
+    lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """X of A X = rhs, where lu(A) gave lower_upper and perm. Args: rhs: [..., n, k]."""
+    with name_scope(name or "lu_solve"):
+        factors = convert_to_tensor(lower_upper, name="lower_upper")
+        exchanged = _rows(convert_to_tensor(rhs, dtype=factors.dtype.base_dtype), perm)
+        half = op("MatrixTriangularSolve", _unit_lower(factors), exchanged, lower=True)
+        return op("MatrixTriangularSolve", factors, half, lower=False)
+
+
+def _rows(rhs: Tensor, perm: Any) -> Tensor:
+    perm = convert_to_tensor(perm, name="perm")
+    batch = perm.get_shape().ndims
+    if batch is None:
+        raise ValueError("lu_solve: the rank of perm must be known")
+    return op("GatherV2", rhs, perm, batch - 1, batch_dims=batch - 1)
+
+
+def _unit_lower(factors: Tensor) -> Tensor:
+    below = op("MatrixBandPart", factors, constant(-1, "int64"), constant(0, "int64"))
+    return op("MatrixSetDiag", below, op("OnesLike", op("MatrixDiagPart", factors)))
+
+
+def lu_matrix_inverse(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The inverse of A, where lu(A) gave lower_upper and perm."""
+    with name_scope(name or "lu_matrix_inverse"):
+        factors = convert_to_tensor(lower_upper, name="lower_upper")
+        ones = op("MatrixDiag", op("OnesLike", op("MatrixDiagPart", factors)))
+        return lu_solve(factors, perm, ones)
+
+
+def lu_reconstruct(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """A, where lu(A) gave lower_upper and perm."""
+    with name_scope(name or "lu_reconstruct"):
+        factors = convert_to_tensor(lower_upper, name="lower_upper")
+        upper = op("MatrixBandPart", factors, constant(0, "int64"), constant(-1, "int64"))
+        product = op("BatchMatMulV2", _unit_lower(factors), upper)
+        perm = convert_to_tensor(perm, name="perm")
+        back = op("Cast", op("ArgMax", _one_hot(perm), -2), DstT=as_dtype("int32"))
+        return _rows(product, back)
+
+
+def _one_hot(perm: Tensor) -> Tensor:
+    size = op("Shape", perm)[-1]
+    return op("OneHot", perm, size, constant(1.0), constant(0.0))
+
+
+def tridiagonal_solve(
+    diagonals: Any,
+    rhs: Any,
+    diagonals_format: str = "compact",
+    transpose_rhs: bool = False,
+    conjugate_rhs: bool = False,
+    name: str | None = None,
+    partial_pivoting: bool = True,
+    perturb_singular: bool = False,
+) -> Tensor:
+    """X of A X = rhs, for a matrix with three diagonals.
+
+    Args:
+      diagonals: [..., 3, n] ("compact": above, on and below the diagonal; the last of the first
+        and the first of the last are not read), three of [..., n] ("sequence"), or [..., n, n]
+        ("matrix"); rhs: [..., n, k] or [..., n].
+      transpose_rhs, conjugate_rhs: of rhs before.
+      partial_pivoting: exchange rows where that is stabler.
+      perturb_singular: give something for a singular matrix.
+    """
+    with name_scope(name or "tridiagonal_solve"):
+        compact = diagonals_of(diagonals, diagonals_format)
+        rhs = convert_to_tensor(rhs, name="rhs")
+        flat = rhs.get_shape().ndims == (compact.get_shape().ndims or 0) - 1
+        if flat:
+            rhs = op("ExpandDims", rhs, -1)
+        elif transpose_rhs:
+            rhs = matrix_transpose(rhs, conjugate=conjugate_rhs)
+        if conjugate_rhs and (flat or not transpose_rhs) and rhs.dtype.is_complex:
+            rhs = op("Conj", rhs)
+        made = op(
+            "TridiagonalSolve",
+            compact,
+            rhs,
+            partial_pivoting=partial_pivoting,
+            perturb_singular=perturb_singular,
+        )
+        if flat:
+            return op("Squeeze", made, squeeze_dims=[-1])
+        return matrix_transpose(made) if transpose_rhs else made
+
+
+def tridiagonal_matmul(
+    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
+) -> Tensor:
+    """A rhs, for a matrix with three diagonals; diagonals as of tridiagonal_solve."""
+    with name_scope(name or "tridiagonal_matmul"):
+        if diagonals_format == "sequence":
+            parts = [op("ExpandDims", convert_to_tensor(d), -2) for d in diagonals]
+        else:
+            compact = diagonals_of(diagonals, diagonals_format)
+            parts = [compact[..., i : i + 1, :] for i in range(3)]
+        return op("TridiagonalMatMul", *parts, rhs)
+
+
+def diagonals_of(diagonals: Any, layout: str) -> Tensor:
+    """Three diagonals as [..., 3, n]. Raises: ValueError for an unknown layout."""
+    if layout == "compact":
+        return convert_to_tensor(diagonals, name="diagonals")
+    if layout == "sequence":
+        return op("Pack", [convert_to_tensor(d) for d in diagonals], axis=-2)
+    if layout == "matrix":
+        matrix = convert_to_tensor(diagonals)
+        none = constant(0, dtype=matrix.dtype.base_dtype)
+        return op("MatrixDiagPartV3", matrix, constant([-1, 1]), none, align="LEFT_RIGHT")
+    raise ValueError(
+        f"Expected diagonals_format to be one of 'compact', 'sequence', 'matrix', got {layout!r}"
+    )

@@ -1,0 +1,156 @@
+"""Norms, traces, ranks and pseudo-inverses of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.arrays.arrays import matrix_transpose
+from headrace.graph.ops.elementwise.elementwise import absolute, cast, conj
+from headrace.graph.ops.linalg.linalg import svd
+from headrace.graph.ops.matmul.matmul import matmul
+from headrace.graph.ops.reduction import reduce_max, reduce_sum
+
+
+def trace(x: Any, name: str | None = None) -> Tensor:
+    """The sum of the diagonal of each matrix. Args: x: [..., m, n]. Returns: [...]."""
+    with name_scope(name, "Trace", [x]) as scope:
+        return reduce_sum(op("MatrixDiagPart", x), [-1], name=scope)
+
+
+def norm(
+    tensor: Any,
+    ord: Any = "euclidean",  # noqa: A002 - TF's name
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The norm of vectors along an axis, or of matrices along two.
+
+    Args:
+      tensor: [...] float or complex.
+      ord: "euclidean", "fro" (the same, of matrices), 1, 2, np.inf, or p above 0 (of vectors).
+      axis: one axis for vectors, two for matrices; None: of all elements as one vector.
+      keepdims: keep the reduced dimensions, with size 1; keep_dims: its older name.
+    Raises: ValueError for another ord.
+    """
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    axes = tuple(axis) if isinstance(axis, (list, tuple)) else axis
+    matrices = isinstance(axes, tuple)
+    if matrices and (len(axes) != 2 or axes[0] == axes[1]):
+        raise ValueError(
+            f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}"
+        )
+    allowed = ("euclidean", "fro", 1, 2, np.inf) if matrices else ("euclidean", 1, 2, np.inf)
+    if ord not in allowed and (matrices or isinstance(ord, str) or not ord > 0):
+        kind = "matrix" if matrices else "vector"
+        raise ValueError(f"'ord' must be a supported {kind} norm in {list(allowed)}, got {ord}")
+    with name_scope(name, "norm", [tensor]):
+        tensor = convert_to_tensor(tensor)
+        if ord in ("fro", "euclidean") or ord == 2 and not matrices:
+            made = op("Sqrt", reduce_sum(tensor * conj(tensor), axes, keepdims=True))
+        elif matrices and ord == 2:
+            return _greatest_singular(tensor, axes, keep)
+        elif ord == 1:
+            first = axes[0] if matrices else axes
+            made = reduce_sum(absolute(tensor), first, keepdims=True)
+            made = reduce_max(made, axes[1], keepdims=True) if matrices else made
+        elif ord == np.inf:
+            made = absolute(tensor)
+            made = reduce_sum(made, axes[1], keepdims=True) if matrices else made
+            made = reduce_max(made, axes[0] if matrices else axes, keepdims=True)
+        else:
+            power = reduce_sum(op("Pow", absolute(tensor), _like(ord, tensor)), axes, keepdims=True)
+            made = op("Pow", power, _like(1.0 / ord, power))
+        if keep:
+            return made
+        dims = list(axes) if matrices else [axes] if axes is not None else None
+        return op("Squeeze", made, squeeze_dims=dims)
+
+
+def _like(value: float, tensor: Tensor) -> Tensor:
+    dtype = tensor.dtype.base_dtype
+    return constant(value, dtype=dtype.real_dtype if dtype.is_complex else dtype)
+
+
+def _greatest_singular(tensor: Tensor, axes: tuple[int, int], keep: bool) -> Tensor:
+    rank = len(tensor.get_shape().as_list())
+    rows, columns = (a + rank if a < 0 else a for a in axes)
+    others = [i for i in range(rank) if i not in (rows, columns)]
+    values = svd(op("Transpose", tensor, [*others, rows, columns]), compute_uv=False)
+    made = reduce_max(values, -1)
+    for axis in sorted((rows, columns)) if keep else ():
+        made = op("ExpandDims", made, axis)
+    return made
+
+
+def normalize(
+    tensor: Any,
+    ord: Any = "euclidean",  # noqa: A002 - TF's name
+    axis: Any = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """tensor divided by its norm, and the norm; the arguments are those of norm."""
+    with name_scope(name, "normalize", [tensor]):
+        tensor = convert_to_tensor(tensor)
+        size = cast(norm(tensor, ord, axis, keepdims=True), tensor.dtype.base_dtype)
+        return op("RealDiv", tensor, size), size
+
+
+def _cutoff(s: Tensor, factor: Any) -> Tensor:
+    return factor * reduce_max(s, -1, keepdims=True)
+
+
+def matrix_rank(
+    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """How many singular values of each matrix are above tol.
+
+    Args:
+      a: [..., m, n]; tol: the greatest value times max(m, n) and the type's epsilon by default.
+    Returns: [...] int32.
+    """
+    with name_scope(name or "matrix_rank"):
+        a = convert_to_tensor(a, name="a")
+        s = svd(a, compute_uv=False)
+        if tol is None:
+            tol = _cutoff(s, _epsilon(a, s))
+        above = op("Greater", s, convert_to_tensor(tol, dtype=s.dtype.base_dtype))
+        return reduce_sum(op("Cast", above, DstT="int32"), -1)
+
+
+def _epsilon(a: Tensor, s: Tensor) -> Tensor:
+    """The greater size of a times the epsilon of s's type."""
+    dtype = s.dtype.base_dtype
+    longest = cast(op("Max", op("Shape", a)[-2:], [0]), dtype)
+    return longest * constant(np.finfo(dtype.as_numpy_dtype).eps, dtype=dtype)
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """The pseudo-inverse of each matrix. Source: Moore 1920, Penrose 1955.
+
+    Args:
+      a: [..., m, n]; rcond: [...], share of the greatest singular value below which one counts as
+        0; ten times max(m, n) and the type's epsilon by default.
+    Returns: [..., n, m].
+    """
+    with name_scope(name or "pinv"):
+        a = convert_to_tensor(a, name="a")
+        s, u, v = svd(a)
+        dtype = s.dtype.base_dtype
+        if rcond is None:
+            limit = _cutoff(s, constant(10.0, dtype=dtype) * _epsilon(a, s))
+        else:
+            share = op("ExpandDims", convert_to_tensor(rcond, dtype=dtype), -1)
+            limit = _cutoff(s, share)
+        kept = op("Greater", s, limit)
+        inverse = op("SelectV2", kept, s, _like(np.inf, s))
+        scaled = op("RealDiv", v, cast(op("ExpandDims", inverse, -2), v.dtype.base_dtype))
+        made: Tensor = matmul(scaled, matrix_transpose(u, conjugate=True))
+        return made

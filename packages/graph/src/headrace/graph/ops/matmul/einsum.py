@@ -1,0 +1,118 @@
+"""Sums of products of tensors by the letters of their dimensions."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from headrace.graph.builder.conversion import constant
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.ops.elementwise.elementwise import conj
+
+_DOTS = "..."
+
+
+def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
+    """Sums of products by an equation such as "ij,jk->ik".
+
+    Args:
+      equation: letters of each operand's dimensions, and of the result's behind "->"; without it
+        the result has the letters that stand once, in the order of the alphabet. "..." stands for
+        dimensions that broadcast.
+    """
+    return op("Einsum", list(inputs), equation=_with_output(equation.replace(" ", "")), name=name)
+
+
+def _with_output(equation: str) -> str:
+    if "->" in equation:
+        return equation
+    letters = equation.replace(_DOTS, "").replace(",", "")
+    once = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    return f"{equation}->{_DOTS if _DOTS in equation else ''}{once}"
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+@gradient("Einsum")
+def _einsum_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    """Each operand's gradient is an einsum of the others' with the result's."""
+    equation = node.get_attr("equation")
+    equation = equation.decode() if isinstance(equation, bytes) else equation
+    left, _, right = equation.partition("->")
+    terms = left.split(",")
+    made = []
+    for i, term in enumerate(terms):
+        others = [t for j, t in enumerate(terms) if j != i]
+        operands = [conj(t) for j, t in enumerate(node.inputs) if j != i]
+        made.append(_of_operand(node.inputs[i], term, [right, *others], [grad, *operands]))
+    return made
+
+
+def _of_operand(x: Tensor, term: str, spread: list[str], tensors: list[Tensor]) -> Tensor:
+    """The gradient of the operand x, whose letters are term, from the others' tensors."""
+    letters = term.replace(_DOTS, "")
+    known = "".join(dict.fromkeys(c for c in letters if any(c in other for other in spread)))
+    dots = _DOTS if any(_DOTS in other for other in spread) else ""
+    part = op("Einsum", tensors, equation=f"{','.join(spread)}->{dots}{known}")
+    if dots or _DOTS in term:
+        part = _unbroadcast(part, x, term, len(known))
+    if known == term:
+        return part
+    # letters that were summed away here alone are spread again; those that stand twice are put on
+    # the diagonal
+    fresh = iter(c for c in string.ascii_letters if c not in "".join([term, *spread]))
+    operands, said, final = [part], [(_DOTS if _DOTS in term else "") + known], ""
+    for place, letter in _places(term):
+        if letter == _DOTS:
+            final += letter
+            continue
+        ones = op("Fill", op("Shape", x)[place : place + 1 or None], _one(x))
+        if letter in final:
+            twin = next(fresh)
+            operands.append(op("MatrixDiag", ones))
+            said.append(letter + twin)
+            letter = twin
+        elif letter not in known:
+            operands.append(ones)
+            said.append(letter)
+        final += letter
+    return op("Einsum", operands, equation=f"{','.join(said)}->{final}")
+
+
+def _one(x: Tensor) -> Tensor:
+    return constant(1, dtype=x.dtype.base_dtype)
+
+
+def _places(term: str) -> list[tuple[int, str]]:
+    """Each letter (or the dots) with its dimension; behind the dots counted from the end."""
+    before, dots, after = term.partition(_DOTS)
+    made = list(enumerate(before))
+    if dots:
+        made.append((len(before), dots))
+    return made + [(i - len(after), c) for i, c in enumerate(after)]
+
+
+def _unbroadcast(part: Tensor, x: Tensor, term: str, known: int) -> Tensor:
+    """part [dots..., known letters], summed or spread to what x has in the place of the dots."""
+    shape = op("Shape", part)
+    split = op("Size", shape) - known
+    wide, rest = op("Slice", shape, [0], op("Reshape", split, [1])), shape[split:]
+    if _DOTS in term:
+        before, _, after = term.partition(_DOTS)
+        own = op("Shape", x)[len(before) :]
+        own = own[: -len(after)] if after else own
+    else:
+        own = constant([], dtype="int32")
+    axes = op("BroadcastGradientArgs", own, wide)[0]
+    summed = op("Reshape", op("Sum", part, axes), op("ConcatV2", [_folded(own, wide), rest], 0))
+    return op("BroadcastTo", summed, op("ConcatV2", [own, rest], 0))
+
+
+def _folded(own: Tensor, wide: Tensor) -> Tensor:
+    """own, with 1 for each dimension that only it has: what part has after its sum."""
+    missing = op("Maximum", op("Size", own) - op("Size", wide), constant(0))
+    ones = op("Fill", op("Reshape", missing, [1]), constant(1))
+    return op("ConcatV2", [ones, op("Slice", own, op("Reshape", missing, [1]), [-1])], 0)

@@ -1,0 +1,214 @@
+"""Products of matrices, batches of them, and tensors contracted along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.elementwise.elementwise import conj
+from headrace.graph.ops.matmul.einsum import einsum  # noqa: F401 - of this family, and hr.einsum
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The matrix product a @ b; of tensors of more dimensions, of the innermost two.
+
+    Args:
+      a: [..., n, k] (or [..., k, n] transposed); b: [..., k, m].
+      transpose_a, transpose_b: turn the matrices first; adjoint_*: and conjugate them.
+      a_is_sparse, b_is_sparse: a hint that TF 1.x takes; matrices here are dense.
+    Returns: [..., n, m].
+    Raises: ValueError where the inner sizes differ, or both transpose and adjoint are asked.
+    """
+    if transpose_a and adjoint_a or transpose_b and adjoint_b:
+        raise ValueError("matmul: give transpose or adjoint of one matrix, not both")
+    a = convert_to_tensor(a, name="a")
+    b = convert_to_tensor(b, name="b", dtype=a.dtype.base_dtype)
+    rank_a, rank_b = a.get_shape().ndims, b.get_shape().ndims
+    if (
+        (rank_a is None or rank_a > 2)
+        and (rank_b is None or rank_b > 2)
+        or (rank_a is not None and rank_a > 2)
+        or (rank_b is not None and rank_b > 2)
+    ):
+        a, adjoint_a = (conj(a), True) if transpose_a else (a, adjoint_a)
+        b, adjoint_b = (conj(b), True) if transpose_b else (b, adjoint_b)
+        return op("BatchMatMulV2", a, b, adj_x=adjoint_a, adj_y=adjoint_b, name=name or "MatMul")
+    a, transpose_a = (conj(a), True) if adjoint_a else (a, transpose_a)
+    b, transpose_b = (conj(b), True) if adjoint_b else (b, transpose_b)
+    return op("MatMul", a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
+
+
+def batch_matmul(
+    x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None
+) -> Tensor:
+    """Matrix products of the innermost two dimensions; the others are equal."""
+    return op("BatchMatMul", x, y, adj_x=adj_x, adj_y=adj_y, name=name)
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """A matrix times a vector. Args: a: [..., n, k]; b: [..., k]. Returns: [..., n]."""
+    with name_scope(name or "MatVec"):
+        product = matmul(
+            a,
+            op("ExpandDims", b, -1),
+            transpose_a=transpose_a,
+            adjoint_a=adjoint_a,
+            a_is_sparse=a_is_sparse,
+            b_is_sparse=b_is_sparse,
+        )
+        return op("Squeeze", product, squeeze_dims=[-1])
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """Contracts a and b along axes.
+
+    Args:
+      axes: n: the last n of a with the first n of b; or a pair of lists of axes of a and of b.
+    Returns: the other axes of a, then those of b.
+    """
+    with name_scope(name or "Tensordot"):
+        a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
+        axes_a, axes_b = _contracted(a, b, axes)
+        left, free_a = _as_matrix(a, axes_a, last=True)
+        right, free_b = _as_matrix(b, axes_b, last=False)
+        return op("Reshape", op("MatMul", left, right), op("ConcatV2", [free_a, free_b], 0))
+
+
+def _contracted(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
+    rank_a, rank_b = a.get_shape().ndims, b.get_shape().ndims
+    if rank_a is None or rank_b is None:
+        raise ValueError("tensordot: the ranks of a and b must be known")
+    if isinstance(axes, Tensor):
+        axes = constant_value(axes)
+        if axes is None:
+            raise ValueError("tensordot: axes must be known when the graph is built")
+    if np.ndim(axes) == 0:
+        n = int(axes)
+        return list(range(rank_a - n, rank_a)), list(range(n))
+    axes_a, axes_b = (np.atleast_1d(part).tolist() for part in axes)
+    if len(axes_a) != len(axes_b):
+        raise ValueError(
+            f"tensordot: as many axes of a as of b, got {len(axes_a)} and {len(axes_b)}"
+        )
+    return [i % rank_a for i in axes_a], [i % rank_b for i in axes_b]
+
+
+def _as_matrix(x: Tensor, axes: list[int], last: bool) -> tuple[Tensor, Tensor]:
+    rank: Any = x.get_shape().ndims
+    free = [i for i in range(rank) if i not in axes]
+    order = free + axes if last else axes + free
+    shape = op("Shape", x)
+    free_shape = op("GatherV2", shape, np.array(free, np.int32), 0)
+    size = op("Prod", free_shape, [0])
+    inner = op("Prod", op("GatherV2", shape, np.array(axes, np.int32), 0), [0])
+    turned = x if order == list(range(rank)) else op("Transpose", x, np.array(order, np.int32))
+    return op("Reshape", turned, op("Pack", [size, inner] if last else [inner, size])), free_shape
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+@gradient("MatMul")
+def _matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    a, b = conj(node.inputs[0]), conj(node.inputs[1])
+
+    def product(x: Tensor, y: Tensor, turn_x: bool, turn_y: bool) -> Tensor:
+        return op("MatMul", x, y, transpose_a=turn_x, transpose_b=turn_y)
+
+    turned = (bool(node.get_attr("transpose_a")), bool(node.get_attr("transpose_b")))
+    if turned == (False, False):
+        return [product(grad, b, False, True), product(a, grad, True, False)]
+    if turned == (False, True):
+        return [product(grad, b, False, False), product(grad, a, True, False)]
+    if turned == (True, False):
+        return [product(b, grad, False, True), product(a, grad, False, False)]
+    return [product(b, grad, True, True), product(grad, a, True, True)]
+
+
+def _batch_gradients(node: Operation, grad: Tensor) -> list[Tensor]:
+    x, y = node.inputs
+    adjoint = (bool(node.get_attr("adj_x")), bool(node.get_attr("adj_y")))
+
+    def product(a: Tensor, b: Tensor, adj_a: bool, adj_b: bool) -> Tensor:
+        return op("BatchMatMulV2", a, b, adj_x=adj_a, adj_y=adj_b)
+
+    if adjoint == (False, False):
+        return [product(grad, y, False, True), product(x, grad, True, False)]
+    if adjoint == (False, True):
+        return [product(grad, y, False, False), product(grad, x, True, False)]
+    if adjoint == (True, False):
+        return [product(y, grad, False, True), product(x, grad, False, False)]
+    return [product(y, grad, True, True), product(grad, x, True, True)]
+
+
+@gradient("BatchMatMul")
+def _batch_matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    return _batch_gradients(node, grad)
+
+
+def _batch_matmul_v2_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    """As for one batch shape, with what broadcasting spread summed."""
+    made = _batch_gradients(node, grad)
+    x, y = node.inputs
+    dims_x, dims_y = x._shape, y._shape  # noqa: SLF001
+    if (
+        dims_x is not None
+        and dims_y is not None
+        and dims_x[:-2] == dims_y[:-2]
+        and None not in dims_x[:-2]
+    ):
+        return made
+    shapes = [op("Shape", x), op("Shape", y)]
+    batches = [op("StridedSlice", s, [0], [-2], [1], begin_mask=1) for s in shapes]
+    axes = op("BroadcastGradientArgs", batches[0], batches[1])
+    return [op("Reshape", op("Sum", g, axes[i]), shapes[i]) for i, g in enumerate(made)]
+
+
+gradient("BatchMatMulV2")(_batch_matmul_v2_gradient)
+gradient("BatchMatMulV3")(_batch_matmul_v2_gradient)
+
+
+@gradient("SparseMatMul")
+def _sparse_matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    a, b = node.inputs
+    turn_a, turn_b = bool(node.get_attr("transpose_a")), bool(node.get_attr("transpose_b"))
+
+    def product(x: Tensor, y: Tensor, turn_x: bool, turn_y: bool, like: Tensor) -> Tensor:
+        made = op("SparseMatMul", x, y, transpose_a=turn_x, transpose_b=turn_y)
+        return (
+            op("Cast", made, DstT=like.dtype.base_dtype)
+            if (like.dtype.base_dtype is not made.dtype.base_dtype)
+            else made
+        )
+
+    first = product(b, grad, turn_b, True, a) if turn_a else product(grad, b, False, not turn_b, a)
+    second = product(grad, a, True, turn_a, b) if turn_b else product(a, grad, not turn_a, False, b)
+    return [first, second]
+
+
+no_gradient("_FusedMatMul", "it is made after gradients are")

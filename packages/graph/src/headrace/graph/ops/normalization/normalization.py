@@ -1,0 +1,242 @@
+"""Normalisation over batches, of vectors and among channels; means and variances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.autodiff.gradients import gradients
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.op_registry import gradient, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.elementwise.elementwise import imag, real
+from headrace.graph.ops.reduction import reduce_mean, reduce_sum
+
+_LEAST_EPSILON = 1.001e-5  # what cuDNN refuses to go below
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: Any,
+    name: str | None = None,
+) -> Tensor:
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+
+    Args:
+      x: [...]; the others broadcast against it; offset, scale: may be None.
+    Source: Ioffe and Szegedy 2015.
+    """
+    with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
+        x = convert_to_tensor(x, name="x")
+        variance = convert_to_tensor(variance, name="variance")
+        factor = op("Rsqrt", variance + variance_epsilon)
+        if scale is not None:
+            factor = factor * scale
+        moved = -mean * factor if offset is None else offset - mean * factor
+        dtype = x.dtype.base_dtype
+        return x * _as(factor, dtype) + _as(moved, dtype)
+
+
+def _as(x: Tensor, dtype: Any) -> Tensor:
+    return x if x.dtype.base_dtype == dtype else op("Cast", x, DstT=dtype)
+
+
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Batch normalisation over all dimensions but the channels', in one operation.
+
+    Args:
+      x: [batch, height, width, channels] ("NHWC"), or as data_format says.
+      scale, offset: [channels] float.
+      mean, variance: [channels] float, what to normalise by where is_training is False, or what
+        the new ones are mixed into where exponential_avg_factor is below 1.
+    Returns: x normalised, and the (running) mean and variance.
+    Raises: ValueError where mean or variance is needed and not given.
+    Source: Ioffe and Szegedy 2015.
+    """
+    if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
+        raise ValueError(
+            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
+            f"`exponential_avg_factor` != 1.0, got mean {mean!r}, variance {variance!r}"
+        )
+    x = convert_to_tensor(x, name="input")
+    scale = convert_to_tensor(scale, name="scale")
+    offset = convert_to_tensor(offset, name="offset")
+    empty = [constant([], dtype="float32") if v is None else v for v in (mean, variance)]
+    made = op(
+        "FusedBatchNormV3",
+        x,
+        scale,
+        offset,
+        *empty,
+        epsilon=max(epsilon, _LEAST_EPSILON),
+        data_format=data_format,
+        is_training=is_training,
+        exponential_avg_factor=exponential_avg_factor,
+        name=name,
+    )
+    return made[0], made[1], made[2]
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: Any = None,
+    name: str | None = None,
+    input: Any = None,  # noqa: A002 - TF's name
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """batch_normalization under its first name; gamma counts where scale_after_normalization."""
+    return batch_normalization(
+        input if t is None else t,
+        mean if m is None else m,
+        variance if v is None else v,
+        beta,
+        gamma if scale_after_normalization else None,
+        variance_epsilon,
+        name,
+    )
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """x divided by its L2 norm along axis (of all by default); epsilon bounds the squared norm."""
+    axis = dim if axis is None else axis
+    with name_scope(name, "l2_normalize", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        if x.dtype.is_complex:
+            squares = op("Square", real(x)) + op("Square", imag(x))
+        else:
+            squares = op("Square", x)
+        total = reduce_sum(squares, axis, keepdims=True)
+        least = constant(epsilon, dtype=total.dtype.base_dtype)
+        factor = op("Rsqrt", op("Maximum", total, least))
+        if x.dtype.is_complex:
+            parts = [op("Mul", part(x), factor) for part in (real, imag)]
+            return op("Complex", *parts, Tout=x.dtype.base_dtype, name=scope)
+        return op("Mul", x, factor, name=scope)
+
+
+def local_response_normalization(
+    input: Any,  # noqa: A002 - TF's name
+    depth_radius: int = 5,
+    bias: float = 1,
+    alpha: float = 1,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor:
+    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta.
+
+    Args:
+      input: [batch, height, width, channels].
+    Source: Krizhevsky et al. 2012.
+    """
+    return op(
+        "LRN",
+        input,
+        depth_radius=depth_radius,
+        bias=float(bias),
+        alpha=float(alpha),
+        beta=float(beta),
+        name=name,
+    )
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+def _fused_gradient(version: str) -> None:
+    """Registers the first and the second gradient of one of the three versions."""
+
+    @gradient(f"FusedBatchNorm{version}")
+    def rule(node: Operation, grad: Tensor, *_: Any) -> list[Any]:
+        """Only the normalised x counts: the statistics are for the moving averages."""
+        x, scale, __, mean, variance = node.inputs
+        training = node.get_attr("is_training")
+        kept: list[Tensor] = list(node.outputs[3:5]) if training else [mean, variance]
+        if version == "V3":
+            empty = constant([], dtype=kept[0].dtype.base_dtype)
+            kept.append(node.outputs[5] if training else empty)
+        attrs = {k: node.get_attr(k) for k in ("epsilon", "data_format", "is_training")}
+        made = op(f"FusedBatchNormGrad{version}", grad, x, scale, *kept, **attrs)
+        return [made[0], made[1], made[2], None, None]
+
+    @gradient(f"FusedBatchNormGrad{version}")
+    def second(node: Operation, *grads: Any) -> list[Any]:
+        """The gradient written out in small operations, and that one's gradient."""
+        # copies, so that what one input owes to another is not counted here
+        sources = [op("Identity", t) for t in node.inputs[:3]]
+        found = gradients(_written_out(node, *sources), sources, grad_ys=list(grads[:3]))
+        return [*found, *[None] * (len(node.inputs) - 3)]
+
+
+for _version in ("", "V2", "V3"):
+    _fused_gradient(_version)
+
+
+def _written_out(node: Operation, grad: Tensor, x: Tensor, scale: Tensor) -> list[Tensor]:
+    """The gradients of FusedBatchNorm with respect to x, scale and offset."""
+    layout = node.get_attr("data_format")
+    layout = layout.decode() if isinstance(layout, bytes) else layout
+    channel = layout.index("C")
+    axes = [i for i in range(len(layout)) if i != channel]
+    wide = [-1 if i == channel else 1 for i in range(len(layout))]
+    dtype = scale.dtype.base_dtype
+    kind = x.dtype.base_dtype
+    grad, x = _as(grad, dtype), _as(x, dtype)
+    epsilon = constant(node.get_attr("epsilon"), dtype=dtype)
+
+    def spread(value: Tensor) -> Tensor:
+        return op("Reshape", value, wide)
+
+    if node.get_attr("is_training"):
+        mean = reduce_mean(x, axes, keepdims=True)
+        centred = x - mean
+        factor = op("Rsqrt", reduce_mean(op("Square", centred), axes, keepdims=True) + epsilon)
+        unit = centred * factor
+        inner = grad - reduce_mean(grad, axes, keepdims=True)
+        inner = inner - unit * reduce_mean(grad * unit, axes, keepdims=True)
+        into_x = spread(scale) * factor * inner
+    else:
+        factor = spread(op("Rsqrt", node.inputs[4] + epsilon))
+        unit = (x - spread(node.inputs[3])) * factor
+        into_x = spread(scale) * factor * grad
+    return [_as(into_x, kind), reduce_sum(grad * unit, axes), reduce_sum(grad, axes)]
+
+
+@gradient("BatchNormWithGlobalNormalization")
+def _global_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
+    t, m, v, _, gamma = node.inputs
+    attrs = {k: node.get_attr(k) for k in ("variance_epsilon", "scale_after_normalization")}
+    return list(op("BatchNormWithGlobalNormalizationGrad", t, m, v, gamma, grad, **attrs))
+
+
+@gradient("LRN")
+def _lrn_gradient(node: Operation, grad: Tensor) -> Tensor:
+    attrs = {k: node.get_attr(k) for k in ("depth_radius", "bias", "alpha", "beta")}
+    return op("LRNGrad", grad, node.inputs[0], node.outputs[0], **attrs)
+
+
+for _op_type in ("BatchNormWithGlobalNormalizationGrad", "LRNGrad"):
+    no_gradient(_op_type, "TensorFlow defines none")

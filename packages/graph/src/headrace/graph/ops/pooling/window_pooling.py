@@ -1,0 +1,269 @@
+"""Pooling by the rank of its input, over windows of random sizes, and grey-scale morphology."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.arrays.space_batches import with_space_to_batch
+
+_LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
+
+
+def _sizes(value: Any, n: int, first: bool, what: str) -> list[int]:
+    """One number for each of n + 2 dimensions, from one, n or n + 2 of them."""
+    values = [value] if isinstance(value, int) else list(value)
+    if len(values) == n + 2:
+        return values
+    if len(values) == 1:
+        values = values * n
+    if len(values) != n:
+        raise ValueError(f"{what} should be of length 1, {n} or {n + 2}, got {values}")
+    return [1, 1, *values] if first else [1, *values, 1]
+
+
+def _pooled(
+    kind: str, x: Any, ksize: Any, strides: Any, padding: Any, layout: str, name: str | None
+) -> Tensor:
+    """Pools over the dimensions of a layout; kind: Max or Avg."""
+    n = len(layout) - 2
+    first = layout.startswith("NC")
+    window = _sizes(ksize, n, first, "ksize")
+    steps = _sizes(strides, n, first, "strides")
+    if n == 1:
+        axis = 3 if first else 2
+        wide, far = ([*s[:axis], 1, *s[axis:]] for s in (window, steps))
+        deep = op("ExpandDims", x, axis)
+        made = _pooled(kind, deep, wide, far, padding, "NCHW" if first else "NHWC", None)
+        return op("Squeeze", made, squeeze_dims=[axis], name=name)
+    attrs: dict[str, Any] = {"padding": padding}
+    if not isinstance(padding, str):
+        flat = [p for pair in padding for p in pair]
+        attrs = {"padding": "EXPLICIT", "explicit_paddings": flat}
+    return op(
+        f"{kind}Pool" if n == 2 else f"{kind}Pool3D",
+        x,
+        ksize=window,
+        strides=steps,
+        data_format=layout,
+        name=name,
+        **attrs,
+    )
+
+
+def max_pool1d(
+    input: Any,  # noqa: A002 - TF's name
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """max_pool over one dimension. Args: input: [batch, width, channels], or "NCW"."""
+    with name_scope(name, "MaxPool1d", [input]) as scope:
+        return _pooled("Max", input, ksize, strides, padding, data_format, scope)
+
+
+def avg_pool1d(
+    input: Any,  # noqa: A002 - TF's name
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """avg_pool over one dimension. Args: input: [batch, width, channels], or "NCW"."""
+    with name_scope(name, "AvgPool1D", [input]) as scope:
+        return _pooled("Avg", input, ksize, strides, padding, data_format, scope)
+
+
+def max_pool2d(
+    input: Any,  # noqa: A002 - TF's name
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Tensor:
+    """max_pool, under its newer name."""
+    with name_scope(name, "MaxPool2d", [input]) as scope:
+        return _pooled("Max", input, ksize, strides, padding, data_format or "NHWC", scope)
+
+
+def _by_rank(
+    kind: str, x: Any, ksize: Any, strides: Any, padding: Any, layout: str | None, name: str | None
+) -> Tensor:
+    x = convert_to_tensor(x, name="input")
+    if layout is None:
+        rank = x.get_shape().ndims
+        if rank is None or rank - 2 not in _LAYOUTS:
+            raise ValueError(f"the input must be of rank 3, 4 or 5, got shape {x.get_shape()}")
+        layout = _LAYOUTS[rank - 2][0]
+    return _pooled(kind, x, ksize, strides, padding, layout, name)
+
+
+def max_pool_v2(
+    input: Any,  # noqa: A002 - TF's name
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The greatest element of each window, over one to three dimensions by the input's rank."""
+    return _by_rank("Max", input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool_v2(
+    input: Any,  # noqa: A002 - TF's name
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window, over one to three dimensions by the input's rank."""
+    return _by_rank("Avg", input, ksize, strides, padding, data_format, name)
+
+
+def pool(
+    input: Any,  # noqa: A002 - TF's name
+    window_shape: Any,
+    pooling_type: str,
+    padding: str,
+    dilation_rate: Any = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Pooling over one to three dimensions, with windows that may be dilated.
+
+    Args:
+      input: [batch, spatial..., channels], or "NC..." as data_format says.
+      window_shape, strides, dilation_rate: one number for each spatial dimension.
+      pooling_type: "MAX" or "AVG"; dilations: another name of dilation_rate.
+    Raises: ValueError where both strides and dilations are above 1.
+    """
+    window = list(window_shape)
+    n = len(window)
+    rate = dilations if dilation_rate is None else dilation_rate
+    rates = [1] * n if rate is None else list(rate)
+    steps = [1] * n if strides is None else list(strides)
+    if any(s > 1 for s in steps) and any(r > 1 for r in rates):
+        raise ValueError(
+            f"`strides` > 1 not supported in conjunction with `dilation_rate` > 1: got strides "
+            f"{steps}, dilation_rate {rates}"
+        )
+    if pooling_type not in ("MAX", "AVG"):
+        raise ValueError(f"pooling_type must be 'MAX' or 'AVG', got {pooling_type!r}")
+    first = data_format is not None and data_format.startswith("NC")
+    layout = _LAYOUTS[n][first]
+    with name_scope(name, f"{pooling_type.lower()}_pool", [input]):
+
+        def small(x: Tensor, num_spatial_dims: int, padding: str) -> Tensor:
+            return _pooled(pooling_type.capitalize(), x, window, steps, padding, layout, None)
+
+        return with_space_to_batch(
+            input, rates, padding, small, filter_shape=window, data_format=data_format
+        )
+
+
+def fractional_max_pool(
+    value: Any,
+    pooling_ratio: Any,
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any:
+    """The greatest element of windows whose sizes vary at random around a ratio.
+
+    Args:
+      value: [batch, height, width, channels]; pooling_ratio: four floats, the outer ones 1.
+    Returns: the pooled value, and where the rows and columns of windows begin.
+    Source: Graham 2015.
+    """
+    return _fractional("FractionalMaxPool", value, pooling_ratio, pseudo_random, overlapping,
+                       deterministic, seed, seed2, name)  # fmt: skip
+
+
+def fractional_avg_pool(
+    value: Any,
+    pooling_ratio: Any,
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any:
+    """As fractional_max_pool, with the mean of each window."""
+    return _fractional("FractionalAvgPool", value, pooling_ratio, pseudo_random, overlapping,
+                       deterministic, seed, seed2, name)  # fmt: skip
+
+
+def _fractional(
+    op_type: str,
+    value: Any,
+    ratio: Any,
+    pseudo_random: bool,
+    overlapping: bool,
+    deterministic: bool,
+    seed: int,
+    seed2: int,
+    name: str | None,
+) -> Any:
+    return op(
+        op_type,
+        value,
+        pooling_ratio=[float(r) for r in ratio],
+        pseudo_random=pseudo_random,
+        overlapping=overlapping,
+        deterministic=deterministic,
+        seed=seed,
+        seed2=seed2,
+        name=name,
+    )
+
+
+def dilation2d(
+    input: Any,  # noqa: A002 - TF's name
+    filter: Any = None,  # noqa: A002 - TF's name
+    strides: Any = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Grey-scale dilation: the greatest sum of a patch and a filter.
+
+    Args:
+      input: [batch, height, width, channels]; filter: [height, width, channels].
+      rates: between the elements of a patch; filters, dilations: other names of filter and rates.
+    """
+    return op(
+        "Dilation2D",
+        input,
+        filters if filter is None else filter,
+        strides=list(strides),
+        rates=list(dilations if rates is None else rates),
+        padding=padding,
+        name=name,
+    )
+
+
+def erosion2d(
+    value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Grey-scale erosion: the least difference of a patch and a kernel, by dilation2d."""
+    with name_scope(name, "erosion2d", [value, kernel]) as scope:
+        turned = op("ReverseV2", kernel, [0, 1])
+        made = dilation2d(-convert_to_tensor(value), turned, strides, rates, padding)
+        return op("Neg", made, name=scope)

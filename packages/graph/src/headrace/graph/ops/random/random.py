@@ -1,0 +1,255 @@
+"""Random tensors, with streams that seeds decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_seed
+from headrace.graph.framework.op_registry import gradient, gradient_not_built, no_gradient
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+
+
+def _seeds(seed: int | None) -> dict[str, Any]:
+    first, second = get_seed(seed)
+    return {"seed": first or 0, "seed2": second or 0}
+
+
+def _shape(shape: Any) -> Tensor:
+    """A shape as a tensor; an empty one is int32 all the same."""
+    if isinstance(shape, Tensor):
+        return shape
+    return convert_to_tensor(
+        shape if shape is not None and len(shape) else constant([], dtype="int32"), name="shape"
+    )
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Values from [minval, maxval); floating-point ones from [0, 1) by default."""
+    wanted = as_dtype(dtype)
+    if maxval is None:
+        if wanted.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {wanted.name}")
+        maxval = 1
+    with name_scope(name or "random_uniform") as scope:
+        low = convert_to_tensor(minval, dtype=wanted, name="min")
+        high = convert_to_tensor(maxval, dtype=wanted, name="max")
+        if wanted.is_integer:
+            return op("RandomUniformInt", _shape(shape), low, high, name=scope, **_seeds(seed))
+        unit = op("RandomUniform", _shape(shape), dtype=wanted, **_seeds(seed))
+        return op("AddV2", unit * (high - low), low, name=scope)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Values of a normal distribution."""
+    return _normal(
+        "RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal"
+    )
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Values of a normal distribution, drawn again beyond two standard deviations."""
+    return _normal("TruncatedNormal", shape, mean, stddev, dtype, seed, name or "truncated_normal")
+
+
+def _normal(
+    op_type: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str
+) -> Tensor:
+    wanted = as_dtype(dtype)
+    with name_scope(name) as scope:
+        middle = convert_to_tensor(mean, dtype=wanted, name="mean")
+        spread = convert_to_tensor(stddev, dtype=wanted, name="stddev")
+        unit = op(op_type, _shape(shape), dtype=wanted, **_seeds(seed))
+        return op("AddV2", unit * spread, middle, name=scope)
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The rows of value in random order."""
+    return op("RandomShuffle", value, name=name, **_seeds(seed))
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A part of value of the given size, from anywhere in it."""
+    with name_scope(name or "random_crop") as scope:
+        value = convert_to_tensor(value, name="value")
+        size = convert_to_tensor(size, dtype="int32", name="size")
+        room = op("Shape", value) - size + 1
+        offset = op(
+            "FloorMod",
+            random_uniform(op("Shape", room), maxval=2**31 - 1, dtype="int32", seed=seed),
+            room,
+        )
+        return op("Slice", value, offset, size, name=scope)
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+) -> Tensor:
+    """Class numbers drawn by unnormalised log-probabilities.
+
+    Args:
+      logits: [batch, classes]; num_samples: for each row.
+    Returns: [batch, num_samples], int64 by default.
+    """
+    return op(
+        "Multinomial",
+        logits,
+        num_samples,
+        output_dtype=as_dtype(output_dtype or "int64"),
+        name=name,
+        **_seeds(seed),
+    )
+
+
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The same as multinomial."""
+    return multinomial(logits, num_samples, seed, name, dtype)
+
+
+def random_gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Values of Gamma(alpha, beta). Returns: shape + broadcast shape of alpha and beta."""
+    with name_scope(name or "random_gamma"):
+        wanted = as_dtype(dtype)
+        alpha = convert_to_tensor(alpha, dtype=wanted, name="alpha")
+        beta = convert_to_tensor(1 if beta is None else beta, dtype=wanted, name="beta")
+        alpha = alpha + op("ZerosLike", beta)
+        drawn = op("RandomGamma", _shape(shape), alpha, **_seeds(seed)) / beta
+        return op(
+            "Maximum", drawn, constant(wanted.as_numpy_dtype(0) + _tiny(wanted), dtype=wanted)
+        )
+
+
+def _tiny(dtype: Any) -> Any:
+    import numpy as np
+
+    return np.finfo(dtype.as_numpy_dtype).tiny
+
+
+def random_poisson(
+    lam: Any, shape: Any, dtype: Any = "float32", seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Counts of rate lam. Returns: shape + lam's shape."""
+    return op(
+        "RandomPoissonV2", _shape(shape), lam, dtype=as_dtype(dtype), name=name, **_seeds(seed)
+    )
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """x with elements zeroed at random with probability rate, the rest scaled by 1 / (1 - rate).
+
+    Args:
+      keep_prob: 1 - rate, TF 1.x's older way to say it; noise_shape: where decisions are shared.
+    Raises: ValueError where neither or both are given, or a known rate is outside of [0, 1).
+    Source: Srivastava et al. 2014.
+    """
+    if (keep_prob is None) == (rate is None):
+        raise ValueError("dropout: give rate, or keep_prob, not both and not neither")
+    with name_scope(name or "dropout"):
+        x = convert_to_tensor(x, name="x")
+        if not x.dtype.is_floating:
+            raise ValueError(f"x has to be a floating point tensor, got {x.dtype.name}")
+        if rate is None:
+            rate = 1 - keep_prob
+        if isinstance(rate, int | float):
+            if not 0 <= rate < 1:
+                raise ValueError(
+                    f"rate must be a scalar tensor or a float in the range [0, 1), got {rate:g}"
+                )
+            if rate == 0:
+                return x
+        rate = convert_to_tensor(rate, dtype=x.dtype.base_dtype, name="rate")
+        shape = op("Shape", x) if noise_shape is None else _shape(noise_shape)
+        drawn = op("RandomUniform", shape, dtype=x.dtype.base_dtype, **_seeds(seed))
+        keep = op("Cast", op("GreaterEqual", drawn, rate), DstT=x.dtype.base_dtype)
+        one = constant(1.0, dtype=x.dtype.base_dtype)
+        made = x * (one / (one - rate)) * keep
+        made.set_shape(x.get_shape())
+        return made
+
+
+# ---- gradients -----------------------------------------------------------------------------
+
+
+@gradient("RandomGamma")
+def _random_gamma_gradient(node: Operation, grad: Tensor) -> list[Any]:
+    """Through the sampled value, by implicit differentiation. Source: Figurnov et al. 2018."""
+    shape, alpha = node.inputs
+    count = op("Size", shape)
+    ones = op("Fill", op("ExpandDims", op("Rank", alpha), 0), 1)
+    spread = op(
+        "Reshape",
+        alpha,
+        op("ConcatV2", [op("Fill", op("ExpandDims", count, 0), 1), op("Shape", alpha) * ones], 0),
+    )
+    slope = op("RandomGammaGrad", spread, node.outputs[0])
+    return [None, op("Sum", grad * slope, op("Range", 0, count, 1))]
+
+
+for _op_type in (
+    "RandomUniform",
+    "RandomUniformInt",
+    "RandomStandardNormal",
+    "TruncatedNormal",
+    "ParameterizedTruncatedNormal",
+    "Multinomial",
+    "RandomPoisson",
+    "RandomPoissonV2",
+    "RandomShuffle",
+    "StatelessMultinomial",
+    "StatelessRandomNormal",
+    "StatelessRandomUniform",
+    "StatelessRandomUniformFullInt",
+    "StatelessRandomUniformInt",
+    "StatelessTruncatedNormal",
+):
+    no_gradient(_op_type, "its output is drawn at random")
+gradient_not_built("RandomCrop", "hr.random_crop, which is made of a Slice, has one")
+gradient_not_built("RandomGammaGrad", "the second derivative of a drawn value is not built")

@@ -1,0 +1,104 @@
+"""Random tensors that a seed alone decides: the same at each run and in each program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.random.random import _shape
+
+
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    name: str | None = None,
+) -> Tensor:
+    """Values from [minval, maxval); floating-point ones from [0, 1) by default.
+
+    Args:
+      seed: [2] int32 or int64.
+      minval, maxval: both None for all values of an integer type.
+    Raises: ValueError for an integer type with only one of them.
+    """
+    wanted = as_dtype(dtype)
+    if wanted.is_integer:
+        if (minval is None) != (maxval is None):
+            raise ValueError(
+                f"For integer dtype {wanted.name}, minval and maxval must be both `None` or both "
+                f"non-`None`; got minval={minval} and maxval={maxval}"
+            )
+    elif maxval is None:
+        maxval = 1
+    with name_scope(name or "stateless_random_uniform") as scope:
+        if wanted.is_integer and minval is None:
+            return op("StatelessRandomUniformFullInt", _shape(shape), seed, dtype=wanted,
+                      name=scope)  # fmt: skip
+        low = convert_to_tensor(minval, dtype=wanted, name="min")
+        high = convert_to_tensor(maxval, dtype=wanted, name="max")
+        if wanted.is_integer:
+            return op("StatelessRandomUniformInt", _shape(shape), seed, low, high, name=scope)
+        unit = op("StatelessRandomUniform", _shape(shape), seed, dtype=wanted)
+        return op("AddV2", unit * (high - low), low, name=scope)
+
+
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    name: str | None = None,
+) -> Tensor:
+    """Values of a normal distribution. Args: seed: [2] int32 or int64."""
+    return _normal("StatelessRandomNormal", shape, seed, mean, stddev, dtype,
+                   name or "stateless_random_normal")  # fmt: skip
+
+
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    name: str | None = None,
+) -> Tensor:
+    """Values of a normal distribution, drawn again beyond two standard deviations."""
+    return _normal("StatelessTruncatedNormal", shape, seed, mean, stddev, dtype,
+                   name or "stateless_truncated_normal")  # fmt: skip
+
+
+def _normal(
+    op_type: str, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str
+) -> Tensor:
+    wanted = as_dtype(dtype)
+    with name_scope(name) as scope:
+        middle = convert_to_tensor(mean, dtype=wanted, name="mean")
+        spread = convert_to_tensor(stddev, dtype=wanted, name="stddev")
+        unit = op(op_type, _shape(shape), seed, dtype=wanted)
+        return op("AddV2", unit * spread, middle, name=scope)
+
+
+def stateless_multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    output_dtype: Any = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """Class numbers drawn by unnormalised log-probabilities: [batch, num_samples]."""
+    return op("StatelessMultinomial", logits, num_samples, seed,
+              output_dtype=as_dtype(output_dtype), name=name)  # fmt: skip
+
+
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = "int64", name: str | None = None
+) -> Tensor:
+    """The same as stateless_multinomial."""
+    return stateless_multinomial(logits, num_samples, seed, dtype, name)

@@ -1,0 +1,40 @@
+"""Every op of the catalogue as a function of keyword arguments: `raw_ops.MatMul(a=x, b=y)`.
+
+The functions are made when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.formats import op_catalogue
+from headrace.graph.builder.op_builder import op
+
+
+def _make(op_type: str) -> Callable[..., Any]:
+    signature = op_catalogue.signature(op_type)
+    inputs = [arg.name for arg in signature.inputs]
+
+    def raw_op(*, name: str | None = None, **arguments: Any) -> Any:
+        missing = [i for i in inputs if i not in arguments]
+        if missing:
+            raise TypeError(f"{op_type} misses inputs {', '.join(missing)}: give them by keyword")
+        values = [arguments.pop(i) for i in inputs]
+        return op(op_type, *values, name=name, **arguments)
+
+    raw_op.__name__ = raw_op.__qualname__ = op_type
+    raw_op.__module__ = __name__
+    raw_op.__doc__ = f"Adds a node: {signature}"
+    return raw_op
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__") or op_catalogue.find(name) is None:
+        raise AttributeError(f"module {__name__!r} has no op {name!r} in the catalogue")
+    function = globals()[name] = _make(name)
+    return function
+
+
+def __dir__() -> list[str]:
+    return op_catalogue.names()

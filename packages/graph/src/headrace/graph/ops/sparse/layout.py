@@ -1,0 +1,285 @@
+"""Sparse tensors with their entries put elsewhere: order, shape, parts, and as bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import control_dependencies, name_scope
+from headrace.graph.ops.sparse.sparse import as_sparse, known_rank, sparse_of, triplet
+
+
+def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The entries in row-major order."""
+    x = as_sparse(sp_input)
+    indices, values = op("SparseReorder", *triplet(x), name=name)
+    if x.get_shape().is_fully_defined():
+        dims = convert_to_tensor(x.get_shape().as_list(), dtype="int64")
+        return SparseTensor(indices, values, dims)
+    return SparseTensor(indices, values, op("Identity", x.dense_shape))
+
+
+def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+    """The entries under another shape of as many elements; one dimension may be -1."""
+    x = as_sparse(sp_input)
+    with name_scope(name or "SparseReshape") as scope:
+        wanted = convert_to_tensor(shape, dtype="int64")
+        indices, dims = op("SparseReshape", x.indices, x.dense_shape, wanted, name=scope)
+        known = constant_value(wanted)
+        if known is not None and (known >= 0).all():
+            # the number of elements must be the same: otherwise the op fails
+            with control_dependencies([dims]):
+                dims = op("Identity", wanted)
+        return SparseTensor(indices, op("Identity", x.values), dims)
+
+
+def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """The dimensions in another order, by default the reverse."""
+    x = as_sparse(sp_input)
+    with name_scope(name or "SparseTranspose"):
+        rank = op("Size", x.dense_shape)
+        if perm is None:
+            perm = op("Sub", op("Sub", rank, 1), op("Range", 0, rank, 1))
+        indices = op("GatherV2", x.indices, perm, 1)
+        shape = op("GatherV2", x.dense_shape, perm, 0)
+        return reorder(SparseTensor(indices, x.values, shape))
+
+
+def expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
+    """With a dimension of size 1 put in before `axis` (at the end by default)."""
+    x = as_sparse(sp_input)
+    with name_scope(name or "expand_dims"):
+        rank = op("Size", x.dense_shape)
+        place = convert_to_tensor(-1 if axis is None else axis, dtype="int32", name="axis")
+        place = op("SelectV2", op("Less", place, 0), place + rank + 1, place)
+        before, after = op("ExpandDims", place, 0), op("ExpandDims", rank - place, 0)
+        entries = op("GatherV2", op("Shape", x.indices), [0], 0)
+        zero = op("Cast", 0, DstT="int64")
+        left = op("Slice", x.indices, [0, 0], op("ConcatV2", [[-1], before], 0))
+        right = op(
+            "Slice", x.indices, op("ConcatV2", [[0], before], 0), op("ConcatV2", [[-1], after], 0)
+        )
+        column = op("Fill", op("ConcatV2", [entries, [1]], 0), zero)
+        one = convert_to_tensor([1], dtype="int64")
+        shape = op(
+            "ConcatV2",
+            [
+                op("Slice", x.dense_shape, [0], before),
+                one,
+                op("Slice", x.dense_shape, before, after),
+            ],
+            0,
+        )
+        return SparseTensor(op("ConcatV2", [left, column, right], 1), x.values, shape)
+
+
+def concat(
+    axis: Any,
+    sp_inputs: Any,
+    name: str | None = None,
+    expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None,
+    expand_nonconcat_dims: bool | None = None,
+) -> SparseTensor:
+    """Sparse tensors one behind the other along an axis.
+
+    Args:
+      sp_inputs: list of SparseTensors of one dtype.
+      expand_nonconcat_dim: the other dimensions may differ; the greatest counts.
+    """
+    axis = int(axis if concat_dim is None else concat_dim)
+    expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
+    inputs = [as_sparse(x) for x in sp_inputs]
+    if len(inputs) == 1:
+        return inputs[0]
+    shapes = [x.dense_shape for x in inputs]
+    if expand:
+        widest = op("Max", op("Pack", shapes), [0])
+        rank = inputs[0].dense_shape.get_shape().as_list()[0]
+        if rank is None:
+            raise ValueError("sparse_concat: the rank must be known where dimensions expand")
+        here = [i == axis % rank for i in range(rank)]
+        shapes = [op("SelectV2", here, shape, widest) for shape in shapes]
+    made = op(
+        "SparseConcat",
+        [x.indices for x in inputs],
+        [x.values for x in inputs],
+        shapes,
+        concat_dim=axis,
+        name=name,
+    )
+    return SparseTensor(*made)
+
+
+def split(
+    keyword_required: Any = None,
+    sp_input: Any = None,
+    num_split: int | None = None,
+    axis: Any = None,
+    name: str | None = None,
+    split_dim: Any = None,
+) -> list[SparseTensor]:
+    """A sparse tensor in num_split parts along an axis; the first ones are the larger.
+
+    Raises: ValueError for arguments that are not named, or are missing.
+    """
+    axis = split_dim if axis is None else axis
+    if keyword_required is not None:
+        raise ValueError("Keyword arguments are required for this function.")
+    if sp_input is None or num_split is None or axis is None:
+        raise ValueError("sparse_split needs sp_input, num_split and axis")
+    x = as_sparse(sp_input)
+    place = convert_to_tensor(axis, dtype="int64", name="split_dim")
+    indices, values, shapes = op("SparseSplit", place, *triplet(x), num_split=num_split, name=name)
+    return [
+        sparse_of(part, known_rank(x)) for part in zip(indices, values, shapes, strict=True)
+    ]
+
+
+def slice(  # noqa: A001 - TF's name
+    sp_input: Any, start: Any, size: Any, name: str | None = None
+) -> SparseTensor:
+    """The entries from `start` on, within `size`, as a sparse tensor of that size."""
+    x = as_sparse(sp_input)
+    first = convert_to_tensor(start, dtype="int64", name="start")
+    extent = convert_to_tensor(size, dtype="int64", name="size")
+    with name_scope(name or "SparseSlice"):
+        return sparse_of(op("SparseSlice", *triplet(x), first, extent), known_rank(x))
+
+
+def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """Some of the entries. Args: to_retain: [number of entries] bool."""
+    x = as_sparse(sp_input)
+    kept = convert_to_tensor(to_retain)
+    kept.get_shape().with_rank(1)
+    x.values.get_shape()[0:1].assert_is_compatible_with(kept.get_shape()[0:1])
+    places = op("Reshape", op("Where", kept), [-1])
+    return SparseTensor(
+        op("GatherV2", x.indices, places, 0),
+        op("GatherV2", x.values, places, 0),
+        op("Identity", x.dense_shape),
+    )
+
+
+def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+    """The same entries in another shape of the same rank, none of it smaller.
+
+    Args:
+      new_shape: [rank]; the least that holds the entries where None.
+    Raises: ValueError for a static shape that does not do; InvalidArgumentError in the run.
+    """
+    from headrace.graph.control_flow.control_flow_ops import with_dependencies
+    from headrace.graph.ops.assertions import assert_equal, assert_less_equal
+
+    x = as_sparse(sp_input)
+    indices, values = op("Identity", x.indices), op("Identity", x.values)
+    if new_shape is None:
+        greatest = op("Max", indices, [0])
+        one = op("Cast", 1, DstT="int64")
+        shape = op("Maximum", op("Add", greatest, one), op("ZerosLike", greatest))
+        return SparseTensor(indices, values, shape)
+    shape = op("Cast", convert_to_tensor(new_shape, name="new_shape"), DstT="int64")
+    _check_new_shape(x, shape)
+    held = op("Identity", x.dense_shape)
+    shape = with_dependencies([assert_equal(op("Shape", held), op("Shape", shape))], shape)
+    shape = with_dependencies([assert_less_equal(held, shape)], shape)
+    return SparseTensor(indices, values, shape)
+
+
+def _check_new_shape(x: SparseTensor, shape: Tensor) -> None:
+    """Refuses a shape that is known to be of another rank, or smaller somewhere."""
+    new = constant_value(shape)
+    if x.get_shape().ndims is None or new is None:
+        return
+    old = x.get_shape().as_list()
+    if len(old) != len(new):
+        raise ValueError(f"Shapes {old} and {new.tolist()} must have the same rank")
+    if any(a is not None and b < a for a, b in zip(old, new.tolist(), strict=True)):
+        raise ValueError(f"Requested dimension size(s) {new.tolist()} are below those of {old}")
+
+
+def fill_empty_rows(
+    sp_input: Any, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """With an entry at [row, 0, ...] for each row that had none.
+
+    Returns: the filled tensor, and which rows were empty.
+    """
+    with name_scope(name or "SparseFillEmptyRows"):
+        x = as_sparse(sp_input)
+        default = convert_to_tensor(default_value, dtype=x.dtype.base_dtype)
+        indices, values, empty, _ = op("SparseFillEmptyRows", *triplet(x), default)
+        return sparse_of((indices, values, x.dense_shape), known_rank(x)), empty
+
+
+def merge(
+    sp_ids: Any,
+    sp_values: Any,
+    vocab_size: Any,
+    name: str | None = None,
+    already_sorted: bool = False,
+) -> SparseTensor:
+    """Values [..., n] put where ids say: [..., vocab_size].
+
+    Args:
+      sp_ids: SparseTensor of int32 or int64, or a list of them: one for each new dimension.
+      sp_values: SparseTensor with the same entries; vocab_size: int, or a list of ints.
+    """
+    several = isinstance(sp_ids, (list, tuple))
+    if several != isinstance(vocab_size, (list, tuple)):
+        raise TypeError("sparse_merge: sp_ids and vocab_size must both be lists, or neither")
+    sizes = list(vocab_size) if several else [vocab_size]
+    ids = [as_sparse(x) for x in (sp_ids if several else [sp_ids])]
+    if len(ids) != len(sizes):
+        raise ValueError(f"sp_ids and vocab_size must be as many, got {len(ids)} and {len(sizes)}")
+    values = as_sparse(sp_values)
+    with name_scope(name or "SparseMerge"):
+        columns = [op("ExpandDims", op("Cast", x.values, DstT="int64"), 1) for x in ids]
+        kept = op("Slice", values.indices, [0, 0], op("Pack", [-1, _rank(values) - 1]))
+        extents = [op("Cast", convert_to_tensor(n), DstT="int64") for n in sizes]
+        lead = op("Slice", values.dense_shape, [0], op("ExpandDims", _rank(values) - 1, 0))
+        made = SparseTensor(
+            op("ConcatV2", [kept, *columns], 1),
+            values.values,
+            op("ConcatV2", [lead, op("Pack", extents)], 0),
+        )
+        return made if already_sorted else reorder(made)
+
+
+def _rank(x: SparseTensor) -> Tensor:
+    return op("Size", x.dense_shape)
+
+
+# ---- as bytes ------------------------------------------------------------------------------
+
+
+def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = "string") -> Tensor:
+    """A sparse tensor as three serialised tensors: [3] string (or variant)."""
+    x = as_sparse(sp_input)
+    return op("SerializeSparse", *triplet(x), out_type=as_dtype(out_type), name=name)
+
+
+def serialize_many_sparse(
+    sp_input: Any, name: str | None = None, out_type: Any = "string"
+) -> Tensor:
+    """Each row of the first dimension as three serialised tensors: [rows, 3]."""
+    x = as_sparse(sp_input)
+    return op("SerializeManySparse", *triplet(x), out_type=as_dtype(out_type), name=name)
+
+
+def deserialize_many_sparse(
+    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """The sparse tensor of serialised rows, [rows, 3]. Args: rank: of each row, where known."""
+    indices, values, shape = op(
+        "DeserializeManySparse", serialized_sparse, dtype=as_dtype(dtype), name=name
+    )
+    if rank is not None:
+        indices.set_shape([None, rank + 1])
+        shape.set_shape([rank + 1])
+    return SparseTensor(indices, values, shape)

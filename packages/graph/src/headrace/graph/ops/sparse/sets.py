@@ -1,0 +1,66 @@
+"""Sets in the last dimension of tensors: intersections, unions, differences, sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.builder.indexed_slices import SparseTensor, convert_to_tensor_or_sparse_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.ops.sparse.sparse import as_sparse, known_rank, sparse_of, triplet
+
+
+def set_size(a: Any, validate_indices: bool = True) -> Tensor:
+    """How many different values each set has. Args: a: SparseTensor [..., n]. Returns: [...]."""
+    x = as_sparse(a)
+    made = op("SetSize", *triplet(x), validate_indices=validate_indices)
+    made.set_shape(x.get_shape()[:-1])
+    return made
+
+
+def _operands(a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """a and b as tensors, exchanged where only the first is sparse; whether they were."""
+    a = convert_to_tensor_or_sparse_tensor(a, name="a")
+    b = convert_to_tensor_or_sparse_tensor(b, dtype=a.dtype.base_dtype, name="b")
+    if isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
+        return b, a, True
+    return a, b, False
+
+
+def _operation(a: Any, b: Any, name: str, validate_indices: bool) -> SparseTensor:
+    attrs: dict[str, Any] = {"set_operation": name, "validate_indices": validate_indices}
+    if isinstance(a, SparseTensor):
+        made = op("SparseToSparseSetOperation", *triplet(a), *triplet(b), **attrs)
+    elif isinstance(b, SparseTensor):
+        made = op("DenseToSparseSetOperation", a, *triplet(b), **attrs)
+    else:
+        made = op("DenseToDenseSetOperation", a, b, **attrs)
+    ranks = [known_rank(x) if isinstance(x, SparseTensor) else x.get_shape().ndims for x in (a, b)]
+    return sparse_of(made, ranks[0] or ranks[1])
+
+
+def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """The values that are in both, for each pair of sets.
+
+    Args:
+      a, b: Tensor or SparseTensor [..., n] of one dtype, integers or strings; the dimensions
+        before the last are the same.
+      validate_indices: check that a sparse one is in row-major order.
+    Returns: [..., greatest size], each set sorted.
+    """
+    a, b, _ = _operands(a, b)
+    return _operation(a, b, "intersection", validate_indices)
+
+
+def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+    """The values that are in one or both; see set_intersection."""
+    a, b, _ = _operands(a, b)
+    return _operation(a, b, "union", validate_indices)
+
+
+def set_difference(
+    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
+) -> SparseTensor:
+    """The values of a that are not in b (or of b not in a); see set_intersection."""
+    a, b, exchanged = _operands(a, b)
+    return _operation(a, b, "a-b" if aminusb != exchanged else "b-a", validate_indices)

@@ -1,0 +1,376 @@
+"""Arithmetic of sparse tensors, and their ways from and to dense ones.
+
+What moves entries about (reshape, concat, slice, ...) is in layout.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor, SparseTensorValue
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.sparse import gradients as gradients  # the family's gradients
+
+
+def as_sparse(value: Any) -> SparseTensor:
+    """A SparseTensor of itself or of a SparseTensorValue. Raises: TypeError for anything else."""
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError(f"Input must be a SparseTensor, got {value!r}")
+    return value
+
+
+def triplet(x: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
+    """indices, values and shape, as the ops take them."""
+    return x.indices, x.values, x.dense_shape
+
+
+def known_rank(x: SparseTensor) -> int | None:
+    """The rank, where the graph knows it."""
+    return x.dense_shape.get_shape().as_list()[0]
+
+
+def sparse_of(parts: Any, rank: int | None) -> SparseTensor:
+    """A SparseTensor of an op's three outputs, told its rank."""
+    indices, values, shape = parts
+    if rank is not None:
+        indices.set_shape([None, rank])
+        shape.set_shape([rank])
+    return SparseTensor(indices, values, shape)
+
+
+# ---- from and to dense ---------------------------------------------------------------------
+
+
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A dense tensor with values at some places and one value elsewhere.
+
+    Args:
+      sparse_indices: [n, rank], or [n] for a vector, or a scalar; int32 or int64.
+      output_shape: [rank] of the indices' dtype.
+      sparse_values: [n], or a scalar for all places.
+      validate_indices: fail where indices are out of order or repeat.
+    """
+    return op(
+        "SparseToDense",
+        sparse_indices,
+        output_shape,
+        sparse_values,
+        default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+def to_dense(
+    sp_input: Any,
+    default_value: Any = None,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A SparseTensor as a dense one, with default_value (0, "" or False) where it has no entry."""
+    x = as_sparse(sp_input)
+    if default_value is None:
+        default_value = "" if x.dtype.base_dtype.name == "string" else 0
+        if x.dtype.base_dtype.name == "bool":
+            default_value = False
+    made = op(
+        "SparseToDense",
+        x.indices,
+        x.dense_shape,
+        x.values,
+        convert_to_tensor(default_value, dtype=x.dtype.base_dtype),
+        validate_indices=validate_indices,
+        name=name,
+    )
+    made.set_shape(x.get_shape())
+    return made
+
+
+def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+    """The elements that are not zero (not empty, not false), as a SparseTensor."""
+    with name_scope(name or "dense_to_sparse"):
+        x = convert_to_tensor(tensor)
+        indices = op("Where", op("NotEqual", x, op("ZerosLike", x)))
+        values = op("GatherNd", x, indices)
+        return SparseTensor(indices, values, op("Shape", x, out_type="int64"))
+
+
+def eye(
+    num_rows: Any, num_columns: Any = None, dtype: Any = "float32", name: str | None = None
+) -> SparseTensor:
+    """A matrix with ones on its diagonal."""
+    with name_scope(name or "eye"):
+        rows = convert_to_tensor(num_rows, dtype="int64", name="num_rows")
+        columns = (
+            rows
+            if num_columns is None
+            else convert_to_tensor(num_columns, dtype="int64", name="num_columns")
+        )
+        count = op("Minimum", rows, columns)
+        zero, one = (convert_to_tensor(n, dtype="int64") for n in (0, 1))
+        diagonal = op("Range", zero, count, one)
+        values = op("Fill", op("ExpandDims", count, 0), op("Cast", 1, DstT=as_dtype(dtype)))
+        return SparseTensor(op("Pack", [diagonal, diagonal], axis=1), values,
+                            op("Pack", [rows, columns]))  # fmt: skip
+
+
+def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
+    """For ids [..., n]: which of vocab_size ids each row has, as bools [..., vocab_size]."""
+    from headrace.graph.ops.sparse.layout import merge
+
+    ids = as_sparse(sp_input)
+    with name_scope(name or "SparseToIndicator"):
+        count = op("GatherV2", op("Shape", ids.indices), [0], 0)
+        marks = SparseTensor(ids.indices, op("Fill", count, True), ids.dense_shape)
+        merged = merge(ids, marks, vocab_size)
+        return to_dense(merged, default_value=False, validate_indices=False)
+
+
+def mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """The slices of an IndexedSlices without those of some indices."""
+    with name_scope(name or "sparse_mask"):
+        kept, places = op("ListDiff", a.indices, mask_indices)
+        return IndexedSlices(op("GatherV2", a.values, places, 0), kept, a.dense_shape)
+
+
+# ---- element by element --------------------------------------------------------------------
+
+
+def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
+    """a + b, where one or both are sparse.
+
+    Args:
+      threshold: entries of a sparse sum that are closer to 0 are dropped; 0 by default.
+    Returns: SparseTensor for two sparse ones, else a Tensor.
+    Raises: TypeError where neither is sparse.
+    """
+    sparse = (SparseTensor, SparseTensorValue)
+    if not isinstance(a, sparse) and not isinstance(b, sparse):
+        raise TypeError("At least one input should be SparseTensor; do you mean to use hr.add()?")
+    if isinstance(a, sparse) and isinstance(b, sparse):
+        a, b = as_sparse(a), as_sparse(b)
+        limit = threshold if thresh is None else thresh
+        kind = {"complex64": "float32", "complex128": "float64"}.get(
+            a.dtype.base_dtype.name, a.dtype.base_dtype.name
+        )
+        limit = convert_to_tensor(0 if limit is None else limit, dtype=kind, name="thresh")
+        return sparse_of(op("SparseAdd", *triplet(a), *triplet(b), limit), known_rank(a))
+    if isinstance(b, sparse):
+        a, b = b, a
+    return op("SparseTensorDenseAdd", *triplet(as_sparse(a)), b)
+
+
+def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The greater ones of two sparse tensors of one shape; a missing entry is 0."""
+    a, b = as_sparse(sp_a), as_sparse(sp_b)
+    indices, values = op("SparseSparseMaximum", *triplet(a), *triplet(b), name=name)
+    return SparseTensor(indices, values, a.dense_shape)
+
+
+def minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+    """The lesser ones of two sparse tensors of one shape; a missing entry is 0."""
+    a, b = as_sparse(sp_a), as_sparse(sp_b)
+    indices, values = op("SparseSparseMinimum", *triplet(a), *triplet(b), name=name)
+    return SparseTensor(indices, values, a.dense_shape)
+
+
+def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """Softmax over the entries of each row of the last dimension; missing ones stay missing."""
+    x = as_sparse(sp_input)
+    values = op("SparseSoftmax", *triplet(x), name=name)
+    return SparseTensor(x.indices, values, x.dense_shape)
+
+
+# ---- products ------------------------------------------------------------------------------
+
+
+def sparse_dense_matmul(
+    sp_a: Any,
+    b: Any,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product of a sparse matrix and a dense one (or of a dense and a sparse one).
+
+    Args:
+      sp_a: [n, k] SparseTensor, in row-major order for speed; b: [k, m].
+      adjoint_a, adjoint_b: use the conjugate transpose.
+    """
+    sparse = (SparseTensor, SparseTensorValue)
+    with name_scope(name or "SparseTensorDenseMatMul"):
+        if isinstance(b, sparse) and not isinstance(sp_a, sparse):
+            # a b is the adjoint of b' a'
+            made = sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a)
+            turned = op("Transpose", made, [1, 0])
+            return op("Conj", turned) if made.dtype.is_complex else turned
+        a = as_sparse(sp_a)
+        return op(
+            "SparseTensorDenseMatMul", *triplet(a), b, adjoint_a=adjoint_a, adjoint_b=adjoint_b
+        )
+
+
+def sparse_matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product of two dense matrices of which many elements are zero."""
+    return op(
+        "SparseMatMul",
+        a,
+        b,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        a_is_sparse=a_is_sparse,
+        b_is_sparse=b_is_sparse,
+        name=name,
+    )
+
+
+# ---- reductions ----------------------------------------------------------------------------
+
+
+def _reduction(kind: str, says: str, sparse: bool) -> Any:
+    def function(
+        sp_input: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        reduction_axes: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Any:
+        x = as_sparse(sp_input)
+        axis = reduction_axes if axis is None else axis
+        keep = bool(keep_dims if keepdims is None else keepdims)
+        if axis is None:
+            axes: Any = op("Range", 0, op("Size", x.dense_shape), 1)
+        else:
+            axes = convert_to_tensor(axis, dtype="int32", name="reduction_axes")
+        made = op(
+            f"SparseReduce{kind}{'Sparse' if sparse else ''}", *triplet(x), axes, keep_dims=keep
+        )
+        if sparse:
+            return sparse_of(made, known_rank(x) if keep else None)
+        _set_reduced(made, x, axes, keep)
+        return made
+
+    function.__name__ = function.__qualname__ = (
+        f"reduce_{kind.lower()}{'_sparse' if sparse else ''}"
+    )
+    function.__doc__ = f"""{says} of the entries along axes.
+
+    Args:
+      sp_input: SparseTensor.
+      axis: int or list of ints; None: all.
+      keepdims: keep the reduced dimensions, with size 1.
+    Returns: {"SparseTensor" if sparse else "Tensor, 0 where there are no entries"}.
+    """
+    return function
+
+
+def _set_reduced(made: Tensor, x: SparseTensor, axes: Tensor, keep: bool) -> None:
+    """Tells a reduction its static shape, where shape and axes are known."""
+    dims, places = x.get_shape(), constant_value(axes)
+    if dims.ndims is None:
+        return
+    if places is None:
+        made.set_shape([1] * dims.ndims if keep else [])
+        return
+    reduced = {int(a) % max(dims.ndims, 1) for a in places.reshape(-1)}
+    left = [
+        1 if i in reduced else d for i, d in enumerate(dims.as_list()) if keep or i not in reduced
+    ]
+    made.set_shape(left)
+
+
+reduce_sum = _reduction("Sum", "The sum", False)
+reduce_max = _reduction("Max", "The greatest", False)
+reduce_sum_sparse = _reduction("Sum", "The sum", True)
+reduce_max_sparse = _reduction("Max", "The greatest", True)
+
+# ---- features and distances ----------------------------------------------------------------
+
+_HASH_KEY = 0xDECAFCAFFE  # the default that keeps hashed features the same everywhere
+
+
+def cross(inputs: Any, name: str | None = None) -> SparseTensor:
+    """For each row, all combinations of one feature of each input, joined by "_X_".
+
+    Args:
+      inputs: list of SparseTensors and Tensors [batch, ?] of strings or integers.
+    """
+    return _cross(inputs, False, 0, None, name)
+
+
+def cross_hashed(
+    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """As cross, each combination hashed to an integer below num_buckets (any, where 0)."""
+    return _cross(inputs, True, num_buckets, hash_key, name)
+
+
+def _cross(
+    inputs: Any, hashed: bool, num_buckets: int, hash_key: int | None, name: str | None
+) -> SparseTensor:
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(f"Inputs must be a list, got {inputs!r}")
+    kept = [as_sparse(x) if isinstance(x, SparseTensorValue) else x for x in inputs]
+    sparse = [x for x in kept if isinstance(x, SparseTensor)]
+    dense = [convert_to_tensor(x) for x in kept if not isinstance(x, SparseTensor)]
+    every = [*[x.dtype.base_dtype for x in sparse], *[x.dtype.base_dtype for x in dense]]
+    internal = "string" if any(t.name == "string" for t in every) else "int64"
+
+    def text_or_int64(x: Tensor) -> Tensor:
+        return x if x.dtype.base_dtype.name == "string" else op("Cast", x, DstT="int64")
+
+    made = op(
+        "SparseCross",
+        [x.indices for x in sparse],
+        [text_or_int64(x.values) for x in sparse],
+        [x.dense_shape for x in sparse],
+        [text_or_int64(x) for x in dense],
+        hashed_output=hashed,
+        num_buckets=num_buckets,
+        hash_key=_HASH_KEY if hash_key is None else hash_key,
+        out_type=as_dtype("int64" if hashed else "string"),
+        internal_type=as_dtype(internal),
+        name=name,
+    )
+    return sparse_of(made, 2)
+
+
+def edit_distance(
+    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
+) -> Tensor:
+    """The Levenshtein distance of the sequences in the last dimension.
+
+    Args:
+      hypothesis, truth: SparseTensors [..., length] of one dtype.
+      normalize: over the length of truth.
+    Returns: [...] float32.
+    """
+    one, other = as_sparse(hypothesis), as_sparse(truth)
+    made = op("EditDistance", *triplet(one), *triplet(other), normalize=normalize, name=name)
+    sizes, others = one.get_shape(), other.get_shape()
+    if sizes.is_fully_defined() and others.is_fully_defined():
+        pairs = zip(sizes.as_list()[:-1], others.as_list()[:-1])
+        made.set_shape([max(int(a or 0), int(b or 0)) for a, b in pairs])
+    return made

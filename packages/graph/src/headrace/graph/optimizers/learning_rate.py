@@ -1,0 +1,239 @@
+"""Learning rates that change with the step: tensors of the global step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+
+
+def _operands(rate: Any, step: Any, *others: Any) -> list[Tensor]:
+    """The rate, then the others, as tensors of the rate's dtype."""
+    rate = convert_to_tensor(rate, name="learning_rate")
+    dtype = rate.dtype.base_dtype
+    if step is None:
+        raise ValueError("global_step is required")
+    step = convert_to_tensor(step)
+    made = [rate, op("Cast", step, DstT=dtype)]
+    for value in others:
+        value = convert_to_tensor(value)
+        made.append(value if value.dtype.base_dtype is dtype else op("Cast", value, DstT=dtype))
+    return made
+
+
+def exponential_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate * decay_rate ^ (global_step / decay_steps); staircase: of whole quotients."""
+    with name_scope(name or "ExponentialDecay"):
+        rate, step, steps, decay = _operands(learning_rate, global_step, decay_steps, decay_rate)
+        passed = step / steps
+        return rate * op("Pow", decay, op("Floor", passed) if staircase else passed)
+
+
+def natural_exp_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
+    with name_scope(name or "NaturalExpDecay"):
+        rate, step, steps, decay = _operands(learning_rate, global_step, decay_steps, decay_rate)
+        passed = step / steps
+        return rate * op("Exp", -decay * (op("Floor", passed) if staircase else passed))
+
+
+def inverse_time_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
+    with name_scope(name or "InverseTimeDecay"):
+        rate, step, steps, decay = _operands(learning_rate, global_step, decay_steps, decay_rate)
+        passed = step / steps
+        return rate / (
+            op("OnesLike", rate) + decay * (op("Floor", passed) if staircase else passed)
+        )
+
+
+def polynomial_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    end_learning_rate: Any = 0.0001,
+    power: Any = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """From learning_rate to end_learning_rate over decay_steps, along (1 - t)^power."""
+    with name_scope(name or "PolynomialDecay"):
+        rate, step, steps, end, power = _operands(
+            learning_rate, global_step, decay_steps, end_learning_rate, power
+        )
+        if cycle:
+            rounds = op("Maximum", op("Ceil", step / steps), op("OnesLike", step))
+            steps = steps * rounds
+        else:
+            step = op("Minimum", step, steps)
+        return (rate - end) * op("Pow", op("OnesLike", rate) - step / steps, power) + end
+
+
+def cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """Down half a cosine to alpha * learning_rate. Source: Loshchilov and Hutter 2016."""
+    with name_scope(name or "CosineDecay"):
+        rate, step, steps, alpha = _operands(learning_rate, global_step, decay_steps, alpha)
+        dtype = rate.dtype.base_dtype
+        half, pi = constant(0.5, dtype=dtype), constant(math.pi, dtype=dtype)
+        one = constant(1.0, dtype=dtype)
+        cosine = half * (one + op("Cos", pi * op("Minimum", step, steps) / steps))
+        return rate * ((one - alpha) * cosine + alpha)
+
+
+def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
+    """values[0] while x <= boundaries[0], then values[1] while x <= boundaries[1], ...
+
+    Raises: ValueError where there is not one value more than boundaries.
+    """
+    if len(values) != len(boundaries) + 1:
+        raise ValueError(
+            f"piecewise_constant: {len(boundaries)} boundaries need "
+            f"{len(boundaries) + 1} values, got {len(values)}"
+        )
+    with name_scope(name or "PiecewiseConstant"):
+        x = convert_to_tensor(x)
+        made = convert_to_tensor(values[-1])
+        for boundary, value in reversed(list(zip(boundaries, values[:-1], strict=True))):
+            limit = convert_to_tensor(boundary, dtype=x.dtype.base_dtype)
+            made = op(
+                "SelectV2",
+                op("LessEqual", x, limit),
+                convert_to_tensor(value, dtype=made.dtype.base_dtype),
+                made,
+            )
+        return made
+
+
+piecewise_constant_decay = piecewise_constant
+
+
+def cosine_decay_restarts(
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: Any,
+    t_mul: Any = 2.0,
+    m_mul: Any = 1.0,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """cosine_decay again and again, each time over t_mul as many steps from m_mul as high.
+
+    Source: Loshchilov and Hutter 2016.
+    """
+    with name_scope(name or "SGDRDecay"):
+        rate, step, first, times, lower, alpha = _operands(
+            learning_rate, global_step, first_decay_steps, t_mul, m_mul, alpha
+        )
+        one = op("OnesLike", rate)
+        passed = step / first
+        # which period it is, and how much of it is over; periods may be of one length
+        log = op("Log", one - passed * (one - times)) / op("Log", times)
+        longer = op("Floor", log)
+        before = (one - op("Pow", times, longer)) / (one - times)
+        in_longer = (passed - before) / op("Pow", times, longer)
+        equal = op("Equal", times, one)
+        period = op("SelectV2", equal, op("Floor", passed), longer)
+        fraction = op("SelectV2", equal, passed - op("Floor", passed), in_longer)
+        half, pi = _half_and_pi(rate)
+        cosine = half * op("Pow", lower, period) * (one + op("Cos", pi * fraction))
+        return rate * ((one - alpha) * cosine + alpha)
+
+
+def _half_and_pi(rate: Tensor) -> tuple[Tensor, Tensor]:
+    dtype = rate.dtype.base_dtype
+    return constant(0.5, dtype=dtype), constant(math.pi, dtype=dtype)
+
+
+def linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """(alpha + linear) * cosine + beta, of the learning rate. Source: Bello et al. 2017."""
+    with name_scope(name or "LinearCosineDecay"):
+        rate, step, steps, periods, alpha, beta = _operands(
+            learning_rate, global_step, decay_steps, num_periods, alpha, beta
+        )
+        linear, cosine = _linear_and_cosine(rate, step, steps, periods)
+        return rate * ((alpha + linear) * cosine + beta)
+
+
+def _linear_and_cosine(
+    rate: Tensor, step: Tensor, steps: Tensor, periods: Tensor
+) -> tuple[Tensor, Tensor]:
+    """What is left of the steps, and where the cosine stands."""
+    step = op("Minimum", step, steps)
+    half, pi = _half_and_pi(rate)
+    one, two = op("OnesLike", rate), constant(2.0, dtype=rate.dtype.base_dtype)
+    cosine = half * (one + op("Cos", pi * two * periods * step / steps))
+    return (steps - step) / steps, cosine
+
+
+def noisy_linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: Any = 1.0,
+    variance_decay: Any = 0.55,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
+    """linear_cosine_decay with normal noise of variance initial / (1 + step)^decay on its line.
+
+    Source: Bello et al. 2017.
+    """
+    from headrace.graph.ops.random.random import random_normal
+
+    with name_scope(name or "NoisyLinearCosineDecay"):
+        rate, step, steps, variance, decay, periods, alpha, beta = _operands(
+            learning_rate,
+            global_step,
+            decay_steps,
+            initial_variance,
+            variance_decay,
+            num_periods,
+            alpha,
+            beta,
+        )
+        step = op("Minimum", step, steps)
+        linear, cosine = _linear_and_cosine(rate, step, steps, periods)
+        spread = variance / op("Pow", op("OnesLike", step) + step, decay)
+        noise = random_normal(op("Shape", linear), dtype=rate.dtype.base_dtype)
+        return rate * ((alpha + linear + noise * op("Sqrt", spread)) * cosine + beta)

@@ -1,0 +1,1 @@
+"""SavedModels: `hr.saved_model`."""

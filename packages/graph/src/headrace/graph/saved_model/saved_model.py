@@ -1,0 +1,354 @@
+"""SavedModels: a folder of saved_model.pb and variables/, written and loaded; `hr.saved_model`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.os_errors import os_errors_about
+from headrace.graph.checkpoints.checkpoint_state import checkpoint_exists, remove_checkpoint
+from headrace.graph.checkpoints.saver import Saver, import_meta_graph
+from headrace.graph.control_flow.control_flow_ops import group, no_op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.saved_model.constants import (
+    LEGACY_INIT_OP_KEY,
+    MAIN_OP_KEY,
+    SAVED_MODEL_FILENAME_PB,
+    SAVED_MODEL_FILENAME_PBTXT,
+    SAVED_MODEL_SCHEMA_VERSION,
+    SERVING,
+    VARIABLES_DIRECTORY,
+    VARIABLES_FILENAME,
+)
+from headrace.graph.serialization import meta_graph
+from headrace.graph.serialization.message_origin import COLLECTION_DEF, SAVER_DEF, MessageOrigin
+
+
+class UnknownTagsError(InvalidArgumentError, RuntimeError):
+    """A SavedModel has no graph of the tags that were asked for."""
+
+
+class SavedModelBuilder:
+    """Writes a SavedModel: one graph or several, and one set of variables.
+
+    Args:
+      export_dir: folder to make.
+    Raises: AssertionError, as in TF, where the folder is there and is not empty.
+    """
+
+    def __init__(self, export_dir: str | os.PathLike[str]) -> None:
+        from headrace.formats.proto.saved_model_pb2 import SavedModel
+
+        self._export_dir = os.fspath(export_dir)
+        self._makes_folder = not os.path.exists(self._export_dir)
+        if not self._makes_folder and os.listdir(self._export_dir):
+            raise AssertionError(
+                f"Export directory {self._export_dir} already exists, and isn't empty. Please "
+                "choose a different export directory, or delete all the contents of the specified "
+                "directory."
+            )
+        with os_errors_about(self._export_dir):
+            os.makedirs(self._export_dir, exist_ok=True)
+        self._message = SavedModel(saved_model_schema_version=SAVED_MODEL_SCHEMA_VERSION)
+        self._has_saved_variables = False
+
+    def add_meta_graph_and_variables(
+        self,
+        sess: Any,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, Any] | None = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+        assets_list: Any = None,
+    ) -> None:
+        """Adds the session's graph and writes its variables; the first graph comes by this.
+
+        Args:
+          sess: its session.
+          tags: words that tell this graph from the others.
+          signature_def_map: name -> SignatureDef.
+          main_op: operation to run after loading.
+          clear_devices: leave devices out.
+          saver: what saves the variables; a new Saver of all by default.
+        Raises: AssertionError, as in TF, for a second call. Whatever it raises, nothing that it
+          wrote is left in the folder.
+        """
+        if self._has_saved_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has already been saved. "
+                "Please invoke `add_meta_graph()` instead."
+            )
+        _refuse_assets(assets_collection, assets_list)
+        with sess.graph.as_default():
+            _remember_main_op(main_op, legacy_init_op)
+            saver = saver or Saver(
+                _saveable(), allow_empty=True, sharded=False, save_relative_paths=True
+            )
+            try:
+                self._save_variables(sess, saver)
+                self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
+            except BaseException:
+                self._remove_variables()
+                raise
+        self._has_saved_variables = True
+
+    def _save_variables(self, sess: Any, saver: Saver) -> None:
+        folder = os.path.join(self._export_dir, VARIABLES_DIRECTORY)
+        with os_errors_about(folder):
+            os.makedirs(folder, exist_ok=True)
+        prefix = os.path.join(folder, VARIABLES_FILENAME)
+        saver.save(sess, prefix, write_meta_graph=False, write_state=False)
+
+    def _remove_variables(self) -> None:
+        """Leaves the folder as it was, so that the next builder takes it."""
+        folder = os.path.join(self._export_dir, VARIABLES_DIRECTORY)
+        remove_checkpoint(os.path.join(folder, VARIABLES_FILENAME))
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+            if self._makes_folder:
+                os.rmdir(self._export_dir)
+
+    def add_meta_graph(
+        self,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, Any] | None = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+        assets_list: Any = None,
+    ) -> None:
+        """Adds the default graph, for the variables that are written already.
+
+        Raises: AssertionError, as in TF, before add_meta_graph_and_variables.
+        """
+        if not self._has_saved_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has not been saved yet. "
+                "Please invoke `add_meta_graph_and_variables()` first."
+            )
+        _refuse_assets(assets_collection, assets_list)
+        _remember_main_op(main_op, legacy_init_op)
+        saver = saver or Saver(_saveable(), allow_empty=True)
+        self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
+
+    def _add(
+        self,
+        saver: Saver,
+        tags: Iterable[str],
+        signatures: Mapping[str, Any] | None,
+        clear_devices: bool,
+        strip_default_attrs: bool,
+    ) -> None:
+        for name, signature in (signatures or {}).items():
+            _check_signature(name, signature)
+        message = saver.export_meta_graph(
+            clear_devices=clear_devices, strip_default_attrs=strip_default_attrs
+        )
+        message.meta_info_def.tags.extend([tags] if isinstance(tags, str) else list(tags))
+        message.meta_info_def.stripped_default_attrs = strip_default_attrs
+        for name, signature in (signatures or {}).items():
+            message.signature_def[name].CopyFrom(signature)
+        self._message.meta_graphs.add().CopyFrom(message)
+
+    def save(self, as_text: bool = False) -> str:
+        """Writes saved_model.pb, or saved_model.pbtxt; returns its path."""
+        name = SAVED_MODEL_FILENAME_PBTXT if as_text else SAVED_MODEL_FILENAME_PB
+        path = os.path.join(self._export_dir, name)
+        try:
+            with os_errors_about(self._export_dir):
+                os.makedirs(self._export_dir, exist_ok=True)
+            meta_graph.write_meta_graph(self._message, path, as_text)
+        except BaseException:
+            self._remove_variables()
+            raise
+        return path
+
+
+def _saveable() -> Any:
+    graph = get_default_graph()
+    return graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(
+        GraphKeys.SAVEABLE_OBJECTS
+    )
+
+
+def _refuse_assets(collection: Any, assets: Any) -> None:
+    if collection or assets:
+        raise NotImplementedError(
+            "SavedModelBuilder: assets are not supported; leave assets_collection out"
+        )
+
+
+def _remember_main_op(main_op: Any, legacy_init_op: Any) -> None:
+    graph = get_default_graph()
+    for key, operation in ((MAIN_OP_KEY, main_op), (LEGACY_INIT_OP_KEY, legacy_init_op)):
+        if operation is not None:
+            if graph.get_collection(key):
+                raise ValueError(f"Graph already contains one or more main ops under {key}")
+            graph.add_to_collection(key, operation)
+
+
+def _check_signature(name: str, signature: Any) -> None:
+    for infos in (signature.inputs, signature.outputs):
+        for key, info in infos.items():
+            if info.WhichOneof("encoding") is None or not info.dtype:
+                raise AssertionError(
+                    f"All TensorInfo protos used in the SignatureDefs must have the name and dtype "
+                    f"fields set: {key!r} of {name!r} is {info}"
+                )
+
+
+# ---- loading -------------------------------------------------------------------------------------
+
+
+def _message_path(folder: str) -> str:
+    """The file of a folder that `read_saved_model` reads."""
+    path = os.path.join(folder, SAVED_MODEL_FILENAME_PB)
+    return path if os.path.exists(path) else os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
+
+
+def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a SavedModel."""
+    folder = os.fspath(export_dir)
+    names = (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
+    return any(os.path.exists(os.path.join(folder, name)) for name in names)
+
+
+def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
+    """Reads the SavedModel message of a folder.
+
+    Raises: OSError where there is none; DataLossError where it is damaged.
+    """
+    from google.protobuf import text_format
+    from google.protobuf.message import DecodeError
+
+    from headrace.formats.errors import DataLossError
+    from headrace.formats.proto.saved_model_pb2 import SavedModel
+
+    folder = os.fspath(export_dir)
+    path = os.path.join(folder, SAVED_MODEL_FILENAME_PB)
+    if os.path.exists(path):
+        with open(path, "rb") as stream:
+            data = stream.read()
+        try:
+            return SavedModel.FromString(data)
+        except DecodeError as error:
+            raise DataLossError(
+                None, None, f"{path} is no SavedModel: {error}", path=path, offset=0
+            ) from None
+    path = os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
+    if not os.path.exists(path):
+        raise OSError(
+            f"SavedModel file does not exist at: {folder}/"
+            f"{{{SAVED_MODEL_FILENAME_PBTXT}|{SAVED_MODEL_FILENAME_PB}}}"
+        )
+    with open(path, encoding="utf-8") as stream:
+        try:
+            return text_format.Parse(stream.read(), SavedModel())
+        except (UnicodeDecodeError, text_format.ParseError) as error:
+            raise DataLossError(
+                None, None, f"{path} is no SavedModel: {error}", path=path, offset=0
+            ) from None
+
+
+def load(
+    sess: Any,
+    tags: Iterable[str],
+    export_dir: str | os.PathLike[str],
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
+) -> Any:
+    """Adds a SavedModel's graph to the session's, and restores the variables.
+
+    Args:
+      sess: the session.
+      tags: exactly the graph's tags.
+      export_dir: the SavedModel's folder.
+      import_scope: prefix of all names.
+    Returns: the MetaGraphDef, with its signatures.
+    Raises: UnknownTagsError, a RuntimeError as in TF, where no graph has these tags; DataLossError,
+      with path and offset, where the file is damaged.
+    """
+    wanted = {tags} if isinstance(tags, str) else set(tags)
+    model = read_saved_model(export_dir)
+    tags_there = [set(m.meta_info_def.tags) for m in model.meta_graphs]
+    path = _message_path(os.fspath(export_dir))
+    if wanted not in tags_there:
+        raise UnknownTagsError(
+            None,
+            None,
+            f"MetaGraphDef associated with tags {sorted(wanted)} could not be found in SavedModel "
+            f"{os.fspath(export_dir)}, which has {[sorted(t) for t in tags_there]}",
+            path=path,
+        )
+    origin = MessageOrigin(path, tags_there.index(wanted))
+    found = model.meta_graphs[tags_there.index(wanted)]
+    with sess.graph.as_default():
+        saver = import_meta_graph(found, import_scope=import_scope, origin=origin, **saver_kwargs)
+        prefix = os.path.join(os.fspath(export_dir), VARIABLES_DIRECTORY, VARIABLES_FILENAME)
+        if saver is not None:
+            if not checkpoint_exists(prefix):
+                saver.restore(sess, prefix)  # says what is missing
+            with origin.blamed(SAVER_DEF):
+                saver.restore(sess, prefix)
+        for key in (MAIN_OP_KEY, LEGACY_INIT_OP_KEY):
+            if key in found.collection_def:
+                with origin.blamed(COLLECTION_DEF, key):
+                    sess.run(get_default_graph().get_collection(key)[-1])
+                break
+    return found
+
+
+def simple_save(
+    session: Any,
+    export_dir: str | os.PathLike[str],
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    legacy_init_op: Any = None,
+) -> None:
+    """Writes a SavedModel for serving, with one signature.
+
+    Args:
+      session: whose graph and variables to write.
+      export_dir: folder to make.
+      inputs, outputs: name -> tensor.
+    """
+    from headrace.graph.saved_model.signature_defs import (
+        DEFAULT_SERVING_SIGNATURE_DEF_KEY,
+        predict_signature_def,
+    )
+
+    signature = predict_signature_def(inputs, outputs)  # before the folder is made
+    builder = SavedModelBuilder(export_dir)
+    builder.add_meta_graph_and_variables(
+        session,
+        [SERVING],
+        {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
+        main_op=legacy_init_op,
+        clear_devices=True,
+    )
+    builder.save()
+
+
+def main_op_with_restore(restore_op_name: Any) -> Any:
+    """As main_op, after what restores the variables. Args: restore_op_name: an operation."""
+    with get_default_graph().control_dependencies([main_op()]):
+        return group(restore_op_name)
+
+
+def main_op() -> Any:
+    """An operation that initialises local variables and tables."""
+    from headrace.graph.variables.variable_collections import local_variables_initializer
+
+    tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(local_variables_initializer(), *(tables or [no_op()]))

@@ -1,0 +1,1 @@
+"""Graphs as messages and back: GraphDef and MetaGraphDef."""

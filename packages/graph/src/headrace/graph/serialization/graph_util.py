@@ -1,0 +1,130 @@
+"""GraphDefs cut, thinned and frozen: what a program does before it ships a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.graph.framework.attributes import encode_tensor
+
+_STORAGE = ("Variable", "VariableV2", "VarHandleOp")
+
+
+def _node_of(text: str) -> str:
+    return text[1:] if text.startswith("^") else text.partition(":")[0]
+
+
+def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
+    """The GraphDef of the nodes that some nodes need, themselves included.
+
+    Args:
+      graph_def: message.
+      dest_nodes: names of nodes.
+    Raises: TypeError for one name in the place of a list; ValueError for a name that is not there.
+    """
+    if isinstance(dest_nodes, (str, bytes)):
+        raise TypeError("dest_nodes must be a list of names, not one name")
+    nodes = {node.name: node for node in graph_def.node}
+    wanted: set[str] = set()
+    ahead = list(dest_nodes)
+    for name in ahead:
+        if name not in nodes:
+            raise ValueError(f"node {name!r} is not in the graph")
+    while ahead:
+        name = ahead.pop()
+        if name in wanted:
+            continue
+        wanted.add(name)
+        ahead.extend([_node_of(text) for text in nodes[name].input])
+    out = type(graph_def)(versions=graph_def.versions, library=graph_def.library)
+    out.node.extend([node for node in graph_def.node if node.name in wanted])
+    return out
+
+
+def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
+    """The GraphDef without CheckNumerics and Identity nodes, which inference does not need.
+
+    Args:
+      protected_nodes: names to keep all the same.
+    """
+    protected = set(protected_nodes or ())
+    by_name = {node.name: node for node in input_graph.node}
+    bypassed: dict[str, str] = {}
+    for node in input_graph.node:
+        if node.name in protected or node.op not in ("Identity", "CheckNumerics"):
+            continue
+        # A control edge at either end, or a reference read, keeps its node.
+        source = by_name.get(_node_of(node.input[0]))
+        if any(i.startswith("^") for i in node.input) or source is None:
+            continue
+        if node.op == "Identity" and source.op in (*_STORAGE, "Switch", "RefSwitch"):
+            continue
+        bypassed[node.name] = node.input[0]
+    for node in input_graph.node:
+        for text in node.input:
+            if text.startswith("^"):
+                bypassed.pop(text[1:], None)
+
+    def real(text: str) -> str:
+        while not text.startswith("^") and _node_of(text) in bypassed:
+            text = bypassed[_node_of(text)]
+        return text
+
+    out = type(input_graph)(versions=input_graph.versions, library=input_graph.library)
+    for node in input_graph.node:
+        if node.name in bypassed:
+            continue
+        new = out.node.add()
+        new.CopyFrom(node)
+        del new.input[:]
+        new.input.extend([real(text) for text in node.input])
+    return out
+
+
+def convert_variables_to_constants(
+    sess: Any,
+    input_graph_def: Any,
+    output_node_names: Iterable[str],
+    variable_names_whitelist: Iterable[str] | None = None,
+    variable_names_blacklist: Iterable[str] | None = None,
+) -> Any:
+    """The GraphDef that output_node_names need, with the session's values for its variables.
+
+    Args:
+      sess: session in which the variables have values.
+      variable_names_whitelist: names to freeze; all where None.
+      variable_names_blacklist: names to leave as variables.
+    """
+    graph_def = extract_sub_graph(input_graph_def, output_node_names)
+    allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)
+    refused = set(variable_names_blacklist or ())
+    names = [
+        node.name
+        for node in graph_def.node
+        if node.op in _STORAGE
+        and (allowed is None or node.name in allowed)
+        and node.name not in refused
+    ]
+    handles = {node.name for node in graph_def.node if node.op == "VarHandleOp"}
+    readers = {
+        node.input[0]: node.name + ":0"
+        for node in input_graph_def.node
+        if node.op == "ReadVariableOp"
+    }
+    fetches = [readers.get(n, n + ":0") if n in handles else n + ":0" for n in names]
+    values = dict(zip(names, sess.run(fetches)))
+    out = type(graph_def)(versions=graph_def.versions, library=graph_def.library)
+    for node in graph_def.node:
+        new = out.node.add()
+        if node.name in values:
+            new.name = node.name
+            new.op = "Const"
+            new.attr["dtype"].type = node.attr["dtype"].type
+            new.attr["value"].tensor.ParseFromString(encode_tensor(values[node.name]))
+            continue
+        new.CopyFrom(node)
+        if node.op == "ReadVariableOp" and _node_of(node.input[0]) in values:
+            new.op = "Identity"
+            new.attr.clear()
+            new.attr["T"].type = node.attr["dtype"].type
+    return out

@@ -1,0 +1,214 @@
+"""Event files, written while a program trains: `hr.summary.FileWriter`."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
+from headrace.formats.proto.summary_pb2 import Summary
+from headrace.graph.framework.graph import Graph
+
+
+class FileWriter:
+    """Appends summaries and graphs to an event file.
+
+    Events reach the file when max_queue of them wait, or one comes flush_secs after the last
+    flush, and with `flush` and `close`. May be used from several threads.
+
+    Args:
+      logdir: folder of the file; made if need be.
+      graph: a graph to write first.
+      max_queue: events that may wait for a flush.
+      flush_secs: seconds that they may wait.
+      graph_def: deprecated, as graph.
+      filename_suffix: stands at the end of the file's name.
+      session: writing through a session is not supported.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        graph: Graph | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
+    ) -> None:
+        if session is not None:
+            raise NotImplementedError(
+                "FileWriter: writing through a session is not supported; leave session out"
+            )
+        self._logdir = os.fspath(logdir)
+        self._max_queue = max_queue
+        self._flush_s = flush_secs
+        self._suffix = filename_suffix or ""
+        self._lock = threading.RLock()
+        self._seen_tags: set[str] = set()
+        self._file: EventFileWriter | None = None
+        self.reopen()
+        if graph is not None or graph_def is not None:
+            self.add_graph(graph=graph, graph_def=graph_def)
+            if graph is not None:
+                from headrace.graph.serialization.meta_graph import create_meta_graph_def
+
+                nodes = graph.as_graph_def(add_shapes=True)
+                self.add_meta_graph(create_meta_graph_def(graph_def=nodes, graph=graph))
+
+    def get_logdir(self) -> str:
+        """The folder of the file."""
+        return self._logdir
+
+    def add_summary(self, summary: Any, global_step: int | None = None) -> None:
+        """Writes a Summary, or the bytes of one (as a session gives them).
+
+        A tag's metadata is written with its first value only.
+        """
+        if isinstance(summary, bytes):
+            summary = Summary.FromString(summary)
+        else:
+            copied = Summary()
+            copied.CopyFrom(summary)
+            summary = copied
+        with self._lock:
+            for value in summary.value:
+                if not value.HasField("metadata"):
+                    continue
+                if value.tag in self._seen_tags:
+                    value.ClearField("metadata")
+                else:
+                    self._seen_tags.add(value.tag)
+            self._add(Event(summary=summary), global_step)
+
+    def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
+        """Writes a SessionLog: that a session began, stopped, or made a checkpoint."""
+        self._add(Event(session_log=session_log), global_step)
+
+    def add_graph(
+        self, graph: Graph | None, global_step: int | None = None, graph_def: Any = None
+    ) -> None:
+        """Writes a graph.
+
+        Args:
+          graph: the graph, which is written with its shapes.
+          graph_def: deprecated: a GraphDef.
+        Raises: ValueError unless exactly one is given; TypeError for another type.
+        """
+        if graph is not None and graph_def is not None:
+            raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
+        if isinstance(graph, Graph):
+            graph_def = graph.as_graph_def(add_shapes=True)
+        elif graph is not None:
+            if not hasattr(graph, "node"):
+                raise TypeError(f"The passed graph must be a Graph, or a GraphDef, not {graph!r}")
+            graph_def = graph
+        elif graph_def is None:
+            raise ValueError("add_graph needs a graph")
+        self._add(Event(graph_def=graph_def.SerializeToString()), global_step)
+
+    def add_meta_graph(self, meta_graph_def: Any, global_step: int | None = None) -> None:
+        """Writes a MetaGraphDef."""
+        if not hasattr(meta_graph_def, "graph_def"):
+            raise TypeError(f"meta_graph_def must be a MetaGraphDef, not {type(meta_graph_def)}")
+        self._add(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
+
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: int | None = None) -> None:
+        """Writes what a traced step left in its RunMetadata; a tag may be used once.
+
+        Raises: ValueError where the tag was used before.
+        """
+        with self._lock:
+            if tag in self._run_tags:
+                raise ValueError(f"The provided tag was already used for this event type: {tag!r}")
+            self._run_tags.add(tag)
+            tagged = TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
+            self._add(Event(tagged_run_metadata=tagged), global_step)
+
+    _run_tags: set[str]
+
+    def add_event(self, event: Event) -> None:
+        """Writes an Event as it is; nothing where the writer is closed."""
+        with self._lock:
+            if self._file is None:
+                import warnings
+
+                warnings.warn(
+                    "FileWriter: the writer is closed and drops this event; call reopen() first",
+                    stacklevel=2,
+                )
+                return
+            self._file.write(event)
+            self._waiting += 1
+            late = time.monotonic() - self._flushed >= self._flush_s
+            if self._waiting >= self._max_queue or late:
+                self.flush()
+
+    def flush(self) -> None:
+        """Lets readers see all events so far."""
+        with self._lock:
+            if self._file is not None:
+                self._file.flush()
+            self._waiting = 0
+            self._flushed = time.monotonic()
+
+    def close(self) -> None:
+        """Flushes and closes the file; may be called again."""
+        with self._lock:
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
+
+    def reopen(self) -> None:
+        """Begins a further file of the same folder, where the writer is closed."""
+        with self._lock:
+            if self._file is None:
+                self._file = EventFileWriter(self._logdir, self._suffix)
+                self._run_tags = set()
+                self._waiting = 0
+                self._flushed = time.monotonic()
+
+    def _add(self, event: Event, global_step: int | None) -> None:
+        event.wall_time = time.time()
+        if global_step is not None:
+            event.step = int(global_step)
+        self.add_event(event)
+
+    def __enter__(self) -> FileWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class FileWriterCache:
+    """One FileWriter for each folder."""
+
+    _writers: dict[str, FileWriter] = {}
+    _lock = threading.RLock()
+
+    @staticmethod
+    def get(logdir: str | os.PathLike[str]) -> FileWriter:
+        """The folder's writer, made at the first call; for events of the default graph."""
+        folder = os.fspath(logdir)
+        with FileWriterCache._lock:
+            if folder not in FileWriterCache._writers:
+                FileWriterCache._writers[folder] = FileWriter(folder)
+            return FileWriterCache._writers[folder]
+
+    @staticmethod
+    def clear() -> None:
+        """Closes all and forgets them."""
+        with FileWriterCache._lock:
+            for writer in FileWriterCache._writers.values():
+                writer.close()
+            FileWriterCache._writers = {}

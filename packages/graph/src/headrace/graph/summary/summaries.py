@@ -1,0 +1,207 @@
+"""Operations whose outputs are Summary messages: `hr.summary.scalar` and its sisters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import as_dtype, uint8
+from headrace.formats.dtypes import string as string_dtype
+from headrace.formats.tensor_codec import make_tensor_proto
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.op_registry import no_gradient
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+
+_NOT_IN_A_TAG = re.compile(r"[^-/\w\.]")
+
+
+def _clean(name: str | None) -> str | None:
+    """A tag's name that is also an operation's: other characters become "_"."""
+    return name if name is None else _NOT_IN_A_TAG.sub("_", name).lstrip("/")
+
+
+@contextmanager
+def _scope(
+    name: str, family: str | None, values: list[Any], default_name: str | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yields the tag and the operation's name; both have the name scope around, as in TF 1.x."""
+    clean, family = _clean(name), _clean(family)
+    with name_scope(f"{family}/{clean}" if family else clean, default_name, values) as scope:
+        tag = scope.rstrip("/")
+        yield (f"{family}/{tag}" if family else tag), scope
+
+
+def _collect(value: Tensor, collections: Any) -> Tensor:
+    keys = [GraphKeys.SUMMARIES] if collections is None else collections
+    for key in keys:
+        get_default_graph().add_to_collection(key, value)
+    return value
+
+
+def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
+    """A Summary with one number.
+
+    Args:
+      name: the tag is it, with the name scope around.
+      tensor: a real scalar.
+      collections: keys of the collections to add the summary to; SUMMARIES by default.
+      family: prefix of the tag; the board shows a family's summaries together.
+    Returns: [] string, a serialised Summary.
+    """
+    with _scope(name, family, [tensor]) as (tag, scope):
+        return _collect(op("ScalarSummary", tag, tensor, name=scope), collections)
+
+
+def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
+    """A Summary with the histogram of a tensor's values.
+
+    Args:
+      name: as of `scalar`.
+      values: real numbers of any shape; NaN and infinity fail the step.
+    Returns: [] string, a serialised Summary.
+    """
+    with _scope(name, family, [values], "HistogramSummary") as (tag, scope):
+        return _collect(op("HistogramSummary", tag, values, name=scope), collections)
+
+
+def image(
+    name: str,
+    tensor: Any,
+    max_outputs: int = 3,
+    collections: Any = None,
+    family: str | None = None,
+) -> Tensor:
+    """A Summary with images, tagged NAME/image or, where several may come, NAME/image/0, ...
+
+    Args:
+      name: as of `scalar`.
+      tensor: [batch, height, width, channels] uint8 or float; 1, 3 or 4 channels.
+      max_outputs: the most images of a batch to keep.
+    Returns: [] string, a serialised Summary.
+    """
+    with _scope(name, family, [tensor]) as (tag, scope):
+        # the colour of pixels that are not finite
+        red = make_tensor_proto(np.array([255, 0, 0, 255], np.uint8), uint8)
+        made = op(
+            "ImageSummary", tag, tensor, max_images=max_outputs, bad_color=red, name=scope
+        )
+        return _collect(made, collections)
+
+
+def audio(
+    name: str,
+    tensor: Any,
+    sample_rate: Any,
+    max_outputs: int = 3,
+    collections: Any = None,
+    family: str | None = None,
+) -> Tensor:
+    """A Summary with sound, tagged as an image's.
+
+    Args:
+      name: as of `scalar`.
+      tensor: [batch, frames, channels] or [batch, frames] float, between -1 and 1.
+      sample_rate: frames a second.
+      max_outputs: the most clips of a batch to keep.
+    Returns: [] string, a serialised Summary.
+    """
+    with _scope(name, family, [tensor]) as (tag, scope):
+        rate = convert_to_tensor(sample_rate, dtype=as_dtype("float32"), name="sample_rate")
+        made = op("AudioSummaryV2", tag, tensor, rate, max_outputs=max_outputs, name=scope)
+        return _collect(made, collections)
+
+
+def tensor_summary(
+    name: str,
+    tensor: Any,
+    summary_description: str | None = None,
+    collections: Any = None,
+    summary_metadata: Any = None,
+    family: str | None = None,
+    display_name: str | None = None,
+) -> Tensor:
+    """A Summary with a whole tensor.
+
+    Args:
+      name: as of `scalar`.
+      tensor: of any type and shape.
+      summary_description, display_name: text for the board.
+      summary_metadata: SummaryMetadata, which names the board's plugin.
+    Returns: [] string, a serialised Summary.
+    """
+    from headrace.formats.proto.summary_pb2 import SummaryMetadata
+
+    metadata = SummaryMetadata()
+    if summary_metadata is not None:
+        metadata.CopyFrom(summary_metadata)
+    if summary_description is not None:
+        metadata.summary_description = summary_description
+    if display_name is not None:
+        metadata.display_name = display_name
+    with _scope(name, family, [tensor]) as (tag, scope):
+        made = op("TensorSummaryV2", tag, tensor, metadata.SerializeToString(), name=scope)
+        return _collect(made, collections)
+
+
+def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
+    """A Summary with text for the board's text panel.
+
+    Args:
+      name: as of `scalar`.
+      tensor: strings.
+    Returns: [] string, a serialised Summary.
+    Raises: ValueError where tensor is no string.
+    """
+    from headrace.formats.proto.summary_pb2 import SummaryMetadata
+
+    tensor = convert_to_tensor(tensor)
+    if tensor.dtype.base_dtype != string_dtype:
+        raise ValueError(
+            f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype.name}"
+        )
+    metadata = SummaryMetadata()
+    metadata.plugin_data.plugin_name = "text"
+    metadata.plugin_data.content = b""
+    return tensor_summary(name, tensor, collections=collections, summary_metadata=metadata)
+
+
+def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
+    """One Summary of several; a tag that two of them have fails the step.
+
+    Args:
+      inputs: serialised summaries.
+      collections: keys of the collections to add the result to; none by default.
+    Returns: [] string, a serialised Summary.
+    """
+    clean = _clean(name)
+    with name_scope(clean, "Merge", list(inputs)):
+        made = op("MergeSummary", list(inputs), name=clean)
+    return _collect(made, [] if collections is None else collections)
+
+
+def merge_all(
+    key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
+) -> Tensor | None:
+    """One Summary of all those of a collection; None where it has none.
+
+    Args:
+      key: the collection's.
+      scope: only those whose names match it.
+    """
+    found = get_default_graph().get_collection(key, scope=scope)
+    return merge(found, name=name) if found else None
+
+
+for _kind in (
+    "ScalarSummary HistogramSummary ImageSummary AudioSummary AudioSummaryV2 TensorSummary "
+    "TensorSummaryV2 MergeSummary"
+).split():
+    no_gradient(_kind, "a summary is a message, not a number")

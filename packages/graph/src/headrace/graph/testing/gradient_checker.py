@@ -1,0 +1,122 @@
+"""Gradients against differences: hr.test.compute_gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph.autodiff.gradients import gradients
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.framework.default_session import get_default_session
+from headrace.graph.ops.arrays.arrays import placeholder
+
+
+def compute_gradient(
+    x: Any,
+    x_shape: Any,
+    y: Any,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> Any:
+    """The Jacobian of y by x, as the graph has it and as differences have it.
+
+    Args:
+      x: a tensor, or a list of them; x_shape: its shape, or a list.
+      y: a tensor; y_shape: its shape.
+      x_init_value: where to look; random where None.
+      delta: half the step of a difference.
+      init_targets: operations to run first; extra_feed_dict: fed beside x.
+    Returns: two arrays [size of x, size of y] (real and imaginary parts count one by one), or a
+      list of such pairs for a list of xs. It uses the default session.
+    Raises: ValueError without a default session, or without a gradient.
+    """
+    session = get_default_session()
+    if session is None:
+        raise ValueError("compute_gradient needs a default session: with sess.as_default()")
+    if init_targets is not None:
+        session.run(init_targets if isinstance(init_targets, (list, tuple)) else [init_targets])
+    xs, shapes = (list(x), list(x_shape)) if isinstance(x, list) else ([x], [x_shape])
+    starts = x_init_value if isinstance(x_init_value, list) else [x_init_value] * len(xs)
+    rng = np.random.default_rng(12345)
+    values = [_start(t, s, v, rng) for t, s, v in zip(xs, shapes, starts, strict=True)]
+    seed = placeholder(y.dtype.base_dtype, tuple(y_shape))
+    feeds = dict(zip(xs, values, strict=True))
+    feeds.update(extra_feed_dict or {})
+    found = gradients(y, xs, grad_ys=seed)
+    pairs = []
+    for tensor, grad in zip(xs, found, strict=True):
+        if grad is None:
+            raise ValueError(f"y does not depend on x: {tensor.name} has no gradient")
+        grad = convert_to_tensor(grad)
+        said = _said(session, seed, tuple(y_shape), tensor, grad, feeds)
+        pairs.append((said, _measured(session, y, tensor, feeds, delta)))
+    return pairs if isinstance(x, list) else pairs[0]
+
+
+def _start(tensor: Any, shape: Any, value: Any, rng: np.random.Generator) -> np.ndarray:
+    dtype = tensor.dtype.base_dtype.as_numpy_dtype
+    if value is not None:
+        return np.array(value, dtype).reshape(tuple(shape))
+    made = rng.random(tuple(shape))
+    if np.dtype(dtype).kind == "c":
+        made = made + 1j * rng.random(tuple(shape))
+    return np.asarray(made, dtype)
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """A flat view of an array's real numbers."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+def _said(
+    session: Any, seed: Any, y_shape: tuple[int, ...], x: Any, grad: Any, feeds: dict[Any, Any]
+) -> np.ndarray:
+    """Column by column: the gradient of each number of y."""
+    start = np.zeros(y_shape, seed.dtype.as_numpy_dtype)
+    numbers = _numbers(start)
+    made = np.zeros((_numbers(feeds[x]).size, numbers.size))
+    for column in range(numbers.size):
+        one = np.zeros_like(numbers)
+        one[column] = 1
+        value = session.run(grad, {**feeds, seed: one.view(start.dtype).reshape(y_shape)})
+        made[:, column] = _numbers(np.asarray(value))
+    return made
+
+
+def _measured(session: Any, y: Any, x: Any, feeds: dict[Any, Any], delta: float) -> np.ndarray:
+    """Row by row: how y moves with each number of x."""
+    rows = []
+    for row in range(_numbers(feeds[x]).size):
+        ends = []
+        for sign in (1, -1):
+            moved = np.array(feeds[x])
+            numbers = _numbers(moved).copy()
+            numbers[row] += sign * delta
+            moved = numbers.view(moved.dtype).reshape(moved.shape)
+            ends.append(_numbers(np.asarray(session.run(y, {**feeds, x: moved}))).astype(float))
+        rows.append((ends[0] - ends[1]) / (2 * delta))
+    size = _numbers(np.asarray(session.run(y, feeds))).size
+    return np.array(rows).reshape(len(rows), size)
+
+
+def compute_gradient_error(
+    x: Any,
+    x_shape: Any,
+    y: Any,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> float:
+    """The greatest distance of the two Jacobians of compute_gradient."""
+    made = compute_gradient(
+        x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
+    )
+    pairs = made if isinstance(made, list) else [made]
+    return max(float(np.abs(a - b).max(initial=0)) for a, b in pairs)

@@ -1,0 +1,242 @@
+"""Variables cut in parts along one axis, and the functions that decide how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder import operators
+from headrace.graph.builder.conversion import register_tensor_conversion_function
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+
+
+class PartitionedVariable:
+    """A variable in parts; read as a whole it is their concatenation.
+
+    Args:
+      name: of the whole.
+      shape: of the whole.
+      dtype: of the whole.
+      variable_list: the parts, in order.
+      partitions: number of parts on each axis; more than one on one axis at most.
+    Raises: TypeError or ValueError where these do not fit together.
+    """
+
+    def __init__(
+        self, name: str, shape: Any, dtype: Any, variable_list: Any, partitions: Any
+    ) -> None:
+        if not isinstance(variable_list, (list, tuple)):
+            raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
+        if not isinstance(partitions, (list, tuple)):
+            raise TypeError(f"partitions is not a list or tuple: {partitions}")
+        if any(p < 1 for p in partitions):
+            raise ValueError(f"partition values must be positive: {partitions}")
+        if not variable_list:
+            raise ValueError("variable_list may not be empty")
+        self._name = name
+        self._shape = as_shape(shape)
+        self._dtype = as_dtype(dtype)
+        self._variable_list = sorted(variable_list, key=lambda v: v._save_slice_info.var_offset)
+        self._partitions = list(partitions)
+        self._whole: Tensor | None = None
+
+    name = property(lambda self: self._name, doc="Name of the whole.")
+    dtype = property(lambda self: self._dtype, doc="Type of the whole.")
+    shape = property(lambda self: self._shape, doc="Shape of the whole.")
+    graph = property(lambda self: self._variable_list[0].graph, doc="The graph that it is in.")
+
+    def get_shape(self) -> TensorShape:
+        """Shape of the whole."""
+        return self._shape
+
+    def _get_variable_list(self) -> list[Any]:
+        return self._variable_list
+
+    def _get_partitions(self) -> list[int]:
+        return self._partitions
+
+    def _partition_axes(self) -> list[int]:
+        axes = [i for i, p in enumerate(self._partitions) if p > 1]
+        return axes or [0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._variable_list)
+
+    def __len__(self) -> int:
+        return len(self._variable_list)
+
+    def as_tensor(self) -> Tensor:
+        """The parts put together."""
+        values = [v.value() for v in self._variable_list]
+        if len(values) > 1:
+            with name_scope(self._name + "/ConcatPartitions/"):
+                values = [op("ConcatV2", values, self._partition_axes()[0], name="concat")]
+        with name_scope(None):
+            return op("Identity", values[0], name=self._name)
+
+    def _as_tensor(self) -> Tensor:
+        return self.as_tensor()
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: Any = None, read_value: bool = True
+    ) -> Any:
+        """Sets all parts from a value of the whole's shape; returns each part's assign."""
+        axis = self._partition_axes()[0]
+        sizes = [v.shape.as_list()[axis] for v in self._variable_list]
+        parts = [value]
+        if len(sizes) > 1:
+            parts = op("SplitV", value, sizes, axis, num_split=len(sizes))
+        return [
+            v.assign(part, use_locking=use_locking, name=name, read_value=read_value)
+            for v, part in zip(self._variable_list, parts)
+        ]
+
+    def __repr__(self) -> str:
+        return (
+            f"<hr.PartitionedVariable '{self._name}' shape={self._shape} "
+            f"dtype={self._dtype.base_dtype.name} in {len(self)} parts>"
+        )
+
+
+def _to_tensor(
+    variable: PartitionedVariable, dtype: Any = None, name: Any = None, as_ref: bool = False
+) -> Any:
+    if dtype is not None and not as_dtype(dtype).is_compatible_with(variable.dtype):
+        raise ValueError(
+            f"Incompatible type conversion requested to type '{as_dtype(dtype).name}' for "
+            f"variable of type '{variable.dtype.name}'"
+        )
+    if as_ref:
+        raise NotImplementedError("PartitionedVariable doesn't support being used as a reference.")
+    return variable.as_tensor()
+
+
+register_tensor_conversion_function(PartitionedVariable, _to_tensor, 90)
+operators.overload(PartitionedVariable)
+
+
+def split_shape(shape: list[int], partitions: list[int]) -> list[tuple[list[int], list[int]]]:
+    """(offset, shape) of each part; the first ones take what does not divide evenly.
+
+    Raises: ValueError for more parts than the axis has indices.
+    """
+    axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
+    count = partitions[axis]
+    if count > shape[axis]:
+        raise ValueError(
+            f"Partitioning axis {axis} of shape {shape} into {count} parts: it has fewer indices"
+        )
+    size, longer = divmod(shape[axis], count)
+    parts = []
+    offset = 0
+    for i in range(count):
+        length = size + (i < longer)
+        at = [0] * len(shape)
+        at[axis] = offset
+        parts.append((at, [*shape[:axis], length, *shape[axis + 1 :]]))
+        offset += length
+    return parts
+
+
+def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list[int]]:
+    """A partitioner: num_shards parts on one axis (or as many as it has indices)."""
+
+    def partitioner(shape: Any, **_: Any) -> list[int]:
+        parts = [1] * len(shape)
+        size = as_shape(shape).as_list()[axis]
+        parts[axis] = min(num_shards, size or num_shards)
+        return parts
+
+    return partitioner
+
+
+def variable_axis_size_partitioner(
+    max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: Any = None
+) -> Callable[..., list[int]]:
+    """A partitioner: as many parts on one axis as keep each under max_shard_bytes.
+
+    Raises: ValueError for sizes below 1.
+    """
+    if max_shard_bytes < 1 or bytes_per_string_element < 1:
+        raise ValueError(
+            f"both max_shard_bytes and bytes_per_string_element must be positive, got "
+            f"{max_shard_bytes} and {bytes_per_string_element}"
+        )
+    if max_shards is not None and max_shards < 1:
+        raise ValueError(f"max_shards must be positive, got {max_shards}")
+
+    def partitioner(shape: Any, dtype: Any, **_: Any) -> list[int]:
+        shape = as_shape(shape)
+        if not shape.is_fully_defined():
+            raise ValueError(f"shape is not fully defined: {shape}")
+        dtype = as_dtype(dtype).base_dtype
+        size = dtype.size or bytes_per_string_element
+        parts = [1] * shape.ndims
+        rows = shape.as_list()[axis]
+        per_row = size * (shape.num_elements() or 0) // max(rows or 1, 1)
+        if per_row == 0:
+            return parts
+        rows_per_part = max(1, max_shard_bytes // per_row)
+        parts[axis] = min(rows, math.ceil(rows / rows_per_part))
+        if max_shards is not None:
+            parts[axis] = min(max_shards, parts[axis])
+        return parts
+
+    return partitioner
+
+
+def min_max_variable_partitioner(
+    max_partitions: int = 1,
+    axis: int = 0,
+    min_slice_size: int = 256 << 10,
+    bytes_per_string_element: int = 16,
+) -> Callable[..., list[int]]:
+    """A partitioner: parts on one axis of min_slice_size bytes at least, max_partitions at most."""
+
+    def partitioner(shape: Any, dtype: Any, **_: Any) -> list[int]:
+        shape = as_shape(shape)
+        if not shape.is_fully_defined():
+            raise ValueError(f"shape is not fully defined: {shape}")
+        size = as_dtype(dtype).base_dtype.size or bytes_per_string_element
+        total = size * (shape.num_elements() or 0)
+        count = max(1, math.ceil(total / min_slice_size))
+        parts = [1] * shape.ndims
+        parts[axis] = max(1, min(shape.as_list()[axis], max_partitions, count))
+        return parts
+
+    return partitioner
+
+
+def create_partitioned_variables(
+    shape: Any,
+    slicing: Any,
+    initializer: Any,
+    dtype: Any = as_dtype("float32"),  # noqa: B008 - a constant
+    trainable: bool = True,
+    collections: Any = None,
+    name: str | None = None,
+    reuse: Any = None,
+) -> list[Any]:
+    """The parts of a variable, cut as slicing says (number of parts on each axis)."""
+    from headrace.graph.variables.variable_scope import get_variable, variable_scope
+
+    if len(shape) != len(slicing):
+        raise ValueError(f"The 'shape' and 'slicing' must have the same length: {shape}, {slicing}")
+    if any(s < 1 for s in slicing):
+        raise ValueError(f"'slicing' must be at least 1 on every axis: {slicing}")
+    with variable_scope(name, "PartitionedVariable", reuse=reuse):
+        made = get_variable(
+            "partitions" if name is None else "",
+            shape=shape,
+            dtype=dtype,
+            initializer=initializer,
+            trainable=trainable,
+            partitioner=lambda **_: list(slicing),
+            collections=collections,
+        )
+        return list(made)

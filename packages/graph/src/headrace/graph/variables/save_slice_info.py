@@ -1,0 +1,59 @@
+"""Which part of a larger variable a variable is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.framework import import_scope as scope_names
+
+
+class SaveSliceInfo:
+    """Which part of a larger variable a variable is, as checkpoints note it.
+
+    Args:
+      full_name: name of the whole.
+      full_shape: its shape.
+      var_offset: first index of the part, on each axis.
+      var_shape: shape of the part.
+    """
+
+    def __init__(
+        self,
+        full_name: str | None = None,
+        full_shape: Any = None,
+        var_offset: Any = None,
+        var_shape: Any = None,
+        save_slice_info_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
+        if save_slice_info_def is not None:
+            message = save_slice_info_def
+            full_name = scope_names.prepend_name_scope(message.full_name, import_scope)
+            full_shape = list(message.full_shape)
+            var_offset = list(message.var_offset)
+            var_shape = list(message.var_shape)
+        self.full_name = full_name
+        self.full_shape = full_shape
+        self.var_offset = var_offset
+        self.var_shape = var_shape
+
+    @property
+    def spec(self) -> str:
+        """ "full shape offset,length:offset,length" as the save ops take it."""
+        full = " ".join([str(d) for d in self.full_shape]) + " "
+        parts = [f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape)]
+        return full + ":".join(parts)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The SaveSliceInfoDef message; None where it lies outside of export_scope."""
+        from headrace.formats.proto.variable_pb2 import SaveSliceInfoDef
+
+        name = self.full_name or ""
+        if export_scope is not None and not name.startswith(export_scope):
+            return None
+        return SaveSliceInfoDef(
+            full_name=scope_names.strip_name_scope(name, export_scope),
+            full_shape=self.full_shape,
+            var_offset=self.var_offset,
+            var_shape=self.var_shape,
+        )

@@ -1,0 +1,533 @@
+"""Variables: values that outlive a run. Reference variables by default, resources on demand."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from headrace.formats.dtypes import DType, as_dtype
+from headrace.graph.builder import operators
+from headrace.graph.builder.conversion import convert_to_tensor, register_tensor_conversion_function
+from headrace.graph.framework import import_scope as scope_names
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import init_scope, name_scope
+from headrace.graph.framework.tensor_shape import TensorShape
+from headrace.graph.ops import state
+from headrace.graph.platform.v2_compat import resource_variables_enabled
+from headrace.graph.variables.save_slice_info import SaveSliceInfo
+from headrace.graph.variables.variable_collections import (  # noqa: F401 - where TF 1.x's programs look
+    global_variables,
+    global_variables_initializer,
+    local_variables,
+    trainable_variables,
+    variables_initializer,
+)
+
+
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable are brought together; one copy needs none."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How updates of several copies are put together; one copy needs none."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class _ByKind(type):
+    """Makes `Variable(...)` the kind of variable that its arguments and scope ask for."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is not Variable:
+            return super().__call__(*args, **kwargs)
+        build = _construct
+        for creator in get_default_graph_creators():
+            build = _wrapped(creator, build)
+        names = ("initial_value", "trainable", "collections", "validate_shape")
+        kwargs.update(zip(names, args[: len(names)]))
+        for name, value in zip(_LATER_ARGUMENTS, args[len(names) :]):
+            kwargs[name] = value
+        return build(**kwargs)
+
+
+_LATER_ARGUMENTS = (
+    "caching_device", "name", "variable_def", "dtype", "expected_shape", "import_scope",
+    "constraint", "use_resource", "synchronization", "aggregation", "shape",
+)  # fmt: skip
+
+
+def _construct(**kwargs: Any) -> Any:
+    use_resource = kwargs.pop("use_resource", None)
+    message = kwargs.get("variable_def")
+    if use_resource is None:
+        if message is not None:
+            use_resource = message.is_resource
+        else:
+            from headrace.graph.variables.variable_scope import get_variable_scope
+
+            use_resource = get_variable_scope().use_resource
+            if use_resource is None:
+                use_resource = resource_variables_enabled()
+    if use_resource:
+        from headrace.graph.variables.resource_variable import ResourceVariable
+
+        return ResourceVariable(**kwargs)
+    from headrace.graph.variables.ref_variable import RefVariable
+
+    return RefVariable(**kwargs)
+
+
+def _wrapped(creator: Any, following: Any) -> Any:
+    return lambda **kwargs: creator(following, **kwargs)
+
+
+def get_default_graph_creators() -> list[Any]:
+    """The creators that variable_creator_scope has put in force, outermost first."""
+    return getattr(get_default_graph()._local, "variable_creators", [])
+
+
+class Variable(metaclass=_ByKind):
+    """A value that outlives a run, with TF 1.x's arguments.
+
+    Args:
+      initial_value: tensor, or what converts to one, or a function without arguments that
+        returns it; it sets type and shape.
+      trainable: whether optimizers change it by default.
+      collections: of the graph, to be added to; [GraphKeys.GLOBAL_VARIABLES] where None.
+      validate_shape: False lets the shape be unknown and change.
+      caching_device: device on which readers find a copy.
+      name: made unique.
+      variable_def: VariableDef message: take a variable that is in the graph already.
+      dtype: type of the value; initial_value's where None.
+      expected_shape: ignored, as in TF 1.x.
+      import_scope: prefix for the names in variable_def.
+      constraint: projection that optimizers apply after each update.
+      use_resource: make a resource variable; what the variable scope says where None.
+      synchronization, aggregation: kept, for the messages.
+      shape: declared shape, where it is less than initial_value's.
+    Raises: ValueError for no initial value, or one without a shape.
+    """
+
+    _tensor_name: str
+    _shape: TensorShape
+    _initializer_op: Operation
+    _initial_value: Any
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: Any = None,
+    ) -> None:
+        self._save_slice_info: Any = None
+        self._constraint = constraint
+        self._synchronization = synchronization or VariableSynchronization.AUTO
+        self._aggregation = aggregation or VariableAggregation.NONE
+        self._graph_key = get_default_graph()
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._init_from_proto(variable_def, import_scope)
+            return
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        if constraint is not None and not callable(constraint):
+            raise ValueError("The `constraint` argument must be a callable.")
+        collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else collections
+        if not isinstance(collections, (list, tuple, set)):
+            raise ValueError(
+                "collections argument to Variable constructor must be a list, tuple, or set. "
+                f"Got {collections} of type {type(collections)}"
+            )
+        self._trainable = True if trainable is None else trainable
+        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+            collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
+        if dtype is not None:
+            dtype = as_dtype(dtype).base_dtype
+        with init_scope():
+            values = () if callable(initial_value) else (initial_value,)
+            with name_scope(name, "Variable", values) as scope:
+                self._build(initial_value, scope, dtype, validate_shape, caching_device, shape)
+        get_default_graph().add_to_collections(collections, self)
+
+    def _build(
+        self,
+        initial_value: Any,
+        scope: str,
+        dtype: DType | None,
+        validate_shape: bool,
+        caching_device: Any,
+        shape: Any,
+    ) -> None:
+        raise NotImplementedError
+
+    def _init_from_proto(self, message: Any, import_scope: str | None) -> None:
+        raise NotImplementedError
+
+    def _make_initial_value(self, initial_value: Any, scope: str, dtype: DType | None) -> Tensor:
+        """The initial value's tensor; what a function makes is colocated with the variable."""
+        if not callable(initial_value):
+            return convert_to_tensor(initial_value, dtype, name="initial_value")
+        graph = get_default_graph()
+        with graph._attr_scope({"_class": (f"loc:@{scope[:-1]}",)}):
+            with graph.name_scope("Initializer"), graph.device(None):
+                return convert_to_tensor(initial_value(), dtype, name="initial_value")
+
+    # -- what it is ------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """ "variable:0"."""
+        return self._tensor_name
+
+    @property
+    def op(self) -> Operation:
+        """The Operation that stands for its storage."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the value."""
+        raise NotImplementedError
+
+    @property
+    def graph(self) -> Any:
+        """The graph that it is in."""
+        return self.op.graph
+
+    @property
+    def device(self) -> str:
+        """Its device as far as the program says it."""
+        return self.op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        """Its shape as far as it is known."""
+        raise NotImplementedError
+
+    def get_shape(self) -> TensorShape:
+        """Its shape as far as it is known."""
+        return self.shape
+
+    @property
+    def initializer(self) -> Operation:
+        """The Operation that gives it its initial value."""
+        return self._initializer_op
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor of its initial value; it may change from run to run."""
+        return self._initial_value
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimizers change it by default."""
+        return self._trainable
+
+    @property
+    def constraint(self) -> Any:
+        """The projection that optimizers apply after each update, or None."""
+        return self._constraint
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """As given."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """As given."""
+        return self._aggregation
+
+    # -- its value -------------------------------------------------------------------------
+
+    def value(self) -> Tensor:
+        """A tensor of its value at some moment of the run."""
+        raise NotImplementedError
+
+    def read_value(self) -> Tensor:
+        """A tensor of its value, read after the control dependencies in force."""
+        raise NotImplementedError
+
+    def _as_tensor(self) -> Tensor:
+        return self.value()
+
+    def _ref(self) -> Tensor:
+        return self.value()
+
+    def eval(self, session: Any = None) -> Any:
+        """Its value in a session; the default one where None."""
+        return self._as_graph_element().eval(session=session)
+
+    def _as_graph_element(self) -> Tensor:
+        raise NotImplementedError
+
+    def initialized_value(self) -> Tensor:
+        """Its value where it has one, else its initial value."""
+        from headrace.graph.control_flow.cond import cond
+
+        with init_scope():
+            return cond(
+                state.is_variable_initialized(self), self.read_value, lambda: self.initial_value
+            )
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Sets it at once, in a session; the default one where None.
+
+        Raises: ValueError without a session.
+        """
+        from headrace.graph.framework.default_session import get_default_session
+
+        session = get_default_session() if session is None else session
+        if session is None:
+            raise ValueError(
+                "Either session argument should be provided or default session should be "
+                "established"
+            )
+        session.run(self.initializer, {self._initializer_input: value})
+
+    @property
+    def _initializer_input(self) -> Tensor:
+        return self.initializer.inputs[1]
+
+    # -- changing it -----------------------------------------------------------------------
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Sets it; returns the new value's tensor, or the Operation where read_value is False."""
+        raise NotImplementedError
+
+    def assign_add(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Adds to it; returns as `assign`."""
+        raise NotImplementedError
+
+    def assign_sub(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Subtracts from it; returns as `assign`."""
+        raise NotImplementedError
+
+    def __iadd__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable += value not supported. Use variable.assign_add(value) to modify the "
+            "variable value and variable = variable + value to get a new Tensor object."
+        )
+
+    def __isub__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable -= value not supported. Use variable.assign_sub(value) to modify the "
+            "variable value and variable = variable - value to get a new Tensor object."
+        )
+
+    def __imul__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable *= value not supported. Use `var.assign(var * value)` to modify the "
+            "variable or `var = var * value` to get a new Tensor object."
+        )
+
+    def __itruediv__(self, other: Any) -> Any:
+        raise RuntimeError(
+            "Variable /= value not supported. Use `var.assign(var / value)` to modify the "
+            "variable or `var = var / value` to get a new Tensor object."
+        )
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds 1 up to a limit; see ops.state.count_up_to."""
+        return state.count_up_to(self, limit)
+
+    def scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Sets the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_update, sparse_delta, use_locking, name)
+
+    def scatter_add(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Adds to the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_add, sparse_delta, use_locking, name)
+
+    def scatter_sub(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Subtracts from the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_sub, sparse_delta, use_locking, name)
+
+    def scatter_mul(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Multiplies the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_mul, sparse_delta, use_locking, name)
+
+    def scatter_div(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Divides the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_div, sparse_delta, use_locking, name)
+
+    def scatter_min(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Takes the minimum with the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_min, sparse_delta, use_locking, name)
+
+    def scatter_max(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Takes the maximum with the rows that IndexedSlices name; returns the new value."""
+        return self._scattered(state.scatter_max, sparse_delta, use_locking, name)
+
+    def _scattered(self, function: Any, delta: Any, use_locking: bool, name: str | None) -> Tensor:
+        from headrace.graph.builder.indexed_slices import IndexedSlices
+
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {delta}")
+        return function(self, delta.indices, delta.values, use_locking=use_locking, name=name)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Sets the slices that index vectors name; returns the new value."""
+        return state.scatter_nd_update(self, indices, updates, name=name)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Adds to the slices that index vectors name; returns the new value."""
+        return state.scatter_nd_add(self, indices, updates, name=name)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Subtracts from the slices that index vectors name; returns the new value."""
+        return state.scatter_nd_sub(self, indices, updates, name=name)
+
+    # -- parts of a partitioned variable -----------------------------------------------------
+
+    def _set_save_slice_info(self, info: Any) -> None:
+        self._save_slice_info = info
+
+    def _get_save_slice_info(self) -> Any:
+        return self._save_slice_info
+
+    # -- messages --------------------------------------------------------------------------
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef message; None where it lies outside of export_scope."""
+        raise NotImplementedError
+
+    def _to_proto(self, snapshot: str, is_resource: bool, export_scope: str | None) -> Any:
+        from headrace.formats.proto.variable_pb2 import VariableDef
+
+        if export_scope is not None and not self._tensor_name.startswith(export_scope):
+            return None
+
+        def stripped(name: str) -> str:
+            return scope_names.strip_name_scope(name, export_scope)
+
+        message = VariableDef(
+            variable_name=stripped(self._tensor_name),
+            initializer_name=stripped(self.initializer.name),
+            snapshot_name=stripped(snapshot),
+            is_resource=is_resource,
+            trainable=self._trainable,
+            synchronization=f"VARIABLE_SYNCHRONIZATION_{self._synchronization.name}",
+            aggregation=f"VARIABLE_AGGREGATION_{self._aggregation.name}",
+        )
+        if self._initial_value is not None:
+            message.initial_value_name = stripped(self._initial_value.name)
+        if self._save_slice_info is not None:
+            message.save_slice_info_def.MergeFrom(self._save_slice_info.to_proto(export_scope))
+        return message
+
+    def _read_proto(self, message: Any, import_scope: str | None) -> tuple[Any, Any]:
+        """Sets what both kinds have; returns (element of variable_name, of snapshot_name)."""
+        graph = get_default_graph()
+
+        def element(name: str) -> Any:
+            return graph.as_graph_element(scope_names.prepend_name_scope(name, import_scope))
+
+        self._trainable = message.trainable or self._listed_as_trainable(message)
+        self._synchronization = VariableSynchronization(message.synchronization)
+        self._aggregation = VariableAggregation(message.aggregation)
+        self._initializer_op = element(message.initializer_name)
+        self._initial_value = (
+            element(message.initial_value_name) if message.initial_value_name else None
+        )
+        if message.HasField("save_slice_info_def"):
+            self._save_slice_info = SaveSliceInfo(
+                save_slice_info_def=message.save_slice_info_def, import_scope=import_scope
+            )
+        return element(message.variable_name), element(message.snapshot_name)
+
+    @staticmethod
+    def _listed_as_trainable(message: Any) -> bool:
+        return False
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
+        """The variable of a VariableDef message, whose nodes are in the default graph."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def __iter__(self) -> Any:
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __repr__(self) -> str:
+        return f"<hr.Variable '{self.name}' shape={self.shape} dtype={self.dtype.base_dtype.name}>"
+
+    __array_priority__ = 100
+
+
+VariableV1 = Variable
+
+
+Variable.SaveSliceInfo = SaveSliceInfo  # type: ignore[attr-defined]
+
+
+# ---- conversion and operators --------------------------------------------------------------------
+
+
+def _to_tensor(
+    variable: Variable, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    if dtype is not None and not as_dtype(dtype).is_compatible_with(variable.dtype.base_dtype):
+        raise ValueError(
+            f"Incompatible type conversion requested to type '{as_dtype(dtype).name}' for "
+            f"variable of type '{variable.dtype.base_dtype.name}'"
+        )
+    return variable._ref() if as_ref else variable.value()
+
+
+register_tensor_conversion_function(Variable, _to_tensor, 90)
+operators.overload(Variable)

@@ -1,0 +1,129 @@
+"""The variables of a graph: by collection, initialised together, asked whether they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops import state
+
+_STORAGE = ("Variable", "VariableV2", "VarHandleOp")
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables that are shared and saved."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables() -> list[Any]:
+    """The older name of global_variables."""
+    return global_variables()
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of this process only, which are not saved."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables that a model's inference needs."""
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables that optimizers change by default."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of which moving averages are kept."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Operation:
+    """An operation that initialises variables."""
+    from headrace.graph.control_flow.control_flow_ops import group
+
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+initialize_variables = variables_initializer
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """An operation that initialises the graph's tables."""
+    from headrace.graph.control_flow.control_flow_ops import group
+
+    return group(
+        *get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name
+    )
+
+
+initialize_all_tables = tables_initializer
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initialises the global variables."""
+    return variables_initializer(global_variables())
+
+
+initialize_all_variables = global_variables_initializer
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initialises the local variables."""
+    return variables_initializer(local_variables())
+
+
+initialize_local_variables = local_variables_initializer
+
+
+def is_variable_initialized(variable: Any) -> Tensor:
+    """Whether a variable has a value."""
+    return state.is_variable_initialized(variable)
+
+
+def assert_variables_initialized(var_list: Any = None) -> Operation | None:
+    """An operation that fails with FailedPreconditionError unless all variables have values."""
+    from headrace.graph.control_flow.control_flow_ops import group
+
+    if var_list is None:
+        var_list = global_variables() + local_variables()
+    if not var_list:
+        return None
+    return group(*[v.value() for v in var_list], name="assert_initialized")
+
+
+def report_uninitialized_variables(
+    var_list: Any = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """A string vector: the names of the variables that have no value."""
+    if var_list is None:
+        var_list = global_variables() + local_variables()
+        if not var_list:
+            var_list = [o for o in get_default_graph().get_operations() if o.type in _STORAGE]
+    graph = get_default_graph()
+    with name_scope(name):
+        if not var_list:
+            return convert_to_tensor([], as_dtype("string"))
+        with graph.device("/cpu:0"):
+            flags = [_flag(v) for v in var_list]
+            missing = op("LogicalNot", op("Pack", flags))
+            names = convert_to_tensor(
+                [v.name.partition(":")[0] for v in var_list], as_dtype("string")
+            )
+            where = op("Reshape", op("Where", missing), [-1])
+            return op("GatherV2", names, where, 0, name="Gather")
+
+
+def _flag(variable: Any) -> Tensor:
+    if isinstance(variable, Operation):
+        kind = "VarIsInitializedOp" if variable.type == "VarHandleOp" else "IsVariableInitialized"
+        return op(kind, variable.outputs[0])
+    return state.is_variable_initialized(variable)
