@@ -94,11 +94,13 @@ _SESSION = {
 _CONTROL_FLOW = {
     **_all(
         "control_flow.control_flow_ops",
-        "no_op identity identity_n group tuple Assert",
+        "no_op identity identity_n group tuple",
     ),
-    **_all("control_flow.cond", "cond case switch_case"),
+    "cond": "control_flow.cond",
+    **_all("control_flow.case", "case switch_case"),
+    "Assert": "control_flow.assertion",
     **_all("control_flow.while_loop", "while_loop"),
-    "debugging.Assert": "control_flow.control_flow_ops",
+    "debugging.Assert": "control_flow.assertion",
     "is_tensor": "builder.conversion",
 }
 

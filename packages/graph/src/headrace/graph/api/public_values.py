@@ -51,7 +51,7 @@ _SPARSE_BOTH = {  # tf.sparse.<name>: (module, attribute); tf.sparse_<name> or a
     "slice": "layout",
     "softmax": "sparse",
     "split": "layout",
-    "to_indicator": "sparse",
+    "to_indicator": "layout",
     "transpose": "layout",
 }
 

@@ -12,9 +12,9 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.variables.variable_collections import global_variables, local_variables
 
 _numbers = itertools.count()
 
@@ -94,7 +94,9 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 
 def _variables_between(results: list[Tensor], args: list[Tensor]) -> list[Any]:
     """The trainable variables that results depend on, other than through the arguments."""
-    known = {v.op: v for v in [*global_variables(), *local_variables()]}
+    graph = get_default_graph()
+    keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
+    known = {v.op: v for key in keys for v in graph.get_collection(key)}
     stop = {a.op for a in args}
     found: dict[Any, Any] = {}
     seen: set[Operation] = set()

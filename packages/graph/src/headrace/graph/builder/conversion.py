@@ -14,7 +14,7 @@ from headrace.graph.framework.create_op import add_node
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_template import recipe
 from headrace.graph.framework.operation import Tensor
-from headrace.graph.framework.scopes import check_op_name
+from headrace.graph.framework.scope import check_op_name
 from headrace.graph.framework.tensor_shape import Dimension, TensorShape
 
 # (priority, order of registration, types, function); subclasses of a type count as it.

@@ -16,7 +16,7 @@ from headrace.graph.framework.create_op import add_node
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_template import Recipe, attr_set_of, packed, recipe, recipes
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.framework.scopes import Scope, check_op_name, graph_stack
+from headrace.graph.framework.scope import Scope, check_op_name, graph_stack
 
 
 def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:

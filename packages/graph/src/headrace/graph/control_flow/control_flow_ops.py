@@ -1,7 +1,4 @@
-"""Order and the primitives of branches and loops: no_op, group, tuple, switch, merge, Assert.
-
-cond.py and while_loop.py build on these.
-"""
+"""Order and the primitives of branches and loops: no_op, group, tuple, switch, merge."""
 
 from __future__ import annotations
 
@@ -157,40 +154,7 @@ def exit_frame(data: Tensor, name: str | None = None) -> Tensor:
     return op("RefExit" if data.dtype.is_ref_dtype else "Exit", data, name=name)
 
 
-# ---- assertions ----------------------------------------------------------------------------
-
-
-def Assert(  # noqa: N802 - TF's name
-    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
-) -> Operation:
-    """An operation that fails unless the condition holds, showing the data.
-
-    Args:
-      condition: scalar bool.
-      data: list of tensors to show.
-      summarize: how many elements of each to show; 3 where None.
-    """
-    condition = convert_to_tensor(condition, name="condition")
-    with name_scope(name, "Assert", [condition, *data]):
-        xs = [convert_to_tensor(x) for x in data]
-        shown = 3 if summarize is None else summarize
-        if all(x.dtype.base_dtype.as_datatype_enum in (7, 3) for x in xs):
-            return op("Assert", condition, xs, summarize=shown, name="Assert")
-        # The data may be on a device: they are brought here only if the condition fails.
-        from headrace.graph.control_flow.cond import cond  # it builds on this module
-
-        guarded = cond(
-            condition,
-            no_op,
-            lambda: op("Assert", condition, xs, summarize=shown, name="Assert"),
-            name="AssertGuard",
-        )
-        return guarded.op
-
-
 # ---- gradients -----------------------------------------------------------------------------------
-
-from headrace.graph.control_flow import cond_gradients as cond_gradients  # noqa: E402 - they use what is above
 
 for _op_type in ("Enter", "Exit", "NextIteration", "RefEnter", "RefExit", "RefNextIteration"):
     gradient_not_built(

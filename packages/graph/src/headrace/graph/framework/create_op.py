@@ -11,7 +11,7 @@ from headrace.graph.framework.attributes import AttrSet
 from headrace.graph.framework.device_spec import canonical, merged
 from headrace.graph.framework.op_registry import shape_function
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.framework.scopes import Scope
+from headrace.graph.framework.scope import Scope
 from headrace.graph.framework.shape_query import ShapeQuery
 from headrace.graph.framework.tensor_shape import Shape, as_dims
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from headrace.graph.framework import scopes
 from headrace.graph.framework.device_spec import DeviceSpec, canonical, merged
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.framework.scopes import Controller, Deferred, Scope, ThreadScope, graph_stack
+from headrace.graph.framework.scope import (
+    Controller,
+    Deferred,
+    Scope,
+    ThreadScope,
+    check_scope_name,
+    graph_stack,
+)
 
 
 class Graph:
@@ -162,7 +168,7 @@ class Graph:
           attrs: name -> AttrValue message.
         Raises: ValueError or TypeError where the op's signature is not met.
         """
-        from headrace.graph.framework.graph_codec import create_from_messages
+        from headrace.graph.framework.node_messages import create_from_messages
 
         return create_from_messages(self, op_type, inputs, name, attrs or {}, dtypes)
 
@@ -236,7 +242,7 @@ class Graph:
                 raise TypeError(f"name for name_scope must be a string, not {name!r}")
             if name[-1] == "/":
                 return outer.named(name[:-1]), name
-            scopes.check_scope_name(name, not outer.name)
+            check_scope_name(name, not outer.name)
             full = self.unique_name(name)
             return outer.named(full), full + "/"
 

@@ -137,7 +137,7 @@ class Tensor:
     def __deepcopy__(self, _: Any) -> Tensor:
         return self
 
-    if TYPE_CHECKING:  # operators.py hangs these on; Python looks them up on the class
+    if TYPE_CHECKING:  # builder/operators.py sets these; Python looks them up on the class
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...

@@ -15,7 +15,8 @@ from headrace.formats.errors import InvalidArgumentError
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
-from headrace.graph.control_flow.control_flow_ops import Assert, no_op
+from headrace.graph.control_flow.assertion import Assert
+from headrace.graph.control_flow.control_flow_ops import no_op
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope

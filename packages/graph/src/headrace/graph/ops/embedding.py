@@ -15,7 +15,6 @@ from headrace.graph.ops.clipping import clip_by_norm
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.gather import gather
 from headrace.graph.ops.reduction import reduce_prod
-from headrace.graph.variables.partitioned_variable import PartitionedVariable
 
 _INT32, _INT64 = as_dtype("int32"), as_dtype("int64")
 
@@ -24,7 +23,8 @@ def table_parts(params: Any) -> list[Any]:
     """The parts of a table. Raises: ValueError where there are none."""
     if params is None:
         raise ValueError("params must be specified")
-    parts = list(params) if isinstance(params, (list, tuple, PartitionedVariable)) else [params]
+    in_parts = isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list")
+    parts = list(params) if in_parts else [params]
     if not parts:
         raise ValueError("Length of `params` must be non-zero.")
     return parts

@@ -6,7 +6,6 @@ from typing import Any
 
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.framework.scopes import name_scope
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
@@ -22,18 +21,3 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     """The paths that a pattern, or each of a vector of patterns, matches, sorted."""
     return op("MatchingFiles", pattern, name=name)
-
-
-def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
-    """A local variable of the paths that match when it is initialised, the same from then on."""
-    from headrace.graph.framework.graph_keys import GraphKeys
-    from headrace.graph.variables.variable import Variable
-
-    with name_scope(name or "matching_filenames") as scope:
-        return Variable(
-            matching_files(pattern),
-            trainable=False,
-            validate_shape=False,
-            name=scope,
-            collections=[GraphKeys.LOCAL_VARIABLES],
-        )

@@ -16,15 +16,11 @@ from headrace.graph.framework.attributes import AttrSet, RawAttr
 from headrace.graph.framework.create_op import add_node
 from headrace.graph.framework.device_spec import canonical
 from headrace.graph.framework.graph import get_default_graph
-from headrace.graph.framework.graph_codec import (
-    GRAPH_DEF_VERSION,
-    GRAPH_DEF_VERSION_MIN_PRODUCER,
-    attr_values,
-    input_problem,
-)
+from headrace.graph.framework.graph_codec import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER
+from headrace.graph.framework.node_messages import attr_values, input_problem
 from headrace.graph.framework.op_template import output_types
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.framework.scopes import check_op_name
+from headrace.graph.framework.scope import check_op_name
 
 
 class InvalidGraphError(InvalidArgumentError, ValueError):

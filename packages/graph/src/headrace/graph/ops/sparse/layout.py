@@ -11,7 +11,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
-from headrace.graph.ops.sparse.sparse import as_sparse, known_rank, sparse_of, triplet
+from headrace.graph.ops.sparse.sparse import as_sparse, known_rank, sparse_of, to_dense, triplet
 
 
 def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
@@ -249,6 +249,16 @@ def merge(
             op("ConcatV2", [lead, op("Pack", extents)], 0),
         )
         return made if already_sorted else reorder(made)
+
+
+def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
+    """For ids [..., n]: which of vocab_size ids each row has, as bools [..., vocab_size]."""
+    ids = as_sparse(sp_input)
+    with name_scope(name or "SparseToIndicator"):
+        count = op("GatherV2", op("Shape", ids.indices), [0], 0)
+        marks = SparseTensor(ids.indices, op("Fill", count, True), ids.dense_shape)
+        merged = merge(ids, marks, vocab_size)
+        return to_dense(merged, default_value=False, validate_indices=False)
 
 
 def _rank(x: SparseTensor) -> Tensor:

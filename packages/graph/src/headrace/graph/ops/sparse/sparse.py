@@ -128,18 +128,6 @@ def eye(
                             op("Pack", [rows, columns]))  # fmt: skip
 
 
-def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
-    """For ids [..., n]: which of vocab_size ids each row has, as bools [..., vocab_size]."""
-    from headrace.graph.ops.sparse.layout import merge
-
-    ids = as_sparse(sp_input)
-    with name_scope(name or "SparseToIndicator"):
-        count = op("GatherV2", op("Shape", ids.indices), [0], 0)
-        marks = SparseTensor(ids.indices, op("Fill", count, True), ids.dense_shape)
-        merged = merge(ids, marks, vocab_size)
-        return to_dense(merged, default_value=False, validate_indices=False)
-
-
 def mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     """The slices of an IndexedSlices without those of some indices."""
     with name_scope(name or "sparse_mask"):

@@ -1,0 +1,95 @@
+"""Nodes made from tensors and AttrValue messages: attributes read, types of inputs checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.formats.dtypes import as_dtype
+from headrace.formats.op_signature import NO_DEFAULT
+from headrace.graph.framework.attributes import AttrSet, plain_from_message
+from headrace.graph.framework.create_op import add_node
+from headrace.graph.framework.op_template import output_types, recipe
+from headrace.graph.framework.operation import Operation
+
+
+def create_from_messages(
+    graph: Any, op_type: str, inputs: Any, name: str | None, attrs: Any, dtypes: Any
+) -> Operation:
+    """Makes a node from tensors and AttrValue messages; see Graph.create_op."""
+    graph._check_not_finalized()
+    signature = recipe(op_type).signature
+    tensors = tuple(inputs)
+    values = attr_values(op_type, signature, attrs)
+    values = {**_inferred_attrs(signature, tensors, values), **values}
+    for attr in signature.attrs:
+        if attr.name not in values:
+            raise TypeError(f"{op_type} misses attribute {attr.name!r} ({attr.kind}): give it")
+    attr_set = AttrSet(op_type, signature, values, output_types(signature, values))
+    problem = input_problem(signature, attr_set, [t.dtype for t in tensors])
+    if problem:
+        raise TypeError(f"{op_type}: {problem}")
+    if name is None:
+        name = op_type
+    full = name[:-1] if name.endswith("/") else graph.unique_name(name)
+    scope = graph._local.scope
+    if scope.context is not None:
+        graph._local.scope = scope.named(full)
+        try:
+            tensors = scope.context.adapt_inputs(op_type, tensors)
+        finally:
+            graph._local.scope = scope
+    return add_node(graph, scope, op_type, tensors, attr_set, full)
+
+
+def attr_values(op_type: str, signature: Any, messages: Any) -> dict[str, Any]:
+    """Plain attribute values from messages, defaults filled in; what is unknown stays raw.
+
+    Raises: TypeError or ValueError for a message that holds what the signature does not want.
+    """
+    known = {attr.name: attr for attr in signature.attrs} if signature is not None else {}
+    values: dict[str, Any] = {}
+    for key, message in messages.items():
+        values[key] = plain_from_message(op_type, known.get(key), message)
+    for attr in known.values():
+        if attr.name not in values and attr.default is not NO_DEFAULT:
+            values[attr.name] = attr.default
+    return values
+
+
+def _inferred_attrs(signature: Any, tensors: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Type attributes that the inputs decide, where none is a list."""
+    found: dict[str, Any] = {}
+    if not any(arg.is_list for arg in signature.inputs):
+        for arg, tensor in zip(signature.inputs, tensors):
+            if arg.type_attr and arg.type_attr not in given:
+                found.setdefault(arg.type_attr, tensor.dtype.base_dtype.as_datatype_enum)
+    return found
+
+
+def expected_types(signature: Any, values: dict[str, Any]) -> list[tuple[str, int, bool]]:
+    """(argument, DataType number, is it a reference) of each input tensor."""
+    expected: list[tuple[str, int, bool]] = []
+    for arg in signature.inputs:
+        if arg.type_list_attr:
+            numbers = values[arg.type_list_attr]
+        else:
+            number = arg.dtype or values[arg.type_attr]
+            numbers = (number,) * (values[arg.number_attr] if arg.number_attr else 1)
+        expected.extend([(arg.name, number, arg.is_ref) for number in numbers])
+    return expected
+
+
+def input_problem(signature: Any, attrs: AttrSet, dtypes: list[Any]) -> str | None:
+    """What is wrong with the types of a node's inputs, or None."""
+    numbers = tuple([t.as_datatype_enum for t in dtypes])
+    if attrs.checked_inputs == numbers:
+        return None
+    expected = expected_types(signature, attrs.values)
+    if len(expected) != len(dtypes):
+        return f"it takes {len(expected)} inputs, got {len(dtypes)}"
+    for i, ((arg, number, is_ref), dtype) in enumerate(zip(expected, dtypes)):
+        if dtype.base_dtype.as_datatype_enum != number or (is_ref and not dtype.is_ref_dtype):
+            wanted = as_dtype(number + 100 if is_ref else number).name
+            return f"input {i} ({arg}) must be {wanted}, got {dtype.name}"
+    attrs.checked_inputs = numbers
+    return None

@@ -1,0 +1,22 @@
+"""Input files of a training program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.files import matching_files
+from headrace.graph.variables.variable import Variable
+
+
+def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
+    """A local variable of the paths that match when it is initialised, the same from then on."""
+    with name_scope(name or "matching_filenames") as scope:
+        return Variable(
+            matching_files(pattern),
+            trainable=False,
+            validate_shape=False,
+            name=scope,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+        )
