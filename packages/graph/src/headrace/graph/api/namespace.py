@@ -28,7 +28,7 @@ def find(name: str) -> Any:
     target = PUBLIC.get(name)
     if target is not None:
         return _load(name, target)
-    if any(key.startswith(name + ".") for key in PUBLIC):
+    if name in _SPACES:
         return _space(name)
     raise AttributeError(f"module {_PACKAGE!r} has no attribute {name!r}")
 
@@ -84,22 +84,34 @@ class _Space(ModuleType):
 
 
 class _Package(ModuleType):
-    """The package itself: a module of it that bears a public name does not hide that name.
+    """A package in which a public name goes before a module of the same name.
 
-    (`hr.gradients` is the function, though headrace/graph/gradients.py is a module.)
+    (`hr.losses` is the sub-namespace, though headrace/graph/losses is a folder of modules.)
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType) and not isinstance(value, _Space):
-            target = PUBLIC.get(name)
-            if (target is not None and not target.endswith(":")) or name in _SPACES:
+            public = f"{self.__name__}.{name}"[len(_PACKAGE) + 1 :]
+            target = PUBLIC.get(public)
+            if (target is not None and not target.endswith(":")) or public in _SPACES:
                 return
         super().__setattr__(name, value)
 
 
-_SPACES = {key.partition(".")[0] for key in PUBLIC if "." in key}
+class _Folder(_Package):
+    """A folder with the name of a sub-namespace: `from headrace.graph.layers import dense`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = find(f"{self.__name__[len(_PACKAGE) + 1 :]}.{name}")
+        setattr(self, name, value)
+        return value
+
+
+_SPACES = {key[:i] for key in PUBLIC for i, c in enumerate(key) if c == "."}
 
 
 def keep_public_names(package: str) -> None:
     """Makes a package's public names go before its modules of the same name."""
-    sys.modules[package].__class__ = _Package
+    sys.modules[package].__class__ = _Package if package == _PACKAGE else _Folder

@@ -1,0 +1,1 @@
+"""Public functions of ops and their gradients, by family."""

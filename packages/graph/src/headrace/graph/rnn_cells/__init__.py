@@ -1,0 +1,1 @@
+"""Recurrent cells: `hr.nn.rnn_cell`."""

@@ -1,0 +1,1 @@
+"""Monitored sessions, hooks, coordinators, moving averages: `hr.train`."""

@@ -1,0 +1,115 @@
+"""The folders of headrace.graph: imports run one way, and README names every module."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headrace.graph as hr
+
+SOURCE = Path(hr.__file__).parent
+README = (Path(__file__).parents[1] / "README.md").read_text()
+ROWS = re.findall(r"^\| (?:`([\w/]+)/`)? *\|[^|]*\| (.*) \|$", README, re.M)
+ORDER = [folder for folder, _ in ROWS if folder and "/" not in folder]  # lowest layer first
+MODULES = {
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts): path
+    for path in SOURCE.rglob("*.py")
+    if path.name != "__init__.py"
+}
+
+# The cycles that imports within functions close, and why they stay.
+CYCLES = [
+    # A value becomes a tensor by nodes, and a node's inputs are values.
+    {
+        "builder.conversion",
+        "builder.indexed_slices",
+        "builder.op_builder",
+        "builder.op_inputs",
+    },
+    # A variable asks its scope for defaults, and scopes make variables, whole or in parts.
+    {
+        "variables.partitioned_variable",
+        "variables.ref_variable",
+        "variables.resource_variable",
+        "variables.variable",
+        "variables.variable_scope",
+        "variables.variable_store",
+    },
+]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yields the modules of the package that a module imports, unless only for its types."""
+    tree = ast.parse(path.read_text())
+    typed = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or id(node) in typed:
+            continue
+        package = (node.module or "").removeprefix("headrace.graph").lstrip(".")
+        if (node.module or "").startswith("headrace.graph"):
+            for alias in node.names:
+                module = f"{package}.{alias.name}".lstrip(".")
+                yield module if module in MODULES else package
+
+
+IMPORTS = {module: set(imported(path)) - {module} for module, path in MODULES.items()}
+
+
+def test_the_readme_orders_all_folders() -> None:
+    folders = {module.split(".")[0] for module in MODULES}
+    assert sorted(ORDER) == sorted(folders)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_module_imports_only_its_own_folder_and_lower_ones(module: str) -> None:
+    allowed = ORDER[: ORDER.index(module.split(".")[0]) + 1]
+    assert {m for m in IMPORTS[module] if m.split(".")[0] not in allowed} == set()
+
+
+def reached(module: str) -> set[str]:
+    """Returns: the modules that a module imports, directly or by way of others."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        new = IMPORTS.get(waiting.pop(), set()) - found
+        found |= new
+        waiting.extend(new)
+    return found
+
+
+def test_no_cycle_of_imports_is_new() -> None:
+    closure = {module: reached(module) for module in MODULES}
+    cycles = {
+        frozenset(m for m in closure[module] if module in closure.get(m, ()))
+        for module in MODULES
+        if module in closure[module]
+    }
+    assert sorted(map(sorted, cycles)) == sorted(map(sorted, CYCLES))
+
+
+def test_the_readme_names_every_module() -> None:
+    named: set[str] = set()
+    folder = ""
+    for row, text in ROWS:
+        folder = row.replace("/", ".") or folder
+        named |= {f"{folder}.{name}" for name in re.findall(r"`(\w+)`", text)}
+    assert sorted(named) == sorted(MODULES)
+
+
+@pytest.mark.parametrize("space", ["layers", "losses", "metrics", "saved_model", "summary"])
+def test_a_folder_offers_the_public_names_of_its_namespace(space: str) -> None:
+    folder = importlib.import_module(f"headrace.graph.{space}")
+    for name in dir(getattr(hr, space)):
+        assert getattr(folder, name) is getattr(getattr(hr, space), name)
+    with pytest.raises(AttributeError, match="nonsense"):
+        folder.nonsense  # noqa: B018

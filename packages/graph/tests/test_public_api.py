@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+import public_api
+
+
+def test_the_public_api_is_the_listed_one():
+    listed = public_api.LISTED.read_text().splitlines()
+    found = public_api.listing()
+    says = f"run python {public_api.__file__}, and look at the diff"
+    assert sorted(set(listed) - set(found)) == [], f"gone or changed: {says}"
+    assert sorted(set(found) - set(listed)) == [], f"new or changed: {says}"
