@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from headrace.graph.platform.atomic_write import write_whole
+from headrace.graph.platform.atomic_write import write_atomically
 
 
 def test_threads_that_write_one_file_leave_one_of_their_contents(tmp_path):
@@ -15,7 +15,7 @@ def test_threads_that_write_one_file_leave_one_of_their_contents(tmp_path):
     def write(data):
         try:
             for _ in range(20):
-                write_whole(path, data)
+                write_atomically(path, data)
         except OSError as error:
             failed.append(error)
 

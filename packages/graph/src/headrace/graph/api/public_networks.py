@@ -131,7 +131,7 @@ _RECURRENT = {
         "MultiRNNCell DropoutWrapper ResidualWrapper DeviceWrapper",
         "nn.rnn_cell",
     ),
-    **rows("rnn_cells.unrolled", "static_rnn static_bidirectional_rnn", "nn"),
+    **rows("rnn_cells.static_rnn", "static_rnn static_bidirectional_rnn", "nn"),
 }
 _CTC = {
     **rows(

@@ -56,8 +56,8 @@ _SPARSE_BOTH = {  # tf.sparse.<name>: (module, attribute); tf.sparse_<name> or a
 }
 
 _SPARSE = {
-    **{f"sparse.{name}": f"ops.sparse.{room}" for name, room in _SPARSE_BOTH.items()},
-    **{f"sparse_{name}": f"ops.sparse.{room}:{name}" for name, room in _SPARSE_BOTH.items()},
+    **{f"sparse.{name}": f"ops.sparse.{module}" for name, module in _SPARSE_BOTH.items()},
+    **{f"sparse_{name}": f"ops.sparse.{module}:{name}" for name, module in _SPARSE_BOTH.items()},
     **rows(
         "ops.sparse.sparse",
         "cross cross_hashed eye from_dense sparse_dense_matmul to_dense",

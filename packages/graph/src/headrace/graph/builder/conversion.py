@@ -12,7 +12,7 @@ from headrace.graph.builder.constant_array import make_array
 from headrace.graph.framework.attributes import AttrSet
 from headrace.graph.framework.create_op import add_node
 from headrace.graph.framework.graph import get_default_graph
-from headrace.graph.framework.op_template import recipe
+from headrace.graph.framework.op_template import template_of
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scope import check_op_name
 from headrace.graph.framework.tensor_shape import Dimension, TensorShape
@@ -182,7 +182,10 @@ def constant(
 
 def _const_attrs(array: np.ndarray, number: int) -> AttrSet:
     attrs = AttrSet(
-        "Const", recipe("Const").signature, {"value": array, "dtype": number}, (as_dtype(number),)
+        "Const",
+        template_of("Const").signature,
+        {"value": array, "dtype": number},
+        (as_dtype(number),),
     )
     attrs.shapes[()] = (array.shape,)
     return attrs

@@ -2,8 +2,8 @@
 
     product = op("MatMul", a, b, transpose_b=True, name="logits")
 
-The catalogue's signature is turned into a `Recipe` once. What a call infers from the types of its
-inputs (attributes, output types) is remembered by those types, so that most calls look up, name
+The catalogue's signature is turned into an `OpTemplate` once. What a call infers from the types of
+its inputs (attributes, output types) is remembered by those types, so that most calls look up, name
 and link, and decide nothing anew.
 """
 
@@ -14,7 +14,13 @@ from typing import Any
 from headrace.graph.builder.op_inputs import convert_inputs, flatten_inputs
 from headrace.graph.framework.create_op import add_node
 from headrace.graph.framework.graph import get_default_graph
-from headrace.graph.framework.op_template import Recipe, attr_set_of, packed, recipe, recipes
+from headrace.graph.framework.op_template import (
+    OpTemplate,
+    attr_set_of,
+    packed,
+    template_of,
+    templates,
+)
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scope import Scope, check_op_name, graph_stack
 
@@ -34,9 +40,9 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
     Raises: TypeError for a wrong type or number of inputs or attributes; ValueError where shapes
       contradict the op.
     """
-    found = recipes.get(op_type)
+    found = templates.get(op_type)
     if found is None:
-        found = recipe(op_type)
+        found = template_of(op_type)
     graph = graph_stack.graph
     if graph is None:
         graph = get_default_graph()
@@ -88,7 +94,7 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
 
 
 def _build_with_number(
-    found: Recipe, graph: Any, scope: Scope, inputs: tuple[Any, ...], name: str | None
+    found: OpTemplate, graph: Any, scope: Scope, inputs: tuple[Any, ...], name: str | None
 ) -> Any:
     """x ∘ 0.5, where x is a tensor of a float or int type and the number fits it; else all else."""
     x, y = inputs
@@ -118,7 +124,7 @@ def _build_with_number(
 
 
 def _build(
-    found: Recipe, graph: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]
+    found: OpTemplate, graph: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]
 ) -> Any:
     """The general way: converts inputs, infers and checks attributes, looks at every scope."""
     if len(inputs) != found.n_inputs:
@@ -140,7 +146,7 @@ def _build(
 
 
 def _build_in(
-    found: Recipe, graph: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]
+    found: OpTemplate, graph: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]
 ) -> Any:
     full = _node_name(graph, found.name if name is None else name)
     local = graph._local
@@ -160,7 +166,7 @@ def _build_in(
     return packed(found, attr_set, add_node(graph, scope, found.name, flat, attr_set, full))
 
 
-def _beside_refs(found: Recipe, tensors: list[Any], scope: Scope) -> Scope:
+def _beside_refs(found: OpTemplate, tensors: list[Any], scope: Scope) -> Scope:
     """What acts on a reference must be on the device of what it refers to."""
     owners: list[Operation] = []
     for arg, value in zip(found.inputs, tensors):

@@ -7,12 +7,12 @@ from typing import Any
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.formats.op_signature import NO_DEFAULT, Arg
 from headrace.graph.framework.attributes import plain_value
-from headrace.graph.framework.op_template import Recipe
+from headrace.graph.framework.op_template import OpTemplate
 from headrace.graph.framework.operation import Tensor
 
 
 def convert_inputs(
-    found: Recipe, inputs: tuple[Any, ...], attrs: dict[str, Any]
+    found: OpTemplate, inputs: tuple[Any, ...], attrs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Converts inputs to tensors, and infers the attributes that they decide."""
     known: dict[str, Any] = {}
@@ -32,7 +32,7 @@ def convert_inputs(
     return tensors, known
 
 
-def _look_ahead(found: Recipe, inputs: tuple[Any, ...], known: dict[str, Any]) -> None:
+def _look_ahead(found: OpTemplate, inputs: tuple[Any, ...], known: dict[str, Any]) -> None:
     """Lets a later tensor decide the type of an earlier Python value: op("AddV2", 1, x)."""
     for arg, value in zip(found.inputs, inputs):
         attr = arg.type_attr
@@ -62,7 +62,7 @@ def _declared_type(value: Any) -> int | None:
 
 
 def _convert_one(
-    found: Recipe, arg: Arg, value: Any, known: dict[str, Any], decided_by: dict[str, str]
+    found: OpTemplate, arg: Arg, value: Any, known: dict[str, Any], decided_by: dict[str, str]
 ) -> Tensor:
     from headrace.graph.builder.conversion import convert_to_tensor
 
@@ -94,7 +94,7 @@ def _convert_one(
 
 
 def _conversion_error(
-    found: Recipe, arg: Arg, value: Any, dtype: DType, error: Exception
+    found: OpTemplate, arg: Arg, value: Any, dtype: DType, error: Exception
 ) -> Exception:
     message = (
         f"{found.name}: input {arg.name!r} must be of type {dtype.name}, got {value!r}: {error}"
@@ -103,7 +103,7 @@ def _conversion_error(
 
 
 def _check_type(
-    found: Recipe, arg: Arg, tensor: Tensor, wanted: int | None, decided_by: dict[str, str]
+    found: OpTemplate, arg: Arg, tensor: Tensor, wanted: int | None, decided_by: dict[str, str]
 ) -> None:
     has = tensor.dtype
     if arg.is_ref and not has.is_ref_dtype:
@@ -125,7 +125,7 @@ def _check_type(
 
 
 def _convert_list(
-    found: Recipe, arg: Arg, values: Any, known: dict[str, Any], decided_by: dict[str, str]
+    found: OpTemplate, arg: Arg, values: Any, known: dict[str, Any], decided_by: dict[str, str]
 ) -> list[Tensor]:
     from headrace.graph.builder.conversion import convert_to_tensor
 
@@ -181,7 +181,9 @@ def _convert_list(
     return tensors
 
 
-def _convert_type_list(found: Recipe, arg: Arg, values: Any, known: dict[str, Any]) -> list[Tensor]:
+def _convert_type_list(
+    found: OpTemplate, arg: Arg, values: Any, known: dict[str, Any]
+) -> list[Tensor]:
     from headrace.graph.builder.conversion import convert_to_tensor
 
     values = _as_list(found, arg, values)
@@ -211,7 +213,7 @@ def _convert_type_list(found: Recipe, arg: Arg, values: Any, known: dict[str, An
     return tensors
 
 
-def _as_list(found: Recipe, arg: Arg, values: Any) -> list[Any]:
+def _as_list(found: OpTemplate, arg: Arg, values: Any) -> list[Any]:
     if isinstance(values, (list, tuple)):
         return list(values)
     if isinstance(values, (Tensor, str, bytes)) or not hasattr(values, "__iter__"):
@@ -221,7 +223,7 @@ def _as_list(found: Recipe, arg: Arg, values: Any) -> list[Any]:
     return list(values)
 
 
-def flatten_inputs(found: Recipe, tensors: list[Any]) -> tuple[Tensor, ...]:
+def flatten_inputs(found: OpTemplate, tensors: list[Any]) -> tuple[Tensor, ...]:
     if found.simple:
         return tuple(tensors)
     flat: list[Tensor] = []

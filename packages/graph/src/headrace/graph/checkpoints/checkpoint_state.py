@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.formats.bundle_files import bundle_exists, bundle_files, index_path, remove
 from headrace.formats.proto.checkpoint_state_pb2 import CheckpointState
-from headrace.graph.platform.atomic_write import write_whole
+from headrace.graph.platform.atomic_write import write_atomically
 
 
 def _state_path(folder: str, latest_filename: str | None) -> str:
@@ -97,7 +97,7 @@ def update_checkpoint_state(
             f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. "
             "Please use a different save path."
         )
-    write_whole(path, text_format.MessageToString(state).encode(), sync=True)
+    write_atomically(path, text_format.MessageToString(state).encode(), sync=True)
 
 
 def get_checkpoint_state(

@@ -8,7 +8,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.formats.op_signature import NO_DEFAULT
 from headrace.graph.framework.attributes import AttrSet, plain_from_message
 from headrace.graph.framework.create_op import add_node
-from headrace.graph.framework.op_template import output_types, recipe
+from headrace.graph.framework.op_template import output_types, template_of
 from headrace.graph.framework.operation import Operation
 
 
@@ -17,7 +17,7 @@ def create_from_messages(
 ) -> Operation:
     """Makes a node from tensors and AttrValue messages; see Graph.create_op."""
     graph._check_not_finalized()
-    signature = recipe(op_type).signature
+    signature = template_of(op_type).signature
     tensors = tuple(inputs)
     values = attr_values(op_type, signature, attrs)
     values = {**_inferred_attrs(signature, tensors, values), **values}

@@ -15,7 +15,7 @@ from headrace.graph.framework.operation import Operation
 _MAX_SETS_KEPT = 512  # attribute sets remembered per op
 
 
-class Recipe:
+class OpTemplate:
     """An op's signature, prepared for building nodes of it.
 
     Attributes:
@@ -72,19 +72,19 @@ class Recipe:
         self.result = _result_shape(signature)
 
 
-recipes: dict[str, Recipe] = {}
+templates: dict[str, OpTemplate] = {}
 
 
-def recipe(op_type: str) -> Recipe:
-    """The recipe of an op. Raises: NotFoundError for an op nobody has."""
-    found = recipes.get(op_type)
+def template_of(op_type: str) -> OpTemplate:
+    """The template of an op. Raises: NotFoundError for an op nobody has."""
+    found = templates.get(op_type)
     if found is None:
-        found = recipes[op_type] = Recipe(op_catalogue.signature(op_type))
+        found = templates[op_type] = OpTemplate(op_catalogue.signature(op_type))
     return found
 
 
 def attr_set_of(
-    found: Recipe, tensors: list[Any], inferred: dict[str, Any], given: dict[str, Any]
+    found: OpTemplate, tensors: list[Any], inferred: dict[str, Any], given: dict[str, Any]
 ) -> AttrSet:
     """The attribute set of a node; the same object for the same attributes.
 
@@ -124,7 +124,7 @@ def attr_set_of(
 
 
 def _memo_keys(
-    found: Recipe, tensors: list[Any], given: dict[str, Any]
+    found: OpTemplate, tensors: list[Any], given: dict[str, Any]
 ) -> tuple[dict[Any, AttrSet], Any] | None:
     if not found.simple:
         types: list[Any] = []
@@ -153,7 +153,7 @@ def _memo_keys(
     return found.by_attrs, key
 
 
-def _check_allowed(found: Recipe, attr: Any, value: Any) -> None:
+def _check_allowed(found: OpTemplate, attr: Any, value: Any) -> None:
     for v in value if isinstance(value, tuple) else (value,):
         if v not in attr.allowed:
             arg = next(
@@ -189,7 +189,7 @@ def _result_shape(signature: Signature) -> Callable[..., Any] | None:
     return namedtuple(signature.name.lstrip("_"), names, rename=True)
 
 
-def packed(found: Recipe, attr_set: AttrSet, node: Operation) -> Any:
+def packed(found: OpTemplate, attr_set: AttrSet, node: Operation) -> Any:
     outputs = node.outputs
     result = found.result
     if result is None:

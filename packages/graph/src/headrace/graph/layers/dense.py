@@ -12,7 +12,7 @@ from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.layers.functional import functional
 from headrace.graph.layers.input_spec import InputSpec
 from headrace.graph.layers.layer import Layer, activation_of
-from headrace.graph.layers.training_switch import smart_cond
+from headrace.graph.layers.smart_cond import smart_cond
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.matmul.matmul import tensordot
 from headrace.graph.ops.random.random import dropout as random_dropout

@@ -13,7 +13,7 @@ from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.layers.input_spec import InputSpec
 from headrace.graph.layers.layer import Layer
 from headrace.graph.layers.renormalization import Renormalization
-from headrace.graph.layers.training_switch import known, smart_cond
+from headrace.graph.layers.smart_cond import known, smart_cond
 from headrace.graph.ops.normalization.moments import moments
 from headrace.graph.ops.normalization.normalization import batch_normalization as normalize
 from headrace.graph.ops.normalization.normalization import fused_batch_norm

@@ -11,7 +11,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.control_flow_ops import identity
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies
-from headrace.graph.layers.training_switch import smart_cond
+from headrace.graph.layers.smart_cond import smart_cond
 
 _KEYS = ("rmax", "rmin", "dmax")
 

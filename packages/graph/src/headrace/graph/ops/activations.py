@@ -164,8 +164,8 @@ def _selu_grad_gradient(node: Operation, grad: Tensor) -> list[Any]:
 def _softplus_grad_gradient(node: Operation, grad: Tensor) -> list[Any]:
     dy, x = node.inputs
     two = constant(2.0, dtype=x.dtype.base_dtype)
-    slope = grad * dy / (op("Exp", -x) + two + op("Exp", x))
-    return [op("SoftplusGrad", grad, x), slope]
+    x_grad = grad * dy / (op("Exp", -x) + two + op("Exp", x))
+    return [op("SoftplusGrad", grad, x), x_grad]
 
 
 @gradient("SoftsignGrad")
@@ -173,14 +173,14 @@ def _softsign_grad_gradient(node: Operation, grad: Tensor) -> list[Any]:
     dy, x = node.inputs
     one = constant(1.0, dtype=x.dtype.base_dtype)
     size = one + op("Abs", x)
-    slope = (
+    x_grad = (
         constant(-2.0, dtype=x.dtype.base_dtype)
         * grad
         * dy
         * op("Sign", x)
         / (op("Square", size) * size)
     )
-    return [op("SoftsignGrad", grad, x), slope]
+    return [op("SoftsignGrad", grad, x), x_grad]
 
 
 @gradient("Softmax")

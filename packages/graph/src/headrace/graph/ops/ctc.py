@@ -118,8 +118,8 @@ def ctc_beam_search_decoder_v2(
 def _loss_gradient(node: Operation, grad: Tensor, _: Any) -> list[Any]:
     """The operation gives the gradient with the loss; a second one is not known."""
     says = "Currently there is no way to take the second derivative of ctc_loss."
-    slope = op("PreventGradient", node.outputs[1], message=says)
-    return [op("ExpandDims", grad, -1) * slope, None, None, None]
+    derivative = op("PreventGradient", node.outputs[1], message=says)
+    return [op("ExpandDims", grad, -1) * derivative, None, None, None]
 
 
 for _op_type in ("CTCLoss", "CTCLossV2"):

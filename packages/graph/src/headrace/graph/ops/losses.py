@@ -179,7 +179,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
 
 @gradient("SoftmaxCrossEntropyWithLogits")
 def _softmax_xent_gradient(node: Operation, grad: Tensor, backprop: Any) -> list[Tensor]:
-    """The op's second output is the slope; log_softmax is for labels and second derivatives."""
+    """The op's second output is the gradient; log_softmax is for labels and second derivatives."""
     logits = node.inputs[0]
     column = op("ExpandDims", grad, -1)
     made = column * node.outputs[1]

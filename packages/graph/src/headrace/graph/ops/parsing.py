@@ -374,4 +374,4 @@ def parse_single_sequence_example(
 
 for _op_type in op_catalogue.names():
     if op_catalogue.family(_op_type) == "parsing":
-        no_gradient(_op_type, "bytes have no slope")
+        no_gradient(_op_type, "bytes have no gradient")

@@ -273,4 +273,4 @@ for _kind in ("Sum", "Mean", "SqrtN"):
     for _suffix in ("Grad", "GradV2"):
         gradient(f"SparseSegment{_kind}{_suffix}")(_picked_second_gradient(_kind))
 
-no_gradient("UnsortedSegmentJoin", "text has no slope")
+no_gradient("UnsortedSegmentJoin", "text has no gradient")

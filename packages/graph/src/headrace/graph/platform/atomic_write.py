@@ -11,7 +11,7 @@ from headrace.formats.os_errors import os_errors_about
 _numbers = itertools.count()
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes, sync: bool = False) -> None:
+def write_atomically(path: str | os.PathLike[str], data: bytes, sync: bool = False) -> None:
     """Writes a file under another name and then gives it its own.
 
     Args:

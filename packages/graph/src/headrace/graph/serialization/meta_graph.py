@@ -14,7 +14,7 @@ from headrace.formats.errors import NotFoundError
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.import_scope import prepend_name_scope, strip_name_scope
-from headrace.graph.platform.atomic_write import write_whole
+from headrace.graph.platform.atomic_write import write_atomically
 from headrace.graph.serialization.graph_import import import_graph_def
 from headrace.graph.serialization.message_origin import COLLECTION_DEF, GRAPH_DEF, MessageOrigin
 
@@ -283,7 +283,7 @@ def write_meta_graph(message: Any, filename: str, as_text: bool = False) -> None
     from google.protobuf import text_format
 
     data = text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
-    write_whole(filename, data)
+    write_atomically(filename, data)
 
 
 # ---- reading -------------------------------------------------------------------------------------

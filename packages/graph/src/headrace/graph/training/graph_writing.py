@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from headrace.formats.os_errors import os_errors_about
-from headrace.graph.platform.atomic_write import write_whole
+from headrace.graph.platform.atomic_write import write_atomically
 
 
 def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
@@ -32,5 +32,5 @@ def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool =
         if as_text
         else message.SerializeToString(deterministic=True)
     )
-    write_whole(path, data)
+    write_atomically(path, data)
     return path

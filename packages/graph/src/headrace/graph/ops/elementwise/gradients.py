@@ -152,8 +152,8 @@ def _bessel_i1_gradient(node: Operation, grad: Tensor) -> Tensor:
     x, y = node.inputs[0], node.outputs[0]
     zero = equal(x, _scalar_like(x, 0.0))
     safe = where_v2(zero, op("OnesLike", x), x)
-    slope = where_v2(zero, _scalar_like(x, 0.5), bessel_i0(safe) - y / safe)
-    return grad * slope
+    derivative = where_v2(zero, _scalar_like(x, 0.5), bessel_i0(safe) - y / safe)
+    return grad * derivative
 
 
 @gradient("BesselI1e")
@@ -161,8 +161,8 @@ def _bessel_i1e_gradient(node: Operation, grad: Tensor) -> Tensor:
     x, y = node.inputs[0], node.outputs[0]
     zero = equal(x, _scalar_like(x, 0.0))
     safe = where_v2(zero, op("OnesLike", x), x)
-    slope = bessel_i0e(safe) - y * (sign(safe) + reciprocal(safe))
-    return grad * where_v2(zero, _scalar_like(x, 0.5), slope)
+    derivative = bessel_i0e(safe) - y * (sign(safe) + reciprocal(safe))
+    return grad * where_v2(zero, _scalar_like(x, 0.5), derivative)
 
 
 @gradient("Spence")
@@ -285,8 +285,8 @@ def _towards_zero(x: Tensor) -> Tensor:
 @gradient("SquaredDifference")
 def _squared_difference_gradient(node: Operation, grad: Tensor) -> list[Any]:
     x, y = (conj(t) for t in node.inputs)
-    slope = _scalar_like(grad, 2.0) * grad * (x - y)
-    return broadcast_sum(node, (slope, -slope))
+    derivative = _scalar_like(grad, 2.0) * grad * (x - y)
+    return broadcast_sum(node, (derivative, -derivative))
 
 
 @gradient("Pow")
@@ -343,8 +343,8 @@ def _igammac_gradient(node: Operation, grad: Tensor) -> list[Any]:
 @gradient("Zeta")
 def _zeta_gradient(node: Operation, grad: Tensor) -> list[Any]:
     x, q = node.inputs
-    slope = -x * zeta(x + _scalar_like(x, 1.0), q)
-    return broadcast_sum(node, (None, grad * slope))
+    derivative = -x * zeta(x + _scalar_like(x, 1.0), q)
+    return broadcast_sum(node, (None, grad * derivative))
 
 
 @gradient("Polygamma")
@@ -492,7 +492,7 @@ for _op_type in (
     "TruncateDiv",
 ):
     no_gradient(_op_type, "it is defined on integers, or flat wherever it is smooth")
-no_gradient("Bitcast", "the bits of a number have no slope")
+no_gradient("Bitcast", "the bits of a number have no gradient")
 no_gradient("Bucketize", "its output is an index")
 no_gradient("IgammaGradA", "its derivative in a has no op")
 no_gradient("_FusedElementwise", "it is made after gradients are")

@@ -281,7 +281,7 @@ def _projective_v3_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 
 _REASONS = {
-    **dict.fromkeys(("Decode", "Encode", "Extract"), "files and noise have no slope"),
+    **dict.fromkeys(("Decode", "Encode", "Extract"), "files and noise have no gradient"),
     **dict.fromkeys(("NonMax", "Combined", "Sample"), "boxes are chosen, not computed"),
     "Draw": "TensorFlow defines none",
 }

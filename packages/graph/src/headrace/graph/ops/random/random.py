@@ -229,8 +229,8 @@ def _random_gamma_gradient(node: Operation, grad: Tensor) -> list[Any]:
         alpha,
         op("ConcatV2", [op("Fill", op("ExpandDims", count, 0), 1), op("Shape", alpha) * ones], 0),
     )
-    slope = op("RandomGammaGrad", spread, node.outputs[0])
-    return [None, op("Sum", grad * slope, op("Range", 0, count, 1))]
+    derivative = op("RandomGammaGrad", spread, node.outputs[0])
+    return [None, op("Sum", grad * derivative, op("Range", 0, count, 1))]
 
 
 for _op_type in (

@@ -198,8 +198,8 @@ def _cwise_div_gradient(node: Operation, grad: Tensor) -> list[Any]:
     places = _places_in(node)
     other = _conj(op("GatherNd", node.inputs[3], places))
     share = grad / other
-    slope = -share * _conj(node.outputs[0])
-    return [None, share, None, _into_dense(node, places, slope)]
+    derivative = -share * _conj(node.outputs[0])
+    return [None, share, None, _into_dense(node, places, derivative)]
 
 
 @gradient("SparseTensorDenseMatMul")
@@ -286,16 +286,16 @@ def _max_sparse_gradient(node: Operation, _: Any, grad: Tensor, __: Any) -> list
 for _op_type, _reason in {
     "SparseReshape": "it changes where entries are, not their values",
     "SparseCross": "its features are text or hashes",
-    "SerializeSparse": "bytes have no slope",
-    "SerializeManySparse": "bytes have no slope",
-    "DeserializeSparse": "bytes have no slope",
-    "DeserializeManySparse": "bytes have no slope",
-    "AddSparseToTensorsMap": "handles have no slope",
-    "AddManySparseToTensorsMap": "handles have no slope",
-    "TakeManySparseFromTensorsMap": "handles have no slope",
-    "DenseToDenseSetOperation": "members of sets have no slope",
-    "DenseToSparseSetOperation": "members of sets have no slope",
-    "SparseToSparseSetOperation": "members of sets have no slope",
+    "SerializeSparse": "bytes have no gradient",
+    "SerializeManySparse": "bytes have no gradient",
+    "DeserializeSparse": "bytes have no gradient",
+    "DeserializeManySparse": "bytes have no gradient",
+    "AddSparseToTensorsMap": "handles have no gradient",
+    "AddManySparseToTensorsMap": "handles have no gradient",
+    "TakeManySparseFromTensorsMap": "handles have no gradient",
+    "DenseToDenseSetOperation": "members of sets have no gradient",
+    "DenseToSparseSetOperation": "members of sets have no gradient",
+    "SparseToSparseSetOperation": "members of sets have no gradient",
     "SetSize": "its output is a count",
     "EditDistance": "its output is a count",
 }.items():
