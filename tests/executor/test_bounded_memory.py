@@ -145,7 +145,7 @@ print(resident() - before)
 
 def test_idle_run_buffers_of_many_plans() -> None:
     grown = _growth_mib("""
-from headrace.runtime import executable
+from headrace.runtime.plan import executable
 executable.set_idle_bytes_limit(64 << 20)
 x = hr.placeholder(hr.float32, [None])
 with hr.Session() as session:

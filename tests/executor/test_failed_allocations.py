@@ -13,7 +13,7 @@ EACH_FAILURE = """
 import ctypes, gc
 import numpy.testing
 from headrace.formats import errors
-from headrace.runtime import buffer
+from headrace.runtime.memory import buffer
 
 AGAIN = 6
 counter = ctypes.CDLL(None)

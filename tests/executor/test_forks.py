@@ -141,7 +141,7 @@ def test_timeouts_hold_in_a_child_forked_while_the_watch_over_runs_waits() -> No
 
 
 SLOW_LIBRARY = """
-    from headrace.runtime import kernel_table
+    from headrace.runtime.kernels import kernel_table
     begun = threading.Event()
     class Slow:
         library, version, device_type, priority = "slow", "0", "CPU", 1000
@@ -237,8 +237,8 @@ def test_a_fork_ends_while_another_thread_prepares_kernels_in_python() -> None:
     ("module", "lock"),
     [
         ("headrace.formats.op_catalogue", "_lock"),
-        ("headrace.runtime.session_owner", "_naming"),
-        ("headrace.runtime.local_session", "_sharing"),
+        ("headrace.runtime.state.session_owner", "_naming"),
+        ("headrace.runtime.session.local_session", "_sharing"),
     ],
 )
 def test_a_child_is_forked_while_another_thread_holds_a_lock_of_the_process(module, lock) -> None:

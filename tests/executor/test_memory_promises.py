@@ -80,7 +80,7 @@ for rounds in (1, 10):
 
 
 def test_a_large_fetch_is_all_that_a_run_takes_from_the_runtime() -> None:
-    from headrace.runtime.buffer import blocks_taken_from_system
+    from headrace.runtime.memory.buffer import blocks_taken_from_system
 
     x = hr.placeholder(hr.float32, [300, 400])
     y = hr.tanh(hr.tanh(x) + 1.0)

@@ -82,7 +82,7 @@ def test_ctrl_c_while_a_python_kernel_is_made_reaches_the_caller() -> None:
     # The signal comes inside `create`, the first time that a graph with such a kernel runs.
     child = begin(
         """
-        from headrace.runtime import python_kernels
+        from headrace.runtime.kernels import python_kernels
         from headrace.formats import services
         y = hr.py_func(lambda: np.float32(7), [], hr.float32) + 1.0
         session = hr.Session()
@@ -164,7 +164,7 @@ def test_concurrent_errors_of_one_node_keep_their_texts() -> None:
 def test_of_two_python_libraries_with_one_op_the_one_of_higher_priority_computes() -> None:
     printed = output(
         """
-        from headrace.runtime import kernel_table
+        from headrace.runtime.kernels import kernel_table
         class Louder:
             library, version, device_type, priority = "louder", "0", "CPU", 1000
             def ops(self):

@@ -10,7 +10,7 @@ from later import LATER, LATER_FAMILIES, NO_KERNEL, is_later
 
 from headrace.formats import include_dir, op_catalogue
 from headrace.graph.framework import op_registry
-from headrace.runtime.kernel_libraries import has_kernels
+from headrace.runtime.kernels.kernel_libraries import has_kernels
 
 # Ops that the runtime does without a kernel row.
 IN_THE_EXECUTOR = {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "queue.hpp"
+#include "state/queue.hpp"
 
 using namespace headrace;
 

@@ -1,7 +1,7 @@
 // The one library that has the process's state, as the extension threads.pyx has it.
 #include "shared_state.hpp"
 
-#include "process_state.hpp"
+#include "threads/process_state.hpp"
 
 namespace {
 

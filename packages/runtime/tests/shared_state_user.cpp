@@ -1,9 +1,9 @@
 // A library that uses the process's state; built twice.
 #include "shared_state.hpp"
 
-#include "executor_state.hpp"
-#include "native_loop.hpp"
-#include "queue.hpp"
+#include "executor/executor_state.hpp"
+#include "executor/native_loop.hpp"
+#include "state/queue.hpp"
 
 extern "C" Seen look(const StateTable* state) {
   return {state->inter_op_pool(), state->intra_op_pool(), state->prepare_lock(),

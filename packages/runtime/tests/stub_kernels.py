@@ -74,7 +74,7 @@ def row(
 
 def add(rows: list[_Kernel], *, abi: int = 2) -> None:
     """Adds the rows to the process's kernels."""
-    from headrace.runtime import kernel_table
+    from headrace.runtime.kernels import kernel_table
 
     kernels = (_Kernel * len(rows))(*rows)
     table = _Table(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import headrace.formats
 from headrace.formats.errors import OpError
 from headrace.formats.proto.graph_pb2 import GraphDef
-from headrace.runtime.session_graph import SessionGraph
+from headrace.runtime.graph.session_graph import SessionGraph
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src/headrace/runtime"
 

@@ -9,7 +9,7 @@ from test_program import build, names, where
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
 from headrace.runtime.passes.place import parse_device
-from headrace.runtime.session_graph import SessionGraph
+from headrace.runtime.graph.session_graph import SessionGraph
 
 TWO = (
     "/job:localhost/replica:0/task:0/device:STUB:0",

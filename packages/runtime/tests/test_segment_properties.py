@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.runtime.passes.segments import segments_of
-from headrace.runtime.program import ProgramConfig, build_program
-from headrace.runtime.session_graph import SessionGraph
+from headrace.runtime.passes.program import ProgramConfig, build_program
+from headrace.runtime.graph.session_graph import SessionGraph
 
 stub_kernels.install()
 

@@ -8,7 +8,7 @@ import pytest
 from graph_text import graph, serialized
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
-from headrace.runtime.session_graph import SessionGraph
+from headrace.runtime.graph.session_graph import SessionGraph
 
 
 def session(text: str) -> SessionGraph:

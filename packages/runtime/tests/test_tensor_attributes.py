@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headrace.formats import tensor_codec
 from headrace.formats.errors import InvalidArgumentError
 from headrace.formats.proto.graph_pb2 import GraphDef
-from headrace.runtime.session_graph import SessionGraph
+from headrace.runtime.graph.session_graph import SessionGraph
 
 FIELDS = {
     "float32": (1, "float_val"), "float64": (2, "double_val"), "int32": (3, "int_val"),

@@ -7,8 +7,8 @@
 #include <random>
 #include <string>
 
-#include "attributes.hpp"
-#include "graph_def.hpp"
+#include "graph/attributes.hpp"
+#include "graph/graph_def.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t
 from libcpp cimport bool as cbool
 
 
-cdef extern from "headrace/runtime/branches.hpp" namespace "headrace" nogil:
+cdef extern from "passes/branches.hpp" namespace "headrace" nogil:
     cdef cppclass Branches:
         void resize(size_t nodes)
         cbool always_runs(int32_t node)

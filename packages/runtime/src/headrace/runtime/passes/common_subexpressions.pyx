@@ -11,10 +11,10 @@ from libcpp.algorithm cimport sort
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport AttrEntry, Attributes, attributes_of
-from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_RESOURCE
-from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.graph.attributes cimport AttrEntry, Attributes, attributes_of
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_RESOURCE
+from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.draft cimport Draft, DraftNode
 
 

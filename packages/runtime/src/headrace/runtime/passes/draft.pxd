@@ -9,10 +9,10 @@ from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport OpEntry
-from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype, hr_kernel
-from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.graph.attributes cimport OpEntry
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype, hr_kernel
+from headrace.runtime.graph.node_kind cimport NodeKind
 
 
 cdef struct DraftNode:

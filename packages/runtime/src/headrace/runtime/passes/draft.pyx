@@ -6,11 +6,11 @@ from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport make_attributes
-from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
-from headrace.runtime.kernel_table cimport READS_SLOT, SESSION_CONSTANT
-from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.graph.attributes cimport make_attributes
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.kernels.kernel_table cimport READS_SLOT, SESSION_CONSTANT
+from headrace.runtime.graph.node_kind cimport NodeKind
 
 from headrace.formats.errors import InternalError
 

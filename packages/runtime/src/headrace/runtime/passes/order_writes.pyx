@@ -12,9 +12,9 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from headrace.runtime.graph_node cimport Edge
-from headrace.runtime.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
-from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.graph.graph_node cimport Edge
+from headrace.runtime.memory.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
+from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.branches cimport Branches
 from headrace.runtime.passes.draft cimport Draft, DraftNode, gives_own_reference
 

@@ -12,14 +12,14 @@ from libcpp.map cimport map
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport (
+from headrace.runtime.graph.attributes cimport (
     Attributes, attributes_of, bytes_attr, finish_face, kBool, kInt, kString, kType, number_attr,
 )
-from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
-from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
+from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.draft cimport Draft, DraftNode
-from headrace.runtime.node_text cimport text_of
+from headrace.runtime.graph.node_text cimport text_of
 
 from headrace.formats.errors import UnimplementedError
 

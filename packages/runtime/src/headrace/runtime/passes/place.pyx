@@ -9,15 +9,15 @@ from libcpp.string_view cimport string_view
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport (
+from headrace.runtime.graph.attributes cimport (
     AttrScalar, OpEntry, ParsedValue, find_scalar, kType, parsed_value,
 )
-from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_OK, HR_REF, HR_RESOURCE, hr_dtype, hr_kernel
-from headrace.runtime.kernel_table cimport describe_kernels, find_kernel
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, HR_RESOURCE, hr_dtype, hr_kernel
+from headrace.runtime.kernels.kernel_table cimport describe_kernels, find_kernel
 from headrace.runtime.passes.draft cimport Draft, DraftNode
-from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.node_text cimport dtype_text, text_of
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.graph.node_text cimport dtype_text, text_of
 
 import re
 

@@ -1,8 +1,8 @@
 from libcpp.vector cimport vector
 
-from headrace.runtime.graph_node cimport Edge
+from headrace.runtime.graph.graph_node cimport Edge
 from headrace.runtime.passes.draft cimport Draft
-from headrace.runtime.session_graph cimport SessionGraph
+from headrace.runtime.graph.session_graph cimport SessionGraph
 
 # The nodes that fetches and targets need, the fed tensors cut off. Fills draft.nodes, edges,
 # controls, feeds, fetches, targets.

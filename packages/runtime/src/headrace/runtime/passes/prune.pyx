@@ -11,13 +11,13 @@ from libcpp.string cimport string
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport ParsedValue, op_entry_of, parsed_value
-from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_REF
+from headrace.runtime.graph.attributes cimport ParsedValue, op_entry_of, parsed_value
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_REF
 from headrace.runtime.passes.draft cimport Draft, DraftNode
-from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.node_text cimport dtype_text, text_of
-from headrace.runtime.session_graph cimport SessionGraph
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.graph.node_text cimport dtype_text, text_of
+from headrace.runtime.graph.session_graph cimport SessionGraph
 
 from headrace.formats.errors import InvalidArgumentError
 

@@ -8,14 +8,14 @@ from libcpp.map cimport map
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport (
+from headrace.runtime.graph.attributes cimport (
     attributes_of, finish_face, kType, needs_value, number_attr,
 )
-from headrace.runtime.graph_node cimport Edge, GraphNode
-from headrace.runtime.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype
 from headrace.runtime.passes.draft cimport Draft, DraftNode, gives_own_reference
-from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.node_text cimport text_of
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.graph.node_text cimport text_of
 
 from headrace.formats.errors import InvalidArgumentError
 

@@ -5,7 +5,7 @@ from libcpp.map cimport map
 from libcpp.vector cimport vector
 
 from headrace.runtime.passes.token_sets cimport TokenSets
-from headrace.runtime.program cimport Program, ProgramNode
+from headrace.runtime.passes.program cimport Program, ProgramNode
 
 
 cdef class SegmentKeys:

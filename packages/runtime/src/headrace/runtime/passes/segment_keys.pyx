@@ -11,14 +11,14 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport AttrScalar, OpEntry, find_scalar, kString, op_entry_of
-from headrace.runtime.graph_node cimport GraphNode
-from headrace.runtime.kernel_abi cimport HR_KERNEL_DATA_SHAPE, HR_OK, hr_node, hr_tensor
-from headrace.runtime.kernel_table cimport is_python_kernel
-from headrace.runtime.node_kind cimport NodeKind
+from headrace.runtime.graph.attributes cimport AttrScalar, OpEntry, find_scalar, kString, op_entry_of
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_KERNEL_DATA_SHAPE, HR_OK, hr_node, hr_tensor
+from headrace.runtime.kernels.kernel_table cimport is_python_kernel
+from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.token_sets cimport TokenSets
 from headrace.runtime.passes.wanted_values cimport input_positions
-from headrace.runtime.program cimport Program, ProgramNode
+from headrace.runtime.passes.program cimport Program, ProgramNode
 
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -27,7 +27,7 @@ cdef extern from "headrace/kernel.h" nogil:
 
 cdef extern from *:
     """
-    #include "headrace/runtime/graph_node.hpp"
+    #include "graph/graph_node.hpp"
     static const hr_tensor* constant_value(const headrace::GraphNode* node) {
       const hr_tensor* value = nullptr;
       if (node->op != "Const" ||

@@ -9,7 +9,7 @@ values `entering[first_entering : +n_entering]` are there and all nodes
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.program cimport Program
+from headrace.runtime.passes.program cimport Program
 
 
 cdef struct Segment:

@@ -12,11 +12,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.map cimport map
 from libcpp.vector cimport vector
 
-from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.node_text cimport text_of
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.segment_keys cimport SegmentKeys, node_of
 from headrace.runtime.passes.wanted_values cimport mark_wanted
-from headrace.runtime.program cimport Program, ProgramNode
+from headrace.runtime.passes.program cimport Program, ProgramNode
 
 from headrace.formats.errors import InternalError
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.program cimport Program, ProgramNode
+from headrace.runtime.passes.program cimport Program, ProgramNode
 
 # The positions of the inputs that belong to these arguments (bits).
 cdef void input_positions(ProgramNode* node, uint64_t arguments,

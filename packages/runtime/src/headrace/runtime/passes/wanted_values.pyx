@@ -4,9 +4,9 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from headrace.runtime.attributes cimport OpEntry, argument_range, op_entry_of
-from headrace.runtime.node_kind cimport NodeKind
-from headrace.runtime.program cimport Program, ProgramNode
+from headrace.runtime.graph.attributes cimport OpEntry, argument_range, op_entry_of
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.passes.program cimport Program, ProgramNode
 
 
 cdef void input_positions(ProgramNode* node, uint64_t arguments,

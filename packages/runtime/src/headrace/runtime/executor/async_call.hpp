@@ -1,0 +1,95 @@
+// A call of an asynchronous kernel, or a receive, under way.
+#pragma once
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "memory/dtype_names.hpp"
+#include "executor/executor_state.hpp"
+
+namespace headrace {
+
+// In one block with its tensors. What the kernel left in them ends with the call, unless it was
+// handed on.
+struct AsyncCall {
+  ExecutionState* state;
+  int32_t unit;
+  Iteration* iteration;
+  const int32_t n_outputs;
+  OwnedTensor* outputs;
+  hr_tensor** output_pointers;
+  const hr_tensor** input_pointers;
+  void* plan = nullptr;
+  void (*destroy_plan)(void*) = nullptr;
+  OwnedTensor workspace;
+  int64_t start_ns = 0;
+
+  AsyncCall(const AsyncCall&) = delete;
+  AsyncCall& operator=(const AsyncCall&) = delete;
+  ~AsyncCall() {
+    end_plan();
+    std::destroy_n(outputs, n_outputs);
+  }
+  // To be called while the step is there.
+  void end_plan() {
+    if (plan && destroy_plan) destroy_plan(plan);
+    plan = nullptr;
+  }
+
+  // Null: no memory. What the pointers to inputs are is the caller's to say.
+  static std::unique_ptr<AsyncCall> make(ExecutionState* state, int32_t unit, Iteration* iteration,
+                                         int32_t n_inputs, int32_t n_outputs) noexcept {
+    const size_t inputs = size_t(n_inputs), outputs = size_t(n_outputs);
+    void* block = std::calloc(1, sizeof(AsyncCall) + outputs * (sizeof(OwnedTensor) + sizeof(void*)) +
+                                     inputs * sizeof(void*));
+    if (!block) return nullptr;
+    return std::unique_ptr<AsyncCall>(
+        new (block) AsyncCall(state, unit, iteration, n_outputs, static_cast<char*>(block)));
+  }
+  static void operator delete(void* block) { std::free(block); }
+
+ private:
+  // The block is zeroed: an output that its kernel leaves alone has no shape and no memory.
+  AsyncCall(ExecutionState* state, int32_t unit, Iteration* iteration, int32_t n_outputs,
+            char* block)
+      : state(state), unit(unit), iteration(iteration), n_outputs(n_outputs),
+        outputs(reinterpret_cast<OwnedTensor*>(block + sizeof(AsyncCall))),
+        output_pointers(reinterpret_cast<hr_tensor**>(outputs + n_outputs)),
+        input_pointers(const_cast<const hr_tensor**>(output_pointers + n_outputs)) {
+    for (int32_t i = 0; i < n_outputs; ++i) {
+      new (&outputs[i]) OwnedTensor(hr_tensor{});
+      output_pointers[i] = outputs[i].get();
+    }
+  }
+  static void* operator new(size_t, void* block) { return block; }
+};
+
+// The key of a Send or a Recv in one iteration of a frame. False: no memory.
+inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration,
+                           std::string* key) noexcept {
+  try {
+    const char* data = nullptr;
+    size_t size = 0;
+    if (node->api->attr_string(node, "tensor_name", &data, &size) == HR_OK) key->assign(data, size);
+    *key += ";" + std::to_string(frame) + ":" + std::to_string(iteration);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// Whether a value has the dtype that its Recv declares; the run fails where not. Only a graph that
+// names Send and Recv itself can have them differ.
+inline bool check_received(Run* run, const hr_node* node, const hr_tensor* value) noexcept {
+  if (value->dtype == node->output_dtypes[0]) return true;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "Output 0 of type %s does not match declared output type %s: the value of that "
+                "tensor_name was sent as another dtype",
+                dtype_name(value->dtype), dtype_name(node->output_dtypes[0]));
+  run_fail_text(run, HR_INVALID_ARGUMENT, text);
+  return false;
+}
+
+}  // namespace headrace

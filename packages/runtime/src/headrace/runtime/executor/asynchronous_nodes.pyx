@@ -1,0 +1,212 @@
+# cython: language_level=3
+"""Units that end later, on whatever thread calls back: asynchronous kernels and receives.
+
+No thread waits for them (white paper §5.3): a call holds what its kernel may look at, and its
+callback delivers.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+from libcpp.memory cimport unique_ptr
+from libcpp.string cimport string
+from libcpp.utility cimport move
+
+from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor
+from headrace.runtime.state.context cimport Run, SessionState, run_fail_text
+from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, note
+from headrace.runtime.state.error_boundary cimport call_compute_async, call_prepare
+from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
+from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_node,
+    hr_request, hr_tensor,
+)
+from headrace.runtime.plan.segment_draft cimport ensure_state
+from headrace.runtime.threads.pools cimport begin_prepare, end_prepare
+from headrace.runtime.executor.trace cimport monotonic_ns
+
+
+cdef extern from "graph/input_ranks.hpp" namespace "headrace" nogil:
+    hr_code check_input_ranks(GraphNode* node, const hr_request* request)
+
+cdef extern from "executor/async_call.hpp" namespace "headrace" nogil:
+    cdef cppclass AsyncCall:
+        ExecutionState* state
+        int32_t unit
+        Iteration* iteration
+        OwnedTensor* outputs
+        hr_tensor** output_pointers
+        const hr_tensor** input_pointers
+        void* plan
+        void (*destroy_plan)(void*) noexcept nogil
+        OwnedTensor workspace
+        int64_t start_ns
+        void end_plan()
+
+    unique_ptr[AsyncCall] make_async_call "headrace::AsyncCall::make"(
+        ExecutionState* state, int32_t unit, Iteration* iteration, int32_t n_inputs,
+        int32_t n_outputs)
+    bint rendezvous_key(const void* node, int64_t frame, int64_t iteration, string* key)
+    bint check_received(Run* run, const hr_node* node, const hr_tensor* value)
+
+
+cdef unique_ptr[AsyncCall] new_call(ExecutionState* state, int32_t number,
+                         Iteration* iteration) noexcept nogil:
+    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
+    cdef int32_t i
+    cdef unique_ptr[AsyncCall] call = make_async_call(
+        state, number, iteration, unit.n_inputs, max(unit.n_ports, 1))
+    if call.get() == NULL:
+        give_up(state, number, iteration, HR_RESOURCE_EXHAUSTED, "no memory for a call")
+    else:
+        call.get().start_ns = monotonic_ns()
+        for i in range(unit.n_inputs):
+            call.get().input_pointers[i] = iteration.slots[unit.first_slot + i].get()
+    return move(call)
+
+
+cdef void give_up(ExecutionState* state, int32_t number, Iteration* iteration, hr_code code,
+                  const char* message) noexcept nogil:
+    fail(state, (<ExecutorPlan>state.plan).units[number].node, code, message)
+    state.lock.lock()
+    finish_failed(state, <ExecutorPlan>state.plan, number, iteration)
+    state.lock.unlock()
+
+
+cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
+    # The kernel, which calls back when it is done, has the call from now on.
+    cdef AsyncCall* call = new_call(state, number, iteration).release()
+    cdef hr_request request
+    cdef void* kernel_state = NULL
+    cdef hr_code code
+    cdef int32_t i
+    if call == NULL:
+        return
+    for i in range(unit.n_ports):
+        call.outputs[i].get().dtype = unit.node.face.output_dtypes[i]
+    code = make_state(state, unit, &kernel_state)
+    memset(&request, 0, sizeof(hr_request))
+    request.size = sizeof(hr_request)
+    request.node = &unit.node.face
+    request.inputs = call.input_pointers
+    request.outputs = <hr_tensor* const*>call.output_pointers
+    request.threads = 1
+    if code == HR_OK:
+        begin_prepare()
+        code = check_input_ranks(<GraphNode*>unit.node, &request)
+        if code == HR_OK:
+            code = call_prepare(unit.kernel, kernel_state, &request)
+        end_prepare()
+        if code != HR_OK:
+            run_fail_text(&state.run, code, unit.node.error.take().c_str())
+        call.plan = request.plan
+        call.destroy_plan = request.destroy_plan
+    if code == HR_OK and not request.shape_depends_on_data:
+        for i in range(unit.n_ports):
+            if code == HR_OK:
+                code = allocate_tensor(call.outputs[i].get())
+    if code == HR_OK and request.workspace:
+        call.workspace.get().dtype = 4
+        call.workspace.get().rank = 1
+        call.workspace.get().dims[0] = <int64_t>request.workspace
+        code = allocate_tensor(call.workspace.get())
+    if code != HR_OK:
+        kernel_done(call, code)
+        return
+    call_compute_async(unit.kernel, &state.run.ctx, kernel_state, call.plan,
+                       <const hr_tensor* const*>call.input_pointers,
+                       <hr_tensor* const*>call.output_pointers, call.workspace.get().data,
+                       kernel_done, call)
+
+
+cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) noexcept nogil:
+    if unit.node.created.load():
+        kernel_state[0] = unit.node.state.load()
+        return HR_OK
+    cdef hr_code code = HR_INTERNAL   # what is not foreseen is no success
+    with gil:
+        try:
+            ensure_state(unit.node, unit.kernel, state.run.session, kernel_state)
+            code = HR_OK
+        except BaseException as error:
+            (<list>state.errors).append(error)
+    return code
+
+
+cdef void kernel_done(void* argument, hr_code code) noexcept nogil:
+    end_call(<AsyncCall*>argument, code, False)
+
+
+cdef void end_call(AsyncCall* ended, hr_code code, bint dead) noexcept nogil:
+    cdef unique_ptr[AsyncCall] call
+    cdef ExecutionState* state = ended.state
+    cdef int32_t number = ended.unit
+    cdef Iteration* iteration = ended.iteration
+    call.reset(ended)
+    call.get().end_plan()
+    if code != HR_OK:
+        call.reset()
+        give_up(state, number, iteration, code, "")
+        return
+    state.lock.lock()
+    if state.traced and not dead:
+        note(state, <ExecutorPlan>state.plan, number, call.get().outputs,
+             call.get().start_ns)
+    # The step may be over and gone when the lock is free: nothing of it is touched afterwards.
+    if dead:
+        finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
+    else:
+        finish(state, <ExecutorPlan>state.plan, number, iteration, call.get().outputs)
+    state.lock.unlock()
+
+
+# ---- between devices ----------------------------------------------------------------------------------
+
+cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+    cdef AsyncCall* call = new_call(state, number, iteration).release()
+    cdef string key
+    if call == NULL:
+        return
+    if not rendezvous_key(&(<ExecutorPlan>state.plan).units[number].node.face,
+                          iteration.frame.number, iteration.number, &key):
+        received(call, HR_RESOURCE_EXHAUSTED, "no memory for the key of a value", NULL, 0)
+        return
+    state.rendezvous.recv(key, received, call)
+
+
+cdef void received(void* argument, hr_code code, const char* message, OwnedTensor* value,
+                   int32_t dead) noexcept nogil:
+    cdef AsyncCall* call = <AsyncCall*>argument
+    cdef GraphNode* node = (<ExecutorPlan>call.state.plan).units[call.unit].node
+    if code == HR_OK and value != NULL and not dead:
+        if check_received(&call.state.run, &node.face, value.get()):
+            call.outputs[0].take_from(value[0])
+        else:
+            code = HR_INVALID_ARGUMENT
+    elif code != HR_OK:
+        run_fail_text(&call.state.run, code, message)
+    end_call(call, code, dead != 0)
+
+
+cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
+    cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
+    cdef bint dead = iteration.units[unit.local].dead != 0
+    cdef string key
+    cdef int64_t start = monotonic_ns()
+    cdef hr_code code = HR_RESOURCE_EXHAUSTED
+    if rendezvous_key(&unit.node.face, iteration.frame.number, iteration.number, &key):
+        code = state.rendezvous.send(key, iteration.slots[unit.first_slot].get(), dead)
+    if code != HR_OK and code != HR_CANCELLED:
+        give_up(state, number, iteration, code, "no memory to send a value")
+        return
+    state.lock.lock()
+    if state.traced and not dead:
+        note(state, <ExecutorPlan>state.plan, number, iteration.slots, start)
+    if dead:
+        finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
+    else:
+        # It has no outputs; that they are not null says that it lives.
+        finish(state, <ExecutorPlan>state.plan, number, iteration, iteration.slots)
+    state.lock.unlock()

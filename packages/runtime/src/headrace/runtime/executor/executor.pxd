@@ -1,0 +1,26 @@
+"""The dynamic executor: one run of an ExecutorPlan."""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.executor.executor_plan cimport ExecutorPlan
+from headrace.runtime.state.session_owner cimport SessionOwner
+
+
+cdef class Execution:
+    """One dynamic step, from its first unit until nothing of it is outstanding."""
+    cdef void* state            # executor_state.hpp's; freed with this
+    cdef ExecutorPlan plan
+    cdef SessionOwner owner
+    cdef list errors            # Python exceptions; the first one ends the step
+    cdef list kept              # arrays that feeds borrow
+    cdef object __weakref__
+
+    cdef int feed(self, int number, object value) except -1
+    # Runs until nothing is ready. True: the step is over, or every wanted fetch is there.
+    # deadline_ns: on the steady clock; 0: none.
+    cdef bint advance(self, vector[int32_t]& wanted, int64_t deadline_ns) except -1
+    cdef object fetch(self, int number)
+    cdef int take_pool(self, int number) except -1   # RunOptions.inter_op_thread_pool
+    cdef bint has_fetch(self, int number) noexcept
+    cdef bytes metadata(self)   # RunMetadata of a traced step

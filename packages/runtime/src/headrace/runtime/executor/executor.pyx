@@ -1,0 +1,416 @@
+# cython: language_level=3
+"""The dynamic executor: one run of an ExecutorPlan.
+
+Counts and ready units (white paper §3.1), frames and iterations (§4.4), asynchronous kernels with
+continuations (§5.3). The thread that asked for the step walks it: it takes a ready unit, runs it
+and delivers what it made, which makes others ready; threads of the inter-op pool help with heavy units. The lock
+is let go only where work is done. The step is over when nothing is ready, running or awaited, also
+after an error: then the first error wins, the rest is cancelled, and nothing is freed before the
+last callback came.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.runtime.memory.arrays cimport array_from_tensor
+from headrace.runtime.passes.fed_values cimport fed_tensor
+from headrace.runtime.memory.buffer cimport OwnedTensor, OwnedTensors, allocate_tensor, tensors_of
+from headrace.runtime.state.context cimport (
+    check_has_value, fail_not_scalar, run_begin, run_code,
+)
+from headrace.runtime.executor.propagation cimport (
+    deliver_value, fail, fail_memory, finish, finish_failed, finish_switch, new_iteration, note,
+    push,
+)
+from headrace.runtime.executor.asynchronous_nodes cimport send, start_async, start_recv
+from headrace.runtime.executor.executor_plan cimport (
+    RUN_ASYNC, RUN_LOOP, RUN_MERGE, RUN_RECV, RUN_SEGMENT, RUN_SEND, RUN_SWITCH,
+    ExecutorPlan, Unit,
+)
+from headrace.runtime.executor.executor_segments cimport run_loop, run_segment
+from headrace.runtime.executor.executor_state cimport (
+    ExecutionState, Iteration, Ready, wait_for_change,
+)
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INTERNAL,
+    HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_tensor,
+)
+from headrace.runtime.state.session_owner cimport SessionOwner
+from headrace.runtime.executor.step cimport run_error
+from headrace.runtime.threads.pools cimport (
+    LONG, begin_run, end_run, flush_denormals, kLookUpNs, restore_denormals,
+    sees_signals,
+)
+from headrace.runtime.executor.trace cimport metadata_of, monotonic_ns
+
+
+cdef inline ExecutionState* state_of(Execution e) noexcept nogil:
+    return <ExecutionState*>e.state
+
+
+cdef class Execution:
+    def __init__(self, SessionOwner owner, ExecutorPlan plan, bint traced):
+        cdef ExecutionState* state = new ExecutionState(
+            plan.frames.size(), plan.program.fetches.size())
+        cdef int32_t unit
+        self.state = state
+        self.owner = owner
+        self.plan = plan
+        self.kept = []
+        self.errors = []
+        run_begin(&state.run, owner.state, 1)
+        run_begin(&state.wide, owner.state, owner.team)
+        state.plan = <void*>plan
+        state.errors = <void*>self.errors
+        state.team = 1 if plan.one_thread else owner.team
+        state.pool = owner.inter_op_pool
+        state.active.end = end_execution
+        state.active.argument = state
+        state.active.session = <void*>owner
+        state.active.state = <void*>owner.state
+        state.active.cancelled = &state.run.cancelled
+        state.run.on_look_up = poll
+        state.run.look_up_argument = <void*>self
+        state.traced = traced
+        state.root_iteration = new_iteration(state, plan, &state.root)
+        if state.root_iteration == NULL:
+            raise MemoryError()
+        # Never complete before the step is: late feeds may come.
+        state.root_iteration.outstanding += 1
+        for unit in plan.roots:
+            push(state, plan, unit, state.root_iteration)
+
+    def __dealloc__(self):
+        cdef ExecutionState* state = state_of(self)
+        del state
+
+    cdef int feed(self, int number, object value) except -1:
+        """Brings a fed value; strings are copied, other arrays borrowed until the step is over."""
+        cdef int32_t unit = self.plan.feed_units[number]
+        cdef OwnedTensor t
+        cdef ExecutionState* state = state_of(self)
+        if unit < 0:
+            return 0
+        cdef int32_t value_number = self.plan.program.feeds[number]
+        self.kept.append(fed_tensor(
+            self.plan.program, number, value, self.plan.program.values[value_number].dtype, &t))
+        with nogil:
+            state.lock.lock()
+            deliver_value(state, self.plan, self.plan.units[unit].first_port,
+                          state.root_iteration, &t)
+            state.lock.unlock()
+        return 0
+
+    cdef bint has_fetch(self, int number) noexcept:
+        return state_of(self).fetch_state[number] != 0
+
+    cdef object fetch(self, int number):
+        cdef ExecutionState* state = state_of(self)
+        if state.fetch_state[number] != 1:
+            name = self.plan.program.fetch_names[number]
+            raise errors.InvalidArgumentError(
+                None, None, f"fetch '{name}' has no value: it lies in a branch that was not taken")
+        cdef const hr_tensor* t = state.fetched[number].get()
+        found = array_from_tensor(t)
+        return found if t.rank else found[()]
+
+    cdef int take_pool(self, int number) except -1:
+        state_of(self).pool = self.owner.pool_of(number)
+        return 0
+
+    cdef bint advance(self, vector[int32_t]& wanted, int64_t deadline_ns) except -1:
+        cdef ExecutionState* state = state_of(self)
+        cdef bint over = False
+        state.active.deadline_ns = deadline_ns
+        state.run.deadline_ns = deadline_ns
+        state.active.look_up = &state.run.look_up
+        begin_run(&state.active)
+        # A nested run has its thread of the pool already.
+        state.takes_long = state.pool.get() == NULL or state.active.in_pool
+        try:
+            if self.owner.closed:  # since the check: `close` did not see this one
+                self.cancel("the session was closed")
+            while not over:
+                with nogil:
+                    over = walk(state, self.plan, wanted, <void*>self)
+                if not over:
+                    # Nothing is ready, or much was: now Ctrl-C has its turn.
+                    look_up(self)
+        finally:
+            end_run(&state.active)
+        if self.errors:
+            # Planning that was ended knows not why; the run does: timeout, close, reset.
+            if isinstance(self.errors[0], errors.CancelledError) and run_code(&state.run) != HR_OK:
+                raise run_error(&state.run)
+            raise self.errors[0]
+        if run_code(&state.run) != HR_OK:
+            PyErr_CheckSignals()  # a Python kernel may have met one
+            raise run_error(&state.run)
+        return True
+
+    def cancel(self, str reason):
+        """Ends the step with CancelledError as soon as its kernels let go."""
+        cancel(self, HR_CANCELLED, reason.encode())
+
+    cdef bytes metadata(self):
+        return metadata_of(state_of(self).records, self.plan.program)
+
+
+cdef void cancel(Execution e, hr_code code, const char* reason) noexcept:
+    with nogil:
+        fail(state_of(e), NULL, code, reason)
+
+
+cdef void end_execution(void* argument, hr_code code, const char* why) noexcept nogil:
+    fail(<ExecutionState*>argument, NULL, code, why)
+
+
+cdef void look_up(Execution e) noexcept:
+    """Lets Ctrl-C and the clock end the step."""
+    cdef ExecutionState* state = state_of(e)
+    state.run.look_up.set(0)
+    # The watch over runs ends it, too; a step that waits must not depend on it.
+    if state.run.deadline_ns and monotonic_ns() > state.run.deadline_ns:
+        state.run.deadline_ns = 0
+        cancel(e, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
+    try:
+        PyErr_CheckSignals()
+    except BaseException as interrupt:
+        e.errors.append(interrupt)
+        cancel(e, HR_CANCELLED, "interrupted")
+
+
+cdef void poll(void* argument) noexcept nogil:
+    """What the thread that sees signals does between kernels, or while a pool works for it."""
+    if sees_signals():
+        with gil:
+            look_up(<Execution>argument)
+
+
+cdef void nothing(void* argument) noexcept nogil:
+    pass
+
+
+# ---- taking units ---------------------------------------------------------------------------------
+
+cdef bint walk(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
+               void* execution) noexcept nogil:
+    """Runs ready units. True: the step is over or all wanted fetches are there; False: look up."""
+    cdef uint64_t mode = flush_denormals()
+    cdef bint over
+    state.lock.lock()
+    over = take_units(state, plan, wanted, execution)
+    state.lock.unlock()
+    restore_denormals(mode)
+    return over
+
+
+cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
+                     void* execution) noexcept nogil:
+    """As walk. The lock is held before and after."""
+    cdef Ready item
+    cdef int64_t look_up_ns = monotonic_ns() + kLookUpNs
+    cdef uint32_t rounds = 0
+    while True:
+        state.lock.let_others()
+        if state.failed:
+            end_failed(state)
+        if state.light.size():
+            item = state.light.back()
+            state.light.pop_back()
+        elif state.heavy.size() and not is_for_helper(state, plan):
+            item = state.heavy.back()
+            state.heavy.pop_back()
+            ask_for_help(state, plan)
+        elif state.outstanding == 0:
+            if state.helpers:
+                state.helpers -= state.pool.get().withdraw(state)
+            if state.helpers == 0:
+                return True
+            wait_for_change(state)
+            continue
+        else:
+            if wanted.size() and not state.failed and all_there(state, wanted):
+                return True
+            wait_for_change(state)
+            if state.light.size() or state.outstanding == 0:
+                continue
+            return False
+        run_ready(state, plan, item, poll, execution)
+        rounds += 1
+        if not rounds & 63 and monotonic_ns() > look_up_ns:
+            return False
+
+
+cdef void help(void* argument) noexcept nogil:
+    """What a thread of the pool does for a step: heavy units, as long as there are any."""
+    cdef ExecutionState* state = <ExecutionState*>argument
+    cdef Ready item
+    state.lock.lock()
+    while state.heavy.size() and not state.failed:
+        item = state.heavy.back()
+        state.heavy.pop_back()
+        ask_for_help(state, <ExecutorPlan>state.plan)
+        run_ready(state, <ExecutorPlan>state.plan, item, nothing, NULL)
+    state.helpers -= 1
+    if state.waiting:
+        state.changed.notify_all()
+    # The step may be over and gone when the lock is free.
+    state.lock.unlock()
+
+
+cdef inline void ask_for_help(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+    """Wakes another thread of the pool if heavy units wait and it has one."""
+    cdef int32_t most
+    if state.heavy.size() == 0 or state.pool.get() == NULL:
+        return
+    most = state.pool.get().size()
+    if state.takes_long or plan.weights[state.heavy.back().unit].get() != LONG:
+        most -= 1   # the calling thread takes one itself
+    if state.helpers < most and state.pool.get().submit(help, state):
+        state.helpers += 1
+
+
+cdef inline bint is_for_helper(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+    """Whether the next heavy unit is one of those that only threads of the pool take."""
+    if state.takes_long or plan.weights[state.heavy.back().unit].get() != LONG:
+        return False
+    ask_for_help(state, plan)
+    return state.helpers > 0   # else the pool has no thread to give
+
+
+cdef void end_failed(ExecutionState* state) noexcept nogil:
+    """Lets go of what is ready, and ends what is awaited where delivering failed."""
+    if not state.run.cancelled.get():
+        state.lock.unlock()
+        fail(state, NULL, HR_INTERNAL, "the step failed")
+        state.lock.lock()
+    state.outstanding -= <int32_t>(state.light.size() + state.heavy.size())
+    state.light.clear()
+    state.heavy.clear()
+
+
+cdef bint all_there(ExecutionState* state, vector[int32_t]& wanted) noexcept nogil:
+    cdef size_t i
+    for i in range(wanted.size()):
+        if state.fetch_state[wanted[i]] == 0:
+            return False
+    return True
+
+
+# ---- running one ------------------------------------------------------------------------------------
+
+cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
+                    void (*poll)(void*) noexcept nogil, void* execution) noexcept nogil:
+    """Runs one unit and delivers what it made. The lock is held before and after."""
+    cdef Unit* unit = &plan.units[item.unit]
+    cdef Iteration* iteration = item.iteration
+    cdef OwnedTensor* inputs = iteration.slots + unit.first_slot
+    cdef OwnedTensor value
+    cdef bint usable = True
+    if unit.kind == RUN_SEND or (unit.kind == RUN_RECV and iteration.units[unit.local].dead == 0):
+        state.lock.unlock()
+        if unit.kind == RUN_SEND:
+            send(state, item.unit, iteration)
+        else:
+            start_recv(state, item.unit, iteration)
+        state.lock.lock()
+    elif unit.kind == RUN_MERGE:
+        run_merge(state, plan, item)
+    elif iteration.units[unit.local].dead:
+        finish(state, plan, item.unit, iteration, NULL)
+    elif unit.kind == RUN_SEGMENT or unit.kind == RUN_LOOP:
+        run_work(state, plan, unit, item, tensors_of(inputs), poll, execution)
+    elif unit.kind == RUN_ASYNC:
+        state.lock.unlock()
+        start_async(state, item.unit, iteration)
+        state.lock.lock()
+    else:
+        # What only passes a value on gives its reference away.
+        if unit.n_inputs:
+            value.take_from(inputs[0])
+            if unit.needs_value:
+                usable = has_value(state, unit, value.get())
+        if unit.kind == RUN_SWITCH and inputs[1].get().rank != 0:
+            fail_predicate(state, unit, inputs[1].get())
+            usable = False
+        if not usable:
+            finish_failed(state, plan, item.unit, iteration)
+        elif unit.kind == RUN_SWITCH:
+            finish_switch(state, plan, item.unit, iteration,
+                          (<uint8_t*>inputs[1].get().data)[0] != 0, &value)
+        else:
+            finish(state, plan, item.unit, iteration, &value)
+
+
+cdef void fail_predicate(ExecutionState* state, Unit* unit, const hr_tensor* predicate) noexcept nogil:
+    state.lock.unlock()
+    fail_not_scalar(&state.run, predicate)
+    fail(state, unit.node, HR_INVALID_ARGUMENT, "")
+    state.lock.lock()
+
+
+cdef bint has_value(ExecutionState* state, Unit* unit, const hr_tensor* reference) noexcept nogil:
+    """Whether the variable of a reference has a value; the step fails where it has none."""
+    if check_has_value(&state.run, reference) == HR_OK:
+        return True
+    state.lock.unlock()
+    fail(state, unit.node, HR_FAILED_PRECONDITION, "")
+    state.lock.lock()
+    return False
+
+
+cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready item,
+                   const hr_tensor* inputs, void (*poll)(void*) noexcept nogil, void* execution) noexcept nogil:
+    cdef OwnedTensors outputs
+    cdef hr_code code
+    cdef int64_t start = 0
+    cdef bint alone = state.heavy.size() == 0 and state.outstanding == 1
+    if not outputs.hold(unit.n_ports):
+        fail_memory(state, "no memory for the results of a unit")
+        finish_failed(state, plan, item.unit, item.iteration)
+        return
+    state.lock.unlock()
+    if unit.kind == RUN_SEGMENT:
+        code = run_segment(state, plan, item.unit, inputs, outputs.data(), alone, poll, execution)
+    else:
+        start = monotonic_ns()
+        code = run_loop(state, unit, inputs, outputs.data(), poll, execution)
+    if code != HR_OK:
+        fail(state, unit.node, code, "")
+    state.lock.lock()
+    if code != HR_OK:
+        finish_failed(state, plan, item.unit, item.iteration)
+        return
+    if start and state.traced:
+        note(state, plan, item.unit, outputs.data(), start)
+    finish(state, plan, item.unit, item.iteration, outputs.data())
+
+
+cdef void run_merge(ExecutionState* state, ExecutorPlan plan, Ready item) noexcept nogil:
+    cdef Unit* unit = &plan.units[item.unit]
+    cdef OwnedTensor outputs[2]
+    cdef int32_t chosen = item.iteration.units[unit.local].merged - 1
+    cdef hr_tensor* index = outputs[1].get()
+    if chosen < 0:
+        finish(state, plan, item.unit, item.iteration, NULL)
+        return
+    if unit.needs_value and not has_value(
+            state, unit, item.iteration.slots[unit.first_slot + chosen].get()):
+        finish_failed(state, plan, item.unit, item.iteration)
+        return
+    outputs[0].take_from(item.iteration.slots[unit.first_slot + chosen])
+    if unit.n_ports > 1 and is_wanted(plan, unit.first_port + 1):
+        index.dtype = HR_INT32
+        index.rank = 0
+        if allocate_tensor(index) != HR_OK:
+            fail_memory(state, "no memory for a merge's index")
+        else:
+            (<int32_t*>index.data)[0] = chosen
+    finish(state, plan, item.unit, item.iteration, outputs)
+
+
+cdef inline bint is_wanted(ExecutorPlan plan, int32_t port) noexcept nogil:
+    return plan.ports[port].n_targets != 0 or plan.ports[port].n_fetches != 0

@@ -1,0 +1,209 @@
+# cython: language_level=3
+"""Running a segment, or a native loop, as one unit of a dynamic step.
+
+Small segments run on the thread that found them ready. One that is worth several cores goes to
+the intra-op pool where it has the step to itself; else it shares the cores with its neighbours.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.memory cimport shared_ptr
+from libcpp.vector cimport vector
+
+from headrace.runtime.memory.buffer cimport OwnedTensor
+from headrace.runtime.state.context cimport (
+    HR_REPLAN, Run, run_blame, run_blamed, run_code, run_fail_text,
+)
+from headrace.runtime.plan.executable cimport (
+    Executable, Lease, RunBuffers, SegmentOutput, fail_no_room, run_entries, run_traced,
+)
+from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
+from headrace.runtime.executor.executor_state cimport ExecutionState, keep_named
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+)
+from headrace.runtime.executor.native_loop cimport LoopContext, NativeLoop, run_native
+from headrace.runtime.plan.segment_runner cimport SegmentRunner
+from headrace.runtime.threads.pools cimport (
+    expected_ns, kParallel, run_intra_op, steady_ns, thread_number, weight_of,
+)
+from headrace.runtime.executor.trace cimport Clock, trace_entries
+
+
+# Plans that one segment may try while other threads change the shapes of its variables.
+cdef int MOST_PLANS = 16
+
+
+cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
+                         const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
+                         void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+    cdef hr_code code = HR_REPLAN
+    cdef int attempt
+    for attempt in range(MOST_PLANS):
+        code = try_segment(state, plan, unit, inputs, outputs, alone, poll, poll_argument)
+        if code != HR_REPLAN:
+            return code
+    return run_fail_text(&state.run, HR_ABORTED,
+                         "variables that the step reads changed their shapes at each attempt")
+
+
+cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
+                         const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
+                         void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+    """HR_REPLAN: a variable has another shape than planned, and nothing was done."""
+    cdef int number = plan.units[unit].number
+    cdef shared_ptr[Executable] chosen
+    cdef double ns
+    cdef bint timed
+    cdef int64_t start = 0, took_ns = 0
+    cdef hr_code code
+    chosen = (<SegmentRunner>plan.runner_pointers[number]).lookup(inputs, 1)
+    if chosen.get() == NULL:
+        chosen = specialised(state, number, inputs, 1)
+        if chosen.get() == NULL:
+            return HR_INTERNAL
+        plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+    ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
+    if alone and state.team > 1 and ns > kParallel:
+        if run_wide(state, number, inputs, outputs, poll, poll_argument, &code, &took_ns):
+            if code == HR_OK:
+                # About what one thread takes, and no less: a wrong estimate ends here.
+                chosen.get().cost.add_sample(<double>took_ns * state.team)
+                plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+            return code
+    timed = chosen.get().cost.wants_sample()
+    if timed:
+        start = steady_ns()
+    code = run_on(state, &state.run, inputs, outputs, chosen)
+    if timed:
+        chosen.get().cost.add_sample(<double>(steady_ns() - start))
+        plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+    return code
+
+
+cdef inline double cost_of(const Executable* made) noexcept nogil:
+    return made.cost.ns(expected_ns(made.flops, made.bytes_moved))
+
+
+cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, OwnedTensor* outputs,
+                    shared_ptr[Executable]& chosen) noexcept nogil:
+    cdef Lease lease
+    cdef Executable* made
+    cdef RunBuffers* buffers
+    cdef SegmentOutput* output
+    cdef size_t i
+    cdef hr_code code
+    if not lease.begin(chosen):
+        return fail_no_room(run, chosen.get()[0])
+    made = lease.made()
+    buffers = lease.buffers()
+    for i in range(made.input_tensor.size()):
+        buffers.tensors[made.input_tensor[i]] = inputs[i]
+    if state.traced:
+        code = run_with_clock(state, run, made, buffers)
+    else:
+        code = run_entries(made, buffers, run)
+    if code == HR_OK:
+        for i in range(made.outputs.size()):
+            output = &made.outputs[i]
+            # A constant is the executable's, which may be dropped while the step still uses it.
+            outputs[i].share(buffers.tensors[output.tensor],
+                             output.constant if output.constant != NULL
+                             else buffers.tensors[output.root].owner)
+    if code != HR_OK or state.traced:
+        # The step still names its nodes, some of which it owns.
+        keep_named(state, chosen)
+    return code
+
+
+cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* made,
+                            RunBuffers* buffers) noexcept nogil:
+    cdef Clock clock
+    cdef hr_code code
+    cdef bint kept
+    if not clock.start(made.entries.size()):
+        return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
+    code = run_traced(made, buffers, run, clock.data())
+    state.lock.lock()
+    kept = trace_entries(state.records, made, buffers, clock.data(), thread_number())
+    state.lock.unlock()
+    if not kept:
+        return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
+    return code
+
+
+# ---- on several threads -----------------------------------------------------------------------------
+
+cdef struct WideWork:
+    ExecutionState* state
+    int number
+    shared_ptr[Executable]* made
+    const hr_tensor* inputs
+    OwnedTensor* outputs
+    hr_code code
+    int64_t took_ns
+
+
+cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, OwnedTensor* outputs,
+                   void (*poll)(void*) noexcept nogil, void* poll_argument,
+                   hr_code* code, int64_t* took_ns) noexcept nogil:
+    """Runs the segment on the intra-op pool; False: that is taken, nothing ran."""
+    cdef WideWork work
+    cdef shared_ptr[Executable] made
+    work.state = state
+    work.number = number
+    work.inputs = inputs
+    work.outputs = outputs
+    work.made = &made
+    if not run_intra_op(work_wide, &work, state.team, poll, poll_argument):
+        return False
+    code[0] = work.code
+    took_ns[0] = work.took_ns
+    if made.get() == NULL:
+        code[0] = HR_INTERNAL
+    elif work.code != HR_OK and work.code != HR_REPLAN:
+        run_fail_text(&state.run, run_code(&state.wide), state.wide.message)
+        run_blame(&state.run, run_blamed(&state.wide))
+    return True
+
+
+cdef void work_wide(void* argument) noexcept nogil:
+    cdef WideWork* work = <WideWork*>argument
+    # Also planned here: kernels that are folded may use the team.
+    work.made[0] = specialised(work.state, work.number, work.inputs, work.state.team)
+    if work.made.get() != NULL:
+        work.took_ns = steady_ns()
+        work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.made[0])
+        work.took_ns = steady_ns() - work.took_ns
+
+
+# ---- what needs Python -------------------------------------------------------------------------------
+
+cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, const hr_tensor* inputs,
+                                        int threads) noexcept nogil:
+    """The executable for these shapes; null: it failed, and the step knows why."""
+    cdef shared_ptr[Executable] found
+    found = (<SegmentRunner>(<ExecutorPlan>state.plan).runner_pointers[number]).lookup(
+        inputs, threads)
+    if found.get() != NULL:
+        return found
+    with gil:
+        try:
+            found = (<SegmentRunner>(<ExecutorPlan>state.plan).runners[number]).find(
+                inputs, threads)
+        except BaseException as error:
+            (<list>state.errors).append(error)
+    return found
+
+
+cdef hr_code run_loop(ExecutionState* state, Unit* unit, const hr_tensor* inputs, OwnedTensor* outputs,
+                      void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+    cdef LoopContext context
+    context.run = &state.run
+    context.wide = &state.wide
+    context.team = state.team
+    context.errors = state.errors
+    context.poll = poll
+    context.poll_argument = poll_argument
+    context.rounds = 0
+    return run_native(<NativeLoop>(<ExecutorPlan>state.plan).loop_pointers[unit.number], &context,
+                      inputs, outputs)

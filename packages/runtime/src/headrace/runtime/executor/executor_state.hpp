@@ -1,0 +1,247 @@
+// What one dynamic step keeps while it runs: frames, iterations, ready units.
+#pragma once
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "threads/active_runs.hpp"
+#include "plan/executable.hpp"
+#include "threads/inter_op_pool.hpp"
+#include "state/rendezvous.hpp"
+#include "state/run.hpp"
+#include "executor/trace.hpp"
+
+namespace headrace {
+
+struct FrameRun;
+
+// What a unit still waits for in one iteration.
+struct UnitState {
+  int32_t pending;       // inputs and control edges that have not come
+  int32_t dead;          // inputs that came dead
+  int32_t merged;        // 1 + the live input of a merge
+};
+
+// One iteration of one entered frame (white paper §4.4: a tag), in one block of memory with its
+// units and slots.
+struct Iteration {
+  FrameRun* frame = nullptr;
+  int64_t number = 0;
+  int32_t outstanding = 0;  // units ready, running or awaited, and child frames alive
+  const int32_t n_slots;
+  std::unique_ptr<FrameRun> children;  // entered from here
+  UnitState* units;                    // of the frame, by local number
+  OwnedTensor* slots;
+
+  Iteration(const Iteration&) = delete;
+  Iteration& operator=(const Iteration&) = delete;
+  ~Iteration();
+  void release_slots() {
+    for (int32_t i = 0; i < n_slots; ++i) slots[i].reset();
+  }
+  // Null: no memory.
+  static std::unique_ptr<Iteration> allocate(int32_t n_units, int32_t n_slots) noexcept {
+    const size_t head = (sizeof(Iteration) + 15) & ~size_t(15);
+    const size_t units = (sizeof(UnitState) * size_t(n_units) + 15) & ~size_t(15);
+    void* block = std::malloc(head + units + sizeof(OwnedTensor) * size_t(n_slots));
+    if (!block) return nullptr;
+    char* behind = static_cast<char*>(block) + head;
+    auto* slots = reinterpret_cast<OwnedTensor*>(behind + units);
+    std::uninitialized_default_construct_n(slots, n_slots);
+    return std::unique_ptr<Iteration>(
+        new (block) Iteration(reinterpret_cast<UnitState*>(behind), slots, n_slots));
+  }
+  static void operator delete(void* block) { std::free(block); }
+
+ private:
+  Iteration(UnitState* units, OwnedTensor* slots, int32_t n_slots)
+      : n_slots(n_slots), units(units), slots(slots) {}
+  static void* operator new(size_t, void* block) { return block; }
+};
+
+struct Held {            // a value on its way into iterations that do not exist yet
+  int32_t unit, port;
+  OwnedTensor value;
+  bool dead;
+};
+
+// Takes a value over for later; null: a dead one. False: no memory, the value is still the caller's.
+inline bool hold(std::vector<Held>& held, int32_t unit, int32_t port, OwnedTensor* value) noexcept {
+  try {
+    held.push_back({unit, port, OwnedTensor(), value == nullptr});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  if (value) held.back().value.take_from(*value);
+  return true;
+}
+
+struct FrameRun {
+  int32_t number = 0;            // of the static frame
+  std::unique_ptr<FrameRun> sibling;
+  Iteration* parent = nullptr;   // null: the step itself
+  int32_t enters_left = 0;
+  bool dead = false;
+  int64_t oldest = 0, next_number = 0;
+  std::vector<std::unique_ptr<Iteration>> live;    // live[0] is iteration `oldest`
+  std::vector<Held> constants;
+  std::vector<Held> deferred;      // for the iteration that the window does not admit yet
+};
+
+inline Iteration::~Iteration() { std::destroy_n(slots, n_slots); }
+
+// A new first child of an iteration; null: no memory.
+inline FrameRun* add_child(Iteration* parent) noexcept {
+  std::unique_ptr<FrameRun> made(new (std::nothrow) FrameRun());
+  if (!made) return nullptr;
+  made->parent = parent;
+  made->sibling = std::move(parent->children);
+  parent->children = std::move(made);
+  return parent->children.get();
+}
+// Frees a child of an iteration.
+inline void remove_child(Iteration* parent, FrameRun* child) noexcept {
+  std::unique_ptr<FrameRun>* link = &parent->children;
+  while (link->get() != child) link = &(*link)->sibling;
+  std::unique_ptr<FrameRun> gone = std::move(*link);
+  *link = std::move(gone->sibling);
+}
+
+struct Ready {
+  int32_t unit;
+  Iteration* iteration;
+};
+
+// A step's lock. The thread that walks a loop of light units hardly lets go of it, and a mutex
+// goes to whoever runs: without a word from those who wait, a cancellation would never get it.
+class StepLock {
+ public:
+  void lock() {
+    if (mutex_.try_lock()) return;
+    wanted_.fetch_add(1, std::memory_order_relaxed);
+    mutex_.lock();
+    wanted_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void unlock() { mutex_.unlock(); }
+  // Called by the holder: those who wait have their turn first.
+  void let_others() {
+    if (!wanted_.load(std::memory_order_relaxed)) return;
+    mutex_.unlock();
+    while (wanted_.load(std::memory_order_relaxed)) sched_yield();
+    mutex_.lock();
+  }
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<int32_t> wanted_{0};
+};
+
+// One step under way. Everything but the constant pointers is guarded by `lock`.
+struct ExecutionState {
+  Run run;                      // of units on one thread
+  Run wide;                     // of the unit that has the intra-op pool
+  void* plan = nullptr;         // ExecutorPlan
+  void* errors = nullptr;       // a Python list: exceptions, the first one wins
+  int32_t team = 1;             // threads of an intra-op team
+  std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all
+  bool takes_long = true;       // whether the calling thread runs units that take long
+  ActiveRun active;
+  StepLock lock;
+  std::condition_variable changed;
+  std::vector<Ready> light;     // ready units for the calling thread
+  std::vector<Ready> heavy;     // ready units that threads of the pool may take
+  int32_t outstanding = 0;      // ready, running, awaited
+  int32_t helpers = 0;          // asked for and not gone
+  int32_t waiting = 0;          // threads in `changed`
+  bool failed = false;
+  FrameRun root;
+  Iteration* root_iteration = nullptr;
+  std::vector<std::vector<std::unique_ptr<Iteration>>> pools;   // free iterations by static frame
+  size_t places = 0;            // units of the iterations alive: at most so many are ready at once
+  std::vector<OwnedTensor> fetched;
+  std::vector<int32_t> fetch_state;             // 0 not yet, 1 there, 2 dead
+  LocalRendezvous rendezvous;
+  bool traced = false;
+  std::vector<TraceRecord> records;
+  std::vector<std::shared_ptr<Executable>> named;  // whose nodes an error or the trace names
+
+  ExecutionState(size_t n_frames, size_t n_fetches)
+      : pools(n_frames), fetched(n_fetches), fetch_state(n_fetches) {}
+};
+
+// As vector::reserve, doubling.
+template <class T>
+inline void reserve(std::vector<T>& items, size_t n) {
+  if (items.capacity() < n) items.reserve(n < 2 * items.capacity() ? 2 * items.capacity() : n);
+}
+
+// Waits for a change, 20 ms at most; the lock is held before and after.
+inline void wait_for_change(ExecutionState* state) {
+  std::unique_lock<std::mutex> hold(state->lock.mutex(), std::adopt_lock);
+  ++state->waiting;
+  state->changed.wait_for(hold, std::chrono::milliseconds(20));
+  --state->waiting;
+  hold.release();
+}
+
+// The frame's next iteration, used before or new. Null: no memory. Room for all that may become
+// ready in it, and for its return to the pool, is made here, so that delivering needs no memory.
+inline Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t n_units,
+                                int32_t n_slots) noexcept {
+  auto& pool = state->pools[size_t(frame->number)];
+  try {
+    reserve(frame->live, frame->live.size() + 1);
+    reserve(state->light, state->places + size_t(n_units));
+    reserve(state->heavy, state->places + size_t(n_units));
+    std::unique_ptr<Iteration> made;
+    if (pool.empty()) {
+      made = Iteration::allocate(n_units, n_slots);
+      if (!made) return nullptr;
+      reserve(pool, frame->live.size() + 1);
+    } else {
+      made = std::move(pool.back());
+      pool.pop_back();
+    }
+    made->frame = frame;
+    made->number = frame->next_number++;
+    made->outstanding = 0;
+    state->places += size_t(n_units);
+    frame->live.push_back(std::move(made));
+    return frame->live.back().get();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+// Puts the frame's oldest iteration, which is over, into the pool.
+inline void end_oldest(ExecutionState* state, FrameRun* frame, int32_t n_units) noexcept {
+  std::unique_ptr<Iteration> over = std::move(frame->live.front());
+  frame->live.erase(frame->live.begin());
+  ++frame->oldest;
+  over->release_slots();
+  state->places -= size_t(n_units);
+  auto& pool = state->pools[size_t(frame->number)];
+  if (pool.size() < pool.capacity()) pool.push_back(std::move(over));
+}
+
+// Keeps an executable whose nodes an error names. Without memory for that, the error names none.
+inline void keep_named(ExecutionState* state, const std::shared_ptr<Executable>& made) noexcept {
+  state->lock.lock();
+  try {
+    state->named.push_back(made);
+  } catch (const std::bad_alloc&) {
+    state->run.failed.store(nullptr);
+    state->wide.failed.store(nullptr);
+  }
+  state->lock.unlock();
+}
+
+}  // namespace headrace

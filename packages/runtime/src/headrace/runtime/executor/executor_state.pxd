@@ -1,0 +1,108 @@
+"""What one dynamic step keeps while it runs (executor_state.hpp)."""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport shared_ptr, unique_ptr
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.memory.buffer cimport OwnedTensor
+from headrace.runtime.state.context cimport Run
+from headrace.runtime.plan.executable cimport Executable
+from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_tensor
+from headrace.runtime.threads.pools cimport ActiveRun, InterOpPool
+from headrace.runtime.executor.trace cimport TraceRecord
+
+
+cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
+    cdef cppclass StepLock:
+        void lock()
+        void unlock()
+        void let_others()
+
+    cdef cppclass Condition "std::condition_variable":
+        void notify_all()
+
+    cdef struct UnitState:
+        int32_t pending
+        int32_t dead
+        int32_t merged
+
+    cdef cppclass Iteration:
+        FrameRun* frame
+        int64_t number
+        int32_t outstanding
+        unique_ptr[FrameRun] children
+        UnitState* units
+        OwnedTensor* slots
+
+    cdef cppclass Held:
+        int32_t unit
+        int32_t port
+        OwnedTensor value
+        cbool dead
+
+    cdef cppclass FrameRun:
+        FrameRun() except +
+        int32_t number
+        unique_ptr[FrameRun] sibling
+        Iteration* parent
+        int32_t enters_left
+        cbool dead
+        int64_t oldest
+        int64_t next_number
+        vector[unique_ptr[Iteration]] live
+        vector[Held] constants
+        vector[Held] deferred
+
+    cdef cppclass Ready:
+        int32_t unit
+        Iteration* iteration
+
+    ctypedef void (*ReceivedDone)(void*, hr_code, const char*, OwnedTensor*,
+                                  int32_t) noexcept nogil
+
+    cdef cppclass LocalRendezvous:
+        hr_code send(const string& key, const hr_tensor* value, int32_t dead)
+        void recv(const string& key, ReceivedDone done, void* argument)
+        void abort(hr_code code, const char* message)
+
+    cdef cppclass ExecutionState:
+        ExecutionState(size_t n_frames, size_t n_fetches) except +
+        Run run
+        Run wide
+        void* plan
+        void* errors
+        int32_t team
+        shared_ptr[InterOpPool] pool
+        cbool takes_long
+        ActiveRun active
+        StepLock lock
+        Condition changed
+        vector[Ready] light
+        vector[Ready] heavy
+        int32_t outstanding
+        int32_t helpers
+        int32_t waiting
+        cbool failed
+        FrameRun root
+        Iteration* root_iteration
+        vector[vector[unique_ptr[Iteration]]] pools
+        vector[OwnedTensor] fetched
+        vector[int32_t] fetch_state
+        LocalRendezvous rendezvous
+        cbool traced
+        vector[TraceRecord] records
+        vector[shared_ptr[Executable]] named
+
+    # Takes a value over for later; null: a dead one. False: no memory.
+    cbool hold(vector[Held]& held, int32_t unit, int32_t port, OwnedTensor* value)
+    void wait_for_change(ExecutionState* state)
+    # Null: no memory.
+    FrameRun* add_child(Iteration* parent)
+    void remove_child(Iteration* parent, FrameRun* child)
+    Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t n_units,
+                             int32_t n_slots)
+    void end_oldest(ExecutionState* state, FrameRun* frame, int32_t n_units)
+    # Keeps an executable whose nodes an error or a trace names.
+    void keep_named(ExecutionState* state, const shared_ptr[Executable]& made)

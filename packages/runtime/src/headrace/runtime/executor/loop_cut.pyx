@@ -1,0 +1,292 @@
+# cython: language_level=3
+"""Puts the frame of a while loop into the form in which native_loop.pyx runs it.
+
+loop_phases.pyx says when each node runs; what runs at one time is a part, and parts, choices and
+inner loops are the steps of an iteration. Only what may wait (asynchronous kernels), and graphs in
+which a Merge does not join the two sides of one condition, are left to the dynamic executor.
+"""
+
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.executor.loop_phases cimport LoopPhases
+from headrace.runtime.executor.native_loop cimport CHOOSE, RUN_INNER, RUN_PART, Guard, LoopStep, NativeLoop
+from headrace.runtime.graph.node_kind cimport EXIT, MERGE, NEXT_ITERATION, SWITCH
+from headrace.runtime.passes.segment_keys cimport predicate_of
+from headrace.runtime.passes.segments cimport Segment, Segments
+from headrace.runtime.passes.wanted_values cimport mark_wanted
+from headrace.runtime.passes.program cimport Program, ProgramNode
+
+from headrace.runtime.executor.loop_phases import ALWAYS, NotNative
+
+
+cdef NativeLoop native_loop_of(Program program, Segments segments, int32_t frame, int32_t parent,
+                               vector[int32_t]& frame_of, vector[int32_t]& entered, dict inner):
+    cdef _LoopCut cut = _LoopCut()
+    cut.program = program
+    cut.segments = segments
+    cut.frame = frame
+    cut.loop = NativeLoop()
+    cut.loop.parent_frame = max(parent, 0)
+    cut.loop.inner = []
+    try:
+        cut.collect(frame_of, entered, inner)
+        cut.find_predicate()
+        for node in cut.members:
+            cut.place(node)
+        cut.place_inner_loops()
+        cut.make_parts()
+        cut.make_steps()
+        cut.wire_ends()
+    except NotNative:
+        return None
+    return cut.loop
+
+
+cdef class _LoopCut(LoopPhases):
+    cdef dict part_of          # node -> part
+    cdef list parts            # lists of nodes
+    cdef dict slot_of          # value -> slot
+
+    # ---- parts
+
+    cdef int make_parts(self) except -1:
+        """One part for each key, phase and device; which of its values others read."""
+        cdef int32_t i, j, value
+        cdef ProgramNode* node
+        cdef Segment segment
+        cdef vector[int32_t] wanted      # per value: the last part that wants it known
+        groups = {}
+        for i in self.members:
+            if self.is_kernel(i):
+                device = self.program.nodes[i].device
+                groups.setdefault((self.phases[i], self.keys[i], device), []).append(i)
+        self.parts = list(groups.values())
+        self.part_of = {i: number for number, part in enumerate(self.parts) for i in part}
+        read = self.values_read_elsewhere()
+        self.loop.segments = Segments()
+        wanted.assign(self.program.values.size(), -1)
+        for part in self.parts:
+            memset(&segment, 0, sizeof(Segment))
+            segment.device = self.program.nodes[<size_t>part[0]].device
+            segment.first_node = <int32_t>self.loop.segments.nodes.size()
+            segment.n_nodes = <int32_t>len(part)
+            segment.first_entering = <int32_t>self.loop.segments.entering.size()
+            segment.first_leaving = <int32_t>self.loop.segments.leaving.size()
+            entering = {}
+            inside = set(part)
+            for i in part:
+                self.loop.segments.nodes.push_back(i)
+            mark_wanted(self.program, self.loop.segments.nodes.data() + segment.first_node,
+                        segment.n_nodes, self.segments.wanted, wanted,
+                        <int32_t>self.loop.segments.segments.size())
+            for i in part:
+                node = &self.program.nodes[i]
+                for j in range(node.n_inputs):
+                    value = self.program.inputs[node.first_input + j]
+                    if self.maker(value) not in inside:
+                        entering[value] = True
+                for j in range(node.n_outputs):
+                    if node.first_output + j in read:
+                        self.loop.segments.leaving.push_back(node.first_output + j)
+            for value in entering:
+                self.loop.segments.entering.push_back(value)
+                self.loop.segments.shape_like.push_back(
+                    wanted[value] == <int32_t>self.loop.segments.segments.size())
+            segment.n_entering = <int32_t>len(entering)
+            segment.n_leaving = <int32_t>(
+                self.loop.segments.leaving.size() - segment.first_leaving)
+            self.loop.segments.segments.push_back(segment)
+        return 0
+
+    cdef set values_read_elsewhere(self):
+        """Values that leave the part in which they are made."""
+        cdef int32_t i, j, value
+        cdef ProgramNode* node
+        read = {self.root}
+        for i in self.members:
+            node = &self.program.nodes[i]
+            for j in range(node.n_inputs):
+                value = self.program.inputs[node.first_input + j]
+                if i not in self.part_of or self.part_of.get(self.maker(value)) != self.part_of[i]:
+                    read.add(self.source(value))
+            if node.kind == SWITCH:
+                read.add(predicate_of(self.program, node))
+        return read
+
+    # ---- steps
+
+    cdef int make_steps(self) except -1:
+        cdef int32_t i
+        cdef ProgramNode* node
+        order = []     # (in the body, phase, first node, kind, what)
+        for number, part in enumerate(self.parts):
+            order.append((self.go_on in self.keys[part[0]], self.phases[part[0]], part[0],
+                          <int>RUN_PART, number))
+        for i in self.members:
+            if self.program.nodes[i].kind == MERGE and i not in self.variables:
+                order.append((self.go_on in self.keys[i], self.phases[i], i, <int>CHOOSE, i))
+        for number, loop in enumerate(self.loop.inner):
+            key, phase = self.inner_places[id(loop)]
+            order.append((self.go_on in key, phase, loop.nodes[0], <int>RUN_INNER, number))
+        order.sort()
+        self.number_slots()
+        for in_body, _, _, kind, what in order:
+            if kind == RUN_PART:
+                self.add_part(what)
+            elif kind == RUN_INNER:
+                self.add_inner(what)
+            else:
+                self.add_choice(what)
+            if not in_body:
+                self.loop.n_condition = <int32_t>self.loop.steps.size()
+        return 0
+
+    cdef int number_slots(self) except -1:
+        cdef int32_t i, j
+        cdef NativeLoop loop
+        cdef Segments segments = self.loop.segments
+        cdef ProgramNode* node
+        self.slot_of = {}
+        for i, number in self.variables.items():
+            self.slot_of[self.program.nodes[i].first_output] = number
+        for value, number in self.invariants.items():
+            self.slot_of[value] = <int32_t>self.loop.start.size() + number
+        count = self.loop.start.size() + self.loop.entering.size()
+        for value in segments.leaving:
+            self.slot_of[value] = count
+            count += 1
+        for loop in self.loop.inner:
+            for value in loop.leaving:
+                self.slot_of[value] = count
+                count += 1
+        for i in self.members:
+            node = &self.program.nodes[i]
+            if node.kind == MERGE and i not in self.variables:
+                for j in range(node.n_outputs):
+                    self.slot_of[node.first_output + j] = count
+                    count += 1
+        self.loop.n_slots = count
+        return 0
+
+    cdef int32_t slot(self, int32_t value) except -1:
+        found = self.slot_of.get(self.source(value))
+        if found is None:
+            raise NotNative
+        return found
+
+    cdef int add_step(self, LoopStep* step, key) except -1:
+        """Appends a step that runs if the predicates of the key are as it wants them."""
+        cdef Guard guard
+        cdef LoopStep made = step[0]
+        made.first_guard = <int32_t>self.loop.guards.size()
+        # In the order in which they are made: a predicate inside a branch counts if that is taken.
+        for value, port in sorted(key - {self.go_on}):
+            guard.slot = self.slot(value)
+            guard.wanted = port
+            guard.node = self.switch_of(value)
+            self.loop.guards.push_back(guard)
+        made.n_guards = <int32_t>self.loop.guards.size() - made.first_guard
+        self.loop.steps.push_back(made)
+        return 0
+
+    cdef int add_part(self, int32_t number) except -1:
+        cdef Segments segments = self.loop.segments
+        cdef Segment* segment = &segments.segments[number]
+        cdef LoopStep step
+        cdef int32_t j
+        step.kind = RUN_PART
+        step.number = number
+        step.index_if_true = 0
+        step.first_slot = <int32_t>self.loop.slots.size()
+        step.n_inputs = segment.n_entering
+        step.n_outputs = segment.n_leaving
+        for j in range(segment.n_entering):
+            self.loop.slots.push_back(self.slot(segments.entering[segment.first_entering + j]))
+        for j in range(segment.n_leaving):
+            self.loop.slots.push_back(self.slot(segments.leaving[segment.first_leaving + j]))
+        return self.add_step(&step, self.keys[self.parts[number][0]])
+
+    cdef int add_inner(self, int32_t number) except -1:
+        cdef NativeLoop loop = self.loop.inner[number]
+        cdef LoopStep step
+        cdef int32_t value
+        step.kind = RUN_INNER
+        step.number = number
+        step.index_if_true = 0
+        step.first_slot = <int32_t>self.loop.slots.size()
+        step.n_inputs = <int32_t>loop.entering.size()
+        step.n_outputs = <int32_t>loop.leaving.size()
+        for value in loop.entering:
+            self.loop.slots.push_back(self.slot(value))
+        for value in loop.leaving:
+            self.loop.slots.push_back(self.slot(value))
+        return self.add_step(&step, self.inner_places[id(loop)][0])
+
+    cdef int add_choice(self, int32_t i) except -1:
+        cdef ProgramNode* node = &self.program.nodes[i]
+        cdef int32_t inputs[2]
+        cdef LoopStep step
+        cdef Guard predicate
+        cdef int32_t k
+        keys = []
+        for k in range(2):
+            inputs[k] = self.program.inputs[node.first_input + k]
+            keys.append(self.place_of(inputs[k])[0])
+        root, first_wants = next(iter(keys[0] - keys[1]))
+        step.kind = CHOOSE
+        step.number = self.slot(root)
+        step.index_if_true = 0 if first_wants else 1
+        step.first_slot = <int32_t>self.loop.slots.size()
+        step.n_inputs = 2
+        step.n_outputs = 2
+        self.loop.slots.push_back(self.slot(inputs[1 if first_wants else 0]))
+        self.loop.slots.push_back(self.slot(inputs[0 if first_wants else 1]))
+        for k in range(2):
+            self.loop.slots.push_back(
+                self.slot_of[node.first_output + k] if k < node.n_outputs else -1)
+        self.add_step(&step, self.keys[i])
+        # Behind the guards of the step: what it chooses by.
+        predicate.slot = step.number
+        predicate.wanted = 1
+        predicate.node = self.switch_of(root)
+        self.loop.guards.push_back(predicate)
+        return 0
+
+    cdef GraphNode* switch_of(self, int32_t root) except? NULL:
+        """A Switch with that predicate."""
+        cdef int32_t node = self.switches[root]
+        return self.program.nodes[node].source
+
+    cdef int wire_ends(self) except -1:
+        """What leads to the next iteration, and what leaves the loop."""
+        cdef int32_t i, value
+        cdef ProgramNode* node
+        cdef dict following = {}
+        for i in self.members:
+            node = &self.program.nodes[i]
+            if node.kind == MERGE and i in self.variables:
+                value = self.program.inputs[node.first_input + 1]
+                if self.program.nodes[self.maker(value)].kind != NEXT_ITERATION:
+                    raise NotNative
+                value = self.program.inputs[
+                    self.program.nodes[self.maker(value)].first_input]
+                if not self.place_of(value)[0] <= {self.go_on}:
+                    raise NotNative     # a value that some iterations do not make
+                following[self.variables[i]] = self.slot(value)
+            elif node.kind == EXIT:
+                value = self.program.inputs[node.first_input]
+                if self.place_of(value)[0] != {(self.root, 0)}:
+                    raise NotNative
+                self.loop.leaving.push_back(node.first_output)
+                self.loop.exits.push_back(self.slot(value))
+        for i in range(<int32_t>self.loop.start.size()):
+            self.loop.following.push_back(following[i])
+        if self.place_of(self.root)[0] != ALWAYS:
+            raise NotNative
+        self.loop.predicate.slot = self.slot(self.root)
+        self.loop.predicate.wanted = 1
+        self.loop.predicate.node = self.switch_of(self.root)
+        return 0

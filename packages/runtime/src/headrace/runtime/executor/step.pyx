@@ -1,0 +1,525 @@
+# cython: language_level=3
+"""A program that is one segment: fed, run by its kernel schedule, fetched.
+
+Where it runs is decided by thread_policy.hpp: on the calling thread with or without the GIL, on the
+intra-op pool (prepared for that many threads), or on one thread of the inter-op pool.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+from libcpp.memory cimport shared_ptr
+from libcpp.utility cimport move
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.runtime.memory.arrays cimport array_from_tensor, fetched
+from headrace.runtime.memory.buffer cimport OwnedTensor, OwnedTensors, tensors_of
+from headrace.runtime.passes.fed_values cimport fed_tensor
+from headrace.runtime.executor.branch_overlap cimport BranchOverlap, wants_clock
+from headrace.runtime.state.context cimport (
+    HR_REPLAN, Run, run_begin, run_blamed, run_cancel, run_code, run_fail_text,
+)
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_code, hr_dtype, hr_tensor
+from headrace.runtime.kernels.kernel_table cimport is_python_kernel, library_of
+from headrace.runtime.graph.node_text cimport node_label
+from headrace.runtime.passes.partition_graphs cimport partition_metadata
+from headrace.runtime.passes.segments cimport Segments
+from headrace.runtime.passes.program cimport Program
+from headrace.runtime.state.raised_error cimport RaisedError
+from headrace.runtime.plan.segment_runner cimport SegmentRunner
+from headrace.runtime.plan.executable cimport (
+    Executable, Lease, RunBuffers, SegmentOutput, run_entries, run_traced,
+)
+from headrace.runtime.state.session_owner cimport SessionOwner
+from headrace.runtime.threads.pools cimport (
+    ActiveRun, InterOpPool, Place, StepFacts, Work, begin_run,
+    begin_run_unwatched, end_run, expected_ns, flush_denormals, gil_left, gil_returned, keeps_gil,
+    place_of, restore_denormals, run_intra_op, sees_signals, steady_ns, thread_number, wait_for_gil,
+)
+from headrace.runtime.executor.trace cimport Clock, TraceRecord, metadata_of, trace_entries
+
+from headrace.runtime.executor.explain import explain_tape_step
+from headrace.runtime.state.run_options import (
+    inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
+)
+
+
+# Plans that one run may try while other threads change the shapes of its variables.
+cdef int MOST_PLANS = 16
+
+
+cdef object run_error(Run* run):
+    cdef hr_code code = run_code(run)
+    cdef GraphNode* node = <GraphNode*>run_blamed(run)
+    text = (<bytes>run.message).decode(errors="replace")
+    if node == NULL:
+        return errors.from_code(code, text)
+    name = (<bytes>node.name).decode(errors="replace")
+    return errors.from_code(code, f"{node_label(node)}: {text}", name)
+
+
+# One run, as the thread that computes it sees it.
+cdef struct KernelWork:
+    Executable* made
+    RunBuffers* buffers
+    Run* run
+    hr_code code
+    Clock* clock      # started if the run is traced, or measured kernel by kernel
+    int32_t thread    # where it ran, if traced
+    int64_t took_ns
+    bint timed
+    RaisedError* interrupt   # of a signal's handler
+
+
+cdef void run_kernels(void* argument) noexcept nogil:
+    cdef KernelWork* work = <KernelWork*>argument
+    cdef uint64_t mode = flush_denormals()
+    cdef int64_t start = steady_ns() if work.timed else 0
+    if work.clock.data() != NULL:
+        work.thread = thread_number()
+        work.code = run_traced(work.made, work.buffers, work.run, work.clock.data())
+    else:
+        work.code = run_entries(work.made, work.buffers, work.run)
+    if work.timed:
+        work.took_ns = steady_ns() - start
+    restore_denormals(mode)
+
+
+cdef void end_kernels(void* argument, hr_code code, const char* why) noexcept nogil:
+    cdef KernelWork* work = <KernelWork*>argument
+    run_fail_text(work.run, code, why)
+    run_cancel(work.run)
+
+
+cdef void look_at_signals(void* argument) noexcept nogil:
+    """What the thread that sees signals does between kernels, or while a pool works for it."""
+    cdef KernelWork* work = <KernelWork*>argument
+    if not sees_signals():
+        return
+    with gil:
+        work.run.look_up.set(0)
+        try:
+            PyErr_CheckSignals()
+        except BaseException as interrupt:
+            work.interrupt.keep(interrupt)
+            run_cancel(work.run)
+
+
+cdef Work poll_of(ActiveRun* active) noexcept:
+    """What the caller does while a pool works for it; null: it need not look at signals."""
+    if active.look_up == NULL:
+        return NULL
+    return look_at_signals
+
+
+# What plans for the intra-op pool, and runs what it planned.
+cdef struct TeamSearch:
+    void* step                     # TapeStep
+    hr_tensor* entering
+    ActiveRun* run
+    KernelWork* work
+    bint traced
+    shared_ptr[Executable]* found
+    Lease* lease                   # holds `found` if that is to run now
+    RaisedError* error
+
+
+cdef void search_for_team(void* argument) noexcept nogil:
+    """Plans on a thread of the intra-op pool: kernels that are folded may use the team.
+
+    It runs what it planned, too, where that belongs there: a second hand-over would cost as much
+    as planning a part of the segment does.
+    """
+    cdef TeamSearch* search = <TeamSearch*>argument
+    cdef ActiveRun proxy
+    cdef bint begun = False
+    proxy.cancelled = search.run.cancelled
+    begin_run_unwatched(&proxy)
+    with gil:
+        try:
+            begun = (<TapeStep>search.step).plan_for_team(search)
+        except BaseException as error:
+            search.error.keep(error)
+    end_run(&proxy)
+    if begun:
+        search.work.run.ctx.threads = search.found.get().threads
+        search.work.timed = search.work.made.cost.wants_sample()
+        run_kernels(search.work)
+
+
+cdef class TapeStep:
+    """services.Step over one segment."""
+    cdef SessionOwner owner
+    cdef Program program
+    cdef readonly SegmentRunner runner
+    cdef vector[int32_t] feed_of          # per entering value: the feed that brings it
+    cdef vector[hr_dtype] feed_dtypes
+    cdef vector[int32_t] leaving_of       # per fetch: its leaving value; -1 - feed: a fed value
+    cdef int n_entering
+    cdef bint heavy                       # the last run was worth several threads
+    cdef shared_ptr[Executable] latest    # the one that the last run took: likely the next one's
+    cdef BranchOverlap overlap
+
+    def __init__(self, SessionOwner owner, Program program, Segments segments, make_dynamic):
+        """make_dynamic: makes a DynamicStep, which independent heavy kernels may need."""
+        cdef int i
+        cdef int32_t value
+        self.owner = owner
+        self.program = program
+        self.overlap = BranchOverlap(owner, program, make_dynamic)
+        if segments.segments.size():
+            self.runner = SegmentRunner()
+            self.runner.program = program
+            self.runner.segments = segments
+            self.runner.number = 0
+            self.runner.session = owner.state
+            self.runner.copy_small = True
+            self.runner.team = owner.team
+            self.n_entering = segments.segments[0].n_entering
+        feeds = {program.feeds[i]: i for i in range(program.feeds.size())}
+        for i in range(program.feeds.size()):
+            self.feed_dtypes.push_back(
+                program.values[program.feeds[i]].dtype if program.feeds[i] >= 0 else 0)
+        for i in range(self.n_entering):
+            self.feed_of.push_back(feeds[segments.entering[i]])
+        leaving = {segments.leaving[i]: i for i in range(segments.leaving.size())}
+        for i in range(program.fetches.size()):
+            value = program.fetches[i]
+            self.leaving_of.push_back(-1 - feeds[value] if value in feeds else leaving[value])
+
+    def __call__(self, values):
+        return self.execute(values, self.owner.timeout_s, None, 0)
+
+    def run(self, values, bytes options):
+        trace = [] if wants_trace(options) else None
+        results = self.execute(values, timeout_s(options) or self.owner.timeout_s, trace,
+                               inter_op_pool(options))
+        metadata = trace[0] if trace else b""
+        if wants_partition_graphs(options):
+            metadata += partition_metadata(self.program)   # messages side by side are one
+        return results, metadata
+
+    def explain(self):
+        return explain_tape_step(self)
+
+    @property
+    def overlapping(self):
+        """The dynamic steps in which heavy kernels run beside one another."""
+        return self.overlap.steps
+
+    cdef list execute(self, values, double timeout, list trace, int pool):
+        cdef int attempt
+        cdef OwnedTensors fed
+        cdef hr_tensor* entering
+        cdef Clock clock
+        cdef RaisedError interrupt
+        cdef Run run
+        cdef ActiveRun active
+        cdef KernelWork work
+        cdef int i
+        cdef list keep = None
+        if <size_t>len(values) != self.feed_dtypes.size():
+            raise errors.InvalidArgumentError(
+                None, None, f"the step takes {self.feed_dtypes.size()} values, got {len(values)}")
+        if self.runner is None:
+            self.owner.check()
+            return [self.fed(values, i) for i in self.leaving_of]
+        if not fed.hold(self.n_entering):
+            raise MemoryError()
+        entering = tensors_of(fed.data())
+        memset(&work, 0, sizeof(KernelWork))
+        work.run = &run
+        work.clock = &clock
+        work.interrupt = &interrupt
+        run_begin(&run, self.owner.state, 1)
+        active.end = end_kernels
+        active.argument = &work
+        active.session = <void*>self.owner
+        active.state = <void*>self.owner.state
+        active.cancelled = &run.cancelled
+        if timeout > 0:
+            active.deadline_ns = steady_ns() + <int64_t>(timeout * 1e9)
+        active.look_up = &run.look_up
+        run.on_look_up = look_at_signals
+        run.look_up_argument = &work
+        begin_run(&active)
+        try:
+            # Not before: a `close` that comes later ends the run.
+            self.owner.check()
+            if self.n_entering:
+                keep = []
+                for i in range(self.n_entering):
+                    keep.append(fed_tensor(self.program, self.feed_of[i],
+                                           values[self.feed_of[i]],
+                                           self.feed_dtypes[self.feed_of[i]], &fed.data()[i]))
+            for attempt in range(MOST_PLANS):
+                results = self.run_specialised(entering, values, timeout, trace, &active, &work,
+                                               pool)
+                if results is not None:
+                    return results
+            raise errors.AbortedError(
+                None, None, "variables that the step reads changed their shapes at each attempt")
+        except errors.CancelledError:
+            # Planning that was ended knows not why; the run does: timeout, close, reset.
+            if run_code(&run) != HR_OK:
+                raise run_error(&run) from None
+            raise
+        finally:
+            end_run(&active)
+
+    cdef fed(self, values, int32_t which):
+        """A fetch of a fed tensor: the caller's own copy of what was fed."""
+        cdef OwnedTensor t
+        cdef int feed = -1 - which
+        keep = fed_tensor(self.program, feed, values[feed], self.feed_dtypes[feed], &t)
+        found = array_from_tensor(t.get())
+        return found if t.get().rank else found[()]
+
+    cdef list run_specialised(self, hr_tensor* entering, values, double timeout, list trace,
+                              ActiveRun* active, KernelWork* work, int pool):
+        """The fetches; None: a variable has another shape than planned, and nothing was done."""
+        cdef shared_ptr[Executable] chosen
+        cdef Lease lease
+        cdef vector[TraceRecord] records
+        cdef StepFacts facts
+        cdef shared_ptr[Executable] planned
+        cdef bint ran = False
+        cdef bint clocked
+        work.code = HR_OK
+        work.took_ns = 0
+        try:
+            ran = self.choose(chosen, entering, active, work, lease, trace is not None)
+            if not ran and chosen.get().overlap.step >= 0:
+                return self.overlap.steps[chosen.get().overlap.step].run_with(
+                    values, timeout, trace, pool)
+            facts = self.facts_of(chosen.get(), active)
+            self.heavy = place_of(facts) == Place.kIntraOp
+            clocked = not ran and wants_clock(chosen.get())
+            if clocked:
+                planned = chosen
+            elif self.heavy and not ran and self.find_for_team(chosen, entering, active, work,
+                                                               lease, trace is not None):
+                ran = lease.made() != NULL
+                if not ran:
+                    begin(self, lease, chosen, entering, work, trace is not None)
+                    ran = self.run_on_team(active, work)
+                    if not ran:
+                        lease.end()
+            if not ran:
+                facts.intra_op_threads = 1
+                if chosen.get().threads != 1:
+                    chosen = self.runner.find(entering, 1)
+                begin(self, lease, move(chosen), entering, work, trace is not None or clocked)
+                self.run_on_one(&facts, active, work, pool)
+            if work.took_ns and work.code == HR_OK:
+                # On a team: about what one thread takes, and no less.
+                work.made.cost.add_sample(<double>work.took_ns * work.made.threads)
+            if work.code == HR_REPLAN and run_code(work.run) == HR_OK and \
+                    not work.run.cancelled.get():
+                return None
+            raise_failure(work)
+            if clocked:
+                self.overlap.note_clock(planned.get(), work.made, work.clock.data())
+            elif work.took_ns:
+                self.overlap.note_run(work.made, work.took_ns)
+            if trace is not None:
+                if not trace_entries(records, work.made, work.buffers, work.clock.data(),
+                                     work.thread):
+                    raise MemoryError()
+                trace.append(metadata_of(records, self.program))
+            return self.collect(work.made, work.buffers, values)
+        except errors.OpError:
+            raise_failure(work)  # planning ended because the run was to end
+            raise
+
+    cdef bint choose(self, shared_ptr[Executable]& chosen, hr_tensor* entering, ActiveRun* active,
+                     KernelWork* work, Lease& lease, bint traced) except -1:
+        """The executable of the last run, or one for the team if that run was heavy.
+
+        Returns: whether that one has run already.
+        """
+        # `latest` is touched under the GIL alone: no lock, and one count for the run.
+        if self.latest.get() != NULL and \
+                self.latest.get().threads == (self.owner.team if self.heavy else 1) and \
+                self.latest.get().resets == self.owner.state.resets.load() and \
+                self.latest.get().fits(entering) and self.latest.get().variables_fit(entering):
+            chosen = self.latest
+            return False
+        # A heavy step is prepared for the whole team first: most of its runs get it.
+        if not self.heavy or not self.find_for_team(chosen, entering, active, work, lease, traced):
+            chosen = self.runner.find(entering, 1)
+        self.latest = chosen
+        return lease.made() != NULL
+
+    cdef StepFacts facts_of(self, Executable* made, ActiveRun* active):
+        cdef StepFacts facts
+        facts.ns = made.cost.ns(expected_ns(made.flops, made.bytes_moved))
+        facts.measured = made.cost.known()
+        facts.calls_python = may_block(made)
+        facts.watched = active.look_up != NULL
+        facts.in_pool = active.in_pool
+        facts.intra_op_threads = self.owner.team
+        return facts
+
+    cdef bint find_for_team(self, shared_ptr[Executable]& chosen, hr_tensor* entering,
+                            ActiveRun* active, KernelWork* work, Lease& lease,
+                            bint traced) except -1:
+        """Finds the executable for the intra-op pool; False where that is taken.
+
+        The lease begins if it was planned now, and has run.
+        """
+        cdef TeamSearch search
+        cdef RaisedError error
+        cdef Work poll = poll_of(active)
+        cdef shared_ptr[Executable] found
+        cdef bint ran
+        if chosen.get() != NULL and chosen.get().threads == self.owner.team:
+            return True
+        found = self.runner.lookup(entering, self.owner.team)
+        if found.get() == NULL:
+            memset(&search, 0, sizeof(TeamSearch))
+            search.step = <void*>self
+            search.entering = entering
+            search.run = active
+            search.work = work
+            search.traced = traced
+            search.found = &found
+            search.lease = &lease
+            search.error = &error
+            with nogil:
+                ran = run_intra_op(search_for_team, &search, self.owner.team, poll, work)
+            if not ran:
+                return False
+            if error.get() != NULL:
+                raise_failure(work)
+                raise <object>error.get()
+        chosen = found
+        self.latest = found
+        return True
+
+    cdef bint plan_for_team(self, TeamSearch* search) except -1:
+        """Returns: whether what was planned is to run at once; the lease holds it then."""
+        cdef Executable* made
+        search.found[0] = self.runner.find(search.entering, self.owner.team)
+        made = search.found.get()
+        if made.overlap.step >= 0 or wants_clock(made) or made.entries.empty() or \
+                place_of(self.facts_of(made, search.run)) != Place.kIntraOp:
+            return False
+        begin(self, search.lease[0], search.found[0], search.entering, search.work, search.traced)
+        return True
+
+    cdef bint run_on_team(self, ActiveRun* active, KernelWork* work) except -1:
+        cdef Work poll = poll_of(active)
+        cdef bint ran
+        work.run.ctx.threads = self.owner.team
+        work.timed = work.made.cost.wants_sample()
+        with nogil:
+            ran = run_intra_op(run_kernels, work, self.owner.team, poll, work)
+        if not ran:
+            work.run.ctx.threads = 1
+        return ran
+
+    cdef int run_on_one(self, StepFacts* facts, ActiveRun* active, KernelWork* work,
+                        int pool_number) except -1:
+        cdef Work poll = poll_of(active)
+        cdef Place place = place_of(facts[0])
+        cdef shared_ptr[InterOpPool] pool
+        cdef int64_t since
+        cdef bint ran = False
+        if work.made.entries.empty():
+            return 0  # all that is fetched was folded
+        work.run.ctx.threads = 1   # an attempt before this one may have had the team
+        work.timed = work.made.cost.wants_sample()
+        if place == Place.kInterOp:
+            pool = self.owner.pool_of(pool_number)
+            if pool.get() != NULL:
+                with nogil:
+                    ran = pool.get().run(run_kernels, work, &work.run.cancelled, poll, work)
+                if ran:
+                    return 0
+        if place == Place.kHoldGil or place == Place.kBackoff and keeps_gil():
+            run_kernels(work)
+            return 0
+        with nogil:
+            gil_left()
+            run_kernels(work)
+            since = wait_for_gil()
+        gil_returned(since, facts.ns)
+        return 0
+
+
+    cdef list collect(self, Executable* made, RunBuffers* buffers, values):
+        cdef list results = []
+        cdef int32_t which
+        cdef SegmentOutput* leaving
+        cdef hr_tensor view
+        for which in self.leaving_of:
+            if which < 0:
+                results.append(self.fed(values, which))
+                continue
+            leaving = &made.outputs[which]
+            view = buffers.tensors[leaving.tensor]
+            view.owner = NULL
+            if leaving.handed_over:
+                view.owner = buffers.tensors[leaving.root].owner
+                results.append(fetched(&view))
+                buffers.tensors[leaving.root].owner = view.owner
+            elif view.rank == 0:
+                results.append(fetched(&view))
+            else:
+                results.append(array_from_tensor(&view))
+        return results
+
+
+cdef int raise_failure(KernelWork* work) except -1:
+    """Raises what ended the run, if anything did."""
+    if work.interrupt.get() != NULL:
+        raise <object>work.interrupt.get()
+    if run_code(work.run) != HR_OK:
+        PyErr_CheckSignals()  # a Python kernel may have met one
+        raise run_error(work.run)
+    if work.run.cancelled.get():
+        raise errors.CancelledError(None, None, "the step was cancelled")
+    return 0
+
+
+cdef bint may_block(Executable* made):
+    """Whether a kernel may wait or call Python: then the run never holds the GIL."""
+    cdef size_t i
+    cdef GraphNode* node
+    cdef const char* library
+    if made.blocks < 0:
+        made.blocks = 0
+        for i in range(made.entries.size()):
+            node = made.entries[i].node
+            if node == NULL or node.kernel == NULL:
+                continue
+            library = library_of(node.kernel)
+            if is_python_kernel(node.kernel) or (
+                    node.info != NULL and node.info.stateful and library != NULL
+                    and library[:] != b"runtime"):
+                made.blocks = 1
+    return made.blocks != 0
+
+
+cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable] chosen, hr_tensor* entering,
+               KernelWork* work, bint clocked) except -1:
+    cdef int i
+    cdef hr_tensor* t
+    if not lease.begin(move(chosen)):
+        raise errors.ResourceExhaustedError(
+            None, None, (<bytes>lease.made().no_room()).decode(errors="replace"))
+    work.made = lease.made()
+    work.buffers = lease.buffers()
+    for i in range(step.n_entering):
+        t = &work.buffers.tensors[work.made.input_tensor[i]]
+        t.data = entering[i].data
+        # Strings come on counted memory, which kernels may hold on to.
+        t.owner = entering[i].owner
+    if not clocked:
+        work.clock.stop()   # an attempt before this one may have had it, with other kernels
+    elif not work.clock.start(work.made.entries.size()):
+        raise MemoryError()
+    return 0

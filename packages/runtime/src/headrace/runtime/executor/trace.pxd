@@ -1,0 +1,45 @@
+"""What a traced step notes of each node that it ran."""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport hr_tensor
+from headrace.runtime.passes.program cimport Program
+from headrace.runtime.plan.executable cimport Executable, RunBuffers
+
+
+cdef extern from "executor/trace.hpp" namespace "headrace" nogil:
+    cdef cppclass TracedOutput:
+        int32_t slot
+        hr_tensor shape
+
+    cdef cppclass TraceRecord:
+        void* node
+        int32_t device
+        int32_t thread
+        int64_t start_ns
+        int64_t end_ns
+        vector[TracedOutput] outputs
+
+    # Start and end of each entry; null before `start`.
+    cdef cppclass Clock:
+        Clock()
+        bint start(size_t n_entries)
+        void stop()
+        int64_t* data()
+
+    # Both: false where there is no memory.
+    bint add_output(TraceRecord& record, int32_t slot, const hr_tensor& shape)
+    bint keep_record(vector[TraceRecord]& records, TraceRecord& record)
+    int64_t monotonic_ns()
+    int64_t wall_clock_offset_ns()
+
+
+# Notes all entries that ran in these buffers; clock_ns: run_traced's. False: no memory.
+cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+                        int64_t* clock_ns, int32_t thread) noexcept nogil
+# What ran, as the user wrote it: a fused node tells the nodes that it was made of.
+cdef str label_of(GraphNode* node)
+# The records as a RunMetadata message.
+cdef bytes metadata_of(vector[TraceRecord]& records, Program program)

@@ -1,0 +1,95 @@
+# cython: language_level=3
+# distutils: language = c++
+"""What a traced step notes of each node that it ran (white paper §9.2), and the RunMetadata of it.
+
+The same plan runs as without a trace, with a look at the clock around each kernel.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+from headrace.formats.proto import run_pb2
+from headrace.runtime.graph.attributes cimport AttrScalar, find_scalar, kString
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_tensor
+from headrace.runtime.graph.node_text cimport text, text_of
+from headrace.runtime.passes.program cimport Program
+from headrace.runtime.plan.executable cimport EntryPlan, Executable, RunBuffers, release_entry
+
+
+cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+                        int64_t* clock_ns, int32_t thread) noexcept nogil:
+    cdef TraceRecord record
+    cdef EntryPlan* plan
+    cdef size_t i
+    cdef int32_t j
+    for i in range(made.entries.size()):
+        plan = &made.entries[i]
+        if plan.node == NULL or clock_ns[2 * i + 1] == 0 or \
+                <void*>plan.compute == <void*>release_entry:
+            continue
+        record.node = plan.node
+        record.device = made.device
+        record.thread = thread
+        record.start_ns = clock_ns[2 * i]
+        record.end_ns = clock_ns[2 * i + 1]
+        record.outputs.clear()
+        for j in range(plan.n_outputs):
+            if not add_output(record, j,
+                              buffers.tensors[made.arguments[plan.first_output + j]]):
+                return False
+        if not keep_record(records, record):
+            return False
+    return True
+
+
+cdef str label_of(GraphNode* node):
+    cdef AttrScalar origins
+    if node.info == NULL or find_scalar(
+            node, string_view(<const char*>b"_origins"), kString, origins) != HR_OK:
+        return f"{text_of(node.name)} = {text_of(node.op)}"
+    return text(origins.bytes)
+
+
+cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
+    cdef int64_t offset_ns = wall_clock_offset_ns()
+    cdef int64_t start_ns, took_ns
+    cdef size_t i, j
+    cdef GraphNode* node
+    cdef TracedOutput* output
+    metadata = run_pb2.RunMetadata()
+    devices = {}
+    for i in range(records.size()):
+        node = <GraphNode*>records[i].node
+        stats = devices.get(records[i].device)
+        if stats is None:
+            stats = devices[records[i].device] = metadata.step_stats.dev_stats.add(
+                device=program.devices[records[i].device])
+        start_ns = records[i].start_ns + offset_ns
+        took_ns = records[i].end_ns - records[i].start_ns
+        name = text_of(node.name)
+        made = stats.node_stats.add(
+            node_name=name,
+            timeline_label=label_of(node),
+            thread_id=records[i].thread,
+            scheduled_micros=start_ns // 1000,
+            scheduled_nanos=start_ns,
+            all_start_micros=start_ns // 1000,
+            op_start_rel_micros=0,
+            op_end_rel_micros=took_ns // 1000,
+            all_end_rel_micros=took_ns // 1000,
+            all_start_nanos=start_ns,
+            op_start_rel_nanos=0,
+            op_end_rel_nanos=took_ns,
+            all_end_rel_nanos=took_ns,
+        )
+        for j in range(records[i].outputs.size()):
+            output = &records[i].outputs[j]
+            told = made.output.add(slot=output.slot).tensor_description
+            told.dtype = output.shape.dtype
+            for k in range(output.shape.rank):
+                told.shape.dim.add(size=output.shape.dims[k])
+            told.allocation_description.requested_bytes = output.shape.bytes
+            told.allocation_description.allocator_name = "cpu"
+    return metadata.SerializeToString()

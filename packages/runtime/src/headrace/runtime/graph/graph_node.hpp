@@ -1,0 +1,74 @@
+// The nodes of a session's graph: parsed once at extend, shared by all programs.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memory/call_error.hpp"
+#include "headrace/kernel.h"
+
+namespace headrace {
+
+// An edge into a node. port -1: a control edge.
+struct Edge {
+  int32_t node;
+  int32_t port;
+};
+
+constexpr uint16_t kAnyRank = (1 << 9) - 1;
+
+struct ArgInfo {
+  std::string name;
+  hr_dtype dtype = HR_INVALID;   // or one of the three attributes below
+  std::string type_attr, number_attr, type_list_attr;
+  bool is_ref = false;
+  uint16_t ranks = kAnyRank;  // that its tensors may have: bit n for rank n
+};
+
+// What the catalogue says of an op; made once per op and process, never freed.
+struct OpInfo {
+  std::string name;
+  std::vector<ArgInfo> inputs, outputs;
+  // (name, serialised AttrValue) of attributes that have a default.
+  std::vector<std::pair<std::string, std::string>> defaults;
+  bool stateful = false, commutative = false, aggregate = false, uninitialized_ok = false;
+  bool shape_only = false;  // values depend on input shapes only
+  bool view = false;        // output 0 is input 0 under another shape
+  bool data_shape = false;  // an output shape depends on input values
+  bool function = false;    // of a graph's own library: no kernel has it, whatever its name
+};
+
+struct Attributes;  // parsed attribute values; see graph_def.hpp
+
+struct GraphNode {
+  hr_node face;  // what kernels see; first, so that hr_node* and GraphNode* convert
+  std::string name, op, device;  // device: as requested, may be empty or partial
+  const OpInfo* info = nullptr;
+  std::vector<Edge> inputs;
+  std::vector<int32_t> controls;
+  std::vector<hr_dtype> input_dtypes, output_dtypes;
+  std::vector<uint16_t> input_ranks;  // as in ArgInfo, by input; empty: any
+  std::shared_ptr<Attributes> attributes;
+
+  // The session's: chosen kernel and its state, made at first use (ensure_state). Whoever sees
+  // `created` may use both; after a reset, `state` is the old or the new one.
+  const hr_kernel* kernel = nullptr;
+  std::atomic<void*> state{nullptr};
+  std::atomic<bool> created{false};
+  // Whether a program of _FusedElementwise may name it, as far as its types and attributes decide;
+  // -1: not asked yet.
+  std::atomic<int8_t> may_fuse{-1};
+  void* session = nullptr;  // SessionState*, for kernels of the runtime's own
+  CallError error;          // texts of face.api->fail during create or prepare
+
+  GraphNode() = default;
+  GraphNode(const GraphNode&) = delete;
+  GraphNode& operator=(const GraphNode&) = delete;
+  ~GraphNode() {
+    if (created.load() && kernel && kernel->destroy) kernel->destroy(state.load());
+  }
+};
+
+}  // namespace headrace

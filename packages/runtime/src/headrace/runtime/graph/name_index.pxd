@@ -1,0 +1,27 @@
+"""Nodes by name: a hash table of node numbers that leaves the names where they are."""
+
+from libc.stdint cimport int32_t, uint32_t
+from libcpp cimport bool as cbool
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.graph_node cimport GraphNode
+
+
+cdef struct NameSlot:
+    uint32_t hashed
+    int32_t node       # -1: empty
+
+
+cdef class NameIndex:
+    cdef vector[NameSlot] slots    # a power of two of them, at most half full
+
+    # -1: there is none.
+    cdef int32_t find(self, vector[GraphNode*]& nodes, string_view name) noexcept nogil
+    # Adds nodes[number]; false where its name is taken. reserve first.
+    cdef cbool add(self, vector[GraphNode*]& nodes, int32_t number) noexcept nogil
+    # Makes room for `size` nodes.
+    cdef int reserve(self, vector[GraphNode*]& nodes, size_t size) except -1 nogil
+    # Forgets all but `nodes`.
+    cdef int reset(self, vector[GraphNode*]& nodes) except -1 nogil
+    cdef int _add_all(self, vector[GraphNode*]& nodes) except -1 nogil

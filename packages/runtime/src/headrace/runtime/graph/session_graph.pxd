@@ -1,0 +1,38 @@
+"""The nodes that a session has been given."""
+
+from libc.stdint cimport int32_t
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.attributes cimport OpEntry
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport hr_kernel
+from headrace.runtime.graph.name_index cimport NameIndex
+
+
+cdef struct RetiredState:
+    const hr_kernel* kernel
+    void* state
+
+
+cdef class SessionGraph:
+    cdef vector[GraphNode*] nodes        # never moved or removed; owned
+    cdef NameIndex index
+    cdef unordered_map[string, OpEntry*] functions  # ops of the graph's own library; owned
+    cdef readonly list graph_defs        # the bytes that the nodes' attributes point into
+    cdef readonly dict library           # FunctionDef messages by name
+    cdef readonly object lock            # held by extend and while a program is built
+    cdef readonly int version            # counts extensions
+    cdef readonly int producer           # the oldest of the GraphDefs' producers; 0: one named none
+    cdef vector[RetiredState] retired    # states that a reset replaced
+
+    cpdef extend(self, bytes graph_def)
+    cdef int32_t find(self, string_view name) noexcept nogil
+    cdef GraphNode* node_named(self, str name) except NULL
+    cdef dict _describe(self, GraphNode* node)
+
+
+# "name", "name:port" to node and port; node -1: no such node, port -1: out of any range.
+cdef Edge find_tensor(SessionGraph graph, string_view written) noexcept nogil

@@ -1,0 +1,48 @@
+"""Counted memory from a caching allocator, and tensors on it."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_dtype, hr_object, hr_tensor
+
+
+cdef extern from "memory/buffer.hpp" namespace "headrace" nogil:
+    void buffer_retain(hr_buffer* b)
+    void buffer_release(hr_buffer* b)
+    int32_t buffer_references(const hr_buffer* b)
+    int32_t object_retain(hr_object* o)
+    void object_release(hr_object* o)
+    # A tensor that counts its memory.
+    cdef cppclass OwnedTensor:
+        OwnedTensor()
+        OwnedTensor(const hr_tensor& counted)
+        hr_tensor* get()
+        void own(const hr_tensor& counted)
+        void share(const hr_tensor& tensor)
+        void share(const hr_tensor& tensor, hr_buffer* owner)
+        void take_from(OwnedTensor& other)
+        void reset()
+        hr_tensor take()
+        void swap(OwnedTensor& other)
+    hr_tensor* tensors_of(OwnedTensor* first)
+    cdef cppclass OwnedTensors:
+        OwnedTensors()
+        bint hold(size_t n)
+        OwnedTensor* data()
+    cdef cppclass SpinLock:
+        void lock()
+        void unlock()
+
+# A buffer of at least `bytes`, 64-byte aligned, one reference, uninitialised; zeroed where
+# `elements` is string, resource or variant. Null: out of memory.
+cdef hr_buffer* buffer_new(int64_t bytes, hr_dtype elements) noexcept nogil
+# How many blocks were ever taken from the C library: the tests' proof that a second run takes none.
+cdef int64_t buffers_from_system() noexcept nogil
+# Sets t->bytes from its dims; -1 if the product overflows or a dimension is negative.
+cdef int set_bytes(hr_tensor* t) noexcept nogil
+# Gives a tensor with dtype and dims its own counted buffer.
+cdef hr_code allocate_tensor(hr_tensor* t) noexcept nogil
+# A counted copy of src (its elements copied or retained), whatever owns it.
+cdef hr_code copy_tensor(const hr_tensor* src, hr_tensor* dst) noexcept nogil
+# Copies src's elements over dst's, which has memory of the same bytes and valid elements.
+cdef void copy_elements(const hr_tensor* src, hr_tensor* dst) noexcept nogil
+cdef bint is_plain(hr_dtype dtype) noexcept nogil

@@ -1,6 +1,0 @@
-"""What runs on each device, as graphs to look at."""
-
-from headrace.runtime.program cimport Program
-
-# A RunMetadata message with a GraphDef for each device that has a node.
-cdef bytes partition_metadata(Program program)

@@ -1,0 +1,6 @@
+"""What runs on each device, as graphs to look at."""
+
+from headrace.runtime.passes.program cimport Program
+
+# A RunMetadata message with a GraphDef for each device that has a node.
+cdef bytes partition_metadata(Program program)

@@ -1,0 +1,69 @@
+"""A program: what one signature (feeds, fetches, targets) runs, free of shapes.
+
+Arrays, not objects: node i of `nodes` reads values `inputs[first_input : +n_inputs]`, waits for
+nodes `controls[first_control : +n_controls]` and makes values `first_output : +n_outputs`.
+Nodes stand in topological order; only an edge from NextIteration to Merge points back.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport hr_dtype, hr_kernel
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.graph.session_graph cimport SessionGraph
+
+
+cdef struct ProgramNode:
+    GraphNode* source        # name, attributes, state; synthetic ones are owned by the program
+    const hr_kernel* kernel  # the chosen row; null unless KERNEL or READ_SLOT
+    NodeKind kind
+    bint awaited             # a target, or another waits for its end: runs though nobody reads it
+    int32_t device           # index into Program.devices
+    int32_t first_input, n_inputs
+    int32_t first_control, n_controls
+    int32_t first_output, n_outputs
+
+
+cdef struct ProgramValue:
+    int32_t node
+    int32_t port
+    hr_dtype dtype
+
+
+cdef class Program:
+    cdef vector[ProgramNode] nodes
+    cdef vector[int32_t] inputs      # value numbers
+    cdef vector[int32_t] controls    # node numbers
+    cdef vector[ProgramValue] values
+    cdef vector[int32_t] feeds       # value number per feed of the signature, in its order; -1: not needed
+    # Per feed of the signature, what its placeholder declares: rank -1: any, size -1: any.
+    cdef vector[int32_t] feed_ranks
+    cdef vector[vector[int64_t]] feed_dims
+    cdef vector[int32_t] fetches     # value number per fetch of the signature, in its order
+    cdef vector[int32_t] targets     # node numbers that must run
+    cdef readonly list devices       # full device names
+    cdef readonly list feed_names
+    cdef readonly list fetch_names
+    cdef object owner                # the SessionGraph, kept alive
+    cdef vector[GraphNode*] owned    # synthetic nodes
+    cdef readonly bint dynamic       # has control flow, asynchronous kernels or several devices
+
+    cpdef describe(self)
+
+
+# What a session's ConfigProto says about programs.
+cdef class ProgramConfig:
+    cdef public list devices               # full names; the first is the default device
+    cdef public bint allow_reference       # Python kernels may be chosen
+    cdef public bint allow_soft_placement
+    cdef public bint merge_common          # common-subexpression elimination
+    cdef public bint partial_run           # feeds arrive one by one: the program is dynamic
+
+
+# feeds, fetches: tensor names ("x:0"; "x" is "x:0"); targets: operation names.
+cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list targets,
+                            ProgramConfig config)
+
+# The tensor of a name. Raises: NotFoundError, InvalidArgumentError; `role` is how they call it.
+cdef Edge checked_tensor(SessionGraph graph, str role, str name) except *

@@ -1,0 +1,257 @@
+# distutils: language = c++
+"""Makes the program of a signature: what to run for its fetches and targets, free of shapes."""
+
+from difflib import get_close_matches
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.attributes cimport AttrScalar, find_scalar, kString
+from headrace.runtime.passes.fed_values cimport note_feed_shapes
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, hr_dtype
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.kernels.kernel_table cimport library_of
+from headrace.runtime.graph.node_text cimport dtype_text, text, text_of
+from headrace.runtime.passes.common_subexpressions cimport merge_common
+from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.order_writes cimport order_writes
+from headrace.runtime.passes.partition cimport partition
+from headrace.runtime.passes.place cimport place
+from headrace.runtime.passes.prune cimport prune
+from headrace.runtime.passes.read_slots cimport read_slots
+from headrace.runtime.graph.session_graph cimport SessionGraph, find_tensor
+
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.runtime.passes.place import parse_device
+
+_KIND_NAMES = ("KERNEL", "FEED", "READ_SLOT", "SWITCH", "MERGE", "ENTER", "EXIT",
+               "NEXT_ITERATION", "SEND", "RECV")
+
+
+cdef class ProgramConfig:
+    """What a session's ConfigProto says about programs."""
+
+    def __init__(self, devices=None, allow_reference=True, allow_soft_placement=False,
+                 merge_common=True, partial_run=False):
+        self.devices = devices or ["/job:localhost/replica:0/task:0/device:CPU:0"]
+        self.allow_reference = allow_reference
+        self.allow_soft_placement = allow_soft_placement
+        self.merge_common = merge_common
+        self.partial_run = partial_run
+
+
+cdef class Program:
+    """What one signature runs; program.pxd says how its arrays hang together."""
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.owned.size()):
+            del self.owned[i]
+
+    cpdef describe(self):
+        """Nodes, feeds and fetches, for `explain()` and tests.
+
+        Returns: a dict; its "nodes" are dicts with kind, name, op, device, library, inputs and
+          outputs (value numbers), controls (node numbers), and edge: what a SEND and its RECV,
+          and no other pair, have in common.
+        """
+        cdef ProgramNode node
+        cdef AttrScalar edge
+        cdef int32_t i
+        cdef const char* library
+        nodes = []
+        for node in self.nodes:
+            library = library_of(node.kernel) if node.kernel != NULL else NULL
+            named = (node.kind == NodeKind.SEND or node.kind == NodeKind.RECV) and find_scalar(
+                node.source, string_view(<const char*>b"tensor_name"), kString, edge) == HR_OK
+            nodes.append({
+                "kind": _KIND_NAMES[<int>node.kind],
+                "name": text_of(node.source.name),
+                "op": text_of(node.source.op),
+                "device": self.devices[node.device],
+                "library": library.decode() if library != NULL else None,
+                "inputs": [self.inputs[node.first_input + i] for i in range(node.n_inputs)],
+                "controls": [self.controls[node.first_control + i] for i in range(node.n_controls)],
+                "outputs": list(range(node.first_output, node.first_output + node.n_outputs)),
+                "edge": text(edge.bytes) if named else None,
+            })
+        return {
+            "nodes": nodes,
+            "dtypes": [dtype_text(value.dtype) for value in self.values],
+            "feeds": list(self.feeds),
+            "fetches": list(self.fetches),
+            "targets": list(self.targets),
+            "dynamic": self.dynamic,
+        }
+
+
+cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list targets,
+                            ProgramConfig config):
+    """Makes the program of a signature.
+
+    Args:
+      feeds: tensor names; "x" is "x:0".
+      fetches: tensor names; one may be fed, too.
+      targets: operation names.
+    Raises: NotFoundError for a name that the graph has not, or an op without kernel;
+      InvalidArgumentError for a tensor fed twice, an output that a node has not, a placeholder
+      that is needed and not fed, a placement that cannot be.
+    """
+    cdef vector[Edge] feed_edges, fetch_edges
+    cdef vector[int] target_nodes
+    cdef Draft draft = Draft()
+    draft.devices = list(config.devices)
+    draft.device_types = [parse_device(device)["type"] for device in draft.devices]
+    draft.n_devices = <int32_t>len(draft.devices)
+    draft.partial_run = config.partial_run
+    with graph.lock:
+        seen = {}
+        for name in feeds:
+            edge = checked_tensor(graph, "Feed", name)
+            if (edge.node, edge.port) in seen:
+                raise InvalidArgumentError(
+                    None, None, f"Feed {name!r}: the tensor is fed already, as "
+                    f"{seen[edge.node, edge.port]!r}; feed it once")
+            seen[edge.node, edge.port] = name
+            feed_edges.push_back(edge)
+        for name in fetches:
+            fetch_edges.push_back(checked_tensor(graph, "Fetch", name))
+        for name in targets:
+            target_nodes.push_back(_operation(graph, name))
+        prune(graph, feed_edges, fetch_edges, target_nodes, draft)
+        read_slots(draft)
+        place(draft, config.allow_soft_placement, config.allow_reference)
+        if config.merge_common:
+            merge_common(draft)
+        order_writes(draft)
+        partition(draft)
+        program = _finish(draft)
+    program.owner = graph
+    program.feed_names = list(feeds)
+    program.fetch_names = list(fetches)
+    note_feed_shapes(program, graph.producer)
+    return program
+
+
+# ---- names -------------------------------------------------------------------------------------
+
+
+cdef Edge checked_tensor(SessionGraph graph, str role, str name) except *:
+    cdef bytes encoded = name.encode()
+    cdef Edge edge = find_tensor(graph, string_view(<const char*>encoded, len(encoded)))
+    if edge.node < 0:
+        raise _unknown(graph, role, name)
+    cdef GraphNode* node = graph.nodes[edge.node]
+    if edge.port < 0 or edge.port >= <int32_t>node.output_dtypes.size():
+        raise InvalidArgumentError(
+            None, None,
+            f"{role} {name!r}: {text_of(node.op)} '{text_of(node.name)}' has "
+            f"{node.output_dtypes.size()} outputs", node_name=text_of(node.name))
+    return edge
+
+
+cdef int32_t _operation(SessionGraph graph, name) except -1:
+    cdef bytes encoded = name.encode()
+    cdef int32_t node = graph.find(string_view(<const char*>encoded, len(encoded)))
+    if node < 0:
+        raise _unknown(graph, "Target", name)
+    return node
+
+
+cdef object _unknown(SessionGraph graph, str role, str name):
+    stem, colon, port = name.rpartition(":")
+    node = stem if colon and port.isdigit() else name
+    known = graph.node_names()
+    near = [other for other in known if other.lower() == node.lower()]
+    if not near:
+        near = get_close_matches(node, known, n=3)
+    remedy = f"did you mean {' or '.join([repr(n) for n in near[:3]])}?" if near else (
+        f"the session has {len(known)} other nodes; was it made before the node?")
+    return NotFoundError(None, None, f"{role} {name!r}: no node {node!r} in the graph; {remedy}")
+
+
+# ---- from draft to program ---------------------------------------------------------------------
+
+
+cdef Program _finish(Draft draft):
+    cdef Program program = Program()
+    cdef vector[int32_t] order
+    draft.order(order)
+    program.devices = draft.devices
+    with nogil:
+        _emit(draft, order, program)
+    program.owned.swap(draft.owned)
+    return program
+
+
+cdef int _emit(Draft draft, vector[int32_t]& order, Program program) except -1 nogil:
+    cdef vector[int32_t] position
+    cdef DraftNode* node
+    cdef ProgramNode out
+    cdef ProgramValue value
+    cdef Edge edge
+    cdef int32_t i, k, at
+    cdef size_t f
+    cdef bint dynamic = draft.partial_run
+    cdef int32_t first_device = -1
+    position.assign(draft.nodes.size(), -1)
+    program.nodes.reserve(order.size())
+    program.inputs.reserve(draft.edges.size())
+    program.controls.reserve(draft.controls.size())
+    program.values.reserve(2 * order.size())
+    for i in range(<int32_t>order.size()):
+        at = order[i]
+        node = &draft.nodes[at]
+        position[at] = i
+        out.source = node.source
+        out.kernel = node.kernel
+        out.kind = node.kind
+        out.device = node.device
+        out.n_inputs = node.n_inputs
+        out.n_controls = node.n_controls
+        out.first_input = 0
+        out.first_control = 0
+        out.first_output = <int32_t>program.values.size()
+        out.n_outputs = node.n_outputs
+        out.awaited = False
+        program.nodes.push_back(out)
+        for k in range(node.n_outputs):
+            value.node = i
+            value.port = k
+            if node.kind == NodeKind.FEED:
+                value.dtype = node.source.output_dtypes[node.port] % HR_REF
+            else:
+                value.dtype = node.source.output_dtypes[k]
+            program.values.push_back(value)
+        if node.kind == NodeKind.KERNEL:
+            dynamic = dynamic or node.kernel.compute == NULL
+        elif node.kind != NodeKind.FEED and node.kind != NodeKind.READ_SLOT:
+            dynamic = True
+        if node.kind != NodeKind.FEED:
+            if first_device < 0:
+                first_device = node.device
+            dynamic = dynamic or node.device != first_device
+    for i in range(<int32_t>order.size()):
+        node = &draft.nodes[order[i]]
+        program.nodes[i].first_input = <int32_t>program.inputs.size()
+        for k in range(node.n_inputs):
+            edge = draft.edges[node.first_input + k]
+            program.inputs.push_back(
+                program.nodes[position[edge.node]].first_output + edge.port)
+        program.nodes[i].first_control = <int32_t>program.controls.size()
+        for k in range(node.n_controls):
+            program.controls.push_back(position[draft.controls[node.first_control + k]])
+            program.nodes[program.controls.back()].awaited = True
+    for f in range(draft.feeds.size()):
+        at = draft.feeds[f]
+        program.feeds.push_back(-1 if at < 0 else program.nodes[position[at]].first_output)
+    for edge in draft.fetches:
+        program.fetches.push_back(program.nodes[position[edge.node]].first_output + edge.port)
+    for at in draft.targets:
+        program.targets.push_back(position[at])
+        program.nodes[position[at]].awaited = True
+    program.dynamic = dynamic
+    return 0

@@ -1,0 +1,146 @@
+"""A segment made ready for one set of shapes (executable.hpp), and the loop over its kernels."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.state.context cimport MemoryAccount, Run
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_compute, hr_tensor
+from headrace.runtime.threads.pools cimport Cost
+
+
+cdef extern from "state/slot_shapes.hpp" namespace "headrace" nogil:
+    cdef cppclass ShapeGuard:
+        pass
+
+    cdef cppclass SlotShapes:
+        vector[ShapeGuard] guards
+        cbool shape_of(const hr_tensor* handle, int32_t entering, hr_tensor* out)
+        void assign(const hr_tensor* handle, const hr_tensor* value)
+        void clear()
+
+
+cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
+    cpdef enum Storage:
+        STATIC
+        ARENA
+        INPUT
+        COUNTED
+        BY_KERNEL
+
+    cdef cppclass Entry:
+        hr_compute compute
+        void* state
+        void* plan
+        hr_tensor** inputs
+        hr_tensor** outputs
+        void* workspace
+
+    cdef cppclass EntryPlan:
+        hr_compute compute
+        void* state
+        void* plan
+        int32_t first_input, n_inputs
+        int32_t first_output, n_outputs
+        int64_t workspace
+        GraphNode* node
+
+    cdef cppclass PreparedNode:
+        PreparedNode() except +
+        void* plan
+        void (*destroy)(void*) noexcept nogil
+        hr_compute compute
+        int64_t workspace
+        double flops, bytes_moved
+        cbool shape_depends_on_data
+        vector[hr_tensor] outputs
+
+    cdef cppclass OverlapChoice:
+        cbool decided
+        cbool clocks
+        int8_t runs, looks, short_runs
+        int32_t step
+        double wall_ns
+        vector[int64_t] took_ns
+
+    cdef cppclass SegmentOutput:
+        int32_t tensor
+        int32_t root
+        uint8_t handed_over
+        hr_buffer* constant
+
+    cdef cppclass RunBuffers:
+        hr_tensor* tensors
+        Entry* entries
+        int64_t bytes
+
+    cdef cppclass IdleBuffers:
+        IdleBuffers(int64_t limit) except +
+        int64_t bytes()
+        int64_t limit()
+        void set_limit(int64_t limit)
+        void lock()
+        void unlock()
+
+    cdef cppclass Executable:
+        Executable(IdleBuffers* idle) except +
+        vector[hr_tensor] tensors
+        vector[uint8_t] storage
+        vector[EntryPlan] entries
+        vector[int32_t] arguments
+        vector[int32_t] counted
+        vector[int32_t] by_kernel
+        int64_t arena_bytes
+        int32_t first_effect
+        vector[hr_tensor] inputs
+        vector[int32_t] input_tensor
+        vector[SegmentOutput] outputs
+        int64_t resets
+        int threads
+        int device
+        vector[shared_ptr[const PreparedNode]] prepared
+        vector[shared_ptr[GraphNode]] nodes
+        double flops, bytes_moved
+        int64_t intermediate_bytes
+        int folded
+        int fused
+        Cost cost
+        int8_t blocks
+        OverlapChoice overlap
+        hr_buffer* constant_at(const void* data) nogil
+        bint hold_in(shared_ptr[MemoryAccount] account, string name) except +
+        string no_room() except +
+        void keep(hr_buffer* counted) except +
+        cbool fits(const hr_tensor* given)
+        vector[ShapeGuard] guards
+        cbool variables_fit(const hr_tensor* given)
+
+    hr_code fail_no_room(Run* run, const Executable& made)
+
+    cdef cppclass Lease:
+        Lease()
+        cbool begin(shared_ptr[Executable] executable)
+        void end()
+        void release_values()
+        Executable* made()
+        RunBuffers* buffers()
+
+
+# An executable whose large buffers count against the process's limit for idle ones.
+cdef shared_ptr[Executable] new_executable() except *
+# Runs all entries; the lease gives back what they made, also after an error. HR_REPLAN: a variable
+# has another shape than planned, and nothing has had an effect.
+cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexcept nogil
+# As run_entries; clock_ns gets start and end of each entry.
+cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
+                        int64_t* clock_ns) noexcept nogil
+
+# output 0 becomes input 0's memory under output 0's own shape.
+cdef hr_code alias_entry(Run* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                         hr_tensor* const* outputs, void* workspace) noexcept nogil
+# Gives input 0's counted memory back before the run ends.
+cdef hr_code release_entry(Run* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                           hr_tensor* const* outputs, void* workspace) noexcept nogil

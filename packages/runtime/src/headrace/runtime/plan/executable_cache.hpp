@@ -1,0 +1,135 @@
+// The executables of one segment, by the shapes that they were made for.
+//
+// Sixteen are kept whatever their size. Where shapes come back that were dropped, more are kept as long
+// as they are small: for a small program, planning costs ten times a run. What is used least recently
+// goes first.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "plan/executable.hpp"
+
+namespace headrace {
+
+// Of what decides whether an executable fits: shapes, and the values that are part of the key.
+inline uint64_t key_hash(const hr_tensor* inputs, const uint8_t* by_value, size_t n) {
+  uint64_t hash = n;
+  const auto mix = [&hash](uint64_t word) {
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  };
+  for (size_t i = 0; i < n; ++i) {
+    const hr_tensor& t = inputs[i];
+    mix(uint64_t(t.rank));
+    for (int32_t k = 0; k < t.rank; ++k) mix(uint64_t(t.dims[k]));
+    if (!by_value[i] || !t.data) continue;
+    const auto* data = static_cast<const unsigned char*>(t.data);
+    for (int64_t at = 0; at < std::min<int64_t>(t.bytes, 64); ++at) mix(data[at]);
+  }
+  return hash;
+}
+
+class ExecutableCache {
+ public:
+  using Made = std::shared_ptr<Executable>;
+  static constexpr size_t ALWAYS = 16;
+  static constexpr size_t MOST = 128;
+  static constexpr int64_t SMALL_BYTES = 2 << 20;           // of a segment with more than ALWAYS
+  static constexpr int64_t MOST_SMALL_BYTES = 64 << 20;     // of all of these
+
+  ExecutableCache() = default;
+  ExecutableCache(const ExecutableCache&) = delete;
+  ExecutableCache& operator=(const ExecutableCache&) = delete;
+  ~ExecutableCache() { all_bytes() -= bytes_; }
+
+  Made find(uint64_t hash, const hr_tensor* entering, int threads, int64_t resets) {
+    std::vector<Kept> stale;  // freed after the lock
+    std::lock_guard<SpinLock> hold(lock_);
+    if (!kept_.empty() && kept_[0].made->resets != resets) {
+      stale.swap(kept_);
+      all_bytes() -= bytes_;
+      bytes_ = 0;
+    }
+    for (Kept& kept : kept_) {
+      if (kept.hash != hash) continue;
+      const Executable& made = *kept.made;
+      if (made.resets == resets && made.threads == threads && made.fits(entering) &&
+          made.variables_fit(entering)) {
+        kept.used = ++clock_;
+        return kept.made;
+      }
+    }
+    return nullptr;
+  }
+
+  void keep(uint64_t hash, Made made) {
+    std::vector<Kept> dropped;  // freed after the lock, and after the runs that hold them
+    const int64_t bytes = made->held_bytes();
+    std::lock_guard<SpinLock> hold(lock_);
+    kept_.push_back({hash, ++clock_, bytes, std::move(made)});
+    add(bytes);
+    if (std::find(gone_.begin(), gone_.end(), hash) != gone_.end()) {
+      capacity_ = std::min(MOST, 2 * capacity_);
+      new_in_a_row_ = 0;
+    } else if (++new_in_a_row_ > MOST) {
+      capacity_ = std::max(ALWAYS, capacity_ / 2);
+      new_in_a_row_ = 0;
+    }
+    while (kept_.size() > ALWAYS && is_full()) {
+      auto oldest = std::min_element(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
+        return a.used < b.used;
+      });
+      add(-oldest->bytes);
+      gone_[next_gone_++ % MOST] = oldest->hash;
+      dropped.push_back(std::move(*oldest));
+      *oldest = std::move(kept_.back());
+      kept_.pop_back();
+    }
+  }
+
+  // Most recently used first.
+  std::vector<Made> all() {
+    std::vector<Kept> now;
+    {
+      std::lock_guard<SpinLock> hold(lock_);
+      now = kept_;
+    }
+    std::sort(now.begin(), now.end(), [](const Kept& a, const Kept& b) { return a.used > b.used; });
+    std::vector<Made> found;
+    for (Kept& kept : now) found.push_back(std::move(kept.made));
+    return found;
+  }
+
+ private:
+  struct Kept {
+    uint64_t hash;
+    int64_t used;
+    int64_t bytes;
+    Made made;
+  };
+  SpinLock lock_;
+  std::vector<Kept> kept_;
+  int64_t clock_ = 0, bytes_ = 0;
+  size_t capacity_ = ALWAYS;
+  std::array<uint64_t, MOST> gone_{};  // hashes of those that were dropped last
+  size_t next_gone_ = 0, new_in_a_row_ = 0;
+
+  bool is_full() const {
+    return kept_.size() > capacity_ || bytes_ > SMALL_BYTES || all_bytes() > MOST_SMALL_BYTES;
+  }
+  void add(int64_t bytes) {
+    bytes_ += bytes;
+    all_bytes() += bytes;
+  }
+  static std::atomic<int64_t>& all_bytes() {
+    static std::atomic<int64_t> bytes{0};
+    return bytes;
+  }
+};
+
+}  // namespace headrace

@@ -1,0 +1,291 @@
+# cython: language_level=3
+# distutils: language = c++
+"""Lets a convolution or a matrix product add the bias and apply the activation that follow it.
+
+Conv2D -> BiasAdd -> Relu moves the output through memory three times; _FusedConv2D does so once.
+A convolution also takes a batch normalisation with known statistics in the place of the bias.
+What is between them must have no other reader. In training that holds, too: gradients of most
+activations read their outputs. Shapes are known here, so an Add of a vector counts as a BiasAdd.
+The catalogue says which ops have such a kin, and its kernel which activations it applies.
+"""
+
+from libc.stdint cimport int32_t
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+from headrace.formats import op_catalogue
+from headrace.formats.proto import op_pb2
+from headrace.runtime.graph.attributes cimport (
+    AttrEntry, AttrScalar, Attributes, attributes_of, find_scalar, finish_face, kBool, kInt,
+    kString, number_attr, op_entry_of,
+)
+from headrace.runtime.plan.executable cimport ARENA
+from headrace.runtime.plan.fuse_elementwise cimport prepare_fused
+from headrace.runtime.plan.fused_nodes cimport new_fused_node
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_FLOAT, HR_OK, hr_kernel, hr_tensor
+from headrace.runtime.kernels.kernel_table cimport find_kernel, is_python_kernel
+from headrace.runtime.graph.node_text cimport text_of
+from headrace.runtime.passes.segments cimport Segment, Segments
+from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step
+
+_NORMALISATIONS = (b"FusedBatchNorm", b"FusedBatchNormV2", b"FusedBatchNormV3")
+# Activations that an op's kernel refused, as (fused op, activation).
+_refused = set()
+# What an activation's attributes are called on the fused op; with others it stands alone.
+_ATTRIBUTES_OF_ACTIVATIONS = {b"T": None, b"alpha": b"leakyrelu_alpha"}
+
+
+cdef inline bint has_kin(GraphNode* node) noexcept:
+    return node.info != NULL and op_entry_of(node).fused_kin
+
+
+cdef object kin_of(GraphNode* node):
+    """The signature of the op that takes an epilogue along."""
+    return op_catalogue.signature("_Fused" + (<bytes>node.op).decode())
+
+
+cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) except -1:
+    cdef vector[int32_t] reader     # per tensor: the one step that reads it; -1: none; -2: more
+    cdef vector[int32_t] group
+    cdef Step* step
+    cdef int32_t argument
+    cdef int i, j
+    cdef bint possible = False
+    cdef bytes activation
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        possible = possible or not step.elided and has_kin(step.node)
+    if not possible:
+        return 0
+    reader.assign(draft.tensors.size(), -1)
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if step.elided:
+            continue
+        for j in range(step.n_inputs):
+            argument = draft.arguments[step.first_input + j]
+            reader[argument] = i if reader[argument] == -1 else -2
+    for i in range(segment.n_leaving):
+        reader[draft.local_of[segments.leaving[segment.first_leaving + i]]] = -2
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if step.elided or not has_kin(step.node) or not find_chain(draft, i, reader, group):
+            continue
+        if not replace_chain(draft, group) and group.size() > 2:
+            activation = <bytes>draft.steps[group.back()].node.op
+            group.pop_back()
+            if replace_chain(draft, group):
+                _refused.add((kin_of(step.node).name, activation))
+    return 0
+
+
+cdef bint plain_float(SegmentDraft draft, Step* step):
+    """Whether a step makes one float tensor in the arena, in row-major order."""
+    return step.n_outputs == 1 and first_is_plain_float(draft, step)
+
+
+cdef bint first_is_plain_float(SegmentDraft draft, Step* step):
+    cdef hr_tensor* out
+    if step.elided or step.view or step.by_kernel or step.writes or step.kernel == NULL or \
+            is_python_kernel(step.kernel):
+        return False
+    out = &draft.tensors[draft.arguments[step.first_output]]
+    return out.dtype == HR_FLOAT and not out.layout and out.rank >= 2 and \
+        draft.storage[draft.arguments[step.first_output]] == ARENA
+
+
+cdef bint find_chain(SegmentDraft draft, int product, vector[int32_t]& reader,
+                     vector[int32_t]& group):
+    """group: the product, what adds its bias or normalises it, and an activation if there is one."""
+    cdef Step* first = &draft.steps[product]
+    cdef int32_t value, after
+    cdef int j
+    if not plain_float(draft, first):
+        return False
+    for j in range(first.n_inputs):
+        if draft.tensors[draft.arguments[first.first_input + j]].layout:
+            return False
+    value = draft.arguments[first.first_output]
+    after = reader[value]
+    if after < 0 or not (adds_bias(draft, first, &draft.steps[after], value) or
+                         normalises(draft, first, &draft.steps[after], value, reader)):
+        return False
+    group.clear()
+    group.push_back(product)
+    group.push_back(after)
+    after = reader[draft.arguments[draft.steps[after].first_output]]
+    if after >= 0 and plain_float(draft, &draft.steps[after]) and draft.steps[after].n_inputs == 1 \
+            and may_activate(first.node, draft.steps[after].node):
+        group.push_back(after)
+    return True
+
+
+cdef bint may_activate(GraphNode* product, GraphNode* node):
+    """Whether the kernel of the product's kin may be asked to apply an op to its result."""
+    cdef AttrEntry entry
+    cdef bytes key
+    if (kin_of(product).name, <bytes>node.op) in _refused:
+        return False
+    for entry in attributes_of(node).entries:
+        key = entry.key.data()[:entry.key.size()]
+        if key not in _ATTRIBUTES_OF_ACTIVATIONS and not key.startswith(b"_"):
+            return False
+    return True
+
+
+cdef bint adds_bias(SegmentDraft draft, Step* product, Step* step, int32_t value):
+    """Whether `step` adds a vector over the channels of `value`, the product's output."""
+    cdef hr_tensor* out = &draft.tensors[value]
+    cdef hr_tensor* bias
+    cdef int32_t other = bias_of(draft, step, value)
+    if other < 0 or not plain_float(draft, step):
+        return False
+    bias = &draft.tensors[other]
+    if bias.dtype != HR_FLOAT or bias.rank != 1 or bias.layout:
+        return False
+    op = <bytes>step.node.op
+    if op == b"BiasAdd":
+        return draft.arguments[step.first_input] == value and \
+            data_format(product.node) == data_format(step.node)
+    return op in (b"Add", b"AddV2") and data_format(product.node) == b"NHWC" and \
+        bias.dims[0] == out.dims[out.rank - 1]
+
+
+cdef bint normalises(SegmentDraft draft, Step* product, Step* step, int32_t value,
+                     vector[int32_t]& reader):
+    """Whether `step` normalises `value` by statistics that it is given, and does nothing else."""
+    cdef AttrScalar training
+    cdef int j
+    if <bytes>product.node.op != b"Conv2D" or <bytes>step.node.op not in _NORMALISATIONS or \
+            draft.arguments[step.first_input] != value or step.n_inputs != 5 or \
+            not first_is_plain_float(draft, step) or \
+            find_scalar(step.node, string_view(<const char*>b"is_training"), kBool,
+                        training) != HR_OK or training.number or \
+            data_format(product.node) != data_format(step.node):
+        return False
+    for j in range(1, 5):
+        if draft.tensors[draft.arguments[step.first_input + j]].dtype != HR_FLOAT or \
+                draft.tensors[draft.arguments[step.first_input + j]].layout:
+            return False
+    for j in range(1, step.n_outputs):
+        if reader[draft.arguments[step.first_output + j]] != -1:
+            return False
+    return True
+
+
+cdef int32_t bias_of(SegmentDraft draft, Step* step, int32_t value) noexcept:
+    """What a step of two inputs reads beside `value`; -1: nothing else."""
+    cdef int32_t a, b
+    if step.n_inputs != 2:
+        return -1
+    a = draft.arguments[step.first_input]
+    b = draft.arguments[step.first_input + 1]
+    if a == b:
+        return -1
+    return b if a == value else a
+
+
+cdef bytes data_format(GraphNode* node):
+    cdef AttrScalar format
+    if find_scalar(node, string_view(<const char*>b"data_format"), kString, format) != HR_OK:
+        return b"NHWC"
+    return format.bytes.data()[:format.bytes.size()]
+
+
+cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
+    """Puts one step in the place of the chain's last; False: no kernel takes it."""
+    cdef Step* product = &draft.steps[group[0]]
+    cdef Step* second = &draft.steps[group[1]]
+    cdef Step* last = &draft.steps[group.back()]
+    cdef vector[int32_t] inputs
+    cdef shared_ptr[GraphNode] node
+    cdef const hr_kernel* kernel
+    cdef size_t i
+    for i in range(2):
+        inputs.push_back(draft.arguments[product.first_input + i])
+    if second.n_inputs == 2:
+        inputs.push_back(bias_of(draft, second, draft.arguments[product.first_output]))
+    else:
+        for i in range(1, second.n_inputs):
+            inputs.push_back(draft.arguments[second.first_input + i])
+    node = chain_node(draft, group)
+    kernel = find_kernel(node.get(), b"CPU", False)
+    if kernel == NULL or not prepare_fused(draft, last, node.get(), kernel, inputs):
+        return False
+    last.n_outputs = 1      # nothing reads the others of a normalisation
+    draft.out.nodes.push_back(node)
+    for i in range(group.size() - 1):
+        draft.steps[group[i]].elided = True
+        draft.out.bytes_moved -= 2 * draft.tensors[
+            draft.arguments[draft.steps[group[i]].first_output]].bytes
+    draft.out.fused += <int>group.size() - 1
+    return True
+
+
+cdef shared_ptr[GraphNode] chain_node(SegmentDraft draft, vector[int32_t]& group) except *:
+    """The node that stands for a chain: the one made before, if there is one."""
+    cdef shared_ptr[GraphNode] node
+    cdef GraphNode* part
+    cdef string key = b"chain\n"
+    cdef size_t i
+    for i in range(group.size()):
+        part = draft.steps[group[i]].node     # of the program, which outlives the cache
+        key.append(<const char*>&part, sizeof(part))
+    if draft.cache != NULL:
+        node = draft.cache.find_fused(key)
+    if node.get() == NULL:
+        node.reset(new_chain_node(draft.steps[group[0]].node, draft.steps[group[1]].node,
+                                  draft.steps[group.back()].node, origins_of(draft, group)))
+        if draft.cache != NULL:
+            draft.cache.keep_fused(key, node)
+    return node
+
+
+cdef str origins_of(SegmentDraft draft, vector[int32_t]& group):
+    cdef size_t i
+    return "; ".join([f"{text_of(draft.steps[group[i]].node.name)} = "
+                      f"{text_of(draft.steps[group[i]].node.op)}" for i in range(group.size())])
+
+
+cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode* last,
+                               str origins) except NULL:
+    cdef GraphNode* node
+    cdef Attributes* from_product = attributes_of(product)
+    cdef Attributes* attributes
+    cdef AttrEntry entry
+    cdef bytes key
+    cdef bint normalised = <bytes>second.op in _NORMALISATIONS
+    cdef int n_args = 4 if normalised else 1
+    kin = kin_of(product)
+    declared = {attr.name.encode() for attr in kin.attrs}
+    # It goes by the name of the product, where its time goes: a trace has a slice of that name.
+    node = new_fused_node(kin.name.encode(), product.name, last, origins)
+    attributes = attributes_of(node)
+    for entry in from_product.entries:
+        if entry.key.data()[:entry.key.size()] in declared:
+            attributes.add(<string>entry.key, <string>entry.value)
+    attributes.add(<string>b"num_args", number_attr(kInt, n_args))
+    if b"TArgs" in declared:
+        attributes.add(<string>b"TArgs", <string>op_pb2.AttrValue(
+            list=op_pb2.AttrValue.ListValue(type=[HR_FLOAT] * n_args)).SerializeToString())
+    fused = [b"FusedBatchNorm" if normalised else b"BiasAdd"]
+    if normalised:
+        for entry in attributes_of(second).entries:
+            if entry.key.data()[:entry.key.size()] == b"epsilon":
+                attributes.add(<string>entry.key, <string>entry.value)
+    if last != second:
+        fused.append(<bytes>last.op)
+        for entry in attributes_of(last).entries:
+            key = _ATTRIBUTES_OF_ACTIVATIONS.get(entry.key.data()[:entry.key.size()])
+            if key is not None:
+                attributes.add(<string>key, <string>entry.value)
+    attributes.add(<string>b"fused_ops", <string>op_pb2.AttrValue(
+        list=op_pb2.AttrValue.ListValue(s=fused)).SerializeToString())
+    for _ in range(2 + n_args):
+        node.input_dtypes.push_back(HR_FLOAT)
+    node.output_dtypes.push_back(HR_FLOAT)
+    finish_face(node)
+    return node

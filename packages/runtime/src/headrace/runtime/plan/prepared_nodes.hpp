@@ -1,0 +1,134 @@
+// What kernels prepared for the nodes of one segment, by node and by what `prepare` was given.
+//
+// A new shape of a segment then lays out memory and prepares only what it has not met before.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plan/executable.hpp"
+
+namespace headrace {
+
+class PreparedNodes {
+ public:
+  static constexpr size_t MOST_PER_NODE = 32;
+  static constexpr size_t MOST_FUSED = 256;
+
+  // Null: not prepared yet.
+  std::shared_ptr<const PreparedNode> find(int32_t node, const std::string& key) {
+    if (size_t(node) >= by_node_.size()) return nullptr;
+    Answers& kept = by_node_[size_t(node)];
+    const uint32_t hash = hash_of(key);
+    for (size_t i = 0; i < kept.hashes.size(); ++i)
+      if (kept.hashes[i] == hash && kept.answers[i].key == key) {
+        kept.used[i] = ++clock_;
+        return kept.answers[i].made;
+      }
+    return nullptr;
+  }
+  void keep(int32_t node, const std::string& key, std::shared_ptr<const PreparedNode> made) {
+    Answers& kept = of_node(node);
+    const uint32_t hash = hash_of(key);
+    if (kept.hashes.size() < MOST_PER_NODE) {
+      kept.answers.push_back({key, std::move(made)});
+      kept.used.push_back(++clock_);
+      kept.hashes.push_back(hash);
+      return;
+    }
+    const size_t oldest =
+        size_t(std::min_element(kept.used.begin(), kept.used.end()) - kept.used.begin());
+    kept.answers[oldest].key = key;
+    kept.answers[oldest].made = std::move(made);
+    kept.used[oldest] = ++clock_;
+    kept.hashes[oldest] = hash;
+  }
+
+  // What a node gives that stays as long as the session's state does: the handle of a variable.
+  // Null: not known yet.
+  const std::vector<hr_tensor>* find_lasting(int32_t node) const {
+    if (size_t(node) >= by_node_.size() || by_node_[size_t(node)].lasting.empty()) return nullptr;
+    return &by_node_[size_t(node)].lasting;
+  }
+  void keep_lasting(int32_t node, const std::vector<hr_tensor*>& outputs) {
+    Answers& kept = of_node(node);
+    for (const hr_tensor* t : outputs) {
+      kept.lasting.push_back(*t);
+      if (!t->owner) continue;
+      buffer_retain(t->owner);
+      kept.held.emplace_back(t->owner);
+    }
+  }
+
+  // Nodes that stand for several of the graph's, by the text of what they compute.
+  std::shared_ptr<GraphNode> find_fused(const std::string& text) {
+    auto found = fused_.find(text);
+    return found == fused_.end() ? nullptr : found->second;
+  }
+  void keep_fused(const std::string& text, const std::shared_ptr<GraphNode>& node) {
+    if (fused_.size() >= MOST_FUSED) fused_.clear();
+    fused_[text] = node;
+  }
+
+ private:
+  struct Answer {
+    std::string key;
+    std::shared_ptr<const PreparedNode> made;
+  };
+  // Side by side: a new shape looks at each hash of each node, and only seldom at what lies behind.
+  struct Answers {
+    std::vector<uint32_t> hashes;
+    std::vector<int64_t> used;
+    std::vector<Answer> answers;
+    std::vector<hr_tensor> lasting;
+    std::vector<BufferRef> held;
+  };
+  static uint32_t hash_of(const std::string& key) {
+    return uint32_t(std::hash<std::string>()(key));
+  }
+  Answers& of_node(int32_t node) {
+    if (size_t(node) >= by_node_.size()) by_node_.resize(size_t(node) + 1);
+    return by_node_[size_t(node)];
+  }
+  std::vector<Answers> by_node_;
+  int64_t clock_ = 0;
+  std::unordered_map<std::string, std::shared_ptr<GraphNode>> fused_;
+};
+
+// What decides the answer of `prepare`: threads, layouts, shapes, and values where they are known.
+// False: a large value is known that may change its place, so the answer cannot be kept.
+inline bool prepare_key(const std::vector<const hr_tensor*>& inputs,
+                        const std::vector<uint8_t>& lasting, int32_t threads,
+                        uint64_t private_layout, std::string* key) {
+  const int64_t MOST_BYTES = 4096;
+  const auto add = [key](const void* data, size_t bytes) {
+    key->append(static_cast<const char*>(data), bytes);
+  };
+  key->clear();
+  add(&threads, sizeof threads);
+  add(&private_layout, sizeof private_layout);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const hr_tensor& t = *inputs[i];
+    const int32_t rank = t.rank > 0 ? t.rank : 0;
+    add(&t.dtype, sizeof t.dtype);
+    add(&t.rank, sizeof t.rank);
+    add(&t.layout, sizeof t.layout);
+    add(t.dims, size_t(rank) * sizeof t.dims[0]);
+    const char known = t.data == nullptr ? 0 : lasting[i] ? 2 : 1;
+    key->push_back(known);
+    if (known == 2) {
+      add(&t.data, sizeof t.data);
+    } else if (known == 1) {
+      if (t.bytes > MOST_BYTES || t.dtype == HR_STRING || t.dtype == HR_VARIANT) return false;
+      add(t.data, size_t(t.bytes));
+    }
+  }
+  return true;
+}
+
+}  // namespace headrace

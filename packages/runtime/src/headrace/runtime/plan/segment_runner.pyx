@@ -1,0 +1,88 @@
+# cython: language_level=3
+"""One segment of a program with its executables, bounded (executable_cache.hpp).
+
+Where a shape is new, planning node by node costs what running a program unspecialised would; what
+the nodes' kernels prepared is kept beyond the executables (bounded, too).
+"""
+
+import threading
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.runtime.state.context cimport shape_text
+from headrace.runtime.plan.executable cimport Executable
+from headrace.runtime.memory.kernel_abi cimport hr_tensor
+from headrace.runtime.passes.segments cimport Segment
+from headrace.runtime.plan.segment_draft cimport PreparedNodes
+from headrace.runtime.plan.specialisation cimport describe, specialise
+
+
+cdef class SegmentRunner:
+    def __cinit__(self):
+        self.cache = new PreparedNodes()
+        self.specialising = threading.Lock()
+
+    def __dealloc__(self):
+        del self.cache
+
+    cdef uint64_t hash_of(self, const hr_tensor* entering) noexcept nogil:
+        cdef Segment* segment = &self.segments.segments[self.number]
+        return key_hash(entering, self.segments.shape_like.data() + segment.first_entering,
+                        segment.n_entering)
+
+    cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering,
+                                       int threads) noexcept nogil:
+        return self.made.find(self.hash_of(entering), entering, threads,
+                              self.session.resets.load())
+
+    cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *:
+        cdef shared_ptr[Executable] found = self.lookup(entering, threads)
+        cdef int64_t resets
+        if found.get() != NULL:
+            return found
+        with self.specialising:
+            found = self.lookup(entering, threads)
+            if found.get() == NULL:
+                resets = self.session.resets.load()
+                if self.cache_resets != resets:
+                    self.cache_resets = resets
+                    del self.cache
+                    self.cache = new PreparedNodes()
+                found = specialise(self.program, self.segments, self.number, entering, threads,
+                                   self.session, self.copy_small, self.cache)
+                found.get().resets = resets
+                self.account(found.get(), entering)
+                self.made.keep(self.hash_of(entering), found)
+        return found
+
+    cdef int account(self, Executable* made, const hr_tensor* entering) except -1:
+        """Counts an executable against the session's memory limit, if it has one."""
+        cdef Segment* segment = &self.segments.segments[self.number]
+        cdef int32_t last
+        cdef string name
+        cdef int i
+        if self.session.memory.get() == NULL:
+            return 0
+        last = self.segments.nodes[segment.first_node + segment.n_nodes - 1]
+        name.assign(b"the plan up to node '")
+        name.append(self.program.nodes[last].source.name)
+        name.append(b"'")
+        for i in range(segment.n_entering):
+            name.append(b" for " if i == 0 else b", ")
+            name.append(shape_text(&entering[i]))
+        if not made.hold_in(self.session.memory, name):
+            raise errors.ResourceExhaustedError(
+                None, None, "no memory for constants: "
+                + (<bytes>self.session.memory.get().text()).decode(errors="replace"))
+        return 0
+
+    def describe(self) -> list:
+        """Figures of each executable, for `explain`: most recently used first."""
+        cdef vector[shared_ptr[Executable]] now
+        cdef size_t i
+        now = self.made.all()
+        return [describe(now[i].get()) for i in range(now.size())]

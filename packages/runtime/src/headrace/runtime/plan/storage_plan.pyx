@@ -1,0 +1,225 @@
+# cython: language_level=3
+"""Who owns the memory of each value of a segment.
+
+Escape analysis first: what may outlive the run gets a counted buffer; the rest lies in the arena,
+at offsets packed by lifetime, in place of an input where the kernel allows it.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.attributes cimport Failure, kAnyValues, kIntegers, op_entry_of
+from headrace.runtime.memory.buffer cimport is_plain
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_BFLOAT16, HR_COMPLEX64, HR_COMPLEX128, HR_DOUBLE, HR_FLOAT, HR_HALF, HR_REF, hr_dtype,
+    hr_elements, hr_tensor,
+)
+from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY
+from headrace.runtime.plan.memory_plan cimport Lifetime, plan_memory
+from headrace.runtime.passes.segments cimport Segment, Segments
+from headrace.runtime.plan.executable cimport ARENA, BY_KERNEL, COUNTED, STATIC, SegmentOutput
+from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step, is_stateful
+
+
+cdef extern from "headrace/kernel.h" nogil:
+    cdef cppclass node_api "hr_node_api":
+        void (*input_range)(const void*, int32_t, int32_t*, int32_t*)
+
+cdef int64_t SMALL = 4096           # bytes that are cheaper to copy than to count
+
+
+cdef int plan_storage(SegmentDraft draft, Segments segments, Segment segment,
+                      bint copy_small) except -1:
+    cdef int i, j, tensor, root
+    cdef Step* step
+    cdef size_t n
+    cdef vector[int32_t] storage_of     # root -> lifetime
+    cdef vector[Lifetime] lifetimes
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if step.elided:
+            continue
+        for j in range(step.n_inputs):
+            draft.last[draft.root[draft.arguments[step.first_input + j]]] = i
+        for j in range(step.n_outputs):
+            tensor = draft.arguments[step.first_output + j]
+            if draft.root[tensor] == tensor:
+                draft.first[tensor] = i
+                draft.last[tensor] = i
+    for i in range(segment.n_leaving):
+        draft.escapes[draft.root[draft.local_of[segments.leaving[segment.first_leaving + i]]]] = 1
+    storage_of.assign(draft.tensors.size(), -1)
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if step.elided:
+            continue
+        for j in range(step.n_outputs):
+            tensor = draft.arguments[step.first_output + j]
+            if draft.root[tensor] == tensor:
+                place_output(draft, step, i, j, tensor, copy_small, storage_of, lifetimes)
+        if step.workspace > 0:
+            add_lifetime(lifetimes, step.workspace, i, i)
+            step.workspace = <int64_t>lifetimes.size()   # 1 + its number, until planned
+    draft.out.arena_bytes = plan_memory(lifetimes)
+    for n in range(lifetimes.size()):
+        draft.out.intermediate_bytes += lifetimes[n].bytes
+    for i in range(<int>draft.tensors.size()):
+        root = draft.root[i]
+        if draft.storage[root] == ARENA and storage_of[root] >= 0:
+            draft.tensors[i].data = <void*><size_t>lifetimes[storage_of[root]].offset
+            draft.storage[i] = ARENA
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if step.elided or step.workspace <= 0:  # what was folded has no lifetime to look up
+            step.workspace = -1
+        else:
+            step.workspace = lifetimes[step.workspace - 1].offset
+    return plan_outputs(draft, segments, segment)
+
+
+cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) noexcept:
+    """Elides steps without readers, such as a value of which only the shape is needed.
+
+    What may fail stays, for its error is the run's: a read of a variable without a value, an index
+    outside. A view that only control edges reach needs no step, but what it looks at must run.
+    """
+    cdef vector[uint8_t] used
+    cdef int i, j, number
+    cdef bint needed, awaited
+    cdef Step* step
+    used.assign(draft.tensors.size(), 0)
+    for i in range(segment.n_leaving):
+        used[draft.local_of[segments.leaving[segment.first_leaving + i]]] = 1
+    for i in range(<int>draft.steps.size() - 1, -1, -1):
+        step = &draft.steps[i]
+        if step.elided:
+            continue
+        number = segments.nodes[segment.first_node + i]
+        awaited = draft.program.nodes[number].awaited
+        needed = step.writes or i == draft.ends_at or is_stateful(step.node) or \
+            awaited and not step.view or may_fail(step)
+        for j in range(step.n_outputs):
+            needed = needed or used[draft.arguments[step.first_output + j]]
+        if not needed:
+            step.elided = True
+            if not awaited:
+                continue
+        for j in range(step.n_inputs):
+            used[draft.arguments[step.first_input + j]] = 1
+
+
+cdef bint may_fail(Step* step) noexcept:
+    """Whether computing a step that is no variable's may be an error."""
+    if step.view:
+        return False
+    if step.by_kernel or step.node.info == NULL:
+        return True
+    cdef Failure failure = op_entry_of(step.node).failure
+    return failure == kAnyValues or \
+        failure == kIntegers and not has_fractions(step.node.output_dtypes[0])
+
+
+cdef inline bint has_fractions(hr_dtype dtype) noexcept nogil:
+    return dtype in (HR_FLOAT, HR_DOUBLE, HR_HALF, HR_BFLOAT16, HR_COMPLEX64, HR_COMPLEX128)
+
+
+cdef int add_lifetime(vector[Lifetime]& lifetimes, int64_t bytes, int first, int last) except -1:
+    cdef Lifetime life
+    life.bytes = bytes
+    life.first = first
+    life.last = last
+    life.offset = 0
+    lifetimes.push_back(life)
+    return 0
+
+
+cdef int place_output(SegmentDraft draft, Step* step, int at, int port, int tensor, bint copy_small,
+                      vector[int32_t]& storage_of, vector[Lifetime]& lifetimes) except -1:
+    cdef hr_tensor* t = &draft.tensors[tensor]
+    cdef int last = draft.last[tensor]
+    cdef int reused
+    if t.dtype >= HR_REF:
+        draft.storage[tensor] = STATIC
+        return 0
+    if step.by_kernel or step.kernel.flags & OWN_MEMORY:
+        draft.storage[tensor] = BY_KERNEL
+        draft.out.by_kernel.push_back(tensor)
+        return 0
+    if not is_plain(t.dtype) or draft.escapes[tensor] and not (copy_small and t.bytes <= SMALL):
+        draft.storage[tensor] = COUNTED
+        draft.out.counted.push_back(tensor)
+        return 0
+    draft.storage[tensor] = ARENA
+    if draft.escapes[tensor]:
+        last = <int>draft.steps.size()
+    if port == 0:
+        reused = reusable_input(draft, step, at, tensor)
+        if reused >= 0 and storage_of[reused] >= 0:
+            storage_of[tensor] = storage_of[reused]
+            lifetimes[storage_of[tensor]].last = max(last, lifetimes[storage_of[tensor]].last)
+            return 0
+    add_lifetime(lifetimes, t.bytes, at, last)
+    storage_of[tensor] = <int32_t>lifetimes.size() - 1
+    return 0
+
+
+cdef int reusable_input(SegmentDraft draft, Step* step, int at, int output):
+    """A root in the arena that dies here and that the kernel may overwrite; -1: none."""
+    cdef int32_t argument, first = 0, count = 0
+    cdef int i, j, tensor, root
+    cdef hr_tensor* out = &draft.tensors[output]
+    cdef bint alone
+    if step.kernel.reuse_inputs == 0:
+        return -1
+    for argument in range(64):
+        if not step.kernel.reuse_inputs >> argument:
+            break
+        if not (step.kernel.reuse_inputs >> argument) & 1:
+            continue
+        (<node_api*>step.node.face.api).input_range(&step.node.face, argument, &first, &count)
+        for i in range(first, first + count):
+            if i >= step.n_inputs:
+                break
+            tensor = draft.arguments[step.first_input + i]
+            root = draft.root[tensor]
+            if draft.storage[root] != ARENA or draft.last[root] != at or draft.escapes[root]:
+                continue
+            if draft.first[root] < 0 or draft.tensors[tensor].bytes != out.bytes or \
+                    draft.tensors[root].bytes != out.bytes or \
+                    draft.tensors[tensor].layout != out.layout or \
+                    hr_elements(&draft.tensors[tensor]) != hr_elements(out):
+                continue
+            alone = True
+            for j in range(step.n_inputs):
+                if j != i and draft.root[draft.arguments[step.first_input + j]] == root and \
+                        not same_dims(&draft.tensors[draft.arguments[step.first_input + j]], out):
+                    alone = False
+            if alone:
+                return root
+    return -1
+
+
+cdef bint same_dims(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
+    return a.rank == b.rank and memcmp(a.dims, b.dims, a.rank * sizeof(int64_t)) == 0
+
+
+cdef int plan_outputs(SegmentDraft draft, Segments segments, Segment segment) except -1:
+    cdef int i
+    cdef size_t a, b
+    cdef SegmentOutput leaving
+    cdef vector[SegmentOutput]* outputs = &draft.out.outputs
+    for i in range(segment.n_leaving):
+        leaving.tensor = draft.local_of[segments.leaving[segment.first_leaving + i]]
+        leaving.root = draft.root[leaving.tensor]
+        leaving.handed_over = draft.storage[leaving.root] in (COUNTED, BY_KERNEL)
+        leaving.constant = NULL
+        if draft.storage[leaving.root] == STATIC and draft.tensors[leaving.tensor].dtype < HR_REF:
+            leaving.constant = draft.out.constant_at(draft.tensors[leaving.tensor].data)
+        outputs.push_back(leaving)
+    for a in range(outputs.size()):
+        for b in range(a):
+            if outputs.at(a).root == outputs.at(b).root:
+                outputs.at(a).handed_over = 0
+                outputs.at(b).handed_over = 0
+    return 0

@@ -1,0 +1,180 @@
+# cython: language_level=3
+# distutils: language = c++
+"""Lets MaxPool keep where each window's maximum was, for its gradient.
+
+MaxPoolGrad looks for the maxima of its orig_input again, which moves that input through memory once
+more. Where its orig_output comes from a MaxPool of the same input and attributes in the same plan,
+that MaxPool writes the position within the window as a byte (_MaxPoolWithWindowIndex), and
+_MaxPoolGradWithWindowIndex reads the byte and the gradient. The bits are those of the two ops (but
+where windows with NaN overlap, whose gradients MaxPoolGrad adds last). A MaxPool without such a
+gradient stays as it is.
+"""
+
+from libc.stdint cimport int32_t
+from libc.string cimport memcmp
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.attributes cimport AttrEntry, attributes_of, finish_face
+from headrace.runtime.memory.buffer cimport set_bytes
+from headrace.runtime.plan.executable cimport ARENA, STATIC
+from headrace.runtime.plan.fuse_elementwise cimport prepare_fused
+from headrace.runtime.plan.fused_nodes cimport new_fused_node
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.memory.kernel_abi cimport HR_UINT8, hr_dtype, hr_kernel, hr_tensor
+from headrace.runtime.kernels.kernel_table cimport find_kernel, is_python_kernel, library_of
+from headrace.runtime.graph.node_text cimport text_of
+from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step
+
+cdef extern from "<cstring>" namespace "std" nogil:
+    int compare_text "std::strcmp"(const char* a, const char* b)
+
+_WINDOW = (b"T", b"ksize", b"strides", b"padding", b"explicit_paddings", b"data_format")
+
+
+cdef int keep_window_indices(SegmentDraft draft) except -1:
+    cdef vector[int32_t] gradients, made_by
+    cdef vector[vector[int32_t]] of_pool
+    cdef Step* step
+    cdef int i, j
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if is_plain(step) and step.n_inputs == 3 and step.node.op == b"MaxPoolGrad":
+            gradients.push_back(i)
+    if gradients.empty():
+        return 0
+    made_by.assign(draft.tensors.size(), -1)
+    for i in range(<int>draft.steps.size()):
+        step = &draft.steps[i]
+        if is_plain(step) and step.n_inputs == 1 and step.node.op == b"MaxPool":
+            made_by[draft.arguments[step.first_output]] = i
+    of_pool.resize(draft.steps.size())
+    for i in gradients:
+        j = made_by[draft.root[draft.arguments[draft.steps[i].first_input + 1]]]
+        if j >= 0 and belongs_to(draft, &draft.steps[i], &draft.steps[j]):
+            of_pool[j].push_back(i)
+    for j in range(<int>of_pool.size()):
+        if not of_pool[j].empty():
+            replace(draft, j, of_pool[j])
+    return 0
+
+
+cdef bint is_plain(Step* step) noexcept:
+    return not step.elided and not step.view and not step.by_kernel and step.n_outputs == 1 and \
+        step.kernel != NULL and not is_python_kernel(step.kernel)
+
+
+cdef bint belongs_to(SegmentDraft draft, Step* gradient, Step* pool) except -1:
+    """Whether a gradient's orig_input is what the pool reads, and its windows are the pool's."""
+    cdef int32_t x = draft.arguments[gradient.first_input]
+    cdef int32_t read = draft.arguments[pool.first_input]
+    cdef int32_t y = draft.arguments[gradient.first_input + 1]
+    return draft.root[x] == draft.root[read] and \
+        same_tensor(&draft.tensors[x], &draft.tensors[read]) and \
+        same_tensor(&draft.tensors[y], &draft.tensors[draft.arguments[pool.first_output]]) and \
+        window_of(gradient.node) == window_of(pool.node)
+
+
+cdef bint same_tensor(const hr_tensor* a, const hr_tensor* b) noexcept:
+    return a.dtype == b.dtype and a.rank == b.rank and not a.layout and not b.layout and \
+        memcmp(a.dims, b.dims, a.rank * sizeof(a.dims[0])) == 0
+
+
+cdef dict window_of(GraphNode* node):
+    cdef AttrEntry entry
+    found = {}
+    for entry in attributes_of(node).entries:
+        key = entry.key.data()[:entry.key.size()]
+        if key in _WINDOW:
+            found[key] = entry.value.data()[:entry.value.size()]
+    return found
+
+
+cdef bint replace(SegmentDraft draft, int pool, vector[int32_t]& gradients) except -1:
+    """Puts the ops with an index in the place of a pool and its gradients; False: none takes it."""
+    cdef Step* forward = &draft.steps[pool]
+    cdef Step before = forward[0]
+    cdef Step* backward
+    cdef vector[int32_t] inputs
+    cdef hr_tensor shape = draft.tensors[draft.arguments[forward.first_input]]
+    cdef hr_tensor* y
+    cdef hr_tensor index
+    cdef int32_t number, shape_of_x
+    cdef int replaced = 0
+    inputs.push_back(draft.arguments[forward.first_input])
+    index = draft.tensors[draft.arguments[forward.first_output]]
+    index.dtype = HR_UINT8
+    index.data = NULL
+    index.owner = NULL
+    if not take_place(draft, forward, b"_MaxPoolWithWindowIndex", inputs, &index) or \
+            set_bytes(&index) < 0:
+        forward[0] = before
+        return False
+    number = draft.add_tensor(&index, ARENA)
+    forward.first_output = <int32_t>draft.arguments.size()
+    forward.n_outputs = 2
+    draft.arguments.push_back(draft.arguments[before.first_output])
+    draft.arguments.push_back(number)
+    # The gradient takes a shape from orig_input and no value: its memory need not last so long.
+    shape.data = NULL
+    shape.owner = NULL
+    shape_of_x = draft.add_tensor(&shape, STATIC)
+    for i in gradients:
+        backward = &draft.steps[i]
+        inputs.clear()
+        inputs.push_back(shape_of_x)
+        inputs.push_back(number)
+        inputs.push_back(draft.arguments[backward.first_input + 2])
+        if take_place(draft, backward, b"_MaxPoolGradWithWindowIndex", inputs, NULL):
+            replaced += 1
+            y = &draft.tensors[draft.arguments[before.first_output]]
+            draft.out.bytes_moved += index.bytes - shape.bytes - y.bytes
+    if not replaced:
+        forward[0] = before
+    return replaced > 0
+
+
+cdef bint take_place(SegmentDraft draft, Step* step, bytes op, vector[int32_t]& inputs,
+                     hr_tensor* second) except -1:
+    """Lets a step be that op of these inputs; False: its library has no kernel that takes them."""
+    cdef shared_ptr[GraphNode] node = node_of(draft, step.node, op, inputs)
+    cdef const hr_kernel* kernel = find_kernel(node.get(), b"CPU", False)
+    if kernel == NULL or library_of(kernel) == NULL or library_of(step.kernel) == NULL or \
+            compare_text(library_of(kernel), library_of(step.kernel)) != 0 or \
+            not prepare_fused(draft, step, node.get(), kernel, inputs, second):
+        return False
+    draft.out.nodes.push_back(node)
+    return True
+
+
+cdef shared_ptr[GraphNode] node_of(SegmentDraft draft, GraphNode* like, bytes op,
+                                   vector[int32_t]& inputs) except *:
+    """The node with `like`'s windows: the one made before, if there is one."""
+    cdef shared_ptr[GraphNode] node
+    cdef string key = op + b"\n" + <bytes>like.name
+    if draft.cache != NULL:
+        node = draft.cache.find_fused(key)
+    if node.get() == NULL:
+        node.reset(new_node(draft, like, op, inputs))
+        if draft.cache != NULL:
+            draft.cache.keep_fused(key, node)
+    return node
+
+
+cdef GraphNode* new_node(SegmentDraft draft, GraphNode* like, bytes op,
+                         vector[int32_t]& inputs) except NULL:
+    cdef GraphNode* node = new_fused_node(
+        op, like.name, like, f"{text_of(like.name)} = {text_of(like.op)}")
+    cdef AttrEntry entry
+    cdef int32_t input
+    for entry in attributes_of(like).entries:
+        if entry.key.data()[:entry.key.size()] in _WINDOW:
+            attributes_of(node).add(<string>entry.key, <string>entry.value)
+    for input in inputs:
+        node.input_dtypes.push_back(draft.tensors[input].dtype)
+    node.output_dtypes.push_back(<hr_dtype>like.output_dtypes[0])
+    if inputs.size() == 1:
+        node.output_dtypes.push_back(HR_UINT8)
+    finish_face(node)
+    return node

@@ -1,0 +1,203 @@
+# cython: language_level=3
+"""The `local` session service: a graph and its state on this machine, in this process."""
+
+import atexit
+import os
+import threading
+import time
+import weakref
+
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.formats import errors
+from headrace.formats.fork_lock import ForkLock
+from headrace.formats.proto import device_pb2
+from headrace.runtime.state.context cimport clear_containers
+from headrace.runtime.passes.fed_values cimport tensor_spec
+from headrace.runtime.passes.segments cimport Segments, cut_segments
+from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
+from headrace.runtime.graph.session_graph cimport SessionGraph
+from headrace.runtime.state.session_owner cimport SessionOwner, StateOwner
+
+from headrace.runtime.state.recent_values cimport RecentValues
+
+from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicStep, partial_plan
+from headrace.runtime.kernels.kernel_libraries import load_kernels
+from headrace.runtime.session.placement_log import print_placement
+from headrace.runtime.state.session_options import SessionOptions
+from headrace.runtime.executor.step import TapeStep
+from headrace.runtime.threads.pools import count_at_work
+
+
+# How many signatures a session keeps planned, beside as many that were recent before.
+cdef int RECENT_SIGNATURES = 128
+
+# Sessions that are open.
+_open = weakref.WeakSet()
+
+
+def _end_all():
+    """Ends what runs before the interpreter does: libraries are taken down under it."""
+    for session in list(_open):
+        session.close()
+    give_up = time.monotonic() + 10
+    while count_at_work() and time.monotonic() < give_up:
+        time.sleep(0.001)
+
+
+atexit.register(_end_all)
+
+# States that several sessions of the process share, by the NAME of local://NAME.
+_shared = {}
+_sharing = ForkLock()
+
+
+def _after_fork():
+    """The parent's states are of no use in the child."""
+    _shared.clear()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def open_session(target: str, config: bytes) -> LocalSession:
+    """A session on this machine (services.SessionService).
+
+    Args:
+      target: "" for a session with state of its own; "local://NAME" for state that all sessions
+        of this process with that name share.
+      config: a ConfigProto message.
+    Raises: InvalidArgumentError for options that no session can have.
+    """
+    options = SessionOptions(config)
+    name = target.removeprefix("local://").removeprefix("local")
+    if not name:
+        return LocalSession(StateOwner(), options)
+    with _sharing.current:
+        state = _shared.get(name)
+        if state is None:
+            state = _shared[name] = StateOwner()
+    return LocalSession(state, options)
+
+
+cdef class LocalSession:
+    """services.SessionService over one SessionGraph."""
+    cdef SessionGraph graph
+    cdef SessionOwner owner
+    cdef object options
+    cdef RecentValues steps           # by signature
+    cdef RecentValues partial_plans   # by signature
+    cdef object lock
+    cdef bint closed
+    cdef object running          # partial runs, to cancel at close
+    cdef object __weakref__
+
+    def __init__(self, StateOwner state, options):
+        load_kernels()
+        self.graph = SessionGraph()
+        self.owner = SessionOwner(state, options.intra_op_threads, options.inter_op_threads,
+                                  options.inter_op_pools, options.timeout_s, options.memory_limit)
+        self.options = options
+        self.steps = RecentValues(RECENT_SIGNATURES)
+        self.partial_plans = RecentValues(RECENT_SIGNATURES)
+        self.lock = threading.Lock()
+        self.running = weakref.WeakSet()
+        _open.add(self)
+
+    def extend(self, bytes graph_def):
+        self.check()
+        self.graph.extend(graph_def)
+
+    def prepare(self, feeds, fetches, targets):
+        self.check()
+        signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        step = self.steps.get(signature)
+        if step is None:
+            with self.lock:
+                step = self.steps.get(signature)
+                if step is None:
+                    step = self.make_step(tuple(feeds), tuple(fetches), tuple(targets))
+                    self.steps.put(signature, step)
+        return step
+
+    cdef object make_step(self, tuple feeds, tuple fetches, tuple targets):
+        cdef Program program = build_program(self.graph, list(feeds), list(fetches),
+                                             list(targets), self.program_config(False))
+        cdef Segments segments = cut_segments(program, False)
+        cdef bint dynamic = self.options.dynamic
+        if self.options.log_placement:
+            print_placement(program)
+        if segments.whole and not dynamic:
+            return TapeStep(self.owner, program, segments, DynamicStep)
+        return DynamicStep(self.owner, program, segments, not dynamic)
+
+    def partial_run_setup(self, feeds, fetches, targets):
+        self.check()
+        signature = (tuple(feeds), tuple(fetches), tuple(targets))
+        plan = self.partial_plans.get(signature)
+        if plan is None:
+            with self.lock:
+                program = build_program(self.graph, list(feeds), list(fetches), list(targets),
+                                        self.program_config(True))
+                plan = partial_plan(self.owner, program, cut_segments(program, True))
+                self.partial_plans.put(signature, plan)
+        step = DynamicPartialStep(self.owner, plan, list(targets))
+        self.running.add(step)
+        self.check()
+        return step
+
+    cdef ProgramConfig program_config(self, bint partial):
+        cdef ProgramConfig config = ProgramConfig()
+        config.devices = self.device_names()
+        config.allow_reference = self.options.allow_reference
+        config.allow_soft_placement = self.options.allow_soft_placement
+        config.partial_run = partial
+        return config
+
+    cdef list device_names(self):
+        return [f"/job:localhost/replica:0/task:0/device:CPU:{i}"
+                for i in range(self.options.devices)]
+
+    def tensor_spec(self, str name):
+        """Full name, DataType and declared shape of a tensor of the graph."""
+        return tensor_spec(self.graph, name)
+
+    def list_devices(self):
+        return [
+            device_pb2.DeviceAttributes(
+                name=name, device_type="CPU",
+                memory_limit=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+            ).SerializeToString()
+            for name in self.device_names()
+        ]
+
+    def reset(self, containers):
+        cdef vector[string] names
+        for name in containers:
+            names.push_back(name.encode())
+        self.owner.end_runs_of_state("the session's resources were reset")
+        clear_containers(self.owner.state, names)
+        # Kernels hold what they looked up: all sessions of the state look it up anew, also in the
+        # steps that they have.
+        for other in list(_open):
+            if (<LocalSession>other).owner.state == self.owner.state:
+                (<LocalSession>other).graph.forget_kernels()
+        self.owner.state.resets.store(self.owner.state.resets.load() + 1)
+
+    def close(self):
+        if self.closed:
+            return
+        self.closed = True
+        self.owner.close()
+        for step in list(self.running):
+            step.cancel("the session was closed")
+        self.steps.clear()
+        self.partial_plans.clear()
+        _open.discard(self)
+
+    cdef int check(self) except -1:
+        if self.closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        return 0

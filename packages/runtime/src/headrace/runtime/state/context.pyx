@@ -1,0 +1,342 @@
+# cython: language_level=3
+"""What a running kernel may ask of the runtime (kernel.h's hr_ctx_api), and variable slots.
+
+A variable, of either kind, is one slot: a lock and a counted buffer. Readers pin the buffer;
+a writer changes it in place only as its sole holder, else it writes a copy, so that no value
+changes under a reader and none is seen after its memory was reused.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.memory.buffer cimport (
+    OwnedTensor, allocate_tensor, buffer_new, buffer_references, buffer_release, buffer_retain,
+    copy_elements, copy_tensor, object_release, object_retain,
+)
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_FAILED_PRECONDITION, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED,
+    hr_buffer, hr_code, hr_ctx, hr_ctx_api, hr_dtype, hr_object, hr_string, hr_tensor,
+)
+
+
+cdef extern from *:
+    """
+    #include <cstring>
+    #include <new>
+    #include "state/run.hpp"
+    #include "state/slot.hpp"
+    // Never waits for the GIL with the lock: who holds the GIL may wait for the lock (ShapeGuard).
+    static void wait_for_lock(std::mutex& lock) {
+      if (!PyGILState_Check()) return lock.lock();
+      do {
+        PyThreadState* state = PyEval_SaveThread();
+        lock.lock();
+        lock.unlock();
+        PyEval_RestoreThread(state);
+      } while (!lock.try_lock());
+    }
+    static headrace::Slot* new_slot() {
+      auto* slot = new (std::nothrow) headrace::Slot();
+      if (slot) {
+        slot->object.size = sizeof(hr_object);
+        slot->object.references = 1;
+        slot->object.kind = "Variable";
+        slot->object.destroy = [](hr_object* o) { delete reinterpret_cast<headrace::Slot*>(o); };
+        *slot->value.get() = hr_tensor{};
+      }
+      return slot;
+    }
+    static void fill_api(hr_ctx_api* api) {
+      std::memset(api, 0, sizeof *api);
+      api->size = sizeof *api;
+      api->fail = headrace::run_fail;
+      api->retain = headrace::buffer_retain;
+      api->parallel_for = headrace::run_parallel_for;
+      api->retain_object = [](hr_object* o) { headrace::object_retain(o); };
+      api->release_object = headrace::object_release;
+      api->on_cancel = headrace::run_on_cancel;
+      api->forget_cancel = headrace::run_forget_cancel;
+    }
+    """
+    void wait_for_lock(Mutex& lock) nogil
+    Slot* new_slot() nogil
+    void fill_api(hr_ctx_api* api) nogil
+    hr_code run_fail "headrace::run_fail"(hr_ctx* ctx, hr_code code, const char* format, ...) nogil
+
+
+cdef extern from "headrace/kernel.h" nogil:
+    cdef cppclass api_fields "hr_ctx_api":
+        hr_code (*allocate)(hr_ctx*, hr_tensor*) noexcept nogil
+        hr_code (*forward)(hr_ctx*, const hr_tensor*, hr_tensor*) noexcept nogil
+        void (*release)(hr_buffer*) noexcept nogil
+        hr_code (*set_string)(hr_ctx*, hr_string*, const char*, size_t) noexcept nogil
+        hr_code (*begin_write)(hr_ctx*, int32_t, const hr_tensor* const*, hr_tensor*) noexcept nogil
+        void (*commit)(hr_ctx*, int32_t, const hr_tensor* const*) noexcept nogil
+        hr_code (*slot_read)(hr_ctx*, const hr_tensor*, hr_tensor*) noexcept nogil
+        hr_code (*slot_assign)(hr_ctx*, const hr_tensor*, const hr_tensor*) noexcept nogil
+        hr_code (*lookup_or_create)(hr_ctx*, const char*, const char*, const char*,
+                                    hr_object* (*)(void*) noexcept nogil, void*,
+                                    hr_object**) noexcept nogil
+
+
+cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil:
+    cdef Slot* slot = new_slot()
+    if slot != NULL:
+        slot.dtype = dtype
+        slot.name.assign(name)
+    return slot
+
+
+cdef void lock_slot(Slot* slot) noexcept nogil:
+    if not slot.lock.try_lock():
+        wait_for_lock(slot.lock)
+
+
+cdef hr_code slot_pin(Slot* slot, OwnedTensor* value) noexcept nogil:
+    lock_slot(slot)
+    if not slot.initialised:
+        slot.lock.unlock()
+        return HR_FAILED_PRECONDITION
+    value.share(slot.value.get()[0])
+    slot.lock.unlock()
+    return HR_OK
+
+
+cdef hr_code check_has_value(Run* run, const hr_tensor* reference) noexcept nogil:
+    cdef Slot* slot = slot_of(reference)
+    cdef bint initialised = True
+    if slot != NULL:
+        lock_slot(slot)
+        initialised = slot.initialised
+        slot.lock.unlock()
+    return HR_OK if initialised else fail_uninitialised(run, slot)
+
+
+cdef hr_code fail_uninitialised(Run* run, Slot* slot) noexcept nogil:
+    return run_fail(&run.ctx, HR_FAILED_PRECONDITION,
+                    "Attempting to use uninitialized value %s", slot.name.c_str())
+
+
+cdef void slot_clear(Slot* slot) noexcept nogil:
+    cdef OwnedTensor old   # ends without the lock
+    lock_slot(slot)
+    slot.value.swap(old)
+    slot.initialised = False
+    slot.set_shape(NULL)
+    slot.lock.unlock()
+
+
+cdef void clear_containers(SessionState* session,
+                           const vector[string]& containers) noexcept nogil:
+    cdef vector[hr_object*] dropped = session_clear(session, containers)
+    cdef hr_object* found
+    for found in dropped:
+        # Kernels may hold a variable for as long as their graph lives: its memory goes now.
+        if is_kind(found, "Variable"):
+            slot_clear(<Slot*>found)
+        object_release(found)
+
+
+cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
+    cdef OwnedTensor made    # at last the slot's old value, which ends without the lock
+    cdef hr_tensor* held = slot.value.get()
+    cdef hr_code code
+    lock_slot(slot)
+    if value.owner == NULL and slot.initialised and same_shape(value, held) and \
+            buffer_references(held.owner) == 1:
+        copy_elements(value, held)
+        slot.version += 1
+        slot.lock.unlock()
+        return HR_OK
+    if value.owner != NULL:
+        made.share(value[0])
+    else:
+        code = copy_tensor(value, made.get())
+        if code != HR_OK:
+            slot.lock.unlock()
+            return code
+    if not slot.initialised or not same_shape(held, value):
+        slot.set_shape(value)
+    if value.owner == NULL or value.owner != held.owner or not slot.initialised:
+        slot.version += 1
+    slot.value.swap(made)
+    slot.initialised = True
+    slot.lock.unlock()
+    return HR_OK
+
+
+cdef hr_code ctx_allocate(hr_ctx* ctx, hr_tensor* output) noexcept nogil:
+    cdef hr_code code = allocate_tensor(output)
+    if code != HR_OK:
+        return run_fail(ctx, code, "no memory for an output of %lld bytes", <long long>output.bytes)
+    return HR_OK
+
+
+cdef hr_code ctx_forward(hr_ctx* ctx, const hr_tensor* value, hr_tensor* output) noexcept nogil:
+    if value.owner == NULL:
+        if copy_tensor(value, output) != HR_OK:
+            return run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy of %lld bytes",
+                            <long long>value.bytes)
+        return HR_OK
+    output[0] = value[0]
+    buffer_retain(value.owner)
+    return HR_OK
+
+
+cdef hr_code ctx_set_string(hr_ctx* ctx, hr_string* text, const char* data,
+                            size_t size) noexcept nogil:
+    cdef hr_buffer* b = NULL
+    cdef hr_tensor t
+    if size > 0:
+        t.dtype = 4  # HR_UINT8
+        t.rank = 1
+        t.dims[0] = <int64_t>size
+        if allocate_tensor(&t) != HR_OK:
+            return run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a string of %zu bytes", size)
+        memcpy(t.data, data, size)
+        b = t.owner
+    buffer_release(text.owner)
+    text.owner = b
+    text.data = <const char*>t.data if size > 0 else NULL
+    text.size = size
+    return HR_OK
+
+
+cdef hr_code not_a_variable(hr_ctx* ctx) noexcept nogil:
+    return run_fail(ctx, HR_INVALID_ARGUMENT, "the handle does not point at a variable")
+
+
+cdef void lock_in_address_order(int32_t n, Slot** slots) noexcept nogil:
+    cdef Slot* order[8]
+    cdef Slot* swap
+    cdef int i, j
+    for i in range(n):
+        order[i] = slots[i]
+        j = i
+        while j > 0 and <size_t>order[j - 1] > <size_t>order[j]:
+            swap = order[j - 1]
+            order[j - 1] = order[j]
+            order[j] = swap
+            j -= 1
+    i = 0
+    while i < n:
+        if order[i].lock.try_lock():
+            i += 1
+            continue
+        # Waits for one lock without the others, since it may give up the GIL meanwhile.
+        for j in range(i):
+            order[j].lock.unlock()
+        lock_slot(order[i])
+        order[i].lock.unlock()
+        i = 0
+
+
+cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* refs,
+                             hr_tensor* values) noexcept nogil:
+    cdef Slot* slots[8]
+    cdef Slot* slot
+    cdef OwnedTensor copy
+    cdef int i, j
+    if n > 8:
+        return run_fail(ctx, HR_INTERNAL, "begin_write takes 8 variables at most, got %d", n)
+    for i in range(n):
+        slots[i] = slot_of(refs[i])
+        if slots[i] == NULL:
+            return not_a_variable(ctx)
+        for j in range(i):
+            if slots[j] == slots[i]:
+                return run_fail(ctx, HR_INVALID_ARGUMENT,
+                                "variable '%s' is given twice to one update",
+                                slots[i].name.c_str())
+    if n == 1:
+        lock_slot(slots[0])
+    else:
+        lock_in_address_order(n, slots)
+    cdef hr_code code = HR_OK
+    for i in range(n):
+        slot = slots[i]
+        if not slot.initialised:
+            code = fail_uninitialised(<Run*>ctx, slot)
+            break
+        if buffer_references(slot.value.get().owner) != 1:
+            if copy_tensor(slot.value.get(), copy.get()) != HR_OK:
+                code = run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory to copy variable '%s'",
+                                slot.name.c_str())
+                break
+            slot.value.own(copy.take())
+        values[i] = slot.value.get()[0]
+    if code != HR_OK:
+        for i in range(n):
+            slots[i].lock.unlock()
+    return code
+
+
+cdef void ctx_commit(hr_ctx* ctx, int32_t n, const hr_tensor* const* refs) noexcept nogil:
+    cdef Slot* slot
+    cdef int i
+    for i in range(n):
+        slot = slot_of(refs[i])
+        slot.version += 1
+        slot.lock.unlock()
+
+
+cdef hr_code ctx_slot_read(hr_ctx* ctx, const hr_tensor* ref, hr_tensor* value) noexcept nogil:
+    cdef Slot* slot = slot_of(ref)
+    cdef OwnedTensor pinned
+    if slot == NULL:
+        return not_a_variable(ctx)
+    if slot_pin(slot, &pinned) != HR_OK:
+        return fail_uninitialised(<Run*>ctx, slot)
+    value[0] = pinned.take()
+    return HR_OK
+
+
+cdef hr_code ctx_slot_assign(hr_ctx* ctx, const hr_tensor* ref,
+                             const hr_tensor* value) noexcept nogil:
+    cdef Slot* slot = slot_of(ref)
+    if slot == NULL:
+        return not_a_variable(ctx)
+    if slot.dtype != value.dtype:
+        return run_fail(ctx, HR_INVALID_ARGUMENT,
+                        "variable '%s' has another dtype (%d) than the value assigned to it (%d)",
+                        slot.name.c_str(), slot.dtype, value.dtype)
+    if slot_set(slot, value) != HR_OK:
+        return run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for variable '%s'",
+                        slot.name.c_str())
+    return HR_OK
+
+
+cdef hr_code ctx_lookup(hr_ctx* ctx, const char* container, const char* name, const char* kind,
+                        hr_object* (*make)(void*) noexcept nogil, void* argument,
+                        hr_object** found) noexcept nogil:
+    cdef string error
+    cdef hr_code code = session_lookup((<Run*>ctx).session, container, name, kind, make, argument,
+                                       found, &error)
+    if code != HR_OK:
+        run_fail_text(<Run*>ctx, code, error.c_str())
+    return code
+
+
+cdef hr_ctx_api api
+fill_api(&api)
+(<api_fields*>&api).allocate = ctx_allocate
+(<api_fields*>&api).forward = ctx_forward
+(<api_fields*>&api).release = buffer_release
+(<api_fields*>&api).set_string = ctx_set_string
+(<api_fields*>&api).begin_write = ctx_begin_write
+(<api_fields*>&api).commit = ctx_commit
+(<api_fields*>&api).slot_read = ctx_slot_read
+(<api_fields*>&api).slot_assign = ctx_slot_assign
+(<api_fields*>&api).lookup_or_create = ctx_lookup
+
+
+cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil:
+    run.ctx.size = sizeof(hr_ctx)
+    run.ctx.threads = threads
+    run.ctx.api = &api
+    run.ctx.cancelled = run.cancelled.address()
+    run.ctx.step = next_step(session)
+    run.session = session
+    run_clear(run)

@@ -1,0 +1,156 @@
+"""What a session is asked for (ConfigProto): checked, bounded, and nothing ignored in silence."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from google.protobuf.message import Message
+
+from headrace.formats import errors
+from headrace.formats.proto import run_pb2
+from headrace.runtime.threads.pools import bounded_team, most_inter_op, most_intra_op
+
+_MOST_DEVICES = 64
+_EXECUTORS = ("", "DEFAULT", "dynamic")
+_log = logging.getLogger("headrace.runtime")
+_warned: set[str] = set()
+
+# Options of devices, connections and collectives that this machine does not have, labels, hints:
+# there is nothing here that they could change.
+_WITHOUT_MEANING = frozenset(
+    """
+    placement_period isolate_session_state share_cluster_devices_in_session
+    gpu_options pluggable_device_options rpc_options graph_options.infer_shapes
+    experimental.collective_deterministic_sequential_execution experimental.collective_nccl
+    experimental.recv_buf_max_chunk experimental.share_cluster_devices_in_session
+    experimental.share_session_state_in_clusterspec_propagation
+    experimental.optimize_for_static_graph experimental.disable_optimize_for_static_graph
+    experimental.disable_eager_executor_streaming_enqueue
+    experimental.session_metadata experimental.stream_merge_threshold
+    """.split()
+)
+# They ask for what is done anyway; each is a flag, and set only where it is true.
+_DONE_ANYWAY = frozenset(
+    """
+    graph_options.place_pruned_graph
+    graph_options.optimizer_options.do_constant_folding
+    graph_options.optimizer_options.do_common_subexpression_elimination
+    graph_options.optimizer_options.do_function_inlining
+    """.split()
+)
+_SUPPORTED = frozenset(
+    """
+    device_count intra_op_parallelism_threads inter_op_parallelism_threads use_per_session_threads
+    allow_soft_placement session_inter_op_thread_pool operation_timeout_in_ms
+    log_device_placement
+    experimental.executor_type experimental.refuse_reference_kernels
+    experimental.plan_memory_limit_bytes
+    """.split()
+)
+
+
+class SessionOptions:
+    """The options of a session, as the runtime uses them.
+
+    Raises: InvalidArgumentError for values that no session can have.
+    """
+
+    def __init__(self, config: bytes) -> None:
+        asked = run_pb2.ConfigProto.FromString(config)
+        self.devices = _devices(dict(asked.device_count))
+        self.intra_op_threads = _intra_op_threads(asked.intra_op_parallelism_threads)
+        self.inter_op_threads = _inter_op_threads(
+            "inter_op_parallelism_threads",
+            asked.inter_op_parallelism_threads,
+            asked.use_per_session_threads,
+        )
+        self.inter_op_pools = [
+            (_pool_size(pool.num_threads), pool.global_name)
+            for pool in asked.session_inter_op_thread_pool
+        ]
+        if asked.operation_timeout_in_ms < 0:
+            raise _invalid("operation_timeout_in_ms", asked.operation_timeout_in_ms, "0 or more")
+        self.timeout_s = asked.operation_timeout_in_ms / 1000.0
+        self.allow_soft_placement = asked.allow_soft_placement
+        self.log_placement = asked.log_device_placement
+        self.memory_limit = asked.experimental.plan_memory_limit_bytes
+        if self.memory_limit < 0:
+            raise _invalid(
+                "experimental.plan_memory_limit_bytes", self.memory_limit, "0 (no limit) or more"
+            )
+        executor = asked.experimental.executor_type
+        if executor not in _EXECUTORS:
+            raise _invalid("experimental.executor_type", repr(executor), "'' or 'dynamic'")
+        self.dynamic = executor == "dynamic"
+        self.allow_reference = not asked.experimental.refuse_reference_kernels
+        warn_of_unsupported(asked, _SUPPORTED | _WITHOUT_MEANING | _DONE_ANYWAY, "ConfigProto")
+
+
+def warn_of_unsupported(message: Message, known: frozenset[str], what: str) -> None:
+    """Logs a warning, once per process, for each field that is set and not among the known ones."""
+    for field in _fields_set(message, known, ""):
+        name = f"{what}.{field}"
+        if name not in _warned:
+            _warned.add(name)
+            _log.warning("%s is not supported and has no effect", name)
+
+
+def _fields_set(message: Message, known: frozenset[str], prefix: str) -> list[str]:
+    found = []
+    for field, value in message.ListFields():
+        name = prefix + field.name
+        if name in known:
+            continue
+        inner = [k for k in known if k.startswith(name + ".")]
+        if inner:
+            found += _fields_set(value, known, name + ".")
+        else:
+            found.append(name)
+    return found
+
+
+def _invalid(field: str, got: object, expected: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, f"{field} is {got}, must be {expected}")
+
+
+def _devices(asked: dict[str, int]) -> int:
+    for kind, count in asked.items():
+        if count < 0:
+            raise _invalid(f"device_count['{kind}']", count, "0 or more")
+    count = asked.get("CPU", 0) or 1
+    if count > _MOST_DEVICES:
+        raise errors.InvalidArgumentError(
+            None, None, f"a session has at most {_MOST_DEVICES} devices, not {count}"
+        )
+    return count
+
+
+def _bounded(field: str, asked: int, most: int, why: str) -> int:
+    if asked <= most:
+        return asked
+    _log.warning("%s is %d; %s: %d are used", field, asked, why, most)
+    return most
+
+
+def _intra_op_threads(asked: int) -> int:
+    field = "intra_op_parallelism_threads"
+    if asked < 0:
+        raise _invalid(field, asked, "0 (as many as there are cores) or more")
+    wanted = _bounded(field, asked or os.cpu_count() or 1, most_intra_op(), "more do not help here")
+    return _bounded(field, wanted, bounded_team(wanted), "the system gives no more threads")
+
+
+def _pool_size(asked: int) -> int:
+    """Threads of an own pool; -1: none, everything runs on the calling thread."""
+    if asked < 0:
+        return -1
+    return _inter_op_threads("num_threads", asked, True)
+
+
+def _inter_op_threads(field: str, asked: int, own: bool) -> int:
+    """0: the process's pool; -1: none; else the size of an own pool."""
+    if asked < 0:
+        return -1
+    asked = _bounded(field, asked, most_inter_op(), "more do not help here")
+    return asked or (os.cpu_count() or 1) * own

@@ -1,0 +1,135 @@
+"""What the process has once: thread pools, runs under way, the count of forks (process_state.hpp).
+
+Other extensions reach it through these functions only.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libcpp cimport bool as cbool
+from libcpp.memory cimport shared_ptr
+
+from headrace.runtime.memory.kernel_abi cimport hr_code
+from headrace.runtime.memory.relaxed cimport Flag
+
+ctypedef void (*Work)(void*) noexcept nogil
+
+
+cdef extern from "threads/thread_policy.hpp" namespace "headrace" nogil:
+    cdef enum Weight:
+        LIGHT
+        HEAVY
+        LONG
+
+    cdef enum class Place(uint8_t):
+        kHoldGil
+        kBackoff
+        kCaller
+        kIntraOp
+        kInterOp
+
+    cdef struct StepFacts:
+        double ns
+        cbool measured
+        cbool calls_python
+        cbool watched
+        cbool in_pool
+        int intra_op_threads
+
+    cdef cppclass Cost:
+        Cost()
+        double ns(double expected)
+        cbool known()
+        cbool wants_sample()
+        void add_sample(double ns)
+
+    const int64_t kLookUpNs
+    const double kHoldGil
+    const double kHeavy
+    const double kParallel
+    const double kOverlap
+
+    cdef struct OverlapFacts:
+        double wall_ns, one_thread_ns, heavy_ns, longest_ns
+        int threads
+
+    int overlap_threads(int pool)
+    cbool overlap_saves(const OverlapFacts& step)
+    const double kLong
+    double expected_ns(double flops, double bytes_moved)
+    Weight weight_of(double ns)
+    Place place_of(const StepFacts& step)
+    int core_count()
+    int most_intra_op_threads()
+    int most_inter_op_threads()
+
+cdef extern from "threads/active_runs.hpp" namespace "headrace" nogil:
+    int64_t steady_ns()
+
+    cdef cppclass ActiveRun:
+        ActiveRun()
+        void (*end)(void* argument, hr_code code, const char* why) noexcept nogil
+        void* argument
+        const void* session
+        const void* state
+        const Flag* cancelled
+        Flag* look_up
+        int64_t deadline_ns
+        ActiveRun* outer
+        cbool in_pool
+
+cdef extern from "threads/inter_op_pool.hpp" namespace "headrace" nogil:
+    cdef cppclass InterOpPool:
+        int size()
+        cbool submit(Work work, void* argument)
+        int withdraw(void* argument)
+        cbool run(Work work, void* argument, const Flag* cancelled, Work poll,
+                  void* poll_argument)
+        void close()
+
+cdef extern from "threads/denormals.hpp" namespace "headrace" nogil:
+    uint64_t flush_denormals()
+    void restore_denormals(uint64_t before)
+
+
+# Sessions made when this was smaller are not of use in this process.
+cdef int fork_generation() noexcept nogil
+# Where it stands, for those who look often.
+cdef const int* fork_counter() noexcept nogil
+# The calling thread's number in traces, counted from 0 as threads first trace something.
+cdef int32_t thread_number() noexcept nogil
+
+# Runs work(argument) with a team of that size and waits, calling poll every 20 ms where there is
+# one. False: the pool is taken, nothing ran.
+cdef bint run_intra_op(Work work, void* argument, int threads, Work poll,
+                       void* poll_argument) noexcept nogil
+cdef shared_ptr[InterOpPool] process_inter_op_pool() noexcept nogil
+cdef shared_ptr[InterOpPool] make_inter_op_pool(int size) except *
+
+# Around a run, on the thread that called it. `look_up` becomes null where that thread is not the one
+# that sees signals.
+cdef int begin_run(ActiveRun* run) except -1
+cdef void begin_run_unwatched(ActiveRun* run) noexcept nogil
+cdef void end_run(ActiveRun* run) noexcept nogil
+# The innermost run that the calling thread called; null: none.
+cdef ActiveRun* current_run() noexcept nogil
+# Ends the runs of a session, or all that use a state.
+cdef int end_runs_of(const void* owner, hr_code code, const char* why) noexcept nogil
+
+# Whether the calling thread belongs to a pool, and whether it is the one that sees signals (only
+# with the GIL).
+cdef bint in_pool() noexcept nogil
+cdef bint is_watched() except -1
+# The same without the GIL, where is_watched was called on this thread before.
+cdef bint sees_signals() noexcept nogil
+
+# Around a call of a kernel in Python; the result of the first goes to the second.
+cdef uint64_t begin_python_kernel() noexcept nogil
+cdef void end_python_kernel(uint64_t before) noexcept nogil
+# Around kernels' `prepare`: a fork waits meanwhile.
+cdef void begin_prepare() noexcept nogil
+cdef void end_prepare() noexcept nogil
+
+# GIL backoff (gil_backoff.hpp): around a step of 10 to 50 us.
+cdef bint keeps_gil() noexcept nogil
+cdef void gil_left() noexcept nogil
+cdef int64_t wait_for_gil() noexcept nogil
+cdef void gil_returned(int64_t since_ns, double step_ns) noexcept nogil

@@ -1,6 +1,0 @@
-"""Lets MaxPool keep where each window's maximum was, for its gradient."""
-
-from headrace.runtime.segment_draft cimport SegmentDraft
-
-# Replaces MaxPool and the MaxPoolGrads that belong to it, where a library has both ops for it.
-cdef int keep_window_indices(SegmentDraft draft) except -1
