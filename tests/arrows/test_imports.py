@@ -116,7 +116,7 @@ def test_the_check_itself_sees_an_arrow_between_siblings(line: str, found: set[s
 # of a run, inside an import leaves CPython's import lock taken: the next thread that imports hangs.
 LATE = {
     "ml_dtypes": "10 ms that few programs need; under interrupts_held, before a kernel is called",
-    "headrace.runtime.state.context": "loaded while libgomp's environment is set, at the first import",
+    "headrace.runtime.state.context": "loaded at the first import, with libgomp's environment set",
     "headrace.runtime.session.local_session": "makes the session: before there is one",
 }
 WITHIN_A_FUNCTION = re.compile(r"^[ \t]+(?:from\s+([\w.]+)\s+import|import\s+([\w.]+))\b", re.M)

@@ -24,7 +24,8 @@ def test_includes_stay_in_the_package_or_lead_to_formats(package: str) -> None:
         for name in QUOTED.findall(text) + HEADRACE.findall(text) + EXTERN.findall(text):
             if OUTSIDE.match(name) or name == "*":
                 continue
-            roots = [path.parent, own, own / "headrace" / package / "cpu", INCLUDE]
+            folder = own / "headrace" / package
+            roots = [path.parent, own, folder, folder / "cpu", INCLUDE]
             found = [root / name for root in roots if (root / name).is_file()]
             assert found, f"{path}: #include {name} is in no place that it may come from"
             real = found[0].resolve()

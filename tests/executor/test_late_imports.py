@@ -48,7 +48,9 @@ def test_ctrl_c_comes_after_the_import_of_a_family_of_kernels() -> None:
     assert printed == "interrupted True\nruns\n"
 
 
-@pytest.mark.parametrize("name", ["headrace.runtime.session.local_session", "headrace.kernels.cpu._table"])
+@pytest.mark.parametrize(
+    "name", ["headrace.runtime.session.local_session", "headrace.kernels.cpu._table"]
+)
 def test_ctrl_c_comes_after_the_import_of_what_a_session_needs(name: str) -> None:
     printed = child_process.output(
         f"""

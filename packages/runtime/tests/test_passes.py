@@ -8,8 +8,8 @@ from graph_text import graph
 from test_program import build, names, where
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
-from headrace.runtime.passes.place import parse_device
 from headrace.runtime.graph.session_graph import SessionGraph
+from headrace.runtime.passes.place import parse_device
 
 TWO = (
     "/job:localhost/replica:0/task:0/device:STUB:0",

@@ -7,8 +7,8 @@ import stub_kernels
 from graph_text import serialized
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
-from headrace.runtime.passes.program import ProgramConfig, build_program
 from headrace.runtime.graph.session_graph import SessionGraph
+from headrace.runtime.passes.program import ProgramConfig, build_program
 
 stub_kernels.install()
 

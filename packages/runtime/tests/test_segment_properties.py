@@ -9,9 +9,9 @@ from graph_text import serialized
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headrace.runtime.passes.segments import segments_of
-from headrace.runtime.passes.program import ProgramConfig, build_program
 from headrace.runtime.graph.session_graph import SessionGraph
+from headrace.runtime.passes.program import ProgramConfig, build_program
+from headrace.runtime.passes.segments import segments_of
 
 stub_kernels.install()
 

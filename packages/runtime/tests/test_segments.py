@@ -6,9 +6,9 @@ import pytest
 import stub_kernels
 from graph_text import serialized
 
-from headrace.runtime.passes.segments import segments_of
-from headrace.runtime.passes.program import ProgramConfig, build_program
 from headrace.runtime.graph.session_graph import SessionGraph
+from headrace.runtime.passes.program import ProgramConfig, build_program
+from headrace.runtime.passes.segments import segments_of
 
 stub_kernels.install()
 

@@ -39,7 +39,5 @@ cdef extern from "executor/trace.hpp" namespace "headrace" nogil:
 # Notes all entries that ran in these buffers; clock_ns: run_traced's. False: no memory.
 cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
                         int64_t* clock_ns, int32_t thread) noexcept nogil
-# What ran, as the user wrote it: a fused node tells the nodes that it was made of.
-cdef str label_of(GraphNode* node)
 # The records as a RunMetadata message.
 cdef bytes metadata_of(vector[TraceRecord]& records, Program program)

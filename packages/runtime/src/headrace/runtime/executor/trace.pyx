@@ -6,14 +6,12 @@ The same plan runs as without a trace, with a look at the clock around each kern
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from headrace.formats.proto import run_pb2
-from headrace.runtime.graph.attributes cimport AttrScalar, find_scalar, kString
 from headrace.runtime.graph.graph_node cimport GraphNode
-from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_tensor
-from headrace.runtime.graph.node_text cimport text, text_of
+from headrace.runtime.memory.kernel_abi cimport hr_tensor
+from headrace.runtime.graph.node_text cimport label_of, text_of
 from headrace.runtime.passes.program cimport Program
 from headrace.runtime.plan.executable cimport EntryPlan, Executable, RunBuffers, release_entry
 
@@ -42,14 +40,6 @@ cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffe
         if not keep_record(records, record):
             return False
     return True
-
-
-cdef str label_of(GraphNode* node):
-    cdef AttrScalar origins
-    if node.info == NULL or find_scalar(
-            node, string_view(<const char*>b"_origins"), kString, origins) != HR_OK:
-        return f"{text_of(node.name)} = {text_of(node.op)}"
-    return text(origins.bytes)
 
 
 cdef bytes metadata_of(vector[TraceRecord]& records, Program program):

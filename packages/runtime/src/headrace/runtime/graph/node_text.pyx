@@ -4,8 +4,9 @@
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
 
+from headrace.runtime.graph.attributes cimport AttrScalar, find_scalar, kString
 from headrace.runtime.graph.graph_node cimport GraphNode
-from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, hr_dtype
 
 from headrace.formats import op_signature
 from headrace.formats.errors import InvalidArgumentError
@@ -28,6 +29,14 @@ cdef object blame(const GraphNode* node, str problem):
     return InvalidArgumentError(
         None, None, f"{text_of(node.op)} '{text_of(node.name)}': {problem}",
         node_name=text_of(node.name))
+
+
+cdef str label_of(GraphNode* node):
+    cdef AttrScalar origins
+    if node.info == NULL or find_scalar(
+            node, string_view(<const char*>b"_origins"), kString, origins) != HR_OK:
+        return f"{text_of(node.name)} = {text_of(node.op)}"
+    return text(origins.bytes)
 
 
 cdef str node_label(const GraphNode* node):

@@ -35,7 +35,7 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.kernels.kernel_table cimport (
     ASSIGNS_SLOT, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT, library_of,
 )
-from headrace.runtime.graph.node_text cimport node_label, text_of
+from headrace.runtime.graph.node_text cimport label_of, node_label, text_of
 from headrace.runtime.passes.program cimport Program, ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.schedule_writer cimport write_schedule
@@ -45,7 +45,6 @@ from headrace.runtime.plan.segment_draft cimport (
 )
 from headrace.runtime.plan.storage_plan cimport drop_unused, plan_storage
 from headrace.runtime.threads.pools cimport begin_prepare, end_prepare, expected_ns
-from headrace.runtime.executor.trace cimport label_of
 from headrace.runtime.plan.watched_fold cimport compute_watched
 from headrace.runtime.plan.window_index cimport keep_window_indices
 

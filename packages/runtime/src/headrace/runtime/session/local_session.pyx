@@ -20,7 +20,7 @@ from headrace.runtime.passes.program cimport Program, ProgramConfig, build_progr
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.state.session_owner cimport SessionOwner, StateOwner
 
-from headrace.runtime.state.recent_values cimport RecentValues
+from headrace.runtime.session.recent_values cimport RecentValues
 
 from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicStep, partial_plan
 from headrace.runtime.kernels.kernel_libraries import load_kernels
