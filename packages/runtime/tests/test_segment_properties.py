@@ -141,10 +141,10 @@ def test_segments_run_in_order_and_live_or_die_as_one(drawn, late_feeds):
     for number, segment in enumerate(segments):
         members = {i for i, of in enumerate(numbers) if of == number}
         reads = {value for i in members for value in program["nodes"][i]["inputs"]}
-        assert set(segment["entering"]) == {v for v in reads if maker[v] not in members}
+        assert set(segment["inputs"]) == {v for v in reads if maker[v] not in members}
         outside = {v for i, node in enumerate(program["nodes"]) if i not in members
                    for v in node["inputs"]} | set(program["fetches"])  # fmt: skip
-        assert set(segment["leaving"]) == {v for v in outside if maker[v] in members}
+        assert set(segment["outputs"]) == {v for v in outside if maker[v] in members}
         assert len({program["nodes"][i]["device"] for i in members}) == 1
         # An asynchronous node, or a late feed, that one node waits for, all of them wait for.
         assert len({frozenset(blocking_ancestors(program, maker, i, late_feeds))

@@ -46,8 +46,8 @@ def test_plain_nodes_are_one_whole_segment():
     assert found.whole
     (segment,) = found.segments
     assert sorted(segment["nodes"]) == ["a", "b", "c"]
-    assert found.values(segment["entering"]) == ["x"]
-    assert found.values(segment["leaving"]) == ["b"]
+    assert found.values(segment["inputs"]) == ["x"]
+    assert found.values(segment["outputs"]) == ["b"]
     assert segment["shape_like"] == segment["waits"] == []
 
 
@@ -72,7 +72,7 @@ def test_values_that_shapes_hang_on_are_shape_like():
     assert found.whole
     (segment,) = found.segments
     assert found.values(segment["shape_like"]) == ["n"]
-    assert found.values(segment["entering"]) == ["m", "n", "x"]
+    assert found.values(segment["inputs"]) == ["m", "n", "x"]
 
 
 def test_a_shape_that_hangs_on_a_data_dependent_shape_waits_for_the_next_level():
@@ -84,7 +84,7 @@ def test_a_shape_that_hangs_on_a_data_dependent_shape_waits_for_the_next_level()
     assert found.of("w") == found.of("b") == 0
     assert found.of("a") == 1
     assert [segment["level"] for segment in found.segments] == [0, 1]
-    assert found.values(found.segments[0]["leaving"]) == ["b", "w"]
+    assert found.values(found.segments[0]["outputs"]) == ["b", "w"]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_nodes_behind_an_asynchronous_one_are_apart():
     assert found.of("x") is None
     assert found.of("before") == found.of("c") == found.of("q") == 0
     assert found.of("after") == found.of("other") == 1
-    assert found.values(found.segments[1]["entering"]) == ["before", "c", "x"]
+    assert found.values(found.segments[1]["inputs"]) == ["before", "c", "x"]
     waits = [found.program["nodes"][i]["name"] for i in found.segments[1]["waits"]]
     assert waits == ["x"]
 
@@ -196,8 +196,8 @@ def test_condition_and_body_of_a_loop_are_one_segment_each():
     assert found.of("bi") == found.of("bx1") == found.of("bx")
     assert len({found.of("less"), found.of("bi"), found.of("out"), found.of("zero")}) == 4
     body = found.segments[found.of("bi")]
-    assert found.values(body["entering"]) == ["es", "si", "sx"]
-    assert found.values(body["leaving"]) == ["bi", "bx"]
+    assert found.values(body["inputs"]) == ["es", "si", "sx"]
+    assert found.values(body["outputs"]) == ["bi", "bx"]
 
 
 def test_a_switch_behind_a_switch_of_the_same_predicate_closes_no_cycle():

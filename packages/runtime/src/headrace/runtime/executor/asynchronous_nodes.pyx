@@ -22,7 +22,7 @@ from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_node,
     hr_request, hr_tensor,
 )
-from headrace.runtime.plan.segment_draft cimport ensure_state
+from headrace.runtime.plan.segment_builder cimport ensure_state
 from headrace.runtime.threads.pools cimport begin_prepare, end_prepare
 from headrace.runtime.executor.trace cimport monotonic_ns
 

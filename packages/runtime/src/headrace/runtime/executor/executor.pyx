@@ -21,7 +21,7 @@ from headrace.runtime.state.context cimport (
     check_has_value, fail_not_scalar, run_begin, run_code,
 )
 from headrace.runtime.executor.propagation cimport (
-    deliver_value, fail, fail_memory, finish, finish_failed, finish_switch, new_iteration, note,
+    propagate_value, fail, fail_memory, finish, finish_failed, finish_switch, new_iteration, note,
     push,
 )
 from headrace.runtime.executor.asynchronous_nodes cimport send, start_async, start_recv
@@ -98,7 +98,7 @@ cdef class Execution:
             self.plan.program, number, value, self.plan.program.values[value_number].dtype, &t))
         with nogil:
             state.lock.lock()
-            deliver_value(state, self.plan, self.plan.units[unit].first_port,
+            propagate_value(state, self.plan, self.plan.units[unit].first_port,
                           state.root_iteration, &t)
             state.lock.unlock()
         return 0

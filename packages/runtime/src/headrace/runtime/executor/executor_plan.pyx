@@ -289,18 +289,18 @@ cdef int connect(ExecutorPlan plan, vector[int32_t]& unit_of) except -1:
         unit.first_slot = plan.frames[unit.frame].n_slots
         if unit.kind == RUN_SEGMENT:
             segment = &plan.segments.segments[unit.number]
-            unit.n_inputs = segment.n_entering
-            for j in range(segment.n_entering):
+            unit.n_inputs = segment.n_inputs
+            for j in range(segment.n_inputs):
                 target.slot = j
-                value_targets[plan.segments.entering[segment.first_entering + j]].push_back(target)
+                value_targets[plan.segments.inputs[segment.first_input + j]].push_back(target)
             for j in range(segment.n_waits):
                 controls.add(unit_of[plan.segments.waits[segment.first_wait + j]])
         elif unit.kind == RUN_LOOP:
             loop = plan.loops[unit.number]
-            unit.n_inputs = <int32_t>loop.entering.size()
+            unit.n_inputs = <int32_t>loop.inputs.size()
             for j in range(unit.n_inputs):
                 target.slot = j
-                value_targets[loop.entering[j]].push_back(target)
+                value_targets[loop.inputs[j]].push_back(target)
             for j in range(<int32_t>loop.waits.size()):
                 controls.add(unit_of[loop.waits[j]])
         else:
@@ -344,17 +344,17 @@ cdef int connect(ExecutorPlan plan, vector[int32_t]& unit_of) except -1:
         unit.first_port = <int32_t>plan.ports.size()
         if unit.kind == RUN_SEGMENT:
             segment = &plan.segments.segments[unit.number]
-            unit.n_ports = segment.n_leaving
+            unit.n_ports = segment.n_outputs
         elif unit.kind == RUN_LOOP:
             loop = plan.loops[unit.number]
-            unit.n_ports = <int32_t>loop.leaving.size()
+            unit.n_ports = <int32_t>loop.outputs.size()
         else:
             unit.n_ports = plan.program.nodes[unit.number].n_outputs
         for j in range(unit.n_ports):
             if unit.kind == RUN_SEGMENT:
-                value = plan.segments.leaving[segment.first_leaving + j]
+                value = plan.segments.outputs[segment.first_output + j]
             elif unit.kind == RUN_LOOP:
-                value = loop.leaving[j]
+                value = loop.outputs[j]
             else:
                 value = plan.program.nodes[unit.number].first_output + j
             port.first_target = <int32_t>plan.targets.size()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def explain_tape_step(step: Any) -> str:
+def explain_static_step(step: Any) -> str:
     """Program, specialisations, memory and kernels of a step that is one tape."""
     if step.runner is None:
         return "program: nothing to run; every fetch is fed"

@@ -73,9 +73,9 @@ cdef class _LoopCut(LoopPhases):
             segment.device = self.program.nodes[<size_t>part[0]].device
             segment.first_node = <int32_t>self.loop.segments.nodes.size()
             segment.n_nodes = <int32_t>len(part)
-            segment.first_entering = <int32_t>self.loop.segments.entering.size()
-            segment.first_leaving = <int32_t>self.loop.segments.leaving.size()
-            entering = {}
+            segment.first_input = <int32_t>self.loop.segments.inputs.size()
+            segment.first_output = <int32_t>self.loop.segments.outputs.size()
+            inputs = {}
             inside = set(part)
             for i in part:
                 self.loop.segments.nodes.push_back(i)
@@ -87,17 +87,17 @@ cdef class _LoopCut(LoopPhases):
                 for j in range(node.n_inputs):
                     value = self.program.inputs[node.first_input + j]
                     if self.maker(value) not in inside:
-                        entering[value] = True
+                        inputs[value] = True
                 for j in range(node.n_outputs):
                     if node.first_output + j in read:
-                        self.loop.segments.leaving.push_back(node.first_output + j)
-            for value in entering:
-                self.loop.segments.entering.push_back(value)
+                        self.loop.segments.outputs.push_back(node.first_output + j)
+            for value in inputs:
+                self.loop.segments.inputs.push_back(value)
                 self.loop.segments.shape_like.push_back(
                     wanted[value] == <int32_t>self.loop.segments.segments.size())
-            segment.n_entering = <int32_t>len(entering)
-            segment.n_leaving = <int32_t>(
-                self.loop.segments.leaving.size() - segment.first_leaving)
+            segment.n_inputs = <int32_t>len(inputs)
+            segment.n_outputs = <int32_t>(
+                self.loop.segments.outputs.size() - segment.first_output)
             self.loop.segments.segments.push_back(segment)
         return 0
 
@@ -154,12 +154,12 @@ cdef class _LoopCut(LoopPhases):
             self.slot_of[self.program.nodes[i].first_output] = number
         for value, number in self.invariants.items():
             self.slot_of[value] = <int32_t>self.loop.start.size() + number
-        count = self.loop.start.size() + self.loop.entering.size()
-        for value in segments.leaving:
+        count = self.loop.start.size() + self.loop.inputs.size()
+        for value in segments.outputs:
             self.slot_of[value] = count
             count += 1
         for loop in self.loop.inner:
-            for value in loop.leaving:
+            for value in loop.outputs:
                 self.slot_of[value] = count
                 count += 1
         for i in self.members:
@@ -201,12 +201,12 @@ cdef class _LoopCut(LoopPhases):
         step.number = number
         step.index_if_true = 0
         step.first_slot = <int32_t>self.loop.slots.size()
-        step.n_inputs = segment.n_entering
-        step.n_outputs = segment.n_leaving
-        for j in range(segment.n_entering):
-            self.loop.slots.push_back(self.slot(segments.entering[segment.first_entering + j]))
-        for j in range(segment.n_leaving):
-            self.loop.slots.push_back(self.slot(segments.leaving[segment.first_leaving + j]))
+        step.n_inputs = segment.n_inputs
+        step.n_outputs = segment.n_outputs
+        for j in range(segment.n_inputs):
+            self.loop.slots.push_back(self.slot(segments.inputs[segment.first_input + j]))
+        for j in range(segment.n_outputs):
+            self.loop.slots.push_back(self.slot(segments.outputs[segment.first_output + j]))
         return self.add_step(&step, self.keys[self.parts[number][0]])
 
     cdef int add_inner(self, int32_t number) except -1:
@@ -217,11 +217,11 @@ cdef class _LoopCut(LoopPhases):
         step.number = number
         step.index_if_true = 0
         step.first_slot = <int32_t>self.loop.slots.size()
-        step.n_inputs = <int32_t>loop.entering.size()
-        step.n_outputs = <int32_t>loop.leaving.size()
-        for value in loop.entering:
+        step.n_inputs = <int32_t>loop.inputs.size()
+        step.n_outputs = <int32_t>loop.outputs.size()
+        for value in loop.inputs:
             self.loop.slots.push_back(self.slot(value))
-        for value in loop.leaving:
+        for value in loop.outputs:
             self.loop.slots.push_back(self.slot(value))
         return self.add_step(&step, self.inner_places[id(loop)][0])
 
@@ -280,7 +280,7 @@ cdef class _LoopCut(LoopPhases):
                 value = self.program.inputs[node.first_input]
                 if self.place_of(value)[0] != {(self.root, 0)}:
                     raise NotNative
-                self.loop.leaving.push_back(node.first_output)
+                self.loop.outputs.push_back(node.first_output)
                 self.loop.exits.push_back(self.slot(value))
         for i in range(<int32_t>self.loop.start.size()):
             self.loop.following.push_back(following[i])

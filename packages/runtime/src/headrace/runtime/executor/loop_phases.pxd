@@ -15,7 +15,7 @@ cdef class LoopPhases:
     cdef NativeLoop loop
     cdef list members          # nodes of the frame, in the program's order
     cdef dict variables        # Merge at the loop's head -> loop variable
-    cdef dict invariants       # value of an Enter -> entering number
+    cdef dict invariants       # value of an Enter -> number of the loop's input
     cdef dict inner_of_frame   # frame -> inner loop, as far as it is entered from here
     cdef dict entered_frame    # Enter of an inner loop -> its frame
     cdef dict inner_of_exit    # Exit of an inner loop -> that loop

@@ -48,13 +48,13 @@ cdef class LoopPhases:
         for i in range(<int32_t>self.program.nodes.size()):
             node = &self.program.nodes[i]
             if node.kind == ENTER and entered[i] == self.frame:
-                self.invariants[node.first_output] = <int32_t>self.loop.entering.size()
+                self.invariants[node.first_output] = <int32_t>self.loop.inputs.size()
                 if needs_value(node.source):
-                    entered_reference.slot = <int32_t>self.loop.entering.size()
+                    entered_reference.slot = <int32_t>self.loop.inputs.size()
                     entered_reference.wanted = 1
                     entered_reference.node = node.source
                     self.loop.references.push_back(entered_reference)
-                self.loop.entering.push_back(self.program.inputs[node.first_input])
+                self.loop.inputs.push_back(self.program.inputs[node.first_input])
                 for j in range(node.n_controls):
                     waits.add(self.program.controls[node.first_control + j])
                 nodes.add(i)
@@ -75,8 +75,8 @@ cdef class LoopPhases:
             loop = self.inner_of_frame[frame]
             self.loop.inner.append(loop)
             nodes.update(loop.nodes)
-            for i in range(<int32_t>loop.leaving.size()):
-                self.inner_of_exit[self.program.values[loop.leaving[i]].node] = loop
+            for i in range(<int32_t>loop.outputs.size()):
+                self.inner_of_exit[self.program.values[loop.outputs[i]].node] = loop
         for i in self.members:
             node = &self.program.nodes[i]
             if node.kind == MERGE and self.is_head(node):
@@ -272,11 +272,11 @@ cdef class LoopPhases:
         self.inner_places[id(loop)] = None
         key = ALWAYS
         phase = 0
-        for i in range(<int32_t>(loop.entering.size() + loop.waits.size())):
-            if i < <int32_t>loop.entering.size():
-                its, ready = self.place_of(loop.entering[i])
+        for i in range(<int32_t>(loop.inputs.size() + loop.waits.size())):
+            if i < <int32_t>loop.inputs.size():
+                its, ready = self.place_of(loop.inputs[i])
             else:
-                its, ready = self.place_of_node(loop.waits[i - loop.entering.size()])
+                its, ready = self.place_of_node(loop.waits[i - loop.inputs.size()])
             key |= its
             phase = max(phase, ready + 1)
         if (self.root, 0) in key:

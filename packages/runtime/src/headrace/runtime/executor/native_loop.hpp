@@ -44,7 +44,7 @@ struct PartRun {
   Lease lease;
   Executable* made = nullptr;
   RunBuffers* buffers = nullptr;
-  std::vector<hr_tensor> entering;  // for looking up an executable
+  std::vector<hr_tensor> inputs;  // for looking up an executable
   int32_t samples_left = 4;         // runs to measure before the cost is taken as known
   bool leaves_counted = false;
   bool same_places = false;         // its outputs lie where they lay after its first run
@@ -112,7 +112,7 @@ struct LoopRun {
     dirty.reserve(n_parts);
     for (const LoopStep& step : steps)
       if (step.kind == RUN_PART)
-        parts[size_t(step.number)].entering.resize(size_t(step.n_inputs));
+        parts[size_t(step.number)].inputs.resize(size_t(step.n_inputs));
   }
   LoopRun(const LoopRun&) = delete;
   LoopRun& operator=(const LoopRun&) = delete;

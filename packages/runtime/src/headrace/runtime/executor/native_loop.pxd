@@ -41,7 +41,7 @@ cdef extern from "executor/native_loop.hpp" namespace "headrace" nogil:
         Lease lease
         Executable* made
         RunBuffers* buffers
-        vector[hr_tensor] entering
+        vector[hr_tensor] inputs
         int32_t samples_left
         cbool leaves_counted
         cbool same_places
@@ -89,14 +89,14 @@ cdef struct LoopContext:
 cdef class NativeLoop:
     cdef readonly list nodes             # program nodes that it replaces, those of inner loops too
     cdef int32_t parent_frame
-    cdef vector[int32_t] entering        # values that its Enters take
-    cdef vector[Guard] references        # entering values: variables that must have a value; node: the Enter
+    cdef vector[int32_t] inputs        # values that its Enters take
+    cdef vector[Guard] references        # input values: variables that must have a value; node: the Enter
     cdef vector[int32_t] waits           # nodes that its Enters wait for
-    cdef vector[int32_t] leaving         # values that its Exits make
-    # Slots: first the loop variables, then the entering values.
-    cdef vector[int32_t] start           # per loop variable: its entering value
+    cdef vector[int32_t] outputs         # values that its Exits make
+    # Slots: first the loop variables, then the input values.
+    cdef vector[int32_t] start           # per loop variable: its input value
     cdef vector[int32_t] following       # per loop variable: the slot of what it becomes
-    cdef vector[int32_t] exits           # per leaving value: its slot
+    cdef vector[int32_t] exits           # per output value: its slot
     cdef Guard predicate                 # of the loop
     cdef int32_t n_slots
     cdef Segments segments               # one a part
@@ -111,6 +111,6 @@ cdef class NativeLoop:
 
     cdef void bind(self, Program program, SessionState* session, int team)
 
-# inputs: the entering values; outputs: the leaving ones.
+# inputs: the input values; outputs: the output values.
 cdef hr_code run_native(NativeLoop loop, LoopContext* context, const hr_tensor* inputs,
                         OwnedTensor* outputs) noexcept nogil

@@ -99,7 +99,7 @@ cdef hr_code run_native(NativeLoop loop, LoopContext* context, const hr_tensor* 
     cdef hr_code code
     if state == NULL:
         return run_fail_text(context.run, HR_RESOURCE_EXHAUSTED, "no memory for a loop")
-    for i in range(loop.entering.size()):
+    for i in range(loop.inputs.size()):
         value = &state.values[loop.start.size() + i]
         value.tensor = &inputs[i]
         value.owner = inputs[i].owner
@@ -118,7 +118,7 @@ cdef hr_code hand_exits_out(NativeLoop loop, LoopRun* state, Run* run,
     for i in range(loop.exits.size()):
         value = &state.values[loop.exits[i]]
         if value.owner == NULL and \
-                loop.exits[i] >= <int32_t>(loop.start.size() + loop.entering.size()):
+                loop.exits[i] >= <int32_t>(loop.start.size() + loop.inputs.size()):
             code = copy_tensor(value.tensor, outputs[i].get())   # it lies in the loop's memory
             if code != HR_OK:
                 return run_fail_text(run, code, "no memory for a loop's result")
@@ -130,7 +130,7 @@ cdef hr_code hand_exits_out(NativeLoop loop, LoopRun* state, Run* run,
 # ---- iterations -----------------------------------------------------------------------------------
 
 cdef hr_code iterate(NativeLoop loop, LoopRun* state, LoopContext* context) noexcept nogil:
-    """Runs the loop from its entering values to its end."""
+    """Runs the loop from its input values to its end."""
     cdef int32_t i, n = <int32_t>loop.steps.size()
     cdef LoopStep* steps = loop.steps.data()
     cdef int go_on
@@ -231,7 +231,7 @@ cdef inline hr_code run_step(NativeLoop loop, LoopRun* state, LoopStep* step,
 
 cdef hr_code run_inner(NativeLoop loop, LoopRun* state, LoopRun* outer, int32_t* slots,
                        LoopContext* context) noexcept nogil:
-    cdef size_t i, n = loop.entering.size()
+    cdef size_t i, n = loop.inputs.size()
     cdef hr_code code
     for i in range(n):
         state.values[loop.start.size() + i] = outer.values[slots[i]]
@@ -269,7 +269,7 @@ cdef inline void copy_bytes(void* to, const void* data, int64_t n) noexcept nogi
 
 
 cdef hr_code start(NativeLoop loop, LoopRun* state, Run* run) noexcept nogil:
-    """The entering values become the loop variables."""
+    """The input values become the loop variables."""
     cdef size_t k, n = loop.start.size()
     cdef LoopValue* value
     cdef hr_tensor* variable
@@ -379,15 +379,15 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
     cdef shared_ptr[Executable] chosen
     cdef int32_t i
     for i in range(step.n_inputs):
-        part.entering[i] = state.values[slots[i]].tensor[0]
-        part.entering[i].owner = state.values[slots[i]].owner
+        part.inputs[i] = state.values[slots[i]].tensor[0]
+        part.inputs[i].owner = state.values[slots[i]].owner
     chosen = (<SegmentRunner>loop.part_pointers[step.number]).lookup(
-        part.entering.data(), threads)
+        part.inputs.data(), threads)
     if chosen.get() == NULL:
         with gil:
             try:
                 chosen = (<SegmentRunner>loop.part_pointers[step.number]).find(
-                    part.entering.data(), threads)
+                    part.inputs.data(), threads)
             except BaseException as error:
                 (<list>context.errors).append(error)
                 return HR_INTERNAL

@@ -26,7 +26,7 @@ cdef void finish_switch(ExecutionState* state, ExecutorPlan plan, int32_t number
 cdef void finish_failed(ExecutionState* state, ExecutorPlan plan, int32_t number,
                         Iteration* iteration) noexcept nogil
 # Brings a value to where a port leads, and takes it over if there is anything.
-cdef void deliver_value(ExecutionState* state, ExecutorPlan plan, int32_t port, Iteration* into,
+cdef void propagate_value(ExecutionState* state, ExecutorPlan plan, int32_t port, Iteration* into,
                         OwnedTensor* value) noexcept nogil
 # Ends a step that has no memory for its own records.
 cdef void fail_memory(ExecutionState* state, const char* message) noexcept nogil

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """What a finished unit brings about: values delivered, iterations begun and ended.
 
-Frames and iterations are the white paper's (§4.4): a frame per entering of a loop, an iteration
+Frames and iterations are the white paper's (§4.4): a frame per entry into a loop, an iteration
 per turn of it, each with its own counts and values. Dead values (of branches not taken) travel
 like others, and stop at a Merge that has a live one.
 """
@@ -103,9 +103,9 @@ cdef void finish_switch(ExecutionState* state, ExecutorPlan plan, int32_t number
                         Iteration* iteration, int32_t chosen, OwnedTensor* value) noexcept nogil:
     cdef Unit* unit = &plan.units[number]
     if not state.failed:
-        deliver_value(state, plan, unit.first_port + chosen, iteration, value)
-        deliver_dead(state, plan, unit.first_port + 1 - chosen, iteration)
-        deliver_controls(state, plan, unit, iteration, False)
+        propagate_value(state, plan, unit.first_port + chosen, iteration, value)
+        propagate_dead(state, plan, unit.first_port + 1 - chosen, iteration)
+        propagate_controls(state, plan, unit, iteration, False)
     done(state, plan, unit, iteration)
 
 
@@ -133,14 +133,14 @@ cdef inline void pass_on(ExecutionState* state, ExecutorPlan plan, Unit* unit, I
     cdef int32_t i
     for i in range(unit.n_ports):
         if outputs != NULL:
-            deliver_value(state, plan, unit.first_port + i, into, &outputs[i])
+            propagate_value(state, plan, unit.first_port + i, into, &outputs[i])
         else:
-            deliver_dead(state, plan, unit.first_port + i, into)
+            propagate_dead(state, plan, unit.first_port + i, into)
     if unit.n_controls:
-        deliver_controls(state, plan, unit, into, outputs == NULL)
+        propagate_controls(state, plan, unit, into, outputs == NULL)
 
 
-cdef void deliver_value(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* into,
+cdef void propagate_value(ExecutionState* state, ExecutorPlan plan, int32_t number, Iteration* into,
                         OwnedTensor* value) noexcept nogil:
     cdef Port* port = &plan.ports[number]
     cdef Target* target = plan.targets.data() + port.first_target
@@ -171,7 +171,7 @@ cdef void deliver_value(ExecutionState* state, ExecutorPlan plan, int32_t number
             push(state, plan, target[i].unit, into)
 
 
-cdef void deliver_dead(ExecutionState* state, ExecutorPlan plan, int32_t number,
+cdef void propagate_dead(ExecutionState* state, ExecutorPlan plan, int32_t number,
                        Iteration* into) noexcept nogil:
     cdef Port* port = &plan.ports[number]
     cdef Target* target = plan.targets.data() + port.first_target
@@ -193,7 +193,7 @@ cdef void deliver_dead(ExecutionState* state, ExecutorPlan plan, int32_t number,
             push(state, plan, target[i].unit, into)
 
 
-cdef void deliver_controls(ExecutionState* state, ExecutorPlan plan, Unit* unit, Iteration* into,
+cdef void propagate_controls(ExecutionState* state, ExecutorPlan plan, Unit* unit, Iteration* into,
                            bint dead) noexcept nogil:
     cdef Target* target = plan.targets.data() + unit.first_control
     cdef Unit* other
@@ -226,13 +226,13 @@ cdef void enter(ExecutionState* state, ExecutorPlan plan, int32_t number, Iterat
             fail_memory(state, "no memory for what a loop takes in")
             return
         for i in range(<int32_t>frame.live.size()):
-            deliver_constant(state, plan, &frame.constants.back(), frame.live[i].get())
+            propagate_constant(state, plan, &frame.constants.back(), frame.live[i].get())
     else:
         pass_on(state, plan, unit, frame.live[0].get(), outputs)
     end_iterations(state, plan, frame)
 
 
-cdef void deliver_constant(ExecutionState* state, ExecutorPlan plan, Held* held,
+cdef void propagate_constant(ExecutionState* state, ExecutorPlan plan, Held* held,
                            Iteration* into) noexcept nogil:
     cdef OwnedTensor value
     if held.dead:
@@ -294,7 +294,7 @@ cdef Iteration* start_iteration(ExecutionState* state, ExecutorPlan plan,
     if it == NULL:
         return NULL
     for i in range(frame.constants.size()):
-        deliver_constant(state, plan, &frame.constants[i], it)
+        propagate_constant(state, plan, &frame.constants[i], it)
     return it
 
 

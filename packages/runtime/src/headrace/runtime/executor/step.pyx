@@ -40,7 +40,7 @@ from headrace.runtime.threads.pools cimport (
 )
 from headrace.runtime.executor.trace cimport Clock, TraceRecord, metadata_of, trace_entries
 
-from headrace.runtime.executor.explain import explain_tape_step
+from headrace.runtime.executor.explain import explain_static_step
 from headrace.runtime.state.run_options import (
     inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
 )
@@ -116,8 +116,8 @@ cdef Work poll_of(ActiveRun* active) noexcept:
 
 # What plans for the intra-op pool, and runs what it planned.
 cdef struct TeamSearch:
-    void* step                     # TapeStep
-    hr_tensor* entering
+    void* step                     # StaticStep
+    hr_tensor* inputs
     ActiveRun* run
     KernelWork* work
     bint traced
@@ -139,7 +139,7 @@ cdef void search_for_team(void* argument) noexcept nogil:
     begin_run_unwatched(&proxy)
     with gil:
         try:
-            begun = (<TapeStep>search.step).plan_for_team(search)
+            begun = (<StaticStep>search.step).plan_for_team(search)
         except BaseException as error:
             search.error.keep(error)
     end_run(&proxy)
@@ -149,15 +149,15 @@ cdef void search_for_team(void* argument) noexcept nogil:
         run_kernels(search.work)
 
 
-cdef class TapeStep:
+cdef class StaticStep:
     """services.Step over one segment."""
     cdef SessionOwner owner
     cdef Program program
     cdef readonly SegmentRunner runner
-    cdef vector[int32_t] feed_of          # per entering value: the feed that brings it
+    cdef vector[int32_t] feed_of          # per input value: the feed that brings it
     cdef vector[hr_dtype] feed_dtypes
-    cdef vector[int32_t] leaving_of       # per fetch: its leaving value; -1 - feed: a fed value
-    cdef int n_entering
+    cdef vector[int32_t] output_of       # per fetch: its output value; -1 - feed: a fed value
+    cdef int n_inputs
     cdef bint heavy                       # the last run was worth several threads
     cdef shared_ptr[Executable] latest    # the one that the last run took: likely the next one's
     cdef BranchOverlap overlap
@@ -177,17 +177,17 @@ cdef class TapeStep:
             self.runner.session = owner.state
             self.runner.copy_small = True
             self.runner.team = owner.team
-            self.n_entering = segments.segments[0].n_entering
+            self.n_inputs = segments.segments[0].n_inputs
         feeds = {program.feeds[i]: i for i in range(program.feeds.size())}
         for i in range(program.feeds.size()):
             self.feed_dtypes.push_back(
                 program.values[program.feeds[i]].dtype if program.feeds[i] >= 0 else 0)
-        for i in range(self.n_entering):
-            self.feed_of.push_back(feeds[segments.entering[i]])
-        leaving = {segments.leaving[i]: i for i in range(segments.leaving.size())}
+        for i in range(self.n_inputs):
+            self.feed_of.push_back(feeds[segments.inputs[i]])
+        outputs = {segments.outputs[i]: i for i in range(segments.outputs.size())}
         for i in range(program.fetches.size()):
             value = program.fetches[i]
-            self.leaving_of.push_back(-1 - feeds[value] if value in feeds else leaving[value])
+            self.output_of.push_back(-1 - feeds[value] if value in feeds else outputs[value])
 
     def __call__(self, values):
         return self.execute(values, self.owner.timeout_s, None, 0)
@@ -202,7 +202,7 @@ cdef class TapeStep:
         return results, metadata
 
     def explain(self):
-        return explain_tape_step(self)
+        return explain_static_step(self)
 
     @property
     def overlapping(self):
@@ -212,7 +212,7 @@ cdef class TapeStep:
     cdef list execute(self, values, double timeout, list trace, int pool):
         cdef int attempt
         cdef OwnedTensors fed
-        cdef hr_tensor* entering
+        cdef hr_tensor* inputs
         cdef Clock clock
         cdef RaisedError interrupt
         cdef Run run
@@ -225,10 +225,10 @@ cdef class TapeStep:
                 None, None, f"the step takes {self.feed_dtypes.size()} values, got {len(values)}")
         if self.runner is None:
             self.owner.check()
-            return [self.fed(values, i) for i in self.leaving_of]
-        if not fed.hold(self.n_entering):
+            return [self.fed(values, i) for i in self.output_of]
+        if not fed.hold(self.n_inputs):
             raise MemoryError()
-        entering = tensors_of(fed.data())
+        inputs = tensors_of(fed.data())
         memset(&work, 0, sizeof(KernelWork))
         work.run = &run
         work.clock = &clock
@@ -248,14 +248,14 @@ cdef class TapeStep:
         try:
             # Not before: a `close` that comes later ends the run.
             self.owner.check()
-            if self.n_entering:
+            if self.n_inputs:
                 keep = []
-                for i in range(self.n_entering):
+                for i in range(self.n_inputs):
                     keep.append(fed_tensor(self.program, self.feed_of[i],
                                            values[self.feed_of[i]],
                                            self.feed_dtypes[self.feed_of[i]], &fed.data()[i]))
             for attempt in range(MOST_PLANS):
-                results = self.run_specialised(entering, values, timeout, trace, &active, &work,
+                results = self.run_specialised(inputs, values, timeout, trace, &active, &work,
                                                pool)
                 if results is not None:
                     return results
@@ -277,7 +277,7 @@ cdef class TapeStep:
         found = array_from_tensor(t.get())
         return found if t.get().rank else found[()]
 
-    cdef list run_specialised(self, hr_tensor* entering, values, double timeout, list trace,
+    cdef list run_specialised(self, hr_tensor* inputs, values, double timeout, list trace,
                               ActiveRun* active, KernelWork* work, int pool):
         """The fetches; None: a variable has another shape than planned, and nothing was done."""
         cdef shared_ptr[Executable] chosen
@@ -290,7 +290,7 @@ cdef class TapeStep:
         work.code = HR_OK
         work.took_ns = 0
         try:
-            ran = self.choose(chosen, entering, active, work, lease, trace is not None)
+            ran = self.choose(chosen, inputs, active, work, lease, trace is not None)
             if not ran and chosen.get().overlap.step >= 0:
                 return self.overlap.steps[chosen.get().overlap.step].run_with(
                     values, timeout, trace, pool)
@@ -299,19 +299,19 @@ cdef class TapeStep:
             clocked = not ran and wants_clock(chosen.get())
             if clocked:
                 planned = chosen
-            elif self.heavy and not ran and self.find_for_team(chosen, entering, active, work,
+            elif self.heavy and not ran and self.find_for_team(chosen, inputs, active, work,
                                                                lease, trace is not None):
                 ran = lease.made() != NULL
                 if not ran:
-                    begin(self, lease, chosen, entering, work, trace is not None)
+                    begin(self, lease, chosen, inputs, work, trace is not None)
                     ran = self.run_on_team(active, work)
                     if not ran:
                         lease.end()
             if not ran:
                 facts.intra_op_threads = 1
                 if chosen.get().threads != 1:
-                    chosen = self.runner.find(entering, 1)
-                begin(self, lease, move(chosen), entering, work, trace is not None or clocked)
+                    chosen = self.runner.find(inputs, 1)
+                begin(self, lease, move(chosen), inputs, work, trace is not None or clocked)
                 self.run_on_one(&facts, active, work, pool)
             if work.took_ns and work.code == HR_OK:
                 # On a team: about what one thread takes, and no less.
@@ -334,7 +334,7 @@ cdef class TapeStep:
             raise_failure(work)  # planning ended because the run was to end
             raise
 
-    cdef bint choose(self, shared_ptr[Executable]& chosen, hr_tensor* entering, ActiveRun* active,
+    cdef bint choose(self, shared_ptr[Executable]& chosen, hr_tensor* inputs, ActiveRun* active,
                      KernelWork* work, Lease& lease, bint traced) except -1:
         """The executable of the last run, or one for the team if that run was heavy.
 
@@ -344,12 +344,12 @@ cdef class TapeStep:
         if self.latest.get() != NULL and \
                 self.latest.get().threads == (self.owner.team if self.heavy else 1) and \
                 self.latest.get().resets == self.owner.state.resets.load() and \
-                self.latest.get().fits(entering) and self.latest.get().variables_fit(entering):
+                self.latest.get().fits(inputs) and self.latest.get().variables_fit(inputs):
             chosen = self.latest
             return False
         # A heavy step is prepared for the whole team first: most of its runs get it.
-        if not self.heavy or not self.find_for_team(chosen, entering, active, work, lease, traced):
-            chosen = self.runner.find(entering, 1)
+        if not self.heavy or not self.find_for_team(chosen, inputs, active, work, lease, traced):
+            chosen = self.runner.find(inputs, 1)
         self.latest = chosen
         return lease.made() != NULL
 
@@ -363,7 +363,7 @@ cdef class TapeStep:
         facts.intra_op_threads = self.owner.team
         return facts
 
-    cdef bint find_for_team(self, shared_ptr[Executable]& chosen, hr_tensor* entering,
+    cdef bint find_for_team(self, shared_ptr[Executable]& chosen, hr_tensor* inputs,
                             ActiveRun* active, KernelWork* work, Lease& lease,
                             bint traced) except -1:
         """Finds the executable for the intra-op pool; False where that is taken.
@@ -377,11 +377,11 @@ cdef class TapeStep:
         cdef bint ran
         if chosen.get() != NULL and chosen.get().threads == self.owner.team:
             return True
-        found = self.runner.lookup(entering, self.owner.team)
+        found = self.runner.lookup(inputs, self.owner.team)
         if found.get() == NULL:
             memset(&search, 0, sizeof(TeamSearch))
             search.step = <void*>self
-            search.entering = entering
+            search.inputs = inputs
             search.run = active
             search.work = work
             search.traced = traced
@@ -402,12 +402,12 @@ cdef class TapeStep:
     cdef bint plan_for_team(self, TeamSearch* search) except -1:
         """Returns: whether what was planned is to run at once; the lease holds it then."""
         cdef Executable* made
-        search.found[0] = self.runner.find(search.entering, self.owner.team)
+        search.found[0] = self.runner.find(search.inputs, self.owner.team)
         made = search.found.get()
         if made.overlap.step >= 0 or wants_clock(made) or made.entries.empty() or \
                 place_of(self.facts_of(made, search.run)) != Place.kIntraOp:
             return False
-        begin(self, search.lease[0], search.found[0], search.entering, search.work, search.traced)
+        begin(self, search.lease[0], search.found[0], search.inputs, search.work, search.traced)
         return True
 
     cdef bint run_on_team(self, ActiveRun* active, KernelWork* work) except -1:
@@ -453,19 +453,19 @@ cdef class TapeStep:
     cdef list collect(self, Executable* made, RunBuffers* buffers, values):
         cdef list results = []
         cdef int32_t which
-        cdef SegmentOutput* leaving
+        cdef SegmentOutput* output
         cdef hr_tensor view
-        for which in self.leaving_of:
+        for which in self.output_of:
             if which < 0:
                 results.append(self.fed(values, which))
                 continue
-            leaving = &made.outputs[which]
-            view = buffers.tensors[leaving.tensor]
+            output = &made.outputs[which]
+            view = buffers.tensors[output.tensor]
             view.owner = NULL
-            if leaving.handed_over:
-                view.owner = buffers.tensors[leaving.root].owner
+            if output.handed_over:
+                view.owner = buffers.tensors[output.root].owner
                 results.append(fetched(&view))
-                buffers.tensors[leaving.root].owner = view.owner
+                buffers.tensors[output.root].owner = view.owner
             elif view.rank == 0:
                 results.append(fetched(&view))
             else:
@@ -504,7 +504,7 @@ cdef bint may_block(Executable* made):
     return made.blocks != 0
 
 
-cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable] chosen, hr_tensor* entering,
+cdef int begin(StaticStep step, Lease& lease, shared_ptr[Executable] chosen, hr_tensor* inputs,
                KernelWork* work, bint clocked) except -1:
     cdef int i
     cdef hr_tensor* t
@@ -513,11 +513,11 @@ cdef int begin(TapeStep step, Lease& lease, shared_ptr[Executable] chosen, hr_te
             None, None, (<bytes>lease.made().no_room()).decode(errors="replace"))
     work.made = lease.made()
     work.buffers = lease.buffers()
-    for i in range(step.n_entering):
+    for i in range(step.n_inputs):
         t = &work.buffers.tensors[work.made.input_tensor[i]]
-        t.data = entering[i].data
+        t.data = inputs[i].data
         # Strings come on counted memory, which kernels may hold on to.
-        t.owner = entering[i].owner
+        t.owner = inputs[i].owner
     if not clocked:
         work.clock.stop()   # an attempt before this one may have had it, with other kernels
     elif not work.clock.start(work.made.entries.size()):

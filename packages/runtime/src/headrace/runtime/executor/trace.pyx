@@ -76,10 +76,10 @@ cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
         )
         for j in range(records[i].outputs.size()):
             output = &records[i].outputs[j]
-            told = made.output.add(slot=output.slot).tensor_description
-            told.dtype = output.shape.dtype
+            description = made.output.add(slot=output.slot).tensor_description
+            description.dtype = output.shape.dtype
             for k in range(output.shape.rank):
-                told.shape.dim.add(size=output.shape.dims[k])
-            told.allocation_description.requested_bytes = output.shape.bytes
-            told.allocation_description.allocator_name = "cpu"
+                description.shape.dim.add(size=output.shape.dims[k])
+            description.allocation_description.requested_bytes = output.shape.bytes
+            description.allocation_description.allocator_name = "cpu"
     return metadata.SerializeToString()

@@ -6,7 +6,7 @@ import logging  # noqa: F401  # before _loading: who loads may wait for what log
 
 from headrace.formats import services
 from headrace.formats.fork_lock import ForkLock
-from headrace.runtime import (
+from headrace.runtime.kernels import (
     kernel_table,
     queue_kernels,  # noqa: F401  # enters its rows when it is imported
     variable_kernels,  # noqa: F401  # likewise

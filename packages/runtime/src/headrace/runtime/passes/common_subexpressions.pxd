@@ -1,4 +1,4 @@
-from headrace.runtime.passes.draft cimport Draft
+from headrace.runtime.passes.graph_ir cimport GraphIR
 
 # Merges stateless nodes that must give the same values.
-cdef int merge_common(Draft draft) except -1
+cdef int merge_common(GraphIR ir) except -1

@@ -15,7 +15,7 @@ from headrace.runtime.graph.attributes cimport AttrEntry, Attributes, attributes
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_RESOURCE
 from headrace.runtime.graph.node_kind cimport NodeKind
-from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 
 
 cdef extern from *:
@@ -35,45 +35,45 @@ cdef extern from *:
     uint64_t headrace_hash(string_view) nogil
 
 
-cdef int merge_common(Draft draft) except -1:
+cdef int merge_common(GraphIR ir) except -1:
     cdef vector[int32_t] order
-    draft.order(order)
+    ir.order(order)
     with nogil:
-        _merge(draft, order)
+        _merge(ir, order)
     return 0
 
 
-cdef void _merge(Draft draft, vector[int32_t]& order) noexcept nogil:
+cdef void _merge(GraphIR ir, vector[int32_t]& order) noexcept nogil:
     # A hash table with open addressing: slots hold nodes, `hashes` is by node.
     cdef vector[int32_t] slots, stands_for
     cdef vector[uint64_t] hashes
     cdef int32_t i, k
     cdef size_t e
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef uint64_t hashed
     cdef uint64_t mask = 1
     cdef uint64_t slot
     cdef cbool merged_any = False
-    stands_for.resize(draft.nodes.size())
-    for i in range(<int32_t>draft.nodes.size()):
+    stands_for.resize(ir.nodes.size())
+    for i in range(<int32_t>ir.nodes.size()):
         stands_for[i] = i
     while mask < 2 * order.size():
         mask *= 2
     slots.assign(mask, -1)
-    hashes.assign(draft.nodes.size(), 0)
+    hashes.assign(ir.nodes.size(), 0)
     mask -= 1
     for i in order:
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if merged_any:
-            _rewire(draft, node, stands_for)
+            _rewire(ir, node, stands_for)
         if not _may_merge(node):
             continue
-        hashed = _hash(draft, node)
+        hashed = _hash(ir, node)
         hashes[i] = hashed
         slot = (hashed ^ hashed >> 32) & mask
         while slots[slot] >= 0:
             k = slots[slot]
-            if hashes[k] == hashed and _same(draft, &draft.nodes[k], node):
+            if hashes[k] == hashed and _same(ir, &ir.nodes[k], node):
                 node.removed = True
                 stands_for[i] = k
                 merged_any = True
@@ -84,23 +84,23 @@ cdef void _merge(Draft draft, vector[int32_t]& order) noexcept nogil:
     if not merged_any:
         return
     for i in order:  # again: edges that close loops point at nodes that come later
-        if not draft.nodes[i].removed:
-            _rewire(draft, &draft.nodes[i], stands_for)
-    for e in range(draft.fetches.size()):
-        draft.fetches[e].node = stands_for[draft.fetches[e].node]
-    for e in range(draft.targets.size()):
-        draft.targets[e] = stands_for[draft.targets[e]]
+        if not ir.nodes[i].removed:
+            _rewire(ir, &ir.nodes[i], stands_for)
+    for e in range(ir.fetches.size()):
+        ir.fetches[e].node = stands_for[ir.fetches[e].node]
+    for e in range(ir.targets.size()):
+        ir.targets[e] = stands_for[ir.targets[e]]
 
 
-cdef inline void _rewire(Draft draft, DraftNode* node, vector[int32_t]& stands_for) noexcept nogil:
+cdef inline void _rewire(GraphIR ir, IRNode* node, vector[int32_t]& stands_for) noexcept nogil:
     cdef int32_t k
     for k in range(node.first_input, node.first_input + node.n_inputs):
-        draft.edges[k].node = stands_for[draft.edges[k].node]
+        ir.edges[k].node = stands_for[ir.edges[k].node]
     for k in range(node.first_control, node.first_control + node.n_controls):
-        draft.controls[k] = stands_for[draft.controls[k]]
+        ir.controls[k] = stands_for[ir.controls[k]]
 
 
-cdef inline bint _may_merge(DraftNode* node) noexcept nogil:
+cdef inline bint _may_merge(IRNode* node) noexcept nogil:
     cdef int32_t k
     if (node.kind != NodeKind.KERNEL or node.entry == NULL or node.entry.stateful
             or node.entry.has_ref or node.entry.writes or node.n_outputs == 0):
@@ -119,7 +119,7 @@ cdef inline cbool _matters(string_view key) noexcept nogil:
         or key == string_view(<const char*>b"_gradient_op_type")))
 
 
-cdef uint64_t _hash(Draft draft, DraftNode* node) noexcept nogil:
+cdef uint64_t _hash(GraphIR ir, IRNode* node) noexcept nogil:
     cdef uint64_t hashed = <uint64_t>node.entry * 0x9E3779B97F4A7C15ULL
     cdef uint64_t edges = 0
     cdef uint64_t one
@@ -128,13 +128,13 @@ cdef uint64_t _hash(Draft draft, DraftNode* node) noexcept nogil:
     cdef Attributes* attributes = attributes_of(node.source)
     cdef size_t a
     for k in range(node.n_inputs):
-        edge = draft.edges[node.first_input + k]
+        edge = ir.edges[node.first_input + k]
         one = (<uint64_t>edge.node << 16 ^ <uint64_t>edge.port) * 0xBF58476D1CE4E5B9ULL
         one ^= one >> 29
         edges = edges + one if node.entry.commutative else (edges * 31 + one)
     hashed = hashed * 31 + edges
     for k in range(node.n_controls):
-        hashed += <uint64_t>draft.controls[node.first_control + k] * 0x94D049BB133111EBULL
+        hashed += <uint64_t>ir.controls[node.first_control + k] * 0x94D049BB133111EBULL
     for a in range(attributes.entries.size()):
         if _matters(attributes.entries[a].key):  # in any order, hence a sum
             hashed += (headrace_hash(attributes.entries[a].key)
@@ -142,24 +142,24 @@ cdef uint64_t _hash(Draft draft, DraftNode* node) noexcept nogil:
     return hashed ^ <uint64_t>node.device
 
 
-cdef bint _same(Draft draft, DraftNode* a, DraftNode* b) noexcept nogil:
+cdef bint _same(GraphIR ir, IRNode* a, IRNode* b) noexcept nogil:
     if (a.entry != b.entry or a.device != b.device or a.n_inputs != b.n_inputs
             or a.n_controls != b.n_controls or a.source.input_dtypes != b.source.input_dtypes
             or a.source.output_dtypes != b.source.output_dtypes):
         return False
-    return (_same_inputs(draft, a, b) and _same_controls(draft, a, b)
+    return (_same_inputs(ir, a, b) and _same_controls(ir, a, b)
             and _contains(attributes_of(a.source), attributes_of(b.source))
             and _contains(attributes_of(b.source), attributes_of(a.source)))
 
 
-cdef bint _same_inputs(Draft draft, DraftNode* a, DraftNode* b) noexcept nogil:
+cdef bint _same_inputs(GraphIR ir, IRNode* a, IRNode* b) noexcept nogil:
     cdef vector[uint64_t] left, right
     cdef int32_t k
     cdef Edge edge
     for k in range(a.n_inputs):
-        edge = draft.edges[a.first_input + k]
+        edge = ir.edges[a.first_input + k]
         left.push_back(<uint64_t>edge.node << 32 | <uint64_t>edge.port)
-        edge = draft.edges[b.first_input + k]
+        edge = ir.edges[b.first_input + k]
         right.push_back(<uint64_t>edge.node << 32 | <uint64_t>edge.port)
     if a.entry.commutative:
         sort(left.begin(), left.end())
@@ -167,12 +167,12 @@ cdef bint _same_inputs(Draft draft, DraftNode* a, DraftNode* b) noexcept nogil:
     return left == right
 
 
-cdef bint _same_controls(Draft draft, DraftNode* a, DraftNode* b) noexcept nogil:
+cdef bint _same_controls(GraphIR ir, IRNode* a, IRNode* b) noexcept nogil:
     cdef vector[int32_t] left, right
-    left.assign(draft.controls.begin() + a.first_control,
-                draft.controls.begin() + a.first_control + a.n_controls)
-    right.assign(draft.controls.begin() + b.first_control,
-                 draft.controls.begin() + b.first_control + b.n_controls)
+    left.assign(ir.controls.begin() + a.first_control,
+                ir.controls.begin() + a.first_control + a.n_controls)
+    right.assign(ir.controls.begin() + b.first_control,
+                 ir.controls.begin() + b.first_control + b.n_controls)
     sort(left.begin(), left.end())
     sort(right.begin(), right.end())
     return left == right

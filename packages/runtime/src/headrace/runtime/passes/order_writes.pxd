@@ -1,4 +1,4 @@
-from headrace.runtime.passes.draft cimport Draft
+from headrace.runtime.passes.graph_ir cimport GraphIR
 
 # Lets writers of a variable wait for the reads of it that nothing orders.
-cdef int order_writes(Draft draft) except -1
+cdef int order_writes(GraphIR ir) except -1

@@ -2,8 +2,8 @@
 """Orders the reads and writes of a variable that the graph does not order (docs/state.md).
 
 A writer waits for the reads of its variable; a fetch of a reference waits for the writers. Unordered
-writers run in the order of Draft.order, those with the shorter chain of inputs first. Each pair is
-ordered as Draft.order has it, or leads to a node that nothing waits for, so no cycle can come of it.
+writers run in the order of GraphIR.order, those with the shorter chain of inputs first. Each pair is
+ordered as GraphIR.order has it, or leads to a node that nothing waits for, so no cycle can come of it.
 Reads that may not happen (behind a Switch), happen often (in a loop) or wait for something outside
 are left alone: a writer that waited for them might wait for ever.
 """
@@ -16,29 +16,29 @@ from headrace.runtime.graph.graph_node cimport Edge
 from headrace.runtime.memory.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.branches cimport Branches
-from headrace.runtime.passes.draft cimport Draft, DraftNode, gives_own_reference
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode, gives_own_reference
 
 
-cdef int order_writes(Draft draft) except -1:
+cdef int order_writes(GraphIR ir) except -1:
     cdef _Orderer orderer
     cdef vector[int32_t] order
     cdef size_t i
     cdef bint any_writer = False
-    for i in range(draft.nodes.size()):
-        if not draft.nodes[i].removed and draft.nodes[i].entry != NULL:
-            any_writer = any_writer or draft.nodes[i].entry.writes
+    for i in range(ir.nodes.size()):
+        if not ir.nodes[i].removed and ir.nodes[i].entry != NULL:
+            any_writer = any_writer or ir.nodes[i].entry.writes
     if not any_writer:
         return 0
-    draft.order(order)
+    ir.order(order)
     orderer = _Orderer()
-    orderer.draft = draft
+    orderer.ir = ir
     with nogil:
         orderer.run(order)
     return 0
 
 
 cdef class _Orderer:
-    cdef Draft draft
+    cdef GraphIR ir
     cdef Branches branches
     # Per node.
     cdef vector[int32_t] variable      # of the references that it gives; else -1
@@ -49,7 +49,7 @@ cdef class _Orderer:
     cdef unordered_map[int32_t, vector[int32_t]] readers, writers
 
     cdef int run(self, vector[int32_t]& order) except -1 nogil:
-        cdef size_t n = self.draft.nodes.size()
+        cdef size_t n = self.ir.nodes.size()
         cdef size_t f
         cdef int32_t i
         self.variable.assign(n, -1)
@@ -57,26 +57,26 @@ cdef class _Orderer:
         self.in_loop.assign(n, 0)
         self.at_end.assign(n, 0)
         self.branches.resize(n)
-        for f in range(self.draft.fetches.size()):
-            self.mark_fetch(self.draft.fetches[f].node)
+        for f in range(self.ir.fetches.size()):
+            self.mark_fetch(self.ir.fetches[f].node)
         for i in order:
             self.visit(i)
-        for f in range(self.draft.fetches.size()):
-            i = self.draft.fetches[f].node
+        for f in range(self.ir.fetches.size()):
+            i = self.ir.fetches[f].node
             if self.at_end[i]:
                 self.at_end[i] = 0   # a fetch may come twice
                 self.wait_for(i, self.writers[self.variable[i]])
         return 0
 
     cdef void mark_fetch(self, int32_t i) noexcept nogil:
-        cdef DraftNode* node = &self.draft.nodes[i]
-        cdef DraftNode* read
+        cdef IRNode* node = &self.ir.nodes[i]
+        cdef IRNode* read
         if node.kind == NodeKind.READ_SLOT:
-            read = &self.draft.nodes[self.draft.edges[node.first_input].node]
+            read = &self.ir.nodes[self.ir.edges[node.first_input].node]
             self.at_end[i] = gives_own_reference(read.source)
 
     cdef int visit(self, int32_t i) except -1 nogil:
-        cdef DraftNode* node = &self.draft.nodes[i]
+        cdef IRNode* node = &self.ir.nodes[i]
         cdef Edge edge
         cdef hr_dtype dtype
         cdef int32_t k, producer
@@ -84,21 +84,21 @@ cdef class _Orderer:
         cdef bint hands_on = False
         self.branches.begin(i, node.kind == NodeKind.MERGE)
         for k in range(node.n_inputs):
-            edge = self.draft.edges[node.first_input + k]
+            edge = self.ir.edges[node.first_input + k]
             self.unsure[i] |= self.unsure[edge.node]
             self.in_loop[i] |= self.in_loop[edge.node]
             self.branches.add(edge.node, self.predicate(edge.node), edge.port)
-            dtype = self.draft.dtype_of(edge)
+            dtype = self.ir.dtype_of(edge)
             if (dtype >= HR_REF or dtype == HR_RESOURCE) and not takes:
                 takes = True
                 self.variable[i] = self.variable[edge.node]
         for k in range(node.n_controls):
-            producer = self.draft.controls[node.first_control + k]
+            producer = self.ir.controls[node.first_control + k]
             self.unsure[i] |= self.unsure[producer]
             self.in_loop[i] |= self.in_loop[producer]
             self.branches.add(producer, -1, 0)
         self.branches.end()
-        if _is_boundary(node) or (node.kind == NodeKind.FEED and self.draft.partial_run):
+        if _is_boundary(node) or (node.kind == NodeKind.FEED and self.ir.partial_run):
             self.unsure[i] = 1
         if node.kind == NodeKind.ENTER:
             self.in_loop[i] = 1
@@ -113,7 +113,7 @@ cdef class _Orderer:
         if node.entry != NULL and node.entry.writes:
             if not self.in_loop[i]:
                 self.wait_for(i, self.readers[self.variable[i]])
-                if self.branches.always_runs(i) and not (self.draft.partial_run
+                if self.branches.always_runs(i) and not (self.ir.partial_run
                                                          and self.unsure[i]):
                     self.writers[self.variable[i]].push_back(i)
         elif takes and not hands_on and not self.unsure[i] and not self.at_end[i]:
@@ -122,41 +122,41 @@ cdef class _Orderer:
 
     cdef int32_t predicate(self, int32_t i) noexcept nogil:
         """The node whose value decides a Switch, seen through Identities; -1: i is no Switch."""
-        cdef DraftNode* node = &self.draft.nodes[i]
+        cdef IRNode* node = &self.ir.nodes[i]
         if node.kind != NodeKind.SWITCH:
             return -1
-        i = self.draft.edges[node.first_input + 1].node
-        while self.draft.nodes[i].kind == NodeKind.KERNEL and \
-                self.draft.nodes[i].source.op == b"Identity":
-            i = self.draft.edges[self.draft.nodes[i].first_input].node
+        i = self.ir.edges[node.first_input + 1].node
+        while self.ir.nodes[i].kind == NodeKind.KERNEL and \
+                self.ir.nodes[i].source.op == b"Identity":
+            i = self.ir.edges[self.ir.nodes[i].first_input].node
         return i
 
     cdef int wait_for(self, int32_t i, vector[int32_t]& others) except -1 nogil:
-        cdef DraftNode* node = &self.draft.nodes[i]
+        cdef IRNode* node = &self.ir.nodes[i]
         cdef vector[int32_t] waits
         cdef int32_t k
-        waits.assign(self.draft.controls.begin() + node.first_control,
-                     self.draft.controls.begin() + node.first_control + node.n_controls)
+        waits.assign(self.ir.controls.begin() + node.first_control,
+                     self.ir.controls.begin() + node.first_control + node.n_controls)
         for k in others:
-            if self.draft.nodes[k].device == node.device and not _reads(self.draft, node, k):
+            if self.ir.nodes[k].device == node.device and not _reads(self.ir, node, k):
                 waits.push_back(k)
         if waits.size() > <size_t>node.n_controls:
-            self.draft.set_controls(i, waits)
+            self.ir.set_controls(i, waits)
         return 0
 
 
-cdef inline bint _reads(Draft draft, DraftNode* node, int32_t producer) noexcept nogil:
+cdef inline bint _reads(GraphIR ir, IRNode* node, int32_t producer) noexcept nogil:
     cdef int32_t k
     for k in range(node.n_inputs):
-        if draft.edges[node.first_input + k].node == producer:
+        if ir.edges[node.first_input + k].node == producer:
             return True
     for k in range(node.n_controls):
-        if draft.controls[node.first_control + k] == producer:
+        if ir.controls[node.first_control + k] == producer:
             return True
     return False
 
 
-cdef inline bint _is_boundary(DraftNode* node) noexcept nogil:
+cdef inline bint _is_boundary(IRNode* node) noexcept nogil:
     if node.kind == NodeKind.KERNEL:
         return node.kernel.compute == NULL
     return node.kind != NodeKind.FEED and node.kind != NodeKind.READ_SLOT

@@ -1,4 +1,4 @@
-from headrace.runtime.passes.draft cimport Draft
+from headrace.runtime.passes.graph_ir cimport GraphIR
 
 # Puts a Send and a Recv on every edge between devices.
-cdef int partition(Draft draft) except -1
+cdef int partition(GraphIR ir) except -1

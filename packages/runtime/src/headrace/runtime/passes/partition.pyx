@@ -18,14 +18,14 @@ from headrace.runtime.graph.attributes cimport (
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
 from headrace.runtime.graph.node_kind cimport NodeKind
-from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.graph.node_text cimport text_of
 
 from headrace.formats.errors import UnimplementedError
 
 
-cdef int partition(Draft draft) except -1:
-    if draft.n_devices == 1:
+cdef int partition(GraphIR ir) except -1:
+    if ir.n_devices == 1:
         return 0
     cdef vector[int32_t] order
     cdef vector[uint8_t] depth
@@ -34,16 +34,16 @@ cdef int partition(Draft draft) except -1:
     cdef vector[int32_t] key
     cdef int32_t i, k, device
     cdef Edge edge
-    draft.order(order)
-    _find_loops(draft, order, depth)
+    ir.order(order)
+    _find_loops(ir, order, depth)
     for i in order:
-        if draft.nodes[i].kind == NodeKind.FEED:
+        if ir.nodes[i].kind == NodeKind.FEED:
             continue
-        device = draft.nodes[i].device
-        for k in range(draft.nodes[i].n_inputs):
-            edge = draft.edges[draft.nodes[i].first_input + k]
-            if draft.nodes[edge.node].device == device or depth[edge.node] > 0 or (
-                    draft.nodes[edge.node].kind == NodeKind.FEED):
+        device = ir.nodes[i].device
+        for k in range(ir.nodes[i].n_inputs):
+            edge = ir.edges[ir.nodes[i].first_input + k]
+            if ir.nodes[edge.node].device == device or depth[edge.node] > 0 or (
+                    ir.nodes[edge.node].kind == NodeKind.FEED):
                 continue
             key.clear()
             key.push_back(edge.node)
@@ -51,26 +51,26 @@ cdef int partition(Draft draft) except -1:
             key.push_back(device)
             found = receivers.find(key)
             if found == receivers.end():
-                receivers[key] = _send_and_receive(draft, edge, i, <int32_t>receivers.size())
+                receivers[key] = _send_and_receive(ir, edge, i, <int32_t>receivers.size())
             edge.node = receivers[key]
             edge.port = 0
-            draft.edges[draft.nodes[i].first_input + k] = edge
+            ir.edges[ir.nodes[i].first_input + k] = edge
     return 0
 
 
-cdef int _find_loops(Draft draft, vector[int32_t]& order, vector[uint8_t]& depth) except -1:
+cdef int _find_loops(GraphIR ir, vector[int32_t]& order, vector[uint8_t]& depth) except -1:
     """Marks the nodes that a loop runs again and again."""
     cdef int32_t i, k
     cdef uint8_t inside
-    cdef DraftNode* node
-    depth.assign(draft.nodes.size(), 0)
+    cdef IRNode* node
+    depth.assign(ir.nodes.size(), 0)
     for i in order:
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         inside = 0
         for k in range(node.n_inputs):
-            inside = max(inside, depth[draft.edges[node.first_input + k].node])
+            inside = max(inside, depth[ir.edges[node.first_input + k].node])
         for k in range(node.n_controls):
-            inside = max(inside, depth[draft.controls[node.first_control + k]])
+            inside = max(inside, depth[ir.controls[node.first_control + k]])
         if node.kind == NodeKind.ENTER and inside < 255:
             inside += 1
         elif node.kind == NodeKind.EXIT and inside > 0:
@@ -79,50 +79,50 @@ cdef int _find_loops(Draft draft, vector[int32_t]& order, vector[uint8_t]& depth
     return 0
 
 
-cdef int32_t _send_and_receive(Draft draft, Edge edge, int32_t consumer, int32_t number) except -1:
+cdef int32_t _send_and_receive(GraphIR ir, Edge edge, int32_t consumer, int32_t number) except -1:
     """A Send behind the tensor and a Recv on the consumer's device; answers the Recv."""
-    cdef GraphNode* producer = draft.nodes[edge.node].source
-    cdef hr_dtype dtype = draft.dtype_of(edge)
-    cdef int32_t source_device = draft.nodes[edge.node].device
-    cdef int32_t device = draft.nodes[consumer].device
-    cdef int32_t rank = draft.nodes[edge.node].rank
+    cdef GraphNode* producer = ir.nodes[edge.node].source
+    cdef hr_dtype dtype = ir.dtype_of(edge)
+    cdef int32_t source_device = ir.nodes[edge.node].device
+    cdef int32_t device = ir.nodes[consumer].device
+    cdef int32_t rank = ir.nodes[edge.node].rank
     cdef int32_t send, receive
     cdef vector[Edge] inputs
     if dtype >= HR_REF or dtype == HR_RESOURCE:
-        name = text_of(draft.nodes[consumer].source.name)
+        name = text_of(ir.nodes[consumer].source.name)
         raise UnimplementedError(
             None, None,
-            f"'{name}' on {draft.devices[device]} needs the variable or resource that "
-            f"'{text_of(producer.name)}' keeps on {draft.devices[source_device]}: place both on "
+            f"'{name}' on {ir.devices[device]} needs the variable or resource that "
+            f"'{text_of(producer.name)}' keeps on {ir.devices[source_device]}: place both on "
             f"one device", node_name=name)
     tensor_name = f"edge_{number}_{text_of(producer.name)}:{edge.port}".encode()
-    send = draft.add_node(NodeKind.SEND, <string>b"_Send", producer.name, producer)
-    draft.nodes[send].device = source_device
-    draft.nodes[send].rank = rank
-    draft.nodes[send].source.input_dtypes.push_back(dtype)
-    _describe_edge(draft, send, <string>b"T", dtype, tensor_name, source_device, device)
+    send = ir.add_node(NodeKind.SEND, <string>b"_Send", producer.name, producer)
+    ir.nodes[send].device = source_device
+    ir.nodes[send].rank = rank
+    ir.nodes[send].source.input_dtypes.push_back(dtype)
+    _describe_edge(ir, send, <string>b"T", dtype, tensor_name, source_device, device)
     inputs.push_back(edge)
-    draft.set_inputs(send, inputs)
-    receive = draft.add_node(NodeKind.RECV, <string>b"_Recv", producer.name, producer)
-    draft.nodes[receive].device = device
-    draft.nodes[receive].rank = rank
-    draft.nodes[receive].n_outputs = 1
-    draft.nodes[receive].source.output_dtypes.push_back(dtype)
+    ir.set_inputs(send, inputs)
+    receive = ir.add_node(NodeKind.RECV, <string>b"_Recv", producer.name, producer)
+    ir.nodes[receive].device = device
+    ir.nodes[receive].rank = rank
+    ir.nodes[receive].n_outputs = 1
+    ir.nodes[receive].source.output_dtypes.push_back(dtype)
     _describe_edge(
-        draft, receive, <string>b"tensor_type", dtype, tensor_name, source_device, device)
+        ir, receive, <string>b"tensor_type", dtype, tensor_name, source_device, device)
     return receive
 
 
-cdef int _describe_edge(Draft draft, int32_t node, const string& type_key, hr_dtype dtype,
+cdef int _describe_edge(GraphIR ir, int32_t node, const string& type_key, hr_dtype dtype,
                         bytes tensor_name, int32_t source_device, int32_t device) except -1:
-    cdef GraphNode* source = draft.nodes[node].source
+    cdef GraphNode* source = ir.nodes[node].source
     cdef Attributes* attributes = attributes_of(source)
     attributes.add(type_key, number_attr(kType, dtype))
     attributes.add(<string>b"tensor_name", bytes_attr(kString, <string>tensor_name))
     attributes.add(<string>b"send_device",
-                   bytes_attr(kString, <string>draft.devices[source_device].encode()))
+                   bytes_attr(kString, <string>ir.devices[source_device].encode()))
     attributes.add(<string>b"recv_device",
-                   bytes_attr(kString, <string>draft.devices[device].encode()))
+                   bytes_attr(kString, <string>ir.devices[device].encode()))
     attributes.add(<string>b"send_device_incarnation", number_attr(kInt, 0))
     attributes.add(<string>b"client_terminated", number_attr(kBool, 0))
     finish_face(source)

@@ -15,7 +15,7 @@ from headrace.runtime.graph.attributes cimport (
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, HR_RESOURCE, hr_dtype, hr_kernel
 from headrace.runtime.kernels.kernel_table cimport describe_kernels, find_kernel
-from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport dtype_text, text_of
 
@@ -28,17 +28,17 @@ cdef enum:
     _MOST_TYPES = 8
 
 
-cdef int place(Draft draft, bint allow_soft_placement, bint allow_reference) except -1:
-    if len(draft.devices) > _MOST_DEVICES:
+cdef int place(GraphIR ir, bint allow_soft_placement, bint allow_reference) except -1:
+    if len(ir.devices) > _MOST_DEVICES:
         raise InvalidArgumentError(
-            None, None, f"a session has at most {_MOST_DEVICES} devices, not {len(draft.devices)}")
+            None, None, f"a session has at most {_MOST_DEVICES} devices, not {len(ir.devices)}")
     cdef vector[uint64_t] type_masks
     cdef vector[string] type_names
     cdef vector[int32_t] type_of
     cdef int32_t i
-    for i in range(<int32_t>len(draft.devices)):
-        encoded = draft.device_types[i].encode()
-        if draft.device_types.index(draft.device_types[i]) == i:
+    for i in range(<int32_t>len(ir.devices)):
+        encoded = ir.device_types[i].encode()
+        if ir.device_types.index(ir.device_types[i]) == i:
             type_names.push_back(<string>encoded)
             type_masks.push_back(0)
         for t in range(type_names.size()):
@@ -46,13 +46,13 @@ cdef int place(Draft draft, bint allow_soft_placement, bint allow_reference) exc
                 type_masks[t] |= <uint64_t>1 << i
                 type_of.push_back(<int32_t>t)
     with nogil:
-        _place(draft, allow_soft_placement, allow_reference, type_names, type_masks, type_of)
+        _place(ir, allow_soft_placement, allow_reference, type_names, type_masks, type_of)
     return 0
 
 
-cdef int _place(Draft draft, bint soft, bint allow_reference, vector[string]& type_names,
+cdef int _place(GraphIR ir, bint soft, bint allow_reference, vector[string]& type_names,
                 vector[uint64_t]& type_masks, vector[int32_t]& type_of) except -1 nogil:
-    cdef size_t n = draft.nodes.size()
+    cdef size_t n = ir.nodes.size()
     cdef size_t n_types = type_names.size()
     cdef size_t i, t
     cdef uint64_t all_devices = 0
@@ -61,7 +61,7 @@ cdef int _place(Draft draft, bint soft, bint allow_reference, vector[string]& ty
     cdef vector[const hr_kernel*] kernels
     cdef vector[int32_t] group
     cdef unordered_map[string_view, uint64_t] requests
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef const hr_kernel* kernel
     for t in range(n_types):
         all_devices |= type_masks[t]
@@ -69,7 +69,7 @@ cdef int _place(Draft draft, bint soft, bint allow_reference, vector[string]& ty
     possible.assign(n, all_devices)
     kernels.assign(n * n_types, NULL)
     for i in range(n):
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if node.removed:
             continue
         if node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT:
@@ -83,25 +83,25 @@ cdef int _place(Draft draft, bint soft, bint allow_reference, vector[string]& ty
                 feasible = all_devices  # it goes where its variable is
             if feasible == 0:
                 with gil:
-                    raise _no_kernel(draft, node)
+                    raise _no_kernel(ir, node)
             possible[i] = feasible
         if not node.source.device.empty() and node.kind != NodeKind.FEED:
-            wanted[i] = _request(draft, node.source, requests, soft, all_devices)
+            wanted[i] = _request(ir, node.source, requests, soft, all_devices)
             if possible[i] & wanted[i] == 0:
                 if not soft:
                     with gil:
-                        raise _no_kernel(draft, node)
+                        raise _no_kernel(ir, node)
                 wanted[i] = all_devices
-    if draft.n_devices == 1:
+    if ir.n_devices == 1:
         for i in range(n):
-            if not draft.nodes[i].removed:
-                draft.nodes[i].kernel = kernels[i]
+            if not ir.nodes[i].removed:
+                ir.nodes[i].kernel = kernels[i]
         return 0
-    _colocate(draft, group)
-    return _choose(draft, soft, group, wanted, possible, kernels, type_of, n_types)
+    _colocate(ir, group)
+    return _choose(ir, soft, group, wanted, possible, kernels, type_of, n_types)
 
 
-cdef uint64_t _request(Draft draft, GraphNode* source, unordered_map[string_view, uint64_t]& known,
+cdef uint64_t _request(GraphIR ir, GraphNode* source, unordered_map[string_view, uint64_t]& known,
                        bint soft, uint64_t all_devices) except? 0 nogil:
     cdef string_view device = string_view(source.device)
     cdef uint64_t mask = 0
@@ -109,12 +109,12 @@ cdef uint64_t _request(Draft draft, GraphNode* source, unordered_map[string_view
     if found != known.end():
         return dereference(found).second
     with gil:
-        mask = _devices_that_match(draft, source)
+        mask = _devices_that_match(ir, source)
         if mask == 0 and not soft:
             raise InvalidArgumentError(
                 None, None,
                 f"cannot place {text_of(source.op)} '{text_of(source.name)}' on "
-                f"{text_of(source.device)!r}: the session has {', '.join(draft.devices)}; name one "
+                f"{text_of(source.device)!r}: the session has {', '.join(ir.devices)}; name one "
                 f"of these or set allow_soft_placement", node_name=text_of(source.name))
     if mask == 0:
         mask = all_devices
@@ -153,7 +153,7 @@ def parse_device(text):
     return fields
 
 
-cdef uint64_t _devices_that_match(Draft draft, GraphNode* source) except? 0:
+cdef uint64_t _devices_that_match(GraphIR ir, GraphNode* source) except? 0:
     cdef uint64_t mask = 0
     cdef int i
     try:
@@ -162,9 +162,9 @@ cdef uint64_t _devices_that_match(Draft draft, GraphNode* source) except? 0:
         raise InvalidArgumentError(
             None, None,
             f"{text_of(source.op)} '{text_of(source.name)}': {text_of(source.device)!r} is no "
-            f"device; write it as {draft.devices[0]!r}, or a part of that",
+            f"device; write it as {ir.devices[0]!r}, or a part of that",
             node_name=text_of(source.name)) from None
-    for i, device in enumerate(draft.devices):
+    for i, device in enumerate(ir.devices):
         has = parse_device(device)
         if all(has.get(field) == value for field, value in wanted.items()):
             mask |= <uint64_t>1 << i
@@ -188,12 +188,12 @@ cdef inline void _join(vector[int32_t]& group, int32_t a, int32_t b) noexcept no
         group[b] = a
 
 
-cdef int _colocate(Draft draft, vector[int32_t]& group) except -1 nogil:
-    cdef int32_t n = <int32_t>draft.nodes.size()
+cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
+    cdef int32_t n = <int32_t>ir.nodes.size()
     cdef int32_t i, k
     cdef size_t c
     cdef hr_dtype dtype
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef ParsedValue* classes
     cdef string_view name
     cdef unordered_map[string_view, int32_t] by_name
@@ -202,18 +202,18 @@ cdef int _colocate(Draft draft, vector[int32_t]& group) except -1 nogil:
     by_name.reserve(n)
     for i in range(n):
         group[i] = i
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if not node.removed and node.entry != NULL:
             by_name[string_view(node.source.name)] = i
     for i in range(n):
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if node.removed or node.kind == NodeKind.FEED:
             continue
         for k in range(node.n_inputs):
-            edge = draft.edges[node.first_input + k]
+            edge = ir.edges[node.first_input + k]
             dtype = node.source.input_dtypes[k]
             if ((dtype >= HR_REF or dtype == HR_RESOURCE)
-                    and draft.nodes[edge.node].kind != NodeKind.FEED):
+                    and ir.nodes[edge.node].kind != NodeKind.FEED):
                 _join(group, edge.node, i)
         if node.entry == NULL:
             continue
@@ -234,23 +234,23 @@ cdef int _colocate(Draft draft, vector[int32_t]& group) except -1 nogil:
     return 0
 
 
-cdef int _choose(Draft draft, bint soft, vector[int32_t]& group, vector[uint64_t]& wanted,
+cdef int _choose(GraphIR ir, bint soft, vector[int32_t]& group, vector[uint64_t]& wanted,
                  vector[uint64_t]& possible, vector[const hr_kernel*]& kernels,
                  vector[int32_t]& type_of, size_t n_types) except -1 nogil:
-    cdef int32_t n = <int32_t>draft.nodes.size()
+    cdef int32_t n = <int32_t>ir.nodes.size()
     cdef int32_t i, root
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef uint64_t mask
     cdef vector[uint64_t] group_wanted, group_possible
     group_wanted.assign(n, ~<uint64_t>0)
     group_possible.assign(n, ~<uint64_t>0)
     for i in range(n):
-        if not draft.nodes[i].removed:
+        if not ir.nodes[i].removed:
             root = _root(group, i)
             group_wanted[root] &= wanted[i]
             group_possible[root] &= possible[i]
     for i in range(n):
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if node.removed:
             continue
         root = _root(group, i)
@@ -259,7 +259,7 @@ cdef int _choose(Draft draft, bint soft, vector[int32_t]& group, vector[uint64_t
             mask = group_possible[root]
         if mask == 0:
             with gil:
-                raise _no_common_device(draft, group, root, wanted, possible)
+                raise _no_common_device(ir, group, root, wanted, possible)
         node.device = _lowest(mask)
         if node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT:
             node.kernel = kernels[i * n_types + type_of[node.device]]
@@ -276,7 +276,7 @@ cdef inline int32_t _lowest(uint64_t mask) noexcept nogil:
 # ---- errors ------------------------------------------------------------------------------------
 
 
-cdef object _no_kernel(Draft draft, DraftNode* node):
+cdef object _no_kernel(GraphIR ir, IRNode* node):
     cdef GraphNode* source = node.source
     cdef AttrScalar scalar
     cdef ParsedValue* types
@@ -291,7 +291,7 @@ cdef object _no_kernel(Draft draft, DraftNode* node):
             types = parsed_value(source, string_view(node.entry.attrs[i].name))
             if types != NULL:
                 dtypes.append(f"{name}=[{', '.join([dtype_text(t) for t in types.types])}]")
-    kinds = draft.device_types
+    kinds = ir.device_types
     if not source.device.empty():
         requested = parse_device(text_of(source.device)).get("type")
         kinds = [requested] if requested in kinds else kinds
@@ -304,18 +304,18 @@ cdef object _no_kernel(Draft draft, DraftNode* node):
         node_name=text_of(source.name))
 
 
-cdef object _no_common_device(Draft draft, vector[int32_t]& group, int32_t root,
+cdef object _no_common_device(GraphIR ir, vector[int32_t]& group, int32_t root,
                               vector[uint64_t]& wanted, vector[uint64_t]& possible):
     cdef int32_t i, d
     members = []
     for i in range(<int32_t>group.size()):
-        if not draft.nodes[i].removed and _root(group, i) == root:
-            on = [draft.devices[d] for d in range(len(draft.devices))
+        if not ir.nodes[i].removed and _root(group, i) == root:
+            on = [ir.devices[d] for d in range(len(ir.devices))
                   if (wanted[i] & possible[i]) >> d & 1]
-            name = text_of(draft.nodes[i].source.name)
-            if len(on) < len(draft.devices):
+            name = text_of(ir.nodes[i].source.name)
+            if len(on) < len(ir.devices):
                 members.append(f"'{name}' ({', '.join(on)})")
     return InvalidArgumentError(
         None, None,
         f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; ask for one "
-        f"device, or set allow_soft_placement", node_name=text_of(draft.nodes[root].source.name))
+        f"device, or set allow_soft_placement", node_name=text_of(ir.nodes[root].source.name))

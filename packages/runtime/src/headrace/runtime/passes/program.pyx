@@ -16,7 +16,7 @@ from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.kernels.kernel_table cimport library_of
 from headrace.runtime.graph.node_text cimport dtype_text, text, text_of
 from headrace.runtime.passes.common_subexpressions cimport merge_common
-from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.passes.order_writes cimport order_writes
 from headrace.runtime.passes.partition cimport partition
 from headrace.runtime.passes.place cimport place
@@ -102,11 +102,11 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     """
     cdef vector[Edge] feed_edges, fetch_edges
     cdef vector[int] target_nodes
-    cdef Draft draft = Draft()
-    draft.devices = list(config.devices)
-    draft.device_types = [parse_device(device)["type"] for device in draft.devices]
-    draft.n_devices = <int32_t>len(draft.devices)
-    draft.partial_run = config.partial_run
+    cdef GraphIR ir = GraphIR()
+    ir.devices = list(config.devices)
+    ir.device_types = [parse_device(device)["type"] for device in ir.devices]
+    ir.n_devices = <int32_t>len(ir.devices)
+    ir.partial_run = config.partial_run
     with graph.lock:
         seen = {}
         for name in feeds:
@@ -121,14 +121,14 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
             fetch_edges.push_back(checked_tensor(graph, "Fetch", name))
         for name in targets:
             target_nodes.push_back(_operation(graph, name))
-        prune(graph, feed_edges, fetch_edges, target_nodes, draft)
-        read_slots(draft)
-        place(draft, config.allow_soft_placement, config.allow_reference)
+        prune(graph, feed_edges, fetch_edges, target_nodes, ir)
+        read_slots(ir)
+        place(ir, config.allow_soft_placement, config.allow_reference)
         if config.merge_common:
-            merge_common(draft)
-        order_writes(draft)
-        partition(draft)
-        program = _finish(draft)
+            merge_common(ir)
+        order_writes(ir)
+        partition(ir)
+        program = _finish(ir)
     program.owner = graph
     program.feed_names = list(feeds)
     program.fetch_names = list(fetches)
@@ -173,38 +173,38 @@ cdef object _unknown(SessionGraph graph, str role, str name):
     return NotFoundError(None, None, f"{role} {name!r}: no node {node!r} in the graph; {remedy}")
 
 
-# ---- from draft to program ---------------------------------------------------------------------
+# ---- from ir to program ---------------------------------------------------------------------
 
 
-cdef Program _finish(Draft draft):
+cdef Program _finish(GraphIR ir):
     cdef Program program = Program()
     cdef vector[int32_t] order
-    draft.order(order)
-    program.devices = draft.devices
+    ir.order(order)
+    program.devices = ir.devices
     with nogil:
-        _emit(draft, order, program)
-    program.owned.swap(draft.owned)
+        _emit(ir, order, program)
+    program.owned.swap(ir.owned)
     return program
 
 
-cdef int _emit(Draft draft, vector[int32_t]& order, Program program) except -1 nogil:
+cdef int _emit(GraphIR ir, vector[int32_t]& order, Program program) except -1 nogil:
     cdef vector[int32_t] position
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef ProgramNode out
     cdef ProgramValue value
     cdef Edge edge
     cdef int32_t i, k, at
     cdef size_t f
-    cdef bint dynamic = draft.partial_run
+    cdef bint dynamic = ir.partial_run
     cdef int32_t first_device = -1
-    position.assign(draft.nodes.size(), -1)
+    position.assign(ir.nodes.size(), -1)
     program.nodes.reserve(order.size())
-    program.inputs.reserve(draft.edges.size())
-    program.controls.reserve(draft.controls.size())
+    program.inputs.reserve(ir.edges.size())
+    program.controls.reserve(ir.controls.size())
     program.values.reserve(2 * order.size())
     for i in range(<int32_t>order.size()):
         at = order[i]
-        node = &draft.nodes[at]
+        node = &ir.nodes[at]
         position[at] = i
         out.source = node.source
         out.kernel = node.kernel
@@ -235,22 +235,22 @@ cdef int _emit(Draft draft, vector[int32_t]& order, Program program) except -1 n
                 first_device = node.device
             dynamic = dynamic or node.device != first_device
     for i in range(<int32_t>order.size()):
-        node = &draft.nodes[order[i]]
+        node = &ir.nodes[order[i]]
         program.nodes[i].first_input = <int32_t>program.inputs.size()
         for k in range(node.n_inputs):
-            edge = draft.edges[node.first_input + k]
+            edge = ir.edges[node.first_input + k]
             program.inputs.push_back(
                 program.nodes[position[edge.node]].first_output + edge.port)
         program.nodes[i].first_control = <int32_t>program.controls.size()
         for k in range(node.n_controls):
-            program.controls.push_back(position[draft.controls[node.first_control + k]])
+            program.controls.push_back(position[ir.controls[node.first_control + k]])
             program.nodes[program.controls.back()].awaited = True
-    for f in range(draft.feeds.size()):
-        at = draft.feeds[f]
+    for f in range(ir.feeds.size()):
+        at = ir.feeds[f]
         program.feeds.push_back(-1 if at < 0 else program.nodes[position[at]].first_output)
-    for edge in draft.fetches:
+    for edge in ir.fetches:
         program.fetches.push_back(program.nodes[position[edge.node]].first_output + edge.port)
-    for at in draft.targets:
+    for at in ir.targets:
         program.targets.push_back(position[at])
         program.nodes[position[at]].awaited = True
     program.dynamic = dynamic

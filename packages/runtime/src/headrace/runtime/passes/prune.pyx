@@ -14,7 +14,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.graph.attributes cimport ParsedValue, op_entry_of, parsed_value
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_REF
-from headrace.runtime.passes.draft cimport Draft, DraftNode
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport dtype_text, text_of
 from headrace.runtime.graph.session_graph cimport SessionGraph
@@ -23,9 +23,9 @@ from headrace.formats.errors import InvalidArgumentError
 
 
 cdef int prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
-               vector[int]& targets, Draft draft) except -1:
+               vector[int]& targets, GraphIR ir) except -1:
     with nogil:
-        _prune(graph, feeds, fetches, targets, draft)
+        _prune(graph, feeds, fetches, targets, ir)
     return 0
 
 
@@ -49,10 +49,10 @@ cdef enum:
 
 
 cdef int _prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
-                vector[int]& targets, Draft draft) except -1 nogil:
+                vector[int]& targets, GraphIR ir) except -1 nogil:
     cdef vector[int32_t] fed_nodes, number, found, seen
     cdef GraphNode* source
-    cdef DraftNode node
+    cdef IRNode node
     cdef Edge edge
     cdef int32_t at, feed, i
     cdef size_t f, n_edges = 0, n_controls = 0
@@ -60,53 +60,53 @@ cdef int _prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
     number.assign(graph.nodes.size(), _UNSEEN)
     for edge in feeds:
         fed_nodes[edge.node] = 1
-    draft.feeds.assign(feeds.size(), -1)
-    _find_needed(graph, feeds, fed_nodes, fetches, targets, draft, number, found)
+    ir.feeds.assign(feeds.size(), -1)
+    _find_needed(graph, feeds, fed_nodes, fetches, targets, ir, number, found)
     for at in found:
         n_edges += graph.nodes[at].inputs.size()
         n_controls += graph.nodes[at].controls.size()
 
-    draft.nodes.reserve(found.size() + feeds.size() + 16)
-    draft.edges.reserve(n_edges + 16)
-    draft.controls.reserve(n_controls + 16)
+    ir.nodes.reserve(found.size() + feeds.size() + 16)
+    ir.edges.reserve(n_edges + 16)
+    ir.controls.reserve(n_controls + 16)
     for f in range(feeds.size()):
-        if draft.feeds[f] == -1:
+        if ir.feeds[f] == -1:
             continue
-        draft.feeds[f] = <int32_t>draft.nodes.size()
+        ir.feeds[f] = <int32_t>ir.nodes.size()
         _start_node(graph.nodes[feeds[f].node], &node)
         node.entry = NULL
         node.kind = NodeKind.FEED
         node.rank = feeds[f].node
         node.n_outputs = 1
         node.port = feeds[f].port
-        draft.nodes.push_back(node)
+        ir.nodes.push_back(node)
     for at in found:
-        number[at] = <int32_t>draft.nodes.size()
+        number[at] = <int32_t>ir.nodes.size()
         source = graph.nodes[at]
         _start_node(source, &node)
         node.entry = op_entry_of(source)
         node.kind = <NodeKind>node.entry.kind
         node.rank = at
         node.n_outputs = <int32_t>source.output_dtypes.size()
-        draft.nodes.push_back(node)
+        ir.nodes.push_back(node)
     seen.assign(graph.nodes.size(), 0)
     for i in range(<int32_t>found.size()):
         source = graph.nodes[found[i]]
         at = number[found[i]]
-        draft.nodes[at].first_input = <int32_t>draft.edges.size()
-        draft.nodes[at].n_inputs = <int32_t>source.inputs.size()
+        ir.nodes[at].first_input = <int32_t>ir.edges.size()
+        ir.nodes[at].n_inputs = <int32_t>source.inputs.size()
         for edge in source.inputs:
-            draft.edges.push_back(_moved(edge, fed_nodes, feeds, number, draft))
-        _add_controls(graph, feeds, fed_nodes, source, number, draft, at, seen)
+            ir.edges.push_back(_moved(edge, fed_nodes, feeds, number, ir))
+        _add_controls(graph, feeds, fed_nodes, source, number, ir, at, seen)
     for edge in fetches:
-        draft.fetches.push_back(_moved(edge, fed_nodes, feeds, number, draft))
+        ir.fetches.push_back(_moved(edge, fed_nodes, feeds, number, ir))
     for at in targets:
-        draft.targets.push_back(number[at])
+        ir.targets.push_back(number[at])
     return 0
 
 
 cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
-                      vector[Edge]& fetches, vector[int]& targets, Draft draft,
+                      vector[Edge]& fetches, vector[int]& targets, GraphIR ir,
                       vector[int32_t]& number, vector[int32_t]& found) except -1 nogil:
     """Marks in `number` the nodes that run, and those that only pass an order on."""
     cdef vector[int32_t] runs, orders, groups
@@ -116,7 +116,7 @@ cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& 
     for edge in fetches:
         feed = _fed(fed_nodes, feeds, edge)
         if feed >= 0:
-            draft.feeds[feed] = -2
+            ir.feeds[feed] = -2
         else:
             _need(edge.node, number, runs)
     for at in targets:
@@ -154,13 +154,13 @@ cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& 
         for edge in source.inputs:
             feed = _fed(fed_nodes, feeds, edge)
             if feed >= 0:
-                draft.feeds[feed] = -2
+                ir.feeds[feed] = -2
             else:
                 _need(edge.node, number, runs)
         for i in source.controls:
             if _fed_placeholder(graph, fed_nodes, i):
                 continue
-            if draft.partial_run:   # a value to come may be what is waited for
+            if ir.partial_run:   # a value to come may be what is waited for
                 _need(i, number, runs)
             else:
                 _wait_for(graph, feeds, fed_nodes, i, number, runs, orders)
@@ -215,16 +215,16 @@ cdef bint _may_be_left_out(SessionGraph graph, vector[Edge]& feeds, vector[int32
 
 
 cdef int _add_controls(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
-                       GraphNode* source, vector[int32_t]& number, Draft draft, int32_t to,
+                       GraphNode* source, vector[int32_t]& number, GraphIR ir, int32_t to,
                        vector[int32_t]& seen) except -1 nogil:
-    """Gives node `to` of the draft its control inputs, through what was left out."""
+    """Gives node `to` of the graph IR its control inputs, through what was left out."""
     cdef vector[int32_t] ahead
     cdef size_t next = 0
     cdef int32_t at, i
     cdef Edge edge
-    draft.nodes[to].first_control = <int32_t>draft.controls.size()
+    ir.nodes[to].first_control = <int32_t>ir.controls.size()
     if source.controls.empty():
-        draft.nodes[to].n_controls = 0
+        ir.nodes[to].n_controls = 0
         return 0
     ahead.assign(source.controls.begin(), source.controls.end())
     while next < ahead.size():
@@ -235,14 +235,14 @@ cdef int _add_controls(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]&
         seen[at] = to + 1
         if number[at] >= 0:
             if next <= source.controls.size() or not _reads(source, at):
-                draft.controls.push_back(number[at])
+                ir.controls.push_back(number[at])
         elif number[at] == _ORDERS:
             for edge in graph.nodes[at].inputs:
                 if _fed(fed_nodes, feeds, edge) < 0:
                     ahead.push_back(edge.node)
             for i in graph.nodes[at].controls:
                 ahead.push_back(i)
-    draft.nodes[to].n_controls = <int32_t>draft.controls.size() - draft.nodes[to].first_control
+    ir.nodes[to].n_controls = <int32_t>ir.controls.size() - ir.nodes[to].first_control
     return 0
 
 
@@ -255,11 +255,11 @@ cdef inline bint _reads(GraphNode* source, int32_t node) noexcept nogil:
 
 
 cdef inline Edge _moved(Edge edge, vector[int32_t]& fed_nodes, vector[Edge]& feeds,
-                        vector[int32_t]& number, Draft draft) noexcept nogil:
+                        vector[int32_t]& number, GraphIR ir) noexcept nogil:
     cdef Edge to
     cdef int32_t feed = _fed(fed_nodes, feeds, edge)
     if feed >= 0:
-        to.node = draft.feeds[feed]
+        to.node = ir.feeds[feed]
         to.port = 0
     else:
         to.node = number[edge.node]
@@ -267,7 +267,7 @@ cdef inline Edge _moved(Edge edge, vector[int32_t]& fed_nodes, vector[Edge]& fee
     return to
 
 
-cdef inline void _start_node(GraphNode* source, DraftNode* node) noexcept nogil:
+cdef inline void _start_node(GraphNode* source, IRNode* node) noexcept nogil:
     node.source = source
     node.kernel = NULL
     node.removed = False

@@ -1,4 +1,4 @@
-from headrace.runtime.passes.draft cimport Draft
+from headrace.runtime.passes.graph_ir cimport GraphIR
 
 # Gives every plain input, and fetch, that a reference feeds a `_ReadSlot` node of its own.
-cdef int read_slots(Draft draft) except -1
+cdef int read_slots(GraphIR ir) except -1

@@ -13,61 +13,61 @@ from headrace.runtime.graph.attributes cimport (
 )
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype
-from headrace.runtime.passes.draft cimport Draft, DraftNode, gives_own_reference
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode, gives_own_reference
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text_of
 
 from headrace.formats.errors import InvalidArgumentError
 
 
-cdef int read_slots(Draft draft) except -1:
+cdef int read_slots(GraphIR ir) except -1:
     with nogil:
-        _read_slots(draft)
+        _read_slots(ir)
     return 0
 
 
-cdef int _read_slots(Draft draft) except -1 nogil:
+cdef int _read_slots(GraphIR ir) except -1 nogil:
     # Consumers that wait for the same nodes share a read; it waits for these nodes, too.
     cdef map[vector[int32_t], int32_t] reads
     cdef vector[int32_t] waits
     cdef GraphNode* source
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef Edge edge
     cdef int32_t i, k
     cdef size_t f
-    for i in range(<int32_t>draft.nodes.size()):
-        source = draft.nodes[i].source
-        if draft.nodes[i].kind == NodeKind.FEED:
+    for i in range(<int32_t>ir.nodes.size()):
+        source = ir.nodes[i].source
+        if ir.nodes[i].kind == NodeKind.FEED:
             continue
-        for k in range(draft.nodes[i].n_inputs):
-            edge = draft.edges[draft.nodes[i].first_input + k]
+        for k in range(ir.nodes[i].n_inputs):
+            edge = ir.edges[ir.nodes[i].first_input + k]
             if source.input_dtypes[k] >= HR_REF:
-                if draft.nodes[edge.node].kind == NodeKind.FEED:
+                if ir.nodes[edge.node].kind == NodeKind.FEED:
                     with gil:
-                        raise _fed_reference(source, k, draft.nodes[edge.node].source)
-            elif draft.dtype_of(edge) >= HR_REF:
-                node = &draft.nodes[i]
-                waits.assign(draft.controls.begin() + node.first_control,
-                               draft.controls.begin() + node.first_control + node.n_controls)
+                        raise _fed_reference(source, k, ir.nodes[edge.node].source)
+            elif ir.dtype_of(edge) >= HR_REF:
+                node = &ir.nodes[i]
+                waits.assign(ir.controls.begin() + node.first_control,
+                               ir.controls.begin() + node.first_control + node.n_controls)
                 sort(waits.begin(), waits.end())
-                edge.node = _read(draft, reads, edge, waits, node.rank)
+                edge.node = _read(ir, reads, edge, waits, node.rank)
                 edge.port = 0
-                draft.edges[draft.nodes[i].first_input + k] = edge
-    _read_entered(draft, reads)
-    for f in range(draft.fetches.size()):
-        edge = draft.fetches[f]
-        if draft.dtype_of(edge) >= HR_REF:
+                ir.edges[ir.nodes[i].first_input + k] = edge
+    _read_entered(ir, reads)
+    for f in range(ir.fetches.size()):
+        edge = ir.fetches[f]
+        if ir.dtype_of(edge) >= HR_REF:
             waits.clear()
-            if gives_own_reference(draft.nodes[edge.node].source):
+            if gives_own_reference(ir.nodes[edge.node].source):
                 # A read for fetches alone: order_writes.pyx puts it behind the step's writes.
                 waits.push_back(_FETCHED)
-            edge.node = _read(draft, reads, edge, waits, draft.nodes[edge.node].rank)
+            edge.node = _read(ir, reads, edge, waits, ir.nodes[edge.node].rank)
             edge.port = 0
-            draft.fetches[f] = edge
+            ir.fetches[f] = edge
     return 0
 
 
-cdef int _read_entered(Draft draft, map[vector[int32_t], int32_t]& reads) except -1 nogil:
+cdef int _read_entered(GraphIR ir, map[vector[int32_t], int32_t]& reads) except -1 nogil:
     """A reference enters a loop only if its variable has a value: a read like any other.
 
     As a node beside the RefEnter it comes before the writes that nothing orders, and they need not
@@ -75,30 +75,30 @@ cdef int _read_entered(Draft draft, map[vector[int32_t], int32_t]& reads) except
     """
     cdef vector[char] written
     cdef vector[int32_t] no_waits
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef Edge edge
-    cdef int32_t i, k, n = <int32_t>draft.nodes.size()
+    cdef int32_t i, k, n = <int32_t>ir.nodes.size()
     cdef bint any_written = False
     written.assign(n, 0)
     for i in range(n):
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if node.entry == NULL or not node.entry.writes:
             continue
         for k in range(node.n_inputs):
-            edge = draft.edges[node.first_input + k]
+            edge = ir.edges[node.first_input + k]
             if node.source.input_dtypes[k] >= HR_REF and \
-                    gives_own_reference(draft.nodes[edge.node].source):
+                    gives_own_reference(ir.nodes[edge.node].source):
                 written[edge.node] = 1
                 any_written = True
     if not any_written:
         return 0
     for i in range(n):
-        if draft.nodes[i].kind != NodeKind.ENTER or not needs_value(draft.nodes[i].source) \
-                or draft.nodes[i].n_controls:
+        if ir.nodes[i].kind != NodeKind.ENTER or not needs_value(ir.nodes[i].source) \
+                or ir.nodes[i].n_controls:
             continue
-        edge = draft.edges[draft.nodes[i].first_input]
+        edge = ir.edges[ir.nodes[i].first_input]
         if written[edge.node]:
-            _read(draft, reads, edge, no_waits, draft.nodes[i].rank)
+            _read(ir, reads, edge, no_waits, ir.nodes[i].rank)
     return 0
 
 
@@ -106,7 +106,7 @@ cdef enum:
     _FETCHED = -1   # instead of the nodes that a read waits for
 
 
-cdef int32_t _read(Draft draft, map[vector[int32_t], int32_t]& reads, Edge edge,
+cdef int32_t _read(GraphIR ir, map[vector[int32_t], int32_t]& reads, Edge edge,
                    vector[int32_t]& controls, int32_t rank) except -1 nogil:
     cdef vector[int32_t] key
     cdef vector[Edge] inputs
@@ -120,26 +120,26 @@ cdef int32_t _read(Draft draft, map[vector[int32_t], int32_t]& reads, Edge edge,
     found = reads.find(key)
     if found != reads.end():
         read = dereference(found).second
-        if rank < draft.nodes[read].rank:
-            draft.nodes[read].rank = rank
+        if rank < ir.nodes[read].rank:
+            ir.nodes[read].rank = rank
         return read
-    producer = draft.nodes[edge.node].source
+    producer = ir.nodes[edge.node].source
     dtype = producer.output_dtypes[edge.port]
     # It goes by the name of what it reads: errors then name a node of the user's.
-    read = draft.add_node(
+    read = ir.add_node(
         NodeKind.READ_SLOT, string(<const char*>b"_ReadSlot"), producer.name, producer)
-    source = draft.nodes[read].source
+    source = ir.nodes[read].source
     source.input_dtypes.push_back(dtype)
     source.output_dtypes.push_back(dtype - HR_REF)
     attributes_of(source).add(
         string(<const char*>b"T"), number_attr(kType, dtype - HR_REF))
     finish_face(source)
-    draft.nodes[read].n_outputs = 1
-    draft.nodes[read].rank = rank
+    ir.nodes[read].n_outputs = 1
+    ir.nodes[read].rank = rank
     inputs.push_back(edge)
-    draft.set_inputs(read, inputs)
+    ir.set_inputs(read, inputs)
     if controls.size() != 1 or controls[0] != _FETCHED:
-        draft.set_controls(read, controls)
+        ir.set_controls(read, controls)
     reads[key] = read
     return read
 

@@ -1,9 +1,9 @@
 """A program cut into segments: pieces that run as one unit without a deadlock.
 
 Segment s owns nodes `nodes[first_node : +n_nodes]` (topological order). It may start when all
-values `entering[first_entering : +n_entering]` are there and all nodes
+values `inputs[first_input : +n_inputs]` are there and all nodes
 `waits[first_wait : +n_waits]` (control edges from outside) have run. The values
-`leaving[first_leaving : +n_leaving]` are read outside, or fetched; others never leave the segment.
+`outputs[first_output : +n_outputs]` are read outside, or fetched; others never leave the segment.
 """
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t
@@ -16,8 +16,8 @@ cdef struct Segment:
     int32_t device
     int32_t level                       # within its group of equal tokens and deadness
     int32_t first_node, n_nodes
-    int32_t first_entering, n_entering
-    int32_t first_leaving, n_leaving
+    int32_t first_input, n_inputs
+    int32_t first_output, n_outputs
     int32_t first_wait, n_waits
 
 
@@ -25,9 +25,9 @@ cdef class Segments:
     cdef vector[int32_t] segment_of     # per node of the program; -1: boundary nodes and feeds
     cdef vector[Segment] segments       # in an order in which each may run after those before it
     cdef vector[int32_t] nodes          # node numbers
-    cdef vector[int32_t] entering       # value numbers, no duplicates within a segment
-    cdef vector[uint8_t] shape_like     # beside `entering`: the value itself is wanted by prepare
-    cdef vector[int32_t] leaving        # value numbers
+    cdef vector[int32_t] inputs       # value numbers, no duplicates within a segment
+    cdef vector[uint8_t] shape_like     # beside `inputs`: the value itself is wanted by prepare
+    cdef vector[int32_t] outputs        # value numbers
     cdef vector[int32_t] waits          # node numbers outside the segment
     cdef vector[uint8_t] data_dependent # per node: its outputs' shapes follow from data
     cdef vector[uint64_t] wanted        # per node: arguments whose values `prepare` needs

@@ -39,13 +39,13 @@ cdef class Segments:
                 "level": segment.level,
                 "nodes": [text_of(program.nodes[self.nodes[segment.first_node + i]].source.name)
                           for i in range(segment.n_nodes)],
-                "entering": [self.entering[segment.first_entering + i]
-                             for i in range(segment.n_entering)],
-                "shape_like": [self.entering[segment.first_entering + i]
-                               for i in range(segment.n_entering)
-                               if self.shape_like[segment.first_entering + i]],
-                "leaving": [self.leaving[segment.first_leaving + i]
-                            for i in range(segment.n_leaving)],
+                "inputs": [self.inputs[segment.first_input + i]
+                             for i in range(segment.n_inputs)],
+                "shape_like": [self.inputs[segment.first_input + i]
+                               for i in range(segment.n_inputs)
+                               if self.shape_like[segment.first_input + i]],
+                "outputs": [self.outputs[segment.first_output + i]
+                            for i in range(segment.n_outputs)],
                 "waits": [self.waits[segment.first_wait + i] for i in range(segment.n_waits)],
             })
         return found
@@ -229,8 +229,8 @@ cdef class _Cutter(SegmentKeys):
             segment.level = self.level_of[s]
             segment.first_node = at[s - 1] if s > 0 else 0
             segment.n_nodes = at[s] - segment.first_node
-            segment.first_entering = <int32_t>to.entering.size()
-            segment.first_leaving = <int32_t>to.leaving.size()
+            segment.first_input = <int32_t>to.inputs.size()
+            segment.first_output = <int32_t>to.outputs.size()
             segment.first_wait = <int32_t>to.waits.size()
             mark_wanted(self.program, to.nodes.data() + segment.first_node, segment.n_nodes,
                         to.wanted, wanted, s)
@@ -240,7 +240,7 @@ cdef class _Cutter(SegmentKeys):
                     value = self.program.inputs[node.first_input + k]
                     if to.segment_of[self.program.values[value].node] != s and stamp[value] != s:
                         stamp[value] = s
-                        to.entering.push_back(value)
+                        to.inputs.push_back(value)
                         to.shape_like.push_back(wanted[value] == s)
                 for k in range(node.n_controls):
                     producer = self.program.controls[node.first_control + k]
@@ -251,9 +251,9 @@ cdef class _Cutter(SegmentKeys):
                         to.waits.push_back(producer)
                 for k in range(node.n_outputs):
                     if read_outside[node.first_output + k]:
-                        to.leaving.push_back(node.first_output + k)
-            segment.n_entering = <int32_t>to.entering.size() - segment.first_entering
-            segment.n_leaving = <int32_t>to.leaving.size() - segment.first_leaving
+                        to.outputs.push_back(node.first_output + k)
+            segment.n_inputs = <int32_t>to.inputs.size() - segment.first_input
+            segment.n_outputs = <int32_t>to.outputs.size() - segment.first_output
             segment.n_waits = <int32_t>to.waits.size() - segment.first_wait
             to.segments.push_back(segment)
         to.whole = n_segments <= 1 and not bounded

@@ -1,6 +1,6 @@
 """Finds steps that would copy their input as it is."""
 
-from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
 # Whether a prepared step's output 0 is its input 0, under another shape at most.
-cdef bint copies_input(SegmentDraft draft, const Step* step) except -1
+cdef bint copies_input(SegmentBuilder builder, const Step* step) except -1

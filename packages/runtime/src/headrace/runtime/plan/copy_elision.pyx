@@ -12,7 +12,7 @@ from libcpp.string cimport string
 from headrace.runtime.memory.kernel_abi cimport (
     HR_INT32, HR_INT64, HR_REF, HR_RESOURCE, hr_elements, hr_tensor,
 )
-from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
 cdef extern from *:
     """
@@ -39,14 +39,14 @@ cdef extern from *:
     int copying_inputs(const string& op) nogil
 
 
-cdef bint copies_input(SegmentDraft draft, const Step* step) except -1:
+cdef bint copies_input(SegmentBuilder builder, const Step* step) except -1:
     cdef const hr_tensor* given
     cdef const hr_tensor* made
     cdef int needed
     if step.n_inputs < 1 or step.n_outputs != 1 or step.by_kernel or step.writes:
         return False
-    given = &draft.tensors[draft.arguments[step.first_input]]
-    made = &draft.tensors[draft.arguments[step.first_output]]
+    given = &builder.tensors[builder.arguments[step.first_input]]
+    made = &builder.tensors[builder.arguments[step.first_output]]
     if given.dtype != made.dtype or given.dtype >= HR_REF or given.dtype == HR_RESOURCE or \
             given.layout or made.layout or given.rank < 0 or made.rank < 0 or \
             hr_elements(given) != hr_elements(made):
@@ -54,15 +54,15 @@ cdef bint copies_input(SegmentDraft draft, const Step* step) except -1:
     if step.node.op == b"Slice" or step.node.op == b"StridedSlice":
         # A slice that begins outside is an error, which `prepare` finds where it knows all bounds.
         for needed in (1, 2):
-            if not known_integers(&draft.tensors[draft.arguments[step.first_input + needed]]):
+            if not known_integers(&builder.tensors[builder.arguments[step.first_input + needed]]):
                 return False
     needed = copying_inputs(step.node.op)
     if needed >= 0:
         return needed == 0 or step.n_inputs == needed
     if step.node.op == b"Transpose":
-        return keeps_order(given, &draft.tensors[draft.arguments[step.first_input + 1]])
+        return keeps_order(given, &builder.tensors[builder.arguments[step.first_input + 1]])
     return step.node.op == b"StridedSlice" and \
-        all_ones(&draft.tensors[draft.arguments[step.first_input + 3]])
+        all_ones(&builder.tensors[builder.arguments[step.first_input + 3]])
 
 
 cdef int64_t element(const hr_tensor* t, int64_t i) noexcept nogil:

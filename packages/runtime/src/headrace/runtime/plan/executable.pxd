@@ -18,7 +18,7 @@ cdef extern from "state/slot_shapes.hpp" namespace "headrace" nogil:
 
     cdef cppclass SlotShapes:
         vector[ShapeGuard] guards
-        cbool shape_of(const hr_tensor* handle, int32_t entering, hr_tensor* out)
+        cbool shape_of(const hr_tensor* handle, int32_t input, hr_tensor* out)
         void assign(const hr_tensor* handle, const hr_tensor* value)
         void clear()
 

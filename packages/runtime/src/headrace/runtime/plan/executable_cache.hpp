@@ -47,7 +47,7 @@ class ExecutableCache {
   ExecutableCache& operator=(const ExecutableCache&) = delete;
   ~ExecutableCache() { all_bytes() -= bytes_; }
 
-  Made find(uint64_t hash, const hr_tensor* entering, int threads, int64_t resets) {
+  Made find(uint64_t hash, const hr_tensor* inputs, int threads, int64_t resets) {
     std::vector<Kept> stale;  // freed after the lock
     std::lock_guard<SpinLock> hold(lock_);
     if (!kept_.empty() && kept_[0].made->resets != resets) {
@@ -58,8 +58,8 @@ class ExecutableCache {
     for (Kept& kept : kept_) {
       if (kept.hash != hash) continue;
       const Executable& made = *kept.made;
-      if (made.resets == resets && made.threads == threads && made.fits(entering) &&
-          made.variables_fit(entering)) {
+      if (made.resets == resets && made.threads == threads && made.fits(inputs) &&
+          made.variables_fit(inputs)) {
         kept.used = ++clock_;
         return kept.made;
       }

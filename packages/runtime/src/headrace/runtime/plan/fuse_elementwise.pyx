@@ -31,7 +31,7 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.kernels.kernel_table cimport find_kernel, is_python_kernel
 from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step, ensure_state
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step, ensure_state
 from headrace.runtime.plan.executable cimport ARENA, PreparedNode
 
 from headrace.formats import errors
@@ -57,42 +57,42 @@ _NUMBERS = {b"LeakyRelu": b"alpha", b"LeakyReluGrad": b"alpha"}
 _REDUCTIONS = frozenset((b"Sum", b"Mean", b"Max", b"Min", b"All", b"Any"))
 
 
-cdef int fuse_elementwise(SegmentDraft draft, Segments segments, Segment segment) except -1:
+cdef int fuse_elementwise(SegmentBuilder builder, Segments segments, Segment segment) except -1:
     cdef vector[int32_t] maker      # per tensor: the step that makes it, if that may join a group
-    cdef vector[int32_t] readers    # per tensor: how many inputs read it; leaving counts, too
+    cdef vector[int32_t] readers    # per tensor: how many inputs read it; an output counts, too
     cdef vector[uint8_t] taken      # per step: in a group
     cdef vector[int32_t] group
     cdef Step* step
     cdef int i, j, reduced
     cdef int possible = 0
-    maker.assign(draft.tensors.size(), -1)
-    readers.assign(draft.tensors.size(), 0)
-    taken.assign(draft.steps.size(), 0)
-    for i in range(segment.n_leaving):
-        readers[draft.local_of[segments.leaving[segment.first_leaving + i]]] += 1
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+    maker.assign(builder.tensors.size(), -1)
+    readers.assign(builder.tensors.size(), 0)
+    taken.assign(builder.steps.size(), 0)
+    for i in range(segment.n_outputs):
+        readers[builder.local_of[segments.outputs[segment.first_output + i]]] += 1
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if step.elided:
             continue
         for j in range(step.n_inputs):
-            readers[draft.arguments[step.first_input + j]] += 1
-        if may_fuse(draft, step):
-            maker[draft.arguments[step.first_output]] = i
+            readers[builder.arguments[step.first_input + j]] += 1
+        if may_fuse(builder, step):
+            maker[builder.arguments[step.first_output]] = i
             possible += 1
     if possible < 1:
         return 0
-    for i in range(<int>draft.steps.size() - 1, -1, -1):
-        step = &draft.steps[i]
+    for i in range(<int>builder.steps.size() - 1, -1, -1):
+        step = &builder.steps[i]
         # A step without outputs (AssignVariableOp, NoOp) owns no argument at first_output.
         if step.elided or taken[i] or step.n_outputs != 1:
             continue
         reduced = 0
-        if maker[draft.arguments[step.first_output]] != i:
-            reduced = reduced_dimensions(draft, step, maker)
+        if maker[builder.arguments[step.first_output]] != i:
+            reduced = reduced_dimensions(builder, step, maker)
             if reduced == 0:
                 continue
-        find_group(draft, i, reduced > 0, maker, readers, taken, group)
-        if group.size() > 1 and replace_by_one(draft, group, reduced):
+        find_group(builder, i, reduced > 0, maker, readers, taken, group)
+        if group.size() > 1 and replace_by_one(builder, group, reduced):
             for j in range(<int>group.size()):
                 taken[group[j]] = 1
     return 0
@@ -103,30 +103,30 @@ cdef bint is_plain_step(Step* step) noexcept:
         step.n_inputs >= 1 and step.kernel != NULL and not is_python_kernel(step.kernel)
 
 
-cdef bint may_fuse(SegmentDraft draft, Step* step):
+cdef bint may_fuse(SegmentBuilder builder, Step* step):
     cdef hr_tensor* out
     cdef hr_tensor* t
     cdef int8_t known
     cdef int j
     if not is_plain_step(step) or step.n_inputs > MOST_OPERANDS:
         return False
-    out = &draft.tensors[draft.arguments[step.first_output]]
-    if out.layout or out.rank < 0 or draft.storage[draft.arguments[step.first_output]] != ARENA or \
+    out = &builder.tensors[builder.arguments[step.first_output]]
+    if out.layout or out.rank < 0 or builder.storage[builder.arguments[step.first_output]] != ARENA or \
             hr_elements(out) < FEWEST_ELEMENTS:
         return False
     for j in range(step.n_inputs):
-        t = &draft.tensors[draft.arguments[step.first_input + j]]
+        t = &builder.tensors[builder.arguments[step.first_input + j]]
         if t.layout or t.rank < 0:
             return False
     # The condition of Select may be a vector over the first dimension.
     if step.node.op == b"Select":
-        t = &draft.tensors[draft.arguments[step.first_input]]
+        t = &builder.tensors[builder.arguments[step.first_input]]
         if t.rank and not same_dims(t, out):
             return False
     known = step.node.may_fuse.load()
     if known < 0:
         known = plain_attributes(step.node) and channels_last(step.node) and \
-            is_instruction(draft, step, out.dtype)
+            is_instruction(builder, step, out.dtype)
         step.node.may_fuse.store(known)
     return known
 
@@ -135,7 +135,7 @@ cdef bint same_dims(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
     return a.rank == b.rank and memcmp(a.dims, b.dims, a.rank * sizeof(int64_t)) == 0
 
 
-cdef int reduced_dimensions(SegmentDraft draft, Step* step, vector[int32_t]& maker) except -1:
+cdef int reduced_dimensions(SegmentBuilder builder, Step* step, vector[int32_t]& maker) except -1:
     """How many of the last dimensions a step reduces that may close a group; 0: it may not."""
     cdef hr_tensor* x
     cdef hr_tensor* axes
@@ -147,12 +147,12 @@ cdef int reduced_dimensions(SegmentDraft draft, Step* step, vector[int32_t]& mak
     if not is_plain_step(step) or step.n_inputs != 2 or <bytes>step.node.op not in _REDUCTIONS or \
             not plain_attributes(step.node):
         return 0
-    if maker[draft.arguments[step.first_input]] < 0:
+    if maker[builder.arguments[step.first_input]] < 0:
         return 0
-    x = &draft.tensors[draft.arguments[step.first_input]]
-    axes = &draft.tensors[draft.arguments[step.first_input + 1]]
-    out = &draft.tensors[draft.arguments[step.first_output]]
-    if axes.data == NULL or out.layout or draft.storage[draft.arguments[step.first_output]] != ARENA:
+    x = &builder.tensors[builder.arguments[step.first_input]]
+    axes = &builder.tensors[builder.arguments[step.first_input + 1]]
+    out = &builder.tensors[builder.arguments[step.first_output]]
+    if axes.data == NULL or out.layout or builder.storage[builder.arguments[step.first_output]] != ARENA:
         return 0
     for i in range(<int>hr_elements(axes)):
         axis = (<const int32_t*>axes.data)[i] if axes.dtype == HR_INT32 else \
@@ -181,7 +181,7 @@ cdef bytes line_of(Step* step, hr_dtype result, target, operands):
     return b" ".join(words)
 
 
-cdef bint is_instruction(SegmentDraft draft, Step* step, hr_dtype result) except -1:
+cdef bint is_instruction(SegmentBuilder builder, Step* step, hr_dtype result) except -1:
     """Whether a program may name an op: the kernel says so when it reads one of that op alone."""
     cdef shared_ptr[GraphNode] node
     cdef const hr_kernel* kernel
@@ -189,7 +189,7 @@ cdef bint is_instruction(SegmentDraft draft, Step* step, hr_dtype result) except
     cdef vector[hr_dtype] dtypes
     cdef int i
     for i in range(step.n_inputs):
-        dtypes.push_back(draft.tensors[draft.arguments[step.first_input + i]].dtype)
+        dtypes.push_back(builder.tensors[builder.arguments[step.first_input + i]].dtype)
     key = (<bytes>step.node.op, tuple(dtypes), <int>result)
     known = _known.get(key)
     if known is None:
@@ -199,7 +199,7 @@ cdef bint is_instruction(SegmentDraft draft, Step* step, hr_dtype result) except
         known = kernel != NULL
         if known:
             try:
-                ensure_state(node.get(), kernel, draft.session, &state)
+                ensure_state(node.get(), kernel, builder.session, &state)
             except errors.OpError:
                 known = False
         _known[key] = known
@@ -226,37 +226,37 @@ cdef bint channels_last(GraphNode* node):
         or format.bytes.data()[:format.bytes.size()] == b"NHWC"
 
 
-cdef void find_group(SegmentDraft draft, int root, bint reduces, vector[int32_t]& maker,
+cdef void find_group(SegmentBuilder builder, int root, bint reduces, vector[int32_t]& maker,
                      vector[int32_t]& readers, vector[uint8_t]& taken,
                      vector[int32_t]& group) noexcept:
     """group: the root and what only the group reads, the root first."""
     cdef vector[int32_t] inside     # per tensor: how often the group reads it
     cdef hr_tensor* shape
-    cdef Step* step = &draft.steps[root]
+    cdef Step* step = &builder.steps[root]
     cdef int32_t argument, other
     cdef size_t at = 0
     cdef int j
-    shape = &draft.tensors[draft.arguments[step.first_input if reduces else step.first_output]]
+    shape = &builder.tensors[builder.arguments[step.first_input if reduces else step.first_output]]
     group.clear()
     group.push_back(root)
-    inside.assign(draft.tensors.size(), 0)
+    inside.assign(builder.tensors.size(), 0)
     while at < group.size() and group.size() < <size_t>MOST_STEPS:
-        step = &draft.steps[group[at]]
+        step = &builder.steps[group[at]]
         at += 1
         for j in range(1 if reduces and at == 1 else step.n_inputs):
-            argument = draft.arguments[step.first_input + j]
+            argument = builder.arguments[step.first_input + j]
             inside[argument] += 1
             other = maker[argument]
             # It joins with its last reader, when all of them are here.
             if other < 0 or taken[other] or inside[argument] != readers[argument]:
                 continue
-            if same_dims(&draft.tensors[argument], shape):
+            if same_dims(&builder.tensors[argument], shape):
                 group.push_back(other)
 
 
-cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group, int reduced) except -1:
+cdef bint replace_by_one(SegmentBuilder builder, vector[int32_t]& group, int reduced) except -1:
     """Puts one fused step in the root's place; False: no kernel takes it, and nothing changed."""
-    cdef Step* root = &draft.steps[group[0]]
+    cdef Step* root = &builder.steps[group[0]]
     cdef Step* step
     cdef vector[int32_t] inputs
     cdef shared_ptr[GraphNode] node
@@ -264,40 +264,40 @@ cdef bint replace_by_one(SegmentDraft draft, vector[int32_t]& group, int reduced
     cdef size_t i
     cdef int j
     cdef int32_t argument
-    cdef hr_dtype result = draft.tensors[draft.arguments[root.first_output]].dtype
+    cdef hr_dtype result = builder.tensors[builder.arguments[root.first_output]].dtype
     names = {}
     program = []
     origins = []
     for number in sorted([group[i] for i in range(group.size())]):
-        step = &draft.steps[<size_t>number]
+        step = &builder.steps[<size_t>number]
         operands = []
         for j in range(1 if reduced and number == group[0] else step.n_inputs):
-            argument = draft.arguments[step.first_input + j]
+            argument = builder.arguments[step.first_input + j]
             if argument not in names:
                 names[argument] = b"i%d" % inputs.size()
                 inputs.push_back(argument)
             operands.append(names[argument])
         target = b"t%d" % len(program)
-        argument = draft.arguments[step.first_output]
+        argument = builder.arguments[step.first_output]
         names[argument] = target
-        program.append(line_of(step, draft.tensors[argument].dtype, target, operands))
+        program.append(line_of(step, builder.tensors[argument].dtype, target, operands))
         origins.append(f"{text_of(step.node.name)} = {text_of(step.node.op)}")
-    node = shared_fused_node(draft, root.node, inputs, result, program, origins, reduced)
+    node = shared_fused_node(builder, root.node, inputs, result, program, origins, reduced)
     kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL:
         return False
-    if not prepare_fused(draft, root, node.get(), kernel, inputs):
+    if not prepare_fused(builder, root, node.get(), kernel, inputs):
         return False
-    draft.out.nodes.push_back(node)
+    builder.out.nodes.push_back(node)
     for i in range(1, group.size()):
-        draft.steps[group[i]].elided = True
-        draft.out.bytes_moved -= 2 * draft.tensors[
-            draft.arguments[draft.steps[group[i]].first_output]].bytes
-    draft.out.fused += <int>group.size() - 1
+        builder.steps[group[i]].elided = True
+        builder.out.bytes_moved -= 2 * builder.tensors[
+            builder.arguments[builder.steps[group[i]].first_output]].bytes
+    builder.out.fused += <int>group.size() - 1
     return True
 
 
-cdef shared_ptr[GraphNode] shared_fused_node(SegmentDraft draft, GraphNode* like,
+cdef shared_ptr[GraphNode] shared_fused_node(SegmentBuilder builder, GraphNode* like,
                                              vector[int32_t]& inputs, hr_dtype result,
                                              list program, list origins, int reduced) except *:
     """The node that stands for a group: the one made before for the same group, if there is one."""
@@ -307,14 +307,14 @@ cdef shared_ptr[GraphNode] shared_fused_node(SegmentDraft draft, GraphNode* like
     cdef bint keep_dims = False
     cdef AttrScalar value
     for argument in inputs:
-        dtypes.push_back(draft.tensors[argument].dtype)
+        dtypes.push_back(builder.tensors[argument].dtype)
     if reduced and find_scalar(like, string_view(<const char*>b"keep_dims"), kBool, value) == HR_OK:
         keep_dims = value.number != 0
     cdef string key = "\n".join([
         str(tuple(dtypes)), str(result), str(reduced), str(keep_dims), *origins,
     ]).encode() + b"\n".join(program)
-    if draft.cache != NULL:
-        node = draft.cache.find_fused(key)
+    if builder.cache != NULL:
+        node = builder.cache.find_fused(key)
     if node.get() == NULL:
         node.reset(fused_node(like, b"_FusedReduction" if reduced else b"_FusedElementwise",
                               dtypes, result, program, origins))
@@ -322,8 +322,8 @@ cdef shared_ptr[GraphNode] shared_fused_node(SegmentDraft draft, GraphNode* like
             attributes_of(node.get()).add(<string>b"reduced", number_attr(kInt, reduced))
             attributes_of(node.get()).add(<string>b"keep_dims", number_attr(kBool, keep_dims))
             finish_face(node.get())
-        if draft.cache != NULL:
-            draft.cache.keep_fused(key, node)
+        if builder.cache != NULL:
+            builder.cache.keep_fused(key, node)
     return node
 
 
@@ -344,10 +344,10 @@ cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, 
     return node
 
 
-cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const hr_kernel* kernel,
+cdef bint prepare_fused(SegmentBuilder builder, Step* root, GraphNode* node, const hr_kernel* kernel,
                         vector[int32_t]& inputs, hr_tensor* second=NULL) except -1:
     cdef hr_request request
-    cdef hr_tensor out = draft.tensors[draft.arguments[root.first_output]]
+    cdef hr_tensor out = builder.tensors[builder.arguments[root.first_output]]
     cdef hr_tensor* outputs[2]
     cdef vector[const hr_tensor*] sources
     cdef shared_ptr[PreparedNode] made = make_shared[PreparedNode]()
@@ -357,17 +357,17 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     outputs[0] = &out
     outputs[1] = second
     try:
-        ensure_state(node, kernel, draft.session, &state)
+        ensure_state(node, kernel, builder.session, &state)
     except errors.OpError:
         return False    # a library that knows fewer ops
     for i in range(inputs.size()):
-        sources.push_back(&draft.tensors[inputs[i]])
+        sources.push_back(&builder.tensors[inputs[i]])
     memset(&request, 0, sizeof(hr_request))
     request.size = sizeof(hr_request)
     request.node = &node.face
     request.inputs = sources.data()
     request.outputs = outputs
-    request.threads = draft.threads
+    request.threads = builder.threads
     with nogil:
         begin_prepare()
         code = call_prepare(kernel, state, &request)
@@ -376,7 +376,7 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
     made.get().destroy = request.destroy_plan
     if code != HR_OK or request.shape_depends_on_data:
         return False
-    draft.out.prepared.push_back(<shared_ptr[const PreparedNode]>made)
+    builder.out.prepared.push_back(<shared_ptr[const PreparedNode]>made)
     root.node = node
     root.kernel = kernel
     root.state = state
@@ -385,8 +385,8 @@ cdef bint prepare_fused(SegmentDraft draft, Step* root, GraphNode* node, const h
         root.compute = request.compute
     root.plan = request.plan
     root.workspace = <int64_t>request.workspace
-    root.first_input = <int32_t>draft.arguments.size()
+    root.first_input = <int32_t>builder.arguments.size()
     root.n_inputs = <int32_t>inputs.size()
     for i in range(inputs.size()):
-        draft.arguments.push_back(inputs[i])
+        builder.arguments.push_back(inputs[i])
     return True

@@ -1,7 +1,7 @@
 """Lets a convolution add the bias and apply the activation that follow it."""
 
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.plan.segment_draft cimport SegmentDraft
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder
 
 
-cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) except -1
+cdef int fuse_epilogues(SegmentBuilder builder, Segments segments, Segment segment) except -1

@@ -29,7 +29,7 @@ from headrace.runtime.memory.kernel_abi cimport HR_FLOAT, HR_OK, hr_kernel, hr_t
 from headrace.runtime.kernels.kernel_table cimport find_kernel, is_python_kernel
 from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
 _NORMALISATIONS = (b"FusedBatchNorm", b"FusedBatchNormV2", b"FusedBatchNormV3")
 # Activations that an op's kernel refused, as (fused op, activation).
@@ -47,7 +47,7 @@ cdef object kin_of(GraphNode* node):
     return op_catalogue.signature("_Fused" + (<bytes>node.op).decode())
 
 
-cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) except -1:
+cdef int fuse_epilogues(SegmentBuilder builder, Segments segments, Segment segment) except -1:
     cdef vector[int32_t] reader     # per tensor: the one step that reads it; -1: none; -2: more
     cdef vector[int32_t] group
     cdef Step* step
@@ -55,70 +55,70 @@ cdef int fuse_epilogues(SegmentDraft draft, Segments segments, Segment segment) 
     cdef int i, j
     cdef bint possible = False
     cdef bytes activation
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         possible = possible or not step.elided and has_kin(step.node)
     if not possible:
         return 0
-    reader.assign(draft.tensors.size(), -1)
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+    reader.assign(builder.tensors.size(), -1)
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if step.elided:
             continue
         for j in range(step.n_inputs):
-            argument = draft.arguments[step.first_input + j]
+            argument = builder.arguments[step.first_input + j]
             reader[argument] = i if reader[argument] == -1 else -2
-    for i in range(segment.n_leaving):
-        reader[draft.local_of[segments.leaving[segment.first_leaving + i]]] = -2
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
-        if step.elided or not has_kin(step.node) or not find_chain(draft, i, reader, group):
+    for i in range(segment.n_outputs):
+        reader[builder.local_of[segments.outputs[segment.first_output + i]]] = -2
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
+        if step.elided or not has_kin(step.node) or not find_chain(builder, i, reader, group):
             continue
-        if not replace_chain(draft, group) and group.size() > 2:
-            activation = <bytes>draft.steps[group.back()].node.op
+        if not replace_chain(builder, group) and group.size() > 2:
+            activation = <bytes>builder.steps[group.back()].node.op
             group.pop_back()
-            if replace_chain(draft, group):
+            if replace_chain(builder, group):
                 _refused.add((kin_of(step.node).name, activation))
     return 0
 
 
-cdef bint plain_float(SegmentDraft draft, Step* step):
+cdef bint plain_float(SegmentBuilder builder, Step* step):
     """Whether a step makes one float tensor in the arena, in row-major order."""
-    return step.n_outputs == 1 and first_is_plain_float(draft, step)
+    return step.n_outputs == 1 and first_is_plain_float(builder, step)
 
 
-cdef bint first_is_plain_float(SegmentDraft draft, Step* step):
+cdef bint first_is_plain_float(SegmentBuilder builder, Step* step):
     cdef hr_tensor* out
     if step.elided or step.view or step.by_kernel or step.writes or step.kernel == NULL or \
             is_python_kernel(step.kernel):
         return False
-    out = &draft.tensors[draft.arguments[step.first_output]]
+    out = &builder.tensors[builder.arguments[step.first_output]]
     return out.dtype == HR_FLOAT and not out.layout and out.rank >= 2 and \
-        draft.storage[draft.arguments[step.first_output]] == ARENA
+        builder.storage[builder.arguments[step.first_output]] == ARENA
 
 
-cdef bint find_chain(SegmentDraft draft, int product, vector[int32_t]& reader,
+cdef bint find_chain(SegmentBuilder builder, int product, vector[int32_t]& reader,
                      vector[int32_t]& group):
     """group: the product, what adds its bias or normalises it, and an activation if there is one."""
-    cdef Step* first = &draft.steps[product]
+    cdef Step* first = &builder.steps[product]
     cdef int32_t value, after
     cdef int j
-    if not plain_float(draft, first):
+    if not plain_float(builder, first):
         return False
     for j in range(first.n_inputs):
-        if draft.tensors[draft.arguments[first.first_input + j]].layout:
+        if builder.tensors[builder.arguments[first.first_input + j]].layout:
             return False
-    value = draft.arguments[first.first_output]
+    value = builder.arguments[first.first_output]
     after = reader[value]
-    if after < 0 or not (adds_bias(draft, first, &draft.steps[after], value) or
-                         normalises(draft, first, &draft.steps[after], value, reader)):
+    if after < 0 or not (adds_bias(builder, first, &builder.steps[after], value) or
+                         normalises(builder, first, &builder.steps[after], value, reader)):
         return False
     group.clear()
     group.push_back(product)
     group.push_back(after)
-    after = reader[draft.arguments[draft.steps[after].first_output]]
-    if after >= 0 and plain_float(draft, &draft.steps[after]) and draft.steps[after].n_inputs == 1 \
-            and may_activate(first.node, draft.steps[after].node):
+    after = reader[builder.arguments[builder.steps[after].first_output]]
+    if after >= 0 and plain_float(builder, &builder.steps[after]) and builder.steps[after].n_inputs == 1 \
+            and may_activate(first.node, builder.steps[after].node):
         group.push_back(after)
     return True
 
@@ -136,53 +136,53 @@ cdef bint may_activate(GraphNode* product, GraphNode* node):
     return True
 
 
-cdef bint adds_bias(SegmentDraft draft, Step* product, Step* step, int32_t value):
+cdef bint adds_bias(SegmentBuilder builder, Step* product, Step* step, int32_t value):
     """Whether `step` adds a vector over the channels of `value`, the product's output."""
-    cdef hr_tensor* out = &draft.tensors[value]
+    cdef hr_tensor* out = &builder.tensors[value]
     cdef hr_tensor* bias
-    cdef int32_t other = bias_of(draft, step, value)
-    if other < 0 or not plain_float(draft, step):
+    cdef int32_t other = bias_of(builder, step, value)
+    if other < 0 or not plain_float(builder, step):
         return False
-    bias = &draft.tensors[other]
+    bias = &builder.tensors[other]
     if bias.dtype != HR_FLOAT or bias.rank != 1 or bias.layout:
         return False
     op = <bytes>step.node.op
     if op == b"BiasAdd":
-        return draft.arguments[step.first_input] == value and \
+        return builder.arguments[step.first_input] == value and \
             data_format(product.node) == data_format(step.node)
     return op in (b"Add", b"AddV2") and data_format(product.node) == b"NHWC" and \
         bias.dims[0] == out.dims[out.rank - 1]
 
 
-cdef bint normalises(SegmentDraft draft, Step* product, Step* step, int32_t value,
+cdef bint normalises(SegmentBuilder builder, Step* product, Step* step, int32_t value,
                      vector[int32_t]& reader):
     """Whether `step` normalises `value` by statistics that it is given, and does nothing else."""
     cdef AttrScalar training
     cdef int j
     if <bytes>product.node.op != b"Conv2D" or <bytes>step.node.op not in _NORMALISATIONS or \
-            draft.arguments[step.first_input] != value or step.n_inputs != 5 or \
-            not first_is_plain_float(draft, step) or \
+            builder.arguments[step.first_input] != value or step.n_inputs != 5 or \
+            not first_is_plain_float(builder, step) or \
             find_scalar(step.node, string_view(<const char*>b"is_training"), kBool,
                         training) != HR_OK or training.number or \
             data_format(product.node) != data_format(step.node):
         return False
     for j in range(1, 5):
-        if draft.tensors[draft.arguments[step.first_input + j]].dtype != HR_FLOAT or \
-                draft.tensors[draft.arguments[step.first_input + j]].layout:
+        if builder.tensors[builder.arguments[step.first_input + j]].dtype != HR_FLOAT or \
+                builder.tensors[builder.arguments[step.first_input + j]].layout:
             return False
     for j in range(1, step.n_outputs):
-        if reader[draft.arguments[step.first_output + j]] != -1:
+        if reader[builder.arguments[step.first_output + j]] != -1:
             return False
     return True
 
 
-cdef int32_t bias_of(SegmentDraft draft, Step* step, int32_t value) noexcept:
+cdef int32_t bias_of(SegmentBuilder builder, Step* step, int32_t value) noexcept:
     """What a step of two inputs reads beside `value`; -1: nothing else."""
     cdef int32_t a, b
     if step.n_inputs != 2:
         return -1
-    a = draft.arguments[step.first_input]
-    b = draft.arguments[step.first_input + 1]
+    a = builder.arguments[step.first_input]
+    b = builder.arguments[step.first_input + 1]
     if a == b:
         return -1
     return b if a == value else a
@@ -195,59 +195,59 @@ cdef bytes data_format(GraphNode* node):
     return format.bytes.data()[:format.bytes.size()]
 
 
-cdef bint replace_chain(SegmentDraft draft, vector[int32_t]& group) except -1:
+cdef bint replace_chain(SegmentBuilder builder, vector[int32_t]& group) except -1:
     """Puts one step in the place of the chain's last; False: no kernel takes it."""
-    cdef Step* product = &draft.steps[group[0]]
-    cdef Step* second = &draft.steps[group[1]]
-    cdef Step* last = &draft.steps[group.back()]
+    cdef Step* product = &builder.steps[group[0]]
+    cdef Step* second = &builder.steps[group[1]]
+    cdef Step* last = &builder.steps[group.back()]
     cdef vector[int32_t] inputs
     cdef shared_ptr[GraphNode] node
     cdef const hr_kernel* kernel
     cdef size_t i
     for i in range(2):
-        inputs.push_back(draft.arguments[product.first_input + i])
+        inputs.push_back(builder.arguments[product.first_input + i])
     if second.n_inputs == 2:
-        inputs.push_back(bias_of(draft, second, draft.arguments[product.first_output]))
+        inputs.push_back(bias_of(builder, second, builder.arguments[product.first_output]))
     else:
         for i in range(1, second.n_inputs):
-            inputs.push_back(draft.arguments[second.first_input + i])
-    node = chain_node(draft, group)
+            inputs.push_back(builder.arguments[second.first_input + i])
+    node = chain_node(builder, group)
     kernel = find_kernel(node.get(), b"CPU", False)
-    if kernel == NULL or not prepare_fused(draft, last, node.get(), kernel, inputs):
+    if kernel == NULL or not prepare_fused(builder, last, node.get(), kernel, inputs):
         return False
     last.n_outputs = 1      # nothing reads the others of a normalisation
-    draft.out.nodes.push_back(node)
+    builder.out.nodes.push_back(node)
     for i in range(group.size() - 1):
-        draft.steps[group[i]].elided = True
-        draft.out.bytes_moved -= 2 * draft.tensors[
-            draft.arguments[draft.steps[group[i]].first_output]].bytes
-    draft.out.fused += <int>group.size() - 1
+        builder.steps[group[i]].elided = True
+        builder.out.bytes_moved -= 2 * builder.tensors[
+            builder.arguments[builder.steps[group[i]].first_output]].bytes
+    builder.out.fused += <int>group.size() - 1
     return True
 
 
-cdef shared_ptr[GraphNode] chain_node(SegmentDraft draft, vector[int32_t]& group) except *:
+cdef shared_ptr[GraphNode] chain_node(SegmentBuilder builder, vector[int32_t]& group) except *:
     """The node that stands for a chain: the one made before, if there is one."""
     cdef shared_ptr[GraphNode] node
     cdef GraphNode* part
     cdef string key = b"chain\n"
     cdef size_t i
     for i in range(group.size()):
-        part = draft.steps[group[i]].node     # of the program, which outlives the cache
+        part = builder.steps[group[i]].node     # of the program, which outlives the cache
         key.append(<const char*>&part, sizeof(part))
-    if draft.cache != NULL:
-        node = draft.cache.find_fused(key)
+    if builder.cache != NULL:
+        node = builder.cache.find_fused(key)
     if node.get() == NULL:
-        node.reset(new_chain_node(draft.steps[group[0]].node, draft.steps[group[1]].node,
-                                  draft.steps[group.back()].node, origins_of(draft, group)))
-        if draft.cache != NULL:
-            draft.cache.keep_fused(key, node)
+        node.reset(new_chain_node(builder.steps[group[0]].node, builder.steps[group[1]].node,
+                                  builder.steps[group.back()].node, origins_of(builder, group)))
+        if builder.cache != NULL:
+            builder.cache.keep_fused(key, node)
     return node
 
 
-cdef str origins_of(SegmentDraft draft, vector[int32_t]& group):
+cdef str origins_of(SegmentBuilder builder, vector[int32_t]& group):
     cdef size_t i
-    return "; ".join([f"{text_of(draft.steps[group[i]].node.name)} = "
-                      f"{text_of(draft.steps[group[i]].node.op)}" for i in range(group.size())])
+    return "; ".join([f"{text_of(builder.steps[group[i]].node.name)} = "
+                      f"{text_of(builder.steps[group[i]].node.op)}" for i in range(group.size())])
 
 
 cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode* last,

@@ -1,6 +1,6 @@
 """The last walk: a segment's steps as entries of the kernel schedule."""
 
-from headrace.runtime.plan.segment_draft cimport SegmentDraft
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder
 
-# Takes the draft's tensors and arguments.
-cdef int write_schedule(SegmentDraft draft) except -1
+# Takes the builder's tensors and arguments.
+cdef int write_schedule(SegmentBuilder builder) except -1

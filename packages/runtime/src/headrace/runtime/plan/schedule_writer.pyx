@@ -9,31 +9,31 @@ from headrace.runtime.plan.executable cimport (
 )
 from headrace.runtime.memory.kernel_abi cimport hr_compute
 from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY
-from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
 
-cdef int write_schedule(SegmentDraft draft) except -1:
-    cdef Executable* made = draft.out
+cdef int write_schedule(SegmentBuilder builder) except -1:
+    cdef Executable* made = builder.out
     cdef int i, j, tensor, last_writer = -1
     cdef Step* step
     cdef EntryPlan entry
     cdef vector[vector[int32_t]] dying   # pinned values by the step of their last use
-    dying.resize(draft.steps.size())
-    for i in range(<int>draft.steps.size()):
-        if draft.steps[i].writes and not draft.steps[i].elided:
+    dying.resize(builder.steps.size())
+    for i in range(<int>builder.steps.size()):
+        if builder.steps[i].writes and not builder.steps[i].elided:
             last_writer = i
     for i in made.by_kernel:
-        if draft.last[i] < last_writer and not draft.escapes[i]:
-            dying[draft.last[i]].push_back(i)
-    # Copies: the draft is used again, and what is kept has no room to spare.
-    made.arguments = draft.arguments
-    made.entries.reserve(draft.steps.size())
+        if builder.last[i] < last_writer and not builder.escapes[i]:
+            dying[builder.last[i]].push_back(i)
+    # Copies: the builder is used again, and what is kept has no room to spare.
+    made.arguments = builder.arguments
+    made.entries.reserve(builder.steps.size())
     made.first_effect = -1
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if made.first_effect < 0 and not step.elided and has_effect(step):
             made.first_effect = <int32_t>made.entries.size()
-        if not step.elided and not (step.view and is_placed(draft, step, made)):
+        if not step.elided and not (step.view and is_placed(builder, step, made)):
             entry.compute = <hr_compute>alias_entry if step.view else step.compute
             entry.state = step.state
             entry.plan = step.plan
@@ -58,8 +58,8 @@ cdef int write_schedule(SegmentDraft draft) except -1:
             made.entries.push_back(entry)
     if made.first_effect < 0:
         made.first_effect = <int32_t>made.entries.size()
-    made.tensors = draft.tensors
-    made.storage = draft.storage
+    made.tensors = builder.tensors
+    made.storage = builder.storage
     return 0
 
 
@@ -69,7 +69,7 @@ cdef bint has_effect(Step* step) noexcept:
         not step.kernel.flags & OWN_MEMORY
 
 
-cdef bint is_placed(SegmentDraft draft, Step* step, Executable* made) noexcept:
+cdef bint is_placed(SegmentBuilder builder, Step* step, Executable* made) noexcept:
     """A view of arena memory has its pointer from the plan; others get theirs at run."""
     cdef int out = made.arguments[step.first_output]
-    return draft.storage[draft.root[out]] == ARENA
+    return builder.storage[builder.root[out]] == ARENA

@@ -9,14 +9,14 @@ from headrace.runtime.plan.executable cimport Executable
 from headrace.runtime.memory.kernel_abi cimport hr_tensor
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.passes.program cimport Program
-from headrace.runtime.plan.segment_draft cimport PreparedNodes
+from headrace.runtime.plan.segment_builder cimport PreparedNodes
 
 
 cdef extern from "plan/executable_cache.hpp" namespace "headrace" nogil:
     uint64_t key_hash(const hr_tensor* inputs, const uint8_t* by_value, size_t n)
 
     cdef cppclass ExecutableCache:
-        shared_ptr[Executable] find(uint64_t hash, const hr_tensor* entering, int threads,
+        shared_ptr[Executable] find(uint64_t hash, const hr_tensor* inputs, int threads,
                                     int64_t resets)
         void keep(uint64_t hash, shared_ptr[Executable] made) except +
         vector[shared_ptr[Executable]] all() except +
@@ -33,9 +33,9 @@ cdef class SegmentRunner:
     cdef PreparedNodes* cache                    # guarded by `specialising`
     cdef int64_t cache_resets                    # of the state, when the cache was made
     cdef object specialising
-    cdef uint64_t hash_of(self, const hr_tensor* entering) noexcept nogil
+    cdef uint64_t hash_of(self, const hr_tensor* inputs) noexcept nogil
     # The executable for these shapes; null: there is none yet.
-    cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering, int threads) noexcept nogil
+    cdef shared_ptr[Executable] lookup(self, const hr_tensor* inputs, int threads) noexcept nogil
     # The same, made if need be.
-    cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *
-    cdef int account(self, Executable* made, const hr_tensor* entering) except -1
+    cdef shared_ptr[Executable] find(self, const hr_tensor* inputs, int threads) except *
+    cdef int account(self, Executable* made, const hr_tensor* inputs) except -1

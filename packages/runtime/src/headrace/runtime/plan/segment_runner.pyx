@@ -17,7 +17,7 @@ from headrace.runtime.state.context cimport shape_text
 from headrace.runtime.plan.executable cimport Executable
 from headrace.runtime.memory.kernel_abi cimport hr_tensor
 from headrace.runtime.passes.segments cimport Segment
-from headrace.runtime.plan.segment_draft cimport PreparedNodes
+from headrace.runtime.plan.segment_builder cimport PreparedNodes
 from headrace.runtime.plan.specialisation cimport describe, specialise
 
 
@@ -29,37 +29,37 @@ cdef class SegmentRunner:
     def __dealloc__(self):
         del self.cache
 
-    cdef uint64_t hash_of(self, const hr_tensor* entering) noexcept nogil:
+    cdef uint64_t hash_of(self, const hr_tensor* inputs) noexcept nogil:
         cdef Segment* segment = &self.segments.segments[self.number]
-        return key_hash(entering, self.segments.shape_like.data() + segment.first_entering,
-                        segment.n_entering)
+        return key_hash(inputs, self.segments.shape_like.data() + segment.first_input,
+                        segment.n_inputs)
 
-    cdef shared_ptr[Executable] lookup(self, const hr_tensor* entering,
+    cdef shared_ptr[Executable] lookup(self, const hr_tensor* inputs,
                                        int threads) noexcept nogil:
-        return self.made.find(self.hash_of(entering), entering, threads,
+        return self.made.find(self.hash_of(inputs), inputs, threads,
                               self.session.resets.load())
 
-    cdef shared_ptr[Executable] find(self, const hr_tensor* entering, int threads) except *:
-        cdef shared_ptr[Executable] found = self.lookup(entering, threads)
+    cdef shared_ptr[Executable] find(self, const hr_tensor* inputs, int threads) except *:
+        cdef shared_ptr[Executable] found = self.lookup(inputs, threads)
         cdef int64_t resets
         if found.get() != NULL:
             return found
         with self.specialising:
-            found = self.lookup(entering, threads)
+            found = self.lookup(inputs, threads)
             if found.get() == NULL:
                 resets = self.session.resets.load()
                 if self.cache_resets != resets:
                     self.cache_resets = resets
                     del self.cache
                     self.cache = new PreparedNodes()
-                found = specialise(self.program, self.segments, self.number, entering, threads,
+                found = specialise(self.program, self.segments, self.number, inputs, threads,
                                    self.session, self.copy_small, self.cache)
                 found.get().resets = resets
-                self.account(found.get(), entering)
-                self.made.keep(self.hash_of(entering), found)
+                self.account(found.get(), inputs)
+                self.made.keep(self.hash_of(inputs), found)
         return found
 
-    cdef int account(self, Executable* made, const hr_tensor* entering) except -1:
+    cdef int account(self, Executable* made, const hr_tensor* inputs) except -1:
         """Counts an executable against the session's memory limit, if it has one."""
         cdef Segment* segment = &self.segments.segments[self.number]
         cdef int32_t last
@@ -71,9 +71,9 @@ cdef class SegmentRunner:
         name.assign(b"the plan up to node '")
         name.append(self.program.nodes[last].source.name)
         name.append(b"'")
-        for i in range(segment.n_entering):
+        for i in range(segment.n_inputs):
             name.append(b" for " if i == 0 else b", ")
-            name.append(shape_text(&entering[i]))
+            name.append(shape_text(&inputs[i]))
         if not made.hold_in(self.session.memory, name):
             raise errors.ResourceExhaustedError(
                 None, None, "no memory for constants: "

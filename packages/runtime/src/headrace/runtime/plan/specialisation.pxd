@@ -7,14 +7,14 @@ from headrace.runtime.plan.executable cimport Executable
 from headrace.runtime.memory.kernel_abi cimport hr_tensor
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.passes.program cimport Program
-from headrace.runtime.plan.segment_draft cimport PreparedNodes
+from headrace.runtime.plan.segment_builder cimport PreparedNodes
 
 
 # copy_small: outputs of up to 4 KiB stay in the arena; the caller copies them out at once.
 # cache: what the segment's kernels prepared before; null: none.
 # The new executable's `inputs` describe the tensors it was made for.
 cdef shared_ptr[Executable] specialise(Program program, Segments segments, int number,
-                                       const hr_tensor* entering, int threads,
+                                       const hr_tensor* inputs, int threads,
                                        SessionState* session, bint copy_small,
                                        PreparedNodes* cache) except *
 cdef dict describe(Executable* made)

@@ -39,9 +39,9 @@ from headrace.runtime.graph.node_text cimport label_of, node_label, text_of
 from headrace.runtime.passes.program cimport Program, ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.schedule_writer cimport write_schedule
-from headrace.runtime.plan.segment_draft cimport (
-    PreparedNodes, SegmentDraft, Step, ensure_state, give_draft, is_stateful, node_error,
-    prepare_key, take_draft,
+from headrace.runtime.plan.segment_builder cimport (
+    PreparedNodes, SegmentBuilder, Step, ensure_state, give_builder, is_stateful, node_error,
+    prepare_key, take_builder,
 )
 from headrace.runtime.plan.storage_plan cimport drop_unused, plan_storage
 from headrace.runtime.threads.pools cimport begin_prepare, end_prepare, expected_ns
@@ -60,32 +60,32 @@ cdef int64_t FOLD_LIMIT = 16 << 20  # bytes of a constant that is worth keeping
 
 
 cdef shared_ptr[Executable] specialise(Program program, Segments segments, int number,
-                                       const hr_tensor* entering, int threads,
+                                       const hr_tensor* inputs, int threads,
                                        SessionState* session, bint copy_small,
                                        PreparedNodes* cache) except *:
-    cdef SegmentDraft draft = take_draft()
+    cdef SegmentBuilder builder = take_builder()
     cdef Segment segment = segments.segments[number]
     cdef TeamOf* team = new TeamOf(threads)
-    draft.program = program
-    draft.made = new_executable()
-    draft.out = draft.made.get()
-    draft.threads = threads
-    draft.session = session
-    draft.cache = cache
-    cdef shared_ptr[Executable] made = draft.made
+    builder.program = program
+    builder.made = new_executable()
+    builder.out = builder.made.get()
+    builder.threads = threads
+    builder.session = session
+    builder.cache = cache
+    cdef shared_ptr[Executable] made = builder.made
     try:
-        enter(draft, segments, segment, entering)
-        prepare(draft, segments, segment)
-        drop_unused(draft, segments, segment)
-        keep_window_indices(draft)
-        fuse_epilogues(draft, segments, segment)
-        fuse_elementwise(draft, segments, segment)
-        plan_storage(draft, segments, segment, copy_small)
-        write_schedule(draft)
-        draft.out.guards.swap(draft.slots.guards)
+        enter(builder, segments, segment, inputs)
+        prepare(builder, segments, segment)
+        drop_unused(builder, segments, segment)
+        keep_window_indices(builder)
+        fuse_epilogues(builder, segments, segment)
+        fuse_elementwise(builder, segments, segment)
+        plan_storage(builder, segments, segment, copy_small)
+        write_schedule(builder)
+        builder.out.guards.swap(builder.slots.guards)
     finally:
         del team
-        give_draft(draft)
+        give_builder(builder)
     made.get().threads = threads
     made.get().device = program.nodes[segments.nodes[segment.first_node]].device
     return made
@@ -93,24 +93,24 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
 
 # ---- what enters ----------------------------------------------------------------------------------
 
-cdef int enter(SegmentDraft draft, Segments segments, Segment segment,
-               const hr_tensor* entering) except -1:
-    cdef size_t total = segment.n_entering
+cdef int enter(SegmentBuilder builder, Segments segments, Segment segment,
+               const hr_tensor* inputs) except -1:
+    cdef size_t total = segment.n_inputs
     cdef int i, n
     cdef hr_tensor t
     cdef hr_tensor key
     for i in range(segment.n_nodes):
-        total += draft.program.nodes[segments.nodes[segment.first_node + i]].n_outputs
-    draft.tensors.reserve(total)
-    draft.local_of.assign(draft.program.values.size(), -1)
-    for i in range(segment.n_entering):
-        t = entering[i]
+        total += builder.program.nodes[segments.nodes[segment.first_node + i]].n_outputs
+    builder.tensors.reserve(total)
+    builder.local_of.assign(builder.program.values.size(), -1)
+    for i in range(segment.n_inputs):
+        t = inputs[i]
         key = t
         key.owner = NULL
-        if segments.shape_like[segment.first_entering + i]:
-            if copy_tensor(&entering[i], &key) != HR_OK:
+        if segments.shape_like[segment.first_input + i]:
+            if copy_tensor(&inputs[i], &key) != HR_OK:
                 raise MemoryError()
-            draft.out.keep(key.owner)
+            builder.out.keep(key.owner)
             key.owner = NULL
             t.data = key.data
         else:
@@ -118,55 +118,55 @@ cdef int enter(SegmentDraft draft, Segments segments, Segment segment,
             if t.dtype < HR_REF and t.dtype != HR_RESOURCE:
                 t.data = NULL
         t.owner = NULL
-        n = draft.add_tensor(&t, INPUT)
-        draft.out.inputs.push_back(key)
-        draft.out.input_tensor.push_back(n)
-        draft.local_of[segments.entering[segment.first_entering + i]] = n
+        n = builder.add_tensor(&t, INPUT)
+        builder.out.inputs.push_back(key)
+        builder.out.input_tensor.push_back(n)
+        builder.local_of[segments.inputs[segment.first_input + i]] = n
     return 0
 
 
 # ---- prepare and fold -------------------------------------------------------------------------------
 
-cdef int prepare(SegmentDraft draft, Segments segments, Segment segment) except -1:
+cdef int prepare(SegmentBuilder builder, Segments segments, Segment segment) except -1:
     cdef int i, j, number
     cdef ProgramNode* node
     cdef Step step
     cdef hr_tensor t
     cdef vector[uint64_t] private_bits
-    find_private(draft, segments, segment, private_bits)
-    draft.consumed.assign(draft.program.values.size(), 0)
+    find_private(builder, segments, segment, private_bits)
+    builder.consumed.assign(builder.program.values.size(), 0)
     for i in range(segment.n_nodes):
-        node = &draft.program.nodes[segments.nodes[segment.first_node + i]]
+        node = &builder.program.nodes[segments.nodes[segment.first_node + i]]
         for j in range(node.n_inputs):
-            draft.consumed[draft.program.inputs[node.first_input + j]] = 1
+            builder.consumed[builder.program.inputs[node.first_input + j]] = 1
     for i in range(segment.n_nodes):
         number = segments.nodes[segment.first_node + i]
-        node = &draft.program.nodes[number]
+        node = &builder.program.nodes[number]
         memset(&step, 0, sizeof(Step))
         step.node = node.source
         step.kernel = node.kernel
-        step.first_input = <int32_t>draft.arguments.size()
+        step.first_input = <int32_t>builder.arguments.size()
         step.n_inputs = node.n_inputs
         for j in range(node.n_inputs):
-            draft.arguments.push_back(
-                draft.local_of[draft.program.inputs[node.first_input + j]])
-        step.first_output = <int32_t>draft.arguments.size()
+            builder.arguments.push_back(
+                builder.local_of[builder.program.inputs[node.first_input + j]])
+        step.first_output = <int32_t>builder.arguments.size()
         step.n_outputs = node.n_outputs
         for j in range(node.n_outputs):
             memset(&t, 0, sizeof(hr_tensor))
             t.rank = -2
-            t.dtype = draft.program.values[node.first_output + j].dtype
-            draft.arguments.push_back(draft.add_tensor(&t, ARENA))
-            draft.local_of[node.first_output + j] = draft.arguments.back()
-        if draft.ends_at >= 0:
+            t.dtype = builder.program.values[node.first_output + j].dtype
+            builder.arguments.push_back(builder.add_tensor(&t, ARENA))
+            builder.local_of[node.first_output + j] = builder.arguments.back()
+        if builder.ends_at >= 0:
             step.elided = True   # a read of unknown shape ends each run before this node
         else:
-            prepare_node(draft, &step, number, private_bits[i])
-        draft.steps.push_back(step)
+            prepare_node(builder, &step, number, private_bits[i])
+        builder.steps.push_back(step)
     return 0
 
 
-cdef int find_private(SegmentDraft draft, Segments segments, Segment segment,
+cdef int find_private(SegmentBuilder builder, Segments segments, Segment segment,
                       vector[uint64_t]& bits) except -1:
     """Which outputs go only to kernels of the same library that take private layouts."""
     cdef int i, j, value, number
@@ -177,30 +177,30 @@ cdef int find_private(SegmentDraft draft, Segments segments, Segment segment,
     bits.assign(segment.n_nodes, 0)
     cdef bint any_private = False
     for i in range(segment.n_nodes):
-        kernel = draft.program.nodes[segments.nodes[segment.first_node + i]].kernel
+        kernel = builder.program.nodes[segments.nodes[segment.first_node + i]].kernel
         if kernel != NULL and kernel.flags & HR_KERNEL_PRIVATE_IN:
             any_private = True
             break
     if not any_private:
         return 0
-    maker.assign(draft.program.values.size(), NULL)
-    refused.assign(draft.program.values.size(), 0)
+    maker.assign(builder.program.values.size(), NULL)
+    refused.assign(builder.program.values.size(), 0)
     for i in range(segment.n_nodes):
-        node = &draft.program.nodes[segments.nodes[segment.first_node + i]]
+        node = &builder.program.nodes[segments.nodes[segment.first_node + i]]
         kernel = node.kernel
         for j in range(node.n_outputs):
             maker[node.first_output + j] = kernel
         for j in range(node.n_inputs):
-            value = draft.program.inputs[node.first_input + j]
+            value = builder.program.inputs[node.first_input + j]
             if maker[value] == NULL or kernel == NULL or \
                     not kernel.flags & HR_KERNEL_PRIVATE_IN or \
                     library_of(kernel) != library_of(maker[value]) and \
                     memcmp_text(library_of(kernel), library_of(maker[value])) != 0:
                 refused[value] = 1
-    for i in range(segment.n_leaving):
-        refused[segments.leaving[segment.first_leaving + i]] = 1
+    for i in range(segment.n_outputs):
+        refused[segments.outputs[segment.first_output + i]] = 1
     for i in range(segment.n_nodes):
-        node = &draft.program.nodes[segments.nodes[segment.first_node + i]]
+        node = &builder.program.nodes[segments.nodes[segment.first_node + i]]
         if node.kernel == NULL or not node.kernel.flags & HR_KERNEL_PRIVATE_IN:
             continue
         for j in range(node.n_outputs):
@@ -213,7 +213,7 @@ cdef extern from "<cstring>" namespace "std" nogil:
     int memcmp_text "std::strcmp"(const char* a, const char* b)
 
 
-cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
+cdef int prepare_node(SegmentBuilder builder, Step* step, int32_t number,
                       uint64_t private_bits) except -1:
     cdef GraphNode* node = step.node
     cdef const hr_kernel* kernel = step.kernel
@@ -221,16 +221,16 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     cdef hr_tensor* source
     cdef int i
     cdef bint known = True
-    draft.node_inputs.clear()
-    draft.node_outputs.clear()
-    ensure_state(node, kernel, draft.session, &step.state)
+    builder.node_inputs.clear()
+    builder.node_outputs.clear()
+    ensure_state(node, kernel, builder.session, &step.state)
     for i in range(step.n_inputs):
-        source = &draft.tensors[draft.arguments[step.first_input + i]]
-        draft.node_inputs.push_back(source)
+        source = &builder.tensors[builder.arguments[step.first_input + i]]
+        builder.node_inputs.push_back(source)
         known = known and source.data != NULL
         if source.dtype >= HR_REF or source.dtype == HR_RESOURCE:
             # A handle that enters is there for `prepare` to look at; runs may bring others.
-            known = known and draft.storage[draft.arguments[step.first_input + i]] == STATIC
+            known = known and builder.storage[builder.arguments[step.first_input + i]] == STATIC
             # Assign and its like write through a reference, and are not stateful otherwise.
             step.writes = step.writes or is_stateful(node) or source.dtype >= HR_REF
             if kernel.flags & OWN_MEMORY:
@@ -238,61 +238,61 @@ cdef int prepare_node(SegmentDraft draft, Step* step, int32_t number,
     if node.info != NULL and node.info.shape_only:
         known = True     # Shape and its like: complete shapes are all they need
     for i in range(step.n_outputs):
-        draft.node_outputs.push_back(&draft.tensors[draft.arguments[step.first_output + i]])
-    if kernel.flags & SESSION_CONSTANT and take_lasting(draft, step, number):
+        builder.node_outputs.push_back(&builder.tensors[builder.arguments[step.first_output + i]])
+    if kernel.flags & SESSION_CONSTANT and take_lasting(builder, step, number):
         return 0
-    plan_handles(draft, step)
-    answer = prepared(draft, step, number, private_bits, draft.node_inputs, draft.node_outputs)
-    take_answer(draft, step, answer, draft.node_inputs, draft.node_outputs)
-    plan_slot(draft, step, number)
-    step.view = step.view or copies_input(draft, step)
-    if step.view and known and draft.node_inputs[0].dtype < HR_REF:
-        draft.node_outputs[0].data = draft.node_inputs[0].data
+    plan_handles(builder, step)
+    answer = prepared(builder, step, number, private_bits, builder.node_inputs, builder.node_outputs)
+    take_answer(builder, step, answer, builder.node_inputs, builder.node_outputs)
+    plan_slot(builder, step, number)
+    step.view = step.view or copies_input(builder, step)
+    if step.view and known and builder.node_inputs[0].dtype < HR_REF:
+        builder.node_outputs[0].data = builder.node_inputs[0].data
         step.elided = True
-        draft.storage[draft.arguments[step.first_output]] = STATIC
+        builder.storage[builder.arguments[step.first_output]] = STATIC
     elif step.view:
-        if draft.node_inputs[0].dtype == HR_RESOURCE or draft.node_inputs[0].dtype >= HR_REF:
-            draft.node_outputs[0].data = draft.node_inputs[0].data   # for `prepare` to look at, as the input's
-        draft.root[draft.arguments[step.first_output]] = \
-            draft.root[draft.arguments[step.first_input]]
+        if builder.node_inputs[0].dtype == HR_RESOURCE or builder.node_inputs[0].dtype >= HR_REF:
+            builder.node_outputs[0].data = builder.node_inputs[0].data   # for `prepare` to look at, as the input's
+        builder.root[builder.arguments[step.first_output]] = \
+            builder.root[builder.arguments[step.first_input]]
     elif kernel.flags & NOTHING:
         step.elided = True
     elif kernel.flags & SESSION_CONSTANT or (
             known and not step.by_kernel and step.n_outputs > 0 and not is_stateful(node)
-            and not step.writes and small_enough(draft.node_outputs)):
-        fold(draft, step, number, draft.node_inputs, draft.node_outputs,
+            and not step.writes and small_enough(builder.node_outputs)):
+        fold(builder, step, number, builder.node_inputs, builder.node_outputs,
              expected_ns(answer.get().flops, answer.get().bytes_moved))
         if kernel.flags & SESSION_CONSTANT:
             for i in range(step.n_outputs):
-                draft.lasting[draft.arguments[step.first_output + i]] = 1
+                builder.lasting[builder.arguments[step.first_output + i]] = 1
     return 0
 
 
-cdef bint take_lasting(SegmentDraft draft, Step* step, int32_t number) except -1:
+cdef bint take_lasting(SegmentBuilder builder, Step* step, int32_t number) except -1:
     """Takes what the node gave when the segment was planned before; False: that was never."""
     cdef const vector[hr_tensor]* found = NULL
     cdef hr_tensor* out
     cdef int i
-    if draft.cache != NULL:
-        found = draft.cache.find_lasting(number)
+    if builder.cache != NULL:
+        found = builder.cache.find_lasting(number)
     if found == NULL:
         return False
     for i in range(step.n_outputs):
-        out = draft.node_outputs[i]
+        out = builder.node_outputs[i]
         out[0] = found.at(i)
         if out.owner != NULL:
             buffer_retain(out.owner)
-            draft.out.keep(out.owner)
+            builder.out.keep(out.owner)
             out.owner = NULL
-        draft.storage[draft.arguments[step.first_output + i]] = STATIC
-        draft.lasting[draft.arguments[step.first_output + i]] = 1
+        builder.storage[builder.arguments[step.first_output + i]] = STATIC
+        builder.lasting[builder.arguments[step.first_output + i]] = 1
     step.elided = True
-    draft.out.folded += 1
+    builder.out.folded += 1
     return True
 
 
 cdef shared_ptr[const PreparedNode] prepared(
-        SegmentDraft draft, Step* step, int32_t number, uint64_t private_bits,
+        SegmentBuilder builder, Step* step, int32_t number, uint64_t private_bits,
         vector[const hr_tensor*]& inputs, vector[hr_tensor*]& outputs) except *:
     """What the kernel prepared for these inputs: now, or when it last met them."""
     cdef shared_ptr[PreparedNode] made
@@ -301,9 +301,9 @@ cdef shared_ptr[const PreparedNode] prepared(
     cdef hr_request request
     cdef hr_code code
     cdef size_t i
-    cdef bint may_keep = may_keep_plan(draft, step, private_bits, inputs)
+    cdef bint may_keep = may_keep_plan(builder, step, private_bits, inputs)
     if may_keep:
-        found = draft.cache.find(number, draft.node_key)
+        found = builder.cache.find(number, builder.node_key)
         if found.get() != NULL:
             return found
     made = make_shared[PreparedNode]()
@@ -313,7 +313,7 @@ cdef shared_ptr[const PreparedNode] prepared(
     request.node = &step.node.face
     request.inputs = inputs.data()
     request.outputs = outputs.data()
-    request.threads = draft.threads
+    request.threads = builder.threads
     request.private_layout = private_bits
     with nogil:
         begin_prepare()
@@ -333,42 +333,42 @@ cdef shared_ptr[const PreparedNode] prepared(
     for i in range(outputs.size()):
         to.outputs.push_back(outputs[i][0])
     if may_keep:
-        draft.cache.keep(number, draft.node_key, <shared_ptr[const PreparedNode]>made)
+        builder.cache.keep(number, builder.node_key, <shared_ptr[const PreparedNode]>made)
     return <shared_ptr[const PreparedNode]>made
 
 
-cdef bint may_keep_plan(SegmentDraft draft, Step* step, uint64_t private_bits,
+cdef bint may_keep_plan(SegmentBuilder builder, Step* step, uint64_t private_bits,
                         vector[const hr_tensor*]& inputs) except -1:
-    """Whether `prepare` may look at nothing but what draft.node_key holds then."""
+    """Whether `prepare` may look at nothing but what builder.node_key holds then."""
     cdef size_t i
-    draft.node_lasting.clear()
-    if draft.cache == NULL or step.kernel.flags & (OWN_MEMORY | SESSION_CONSTANT | NOTHING):
+    builder.node_lasting.clear()
+    if builder.cache == NULL or step.kernel.flags & (OWN_MEMORY | SESSION_CONSTANT | NOTHING):
         return False
     for i in range(inputs.size()):
         if inputs[i].dtype >= HR_REF or inputs[i].dtype == HR_RESOURCE:
             return False
-        draft.node_lasting.push_back(draft.lasting[draft.arguments[step.first_input + <int>i]])
-    return prepare_key(inputs, draft.node_lasting, draft.threads, private_bits, &draft.node_key)
+        builder.node_lasting.push_back(builder.lasting[builder.arguments[step.first_input + <int>i]])
+    return prepare_key(inputs, builder.node_lasting, builder.threads, private_bits, &builder.node_key)
 
 
-cdef int take_answer(SegmentDraft draft, Step* step, shared_ptr[const PreparedNode]& answer,
+cdef int take_answer(SegmentBuilder builder, Step* step, shared_ptr[const PreparedNode]& answer,
                      vector[const hr_tensor*]& inputs, vector[hr_tensor*]& outputs) except -1:
     """Enters a kernel's answer into the step and its output tensors."""
     cdef const PreparedNode* made = answer.get()
     cdef const hr_tensor* shape
     cdef hr_tensor* out
     cdef int i
-    draft.out.prepared.push_back(answer)
+    builder.out.prepared.push_back(answer)
     step.compute = made.compute
     step.plan = made.plan
     step.workspace = made.workspace
     step.by_kernel = made.shape_depends_on_data
     step.view = step.kernel.flags & HR_KERNEL_VIEW and not step.by_kernel
-    draft.out.flops += made.flops
-    draft.out.bytes_moved += made.bytes_moved
+    builder.out.flops += made.flops
+    builder.out.bytes_moved += made.bytes_moved
     if made.bytes_moved == 0 and not step.view:
         for i in range(step.n_inputs):
-            draft.out.bytes_moved += inputs[i].bytes
+            builder.out.bytes_moved += inputs[i].bytes
     for i in range(step.n_outputs):
         out = outputs[i]
         shape = &made.outputs[i]
@@ -394,44 +394,44 @@ cdef int take_answer(SegmentDraft draft, Step* step, shared_ptr[const PreparedNo
     return 0
 
 
-cdef int32_t input_number(SegmentDraft draft, int32_t tensor) noexcept nogil:
+cdef int32_t input_number(SegmentBuilder builder, int32_t tensor) noexcept nogil:
     """Which of the segment's inputs brings the tensor, seen through views; -1: none."""
     cdef size_t k
-    for k in range(draft.out.input_tensor.size()):
-        if draft.out.input_tensor[k] == draft.root[tensor]:
+    for k in range(builder.out.input_tensor.size()):
+        if builder.out.input_tensor[k] == builder.root[tensor]:
             return <int32_t>k
     return -1
 
 
-cdef void plan_handles(SegmentDraft draft, Step* step) noexcept nogil:
+cdef void plan_handles(SegmentBuilder builder, Step* step) noexcept nogil:
     """References get the shapes that their variables have at this point of the plan."""
     cdef int i
     cdef int32_t tensor
     for i in range(step.n_inputs):
-        tensor = draft.arguments[step.first_input + i]
-        if draft.tensors[tensor].dtype >= HR_REF and not step.kernel.flags & ASSIGNS_SLOT:
-            draft.slots.shape_of(&draft.tensors[tensor], input_number(draft, tensor),
-                                 &draft.tensors[tensor])
+        tensor = builder.arguments[step.first_input + i]
+        if builder.tensors[tensor].dtype >= HR_REF and not step.kernel.flags & ASSIGNS_SLOT:
+            builder.slots.shape_of(&builder.tensors[tensor], input_number(builder, tensor),
+                                 &builder.tensors[tensor])
 
 
-cdef void plan_slot(SegmentDraft draft, Step* step, int32_t number) noexcept nogil:
+cdef void plan_slot(SegmentBuilder builder, Step* step, int32_t number) noexcept nogil:
     """Follows what shapes variables have: what a read gives, and what an assignment changes."""
     cdef int32_t handle, other
     if not step.kernel.flags & (READS_SLOT | ASSIGNS_SLOT):
         return
-    handle = draft.arguments[step.first_input]
+    handle = builder.arguments[step.first_input]
     if step.kernel.flags & ASSIGNS_SLOT:
-        other = draft.arguments[step.first_input + 1]
-        draft.slots.assign(&draft.tensors[handle], &draft.tensors[other])
+        other = builder.arguments[step.first_input + 1]
+        builder.slots.assign(&builder.tensors[handle], &builder.tensors[other])
         return
-    other = draft.arguments[step.first_output]
-    if not draft.consumed[draft.program.nodes[number].first_output]:
+    other = builder.arguments[step.first_output]
+    if not builder.consumed[builder.program.nodes[number].first_output]:
         step.plan = <void*><size_t>READ_ANY_SHAPE
         return
-    if draft.slots.shape_of(&draft.tensors[handle], input_number(draft, handle),
-                            &draft.tensors[other]) and set_bytes(&draft.tensors[other]) == 0:
+    if builder.slots.shape_of(&builder.tensors[handle], input_number(builder, handle),
+                            &builder.tensors[other]) and set_bytes(&builder.tensors[other]) == 0:
         return
-    draft.ends_at = <int32_t>draft.steps.size()
+    builder.ends_at = <int32_t>builder.steps.size()
     step.plan = <void*><size_t>READ_ENDS
 
 
@@ -453,7 +453,7 @@ cdef object no_memory(GraphNode* node):
         None, None, f"{node_label(node)}: no memory for its result")
 
 
-cdef int fold(SegmentDraft draft, Step* step, int32_t number, vector[const hr_tensor*]& inputs,
+cdef int fold(SegmentBuilder builder, Step* step, int32_t number, vector[const hr_tensor*]& inputs,
               vector[hr_tensor*]& outputs, double cost_ns) except -1:
     """Computes a node whose inputs are all known, now and once."""
     cdef Run* run = new Run()
@@ -465,7 +465,7 @@ cdef int fold(SegmentDraft draft, Step* step, int32_t number, vector[const hr_te
     workspace.get().dims[0] = step.workspace
     workspace.get().data = NULL
     try:
-        run_begin(run, draft.session, draft.threads)
+        run_begin(run, builder.session, builder.threads)
         if not step.kernel.flags & (OWN_MEMORY | SESSION_CONSTANT):
             for i in range(outputs.size()):
                 if allocate_tensor(outputs[i]) != HR_OK:
@@ -477,17 +477,17 @@ cdef int fold(SegmentDraft draft, Step* step, int32_t number, vector[const hr_te
         if code != HR_OK:
             step.node.error.assign(run.message)
             raise node_error(step.node, code)
-        if step.kernel.flags & SESSION_CONSTANT and draft.cache != NULL:
-            draft.cache.keep_lasting(number, outputs)
+        if step.kernel.flags & SESSION_CONSTANT and builder.cache != NULL:
+            builder.cache.keep_lasting(number, outputs)
     finally:
         for i in range(outputs.size()):
             if outputs[i].owner != NULL:
-                draft.out.keep(outputs[i].owner)
+                builder.out.keep(outputs[i].owner)
                 outputs[i].owner = NULL
-            draft.storage[draft.arguments[step.first_output + i]] = STATIC
+            builder.storage[builder.arguments[step.first_output + i]] = STATIC
         del run
     step.elided = True
-    draft.out.folded += 1
+    builder.out.folded += 1
     return 0
 
 

@@ -19,7 +19,7 @@ from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY
 from headrace.runtime.plan.memory_plan cimport Lifetime, plan_memory
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.executable cimport ARENA, BY_KERNEL, COUNTED, STATIC, SegmentOutput
-from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step, is_stateful
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step, is_stateful
 
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -29,56 +29,56 @@ cdef extern from "headrace/kernel.h" nogil:
 cdef int64_t SMALL = 4096           # bytes that are cheaper to copy than to count
 
 
-cdef int plan_storage(SegmentDraft draft, Segments segments, Segment segment,
+cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment,
                       bint copy_small) except -1:
     cdef int i, j, tensor, root
     cdef Step* step
     cdef size_t n
     cdef vector[int32_t] storage_of     # root -> lifetime
     cdef vector[Lifetime] lifetimes
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if step.elided:
             continue
         for j in range(step.n_inputs):
-            draft.last[draft.root[draft.arguments[step.first_input + j]]] = i
+            builder.last[builder.root[builder.arguments[step.first_input + j]]] = i
         for j in range(step.n_outputs):
-            tensor = draft.arguments[step.first_output + j]
-            if draft.root[tensor] == tensor:
-                draft.first[tensor] = i
-                draft.last[tensor] = i
-    for i in range(segment.n_leaving):
-        draft.escapes[draft.root[draft.local_of[segments.leaving[segment.first_leaving + i]]]] = 1
-    storage_of.assign(draft.tensors.size(), -1)
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+            tensor = builder.arguments[step.first_output + j]
+            if builder.root[tensor] == tensor:
+                builder.first[tensor] = i
+                builder.last[tensor] = i
+    for i in range(segment.n_outputs):
+        builder.escapes[builder.root[builder.local_of[segments.outputs[segment.first_output + i]]]] = 1
+    storage_of.assign(builder.tensors.size(), -1)
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if step.elided:
             continue
         for j in range(step.n_outputs):
-            tensor = draft.arguments[step.first_output + j]
-            if draft.root[tensor] == tensor:
-                place_output(draft, step, i, j, tensor, copy_small, storage_of, lifetimes)
+            tensor = builder.arguments[step.first_output + j]
+            if builder.root[tensor] == tensor:
+                place_output(builder, step, i, j, tensor, copy_small, storage_of, lifetimes)
         if step.workspace > 0:
             add_lifetime(lifetimes, step.workspace, i, i)
             step.workspace = <int64_t>lifetimes.size()   # 1 + its number, until planned
-    draft.out.arena_bytes = plan_memory(lifetimes)
+    builder.out.arena_bytes = plan_memory(lifetimes)
     for n in range(lifetimes.size()):
-        draft.out.intermediate_bytes += lifetimes[n].bytes
-    for i in range(<int>draft.tensors.size()):
-        root = draft.root[i]
-        if draft.storage[root] == ARENA and storage_of[root] >= 0:
-            draft.tensors[i].data = <void*><size_t>lifetimes[storage_of[root]].offset
-            draft.storage[i] = ARENA
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+        builder.out.intermediate_bytes += lifetimes[n].bytes
+    for i in range(<int>builder.tensors.size()):
+        root = builder.root[i]
+        if builder.storage[root] == ARENA and storage_of[root] >= 0:
+            builder.tensors[i].data = <void*><size_t>lifetimes[storage_of[root]].offset
+            builder.storage[i] = ARENA
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if step.elided or step.workspace <= 0:  # what was folded has no lifetime to look up
             step.workspace = -1
         else:
             step.workspace = lifetimes[step.workspace - 1].offset
-    return plan_outputs(draft, segments, segment)
+    return plan_outputs(builder, segments, segment)
 
 
-cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) noexcept:
+cdef void drop_unused(SegmentBuilder builder, Segments segments, Segment segment) noexcept:
     """Elides steps without readers, such as a value of which only the shape is needed.
 
     What may fail stays, for its error is the run's: a read of a variable without a value, an index
@@ -88,25 +88,25 @@ cdef void drop_unused(SegmentDraft draft, Segments segments, Segment segment) no
     cdef int i, j, number
     cdef bint needed, awaited
     cdef Step* step
-    used.assign(draft.tensors.size(), 0)
-    for i in range(segment.n_leaving):
-        used[draft.local_of[segments.leaving[segment.first_leaving + i]]] = 1
-    for i in range(<int>draft.steps.size() - 1, -1, -1):
-        step = &draft.steps[i]
+    used.assign(builder.tensors.size(), 0)
+    for i in range(segment.n_outputs):
+        used[builder.local_of[segments.outputs[segment.first_output + i]]] = 1
+    for i in range(<int>builder.steps.size() - 1, -1, -1):
+        step = &builder.steps[i]
         if step.elided:
             continue
         number = segments.nodes[segment.first_node + i]
-        awaited = draft.program.nodes[number].awaited
-        needed = step.writes or i == draft.ends_at or is_stateful(step.node) or \
+        awaited = builder.program.nodes[number].awaited
+        needed = step.writes or i == builder.ends_at or is_stateful(step.node) or \
             awaited and not step.view or may_fail(step)
         for j in range(step.n_outputs):
-            needed = needed or used[draft.arguments[step.first_output + j]]
+            needed = needed or used[builder.arguments[step.first_output + j]]
         if not needed:
             step.elided = True
             if not awaited:
                 continue
         for j in range(step.n_inputs):
-            used[draft.arguments[step.first_input + j]] = 1
+            used[builder.arguments[step.first_input + j]] = 1
 
 
 cdef bint may_fail(Step* step) noexcept:
@@ -134,27 +134,27 @@ cdef int add_lifetime(vector[Lifetime]& lifetimes, int64_t bytes, int first, int
     return 0
 
 
-cdef int place_output(SegmentDraft draft, Step* step, int at, int port, int tensor, bint copy_small,
+cdef int place_output(SegmentBuilder builder, Step* step, int at, int port, int tensor, bint copy_small,
                       vector[int32_t]& storage_of, vector[Lifetime]& lifetimes) except -1:
-    cdef hr_tensor* t = &draft.tensors[tensor]
-    cdef int last = draft.last[tensor]
+    cdef hr_tensor* t = &builder.tensors[tensor]
+    cdef int last = builder.last[tensor]
     cdef int reused
     if t.dtype >= HR_REF:
-        draft.storage[tensor] = STATIC
+        builder.storage[tensor] = STATIC
         return 0
     if step.by_kernel or step.kernel.flags & OWN_MEMORY:
-        draft.storage[tensor] = BY_KERNEL
-        draft.out.by_kernel.push_back(tensor)
+        builder.storage[tensor] = BY_KERNEL
+        builder.out.by_kernel.push_back(tensor)
         return 0
-    if not is_plain(t.dtype) or draft.escapes[tensor] and not (copy_small and t.bytes <= SMALL):
-        draft.storage[tensor] = COUNTED
-        draft.out.counted.push_back(tensor)
+    if not is_plain(t.dtype) or builder.escapes[tensor] and not (copy_small and t.bytes <= SMALL):
+        builder.storage[tensor] = COUNTED
+        builder.out.counted.push_back(tensor)
         return 0
-    draft.storage[tensor] = ARENA
-    if draft.escapes[tensor]:
-        last = <int>draft.steps.size()
+    builder.storage[tensor] = ARENA
+    if builder.escapes[tensor]:
+        last = <int>builder.steps.size()
     if port == 0:
-        reused = reusable_input(draft, step, at, tensor)
+        reused = reusable_input(builder, step, at, tensor)
         if reused >= 0 and storage_of[reused] >= 0:
             storage_of[tensor] = storage_of[reused]
             lifetimes[storage_of[tensor]].last = max(last, lifetimes[storage_of[tensor]].last)
@@ -164,11 +164,11 @@ cdef int place_output(SegmentDraft draft, Step* step, int at, int port, int tens
     return 0
 
 
-cdef int reusable_input(SegmentDraft draft, Step* step, int at, int output):
+cdef int reusable_input(SegmentBuilder builder, Step* step, int at, int output):
     """A root in the arena that dies here and that the kernel may overwrite; -1: none."""
     cdef int32_t argument, first = 0, count = 0
     cdef int i, j, tensor, root
-    cdef hr_tensor* out = &draft.tensors[output]
+    cdef hr_tensor* out = &builder.tensors[output]
     cdef bint alone
     if step.kernel.reuse_inputs == 0:
         return -1
@@ -181,19 +181,19 @@ cdef int reusable_input(SegmentDraft draft, Step* step, int at, int output):
         for i in range(first, first + count):
             if i >= step.n_inputs:
                 break
-            tensor = draft.arguments[step.first_input + i]
-            root = draft.root[tensor]
-            if draft.storage[root] != ARENA or draft.last[root] != at or draft.escapes[root]:
+            tensor = builder.arguments[step.first_input + i]
+            root = builder.root[tensor]
+            if builder.storage[root] != ARENA or builder.last[root] != at or builder.escapes[root]:
                 continue
-            if draft.first[root] < 0 or draft.tensors[tensor].bytes != out.bytes or \
-                    draft.tensors[root].bytes != out.bytes or \
-                    draft.tensors[tensor].layout != out.layout or \
-                    hr_elements(&draft.tensors[tensor]) != hr_elements(out):
+            if builder.first[root] < 0 or builder.tensors[tensor].bytes != out.bytes or \
+                    builder.tensors[root].bytes != out.bytes or \
+                    builder.tensors[tensor].layout != out.layout or \
+                    hr_elements(&builder.tensors[tensor]) != hr_elements(out):
                 continue
             alone = True
             for j in range(step.n_inputs):
-                if j != i and draft.root[draft.arguments[step.first_input + j]] == root and \
-                        not same_dims(&draft.tensors[draft.arguments[step.first_input + j]], out):
+                if j != i and builder.root[builder.arguments[step.first_input + j]] == root and \
+                        not same_dims(&builder.tensors[builder.arguments[step.first_input + j]], out):
                     alone = False
             if alone:
                 return root
@@ -204,19 +204,19 @@ cdef bint same_dims(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
     return a.rank == b.rank and memcmp(a.dims, b.dims, a.rank * sizeof(int64_t)) == 0
 
 
-cdef int plan_outputs(SegmentDraft draft, Segments segments, Segment segment) except -1:
+cdef int plan_outputs(SegmentBuilder builder, Segments segments, Segment segment) except -1:
     cdef int i
     cdef size_t a, b
-    cdef SegmentOutput leaving
-    cdef vector[SegmentOutput]* outputs = &draft.out.outputs
-    for i in range(segment.n_leaving):
-        leaving.tensor = draft.local_of[segments.leaving[segment.first_leaving + i]]
-        leaving.root = draft.root[leaving.tensor]
-        leaving.handed_over = draft.storage[leaving.root] in (COUNTED, BY_KERNEL)
-        leaving.constant = NULL
-        if draft.storage[leaving.root] == STATIC and draft.tensors[leaving.tensor].dtype < HR_REF:
-            leaving.constant = draft.out.constant_at(draft.tensors[leaving.tensor].data)
-        outputs.push_back(leaving)
+    cdef SegmentOutput output
+    cdef vector[SegmentOutput]* outputs = &builder.out.outputs
+    for i in range(segment.n_outputs):
+        output.tensor = builder.local_of[segments.outputs[segment.first_output + i]]
+        output.root = builder.root[output.tensor]
+        output.handed_over = builder.storage[output.root] in (COUNTED, BY_KERNEL)
+        output.constant = NULL
+        if builder.storage[output.root] == STATIC and builder.tensors[output.tensor].dtype < HR_REF:
+            output.constant = builder.out.constant_at(builder.tensors[output.tensor].data)
+        outputs.push_back(output)
     for a in range(outputs.size()):
         for b in range(a):
             if outputs.at(a).root == outputs.at(b).root:

@@ -10,7 +10,7 @@ from headrace.runtime.state.error_boundary cimport call_compute
 from headrace.runtime.memory.kernel_abi cimport HR_CANCELLED, hr_code, hr_tensor
 from headrace.runtime.kernels.kernel_table cimport is_python_kernel
 from headrace.runtime.state.raised_error cimport RaisedError
-from headrace.runtime.plan.segment_draft cimport Step
+from headrace.runtime.plan.segment_builder cimport Step
 from headrace.runtime.threads.pools cimport (
     ActiveRun, current_run, flush_denormals, in_pool, is_watched, kHoldGil, process_inter_op_pool,
     restore_denormals,

@@ -25,7 +25,7 @@ from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_UINT8, hr_dtype, hr_kernel, hr_tensor
 from headrace.runtime.kernels.kernel_table cimport find_kernel, is_python_kernel, library_of
 from headrace.runtime.graph.node_text cimport text_of
-from headrace.runtime.plan.segment_draft cimport SegmentDraft, Step
+from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
 cdef extern from "<cstring>" namespace "std" nogil:
     int compare_text "std::strcmp"(const char* a, const char* b)
@@ -33,30 +33,30 @@ cdef extern from "<cstring>" namespace "std" nogil:
 _WINDOW = (b"T", b"ksize", b"strides", b"padding", b"explicit_paddings", b"data_format")
 
 
-cdef int keep_window_indices(SegmentDraft draft) except -1:
+cdef int keep_window_indices(SegmentBuilder builder) except -1:
     cdef vector[int32_t] gradients, made_by
     cdef vector[vector[int32_t]] of_pool
     cdef Step* step
     cdef int i, j
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if is_plain(step) and step.n_inputs == 3 and step.node.op == b"MaxPoolGrad":
             gradients.push_back(i)
     if gradients.empty():
         return 0
-    made_by.assign(draft.tensors.size(), -1)
-    for i in range(<int>draft.steps.size()):
-        step = &draft.steps[i]
+    made_by.assign(builder.tensors.size(), -1)
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
         if is_plain(step) and step.n_inputs == 1 and step.node.op == b"MaxPool":
-            made_by[draft.arguments[step.first_output]] = i
-    of_pool.resize(draft.steps.size())
+            made_by[builder.arguments[step.first_output]] = i
+    of_pool.resize(builder.steps.size())
     for i in gradients:
-        j = made_by[draft.root[draft.arguments[draft.steps[i].first_input + 1]]]
-        if j >= 0 and belongs_to(draft, &draft.steps[i], &draft.steps[j]):
+        j = made_by[builder.root[builder.arguments[builder.steps[i].first_input + 1]]]
+        if j >= 0 and belongs_to(builder, &builder.steps[i], &builder.steps[j]):
             of_pool[j].push_back(i)
     for j in range(<int>of_pool.size()):
         if not of_pool[j].empty():
-            replace(draft, j, of_pool[j])
+            replace(builder, j, of_pool[j])
     return 0
 
 
@@ -65,14 +65,14 @@ cdef bint is_plain(Step* step) noexcept:
         step.kernel != NULL and not is_python_kernel(step.kernel)
 
 
-cdef bint belongs_to(SegmentDraft draft, Step* gradient, Step* pool) except -1:
+cdef bint belongs_to(SegmentBuilder builder, Step* gradient, Step* pool) except -1:
     """Whether a gradient's orig_input is what the pool reads, and its windows are the pool's."""
-    cdef int32_t x = draft.arguments[gradient.first_input]
-    cdef int32_t read = draft.arguments[pool.first_input]
-    cdef int32_t y = draft.arguments[gradient.first_input + 1]
-    return draft.root[x] == draft.root[read] and \
-        same_tensor(&draft.tensors[x], &draft.tensors[read]) and \
-        same_tensor(&draft.tensors[y], &draft.tensors[draft.arguments[pool.first_output]]) and \
+    cdef int32_t x = builder.arguments[gradient.first_input]
+    cdef int32_t read = builder.arguments[pool.first_input]
+    cdef int32_t y = builder.arguments[gradient.first_input + 1]
+    return builder.root[x] == builder.root[read] and \
+        same_tensor(&builder.tensors[x], &builder.tensors[read]) and \
+        same_tensor(&builder.tensors[y], &builder.tensors[builder.arguments[pool.first_output]]) and \
         window_of(gradient.node) == window_of(pool.node)
 
 
@@ -91,78 +91,78 @@ cdef dict window_of(GraphNode* node):
     return found
 
 
-cdef bint replace(SegmentDraft draft, int pool, vector[int32_t]& gradients) except -1:
+cdef bint replace(SegmentBuilder builder, int pool, vector[int32_t]& gradients) except -1:
     """Puts the ops with an index in the place of a pool and its gradients; False: none takes it."""
-    cdef Step* forward = &draft.steps[pool]
+    cdef Step* forward = &builder.steps[pool]
     cdef Step before = forward[0]
     cdef Step* backward
     cdef vector[int32_t] inputs
-    cdef hr_tensor shape = draft.tensors[draft.arguments[forward.first_input]]
+    cdef hr_tensor shape = builder.tensors[builder.arguments[forward.first_input]]
     cdef hr_tensor* y
     cdef hr_tensor index
     cdef int32_t number, shape_of_x
     cdef int replaced = 0
-    inputs.push_back(draft.arguments[forward.first_input])
-    index = draft.tensors[draft.arguments[forward.first_output]]
+    inputs.push_back(builder.arguments[forward.first_input])
+    index = builder.tensors[builder.arguments[forward.first_output]]
     index.dtype = HR_UINT8
     index.data = NULL
     index.owner = NULL
-    if not take_place(draft, forward, b"_MaxPoolWithWindowIndex", inputs, &index) or \
+    if not take_place(builder, forward, b"_MaxPoolWithWindowIndex", inputs, &index) or \
             set_bytes(&index) < 0:
         forward[0] = before
         return False
-    number = draft.add_tensor(&index, ARENA)
-    forward.first_output = <int32_t>draft.arguments.size()
+    number = builder.add_tensor(&index, ARENA)
+    forward.first_output = <int32_t>builder.arguments.size()
     forward.n_outputs = 2
-    draft.arguments.push_back(draft.arguments[before.first_output])
-    draft.arguments.push_back(number)
+    builder.arguments.push_back(builder.arguments[before.first_output])
+    builder.arguments.push_back(number)
     # The gradient takes a shape from orig_input and no value: its memory need not last so long.
     shape.data = NULL
     shape.owner = NULL
-    shape_of_x = draft.add_tensor(&shape, STATIC)
+    shape_of_x = builder.add_tensor(&shape, STATIC)
     for i in gradients:
-        backward = &draft.steps[i]
+        backward = &builder.steps[i]
         inputs.clear()
         inputs.push_back(shape_of_x)
         inputs.push_back(number)
-        inputs.push_back(draft.arguments[backward.first_input + 2])
-        if take_place(draft, backward, b"_MaxPoolGradWithWindowIndex", inputs, NULL):
+        inputs.push_back(builder.arguments[backward.first_input + 2])
+        if take_place(builder, backward, b"_MaxPoolGradWithWindowIndex", inputs, NULL):
             replaced += 1
-            y = &draft.tensors[draft.arguments[before.first_output]]
-            draft.out.bytes_moved += index.bytes - shape.bytes - y.bytes
+            y = &builder.tensors[builder.arguments[before.first_output]]
+            builder.out.bytes_moved += index.bytes - shape.bytes - y.bytes
     if not replaced:
         forward[0] = before
     return replaced > 0
 
 
-cdef bint take_place(SegmentDraft draft, Step* step, bytes op, vector[int32_t]& inputs,
+cdef bint take_place(SegmentBuilder builder, Step* step, bytes op, vector[int32_t]& inputs,
                      hr_tensor* second) except -1:
     """Lets a step be that op of these inputs; False: its library has no kernel that takes them."""
-    cdef shared_ptr[GraphNode] node = node_of(draft, step.node, op, inputs)
+    cdef shared_ptr[GraphNode] node = node_of(builder, step.node, op, inputs)
     cdef const hr_kernel* kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL or library_of(kernel) == NULL or library_of(step.kernel) == NULL or \
             compare_text(library_of(kernel), library_of(step.kernel)) != 0 or \
-            not prepare_fused(draft, step, node.get(), kernel, inputs, second):
+            not prepare_fused(builder, step, node.get(), kernel, inputs, second):
         return False
-    draft.out.nodes.push_back(node)
+    builder.out.nodes.push_back(node)
     return True
 
 
-cdef shared_ptr[GraphNode] node_of(SegmentDraft draft, GraphNode* like, bytes op,
+cdef shared_ptr[GraphNode] node_of(SegmentBuilder builder, GraphNode* like, bytes op,
                                    vector[int32_t]& inputs) except *:
     """The node with `like`'s windows: the one made before, if there is one."""
     cdef shared_ptr[GraphNode] node
     cdef string key = op + b"\n" + <bytes>like.name
-    if draft.cache != NULL:
-        node = draft.cache.find_fused(key)
+    if builder.cache != NULL:
+        node = builder.cache.find_fused(key)
     if node.get() == NULL:
-        node.reset(new_node(draft, like, op, inputs))
-        if draft.cache != NULL:
-            draft.cache.keep_fused(key, node)
+        node.reset(new_node(builder, like, op, inputs))
+        if builder.cache != NULL:
+            builder.cache.keep_fused(key, node)
     return node
 
 
-cdef GraphNode* new_node(SegmentDraft draft, GraphNode* like, bytes op,
+cdef GraphNode* new_node(SegmentBuilder builder, GraphNode* like, bytes op,
                          vector[int32_t]& inputs) except NULL:
     cdef GraphNode* node = new_fused_node(
         op, like.name, like, f"{text_of(like.name)} = {text_of(like.op)}")
@@ -172,7 +172,7 @@ cdef GraphNode* new_node(SegmentDraft draft, GraphNode* like, bytes op,
         if entry.key.data()[:entry.key.size()] in _WINDOW:
             attributes_of(node).add(<string>entry.key, <string>entry.value)
     for input in inputs:
-        node.input_dtypes.push_back(draft.tensors[input].dtype)
+        node.input_dtypes.push_back(builder.tensors[input].dtype)
     node.output_dtypes.push_back(<hr_dtype>like.output_dtypes[0])
     if inputs.size() == 1:
         node.output_dtypes.push_back(HR_UINT8)

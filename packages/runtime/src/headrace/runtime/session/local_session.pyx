@@ -26,7 +26,7 @@ from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicSt
 from headrace.runtime.kernels.kernel_libraries import load_kernels
 from headrace.runtime.session.placement_log import print_placement
 from headrace.runtime.state.session_options import SessionOptions
-from headrace.runtime.executor.step import TapeStep
+from headrace.runtime.executor.step import StaticStep
 from headrace.runtime.threads.pools import count_at_work
 
 
@@ -130,7 +130,7 @@ cdef class LocalSession:
         if self.options.log_placement:
             print_placement(program)
         if segments.whole and not dynamic:
-            return TapeStep(self.owner, program, segments, DynamicStep)
+            return StaticStep(self.owner, program, segments, DynamicStep)
         return DynamicStep(self.owner, program, segments, not dynamic)
 
     def partial_run_setup(self, feeds, fetches, targets):

@@ -10,15 +10,15 @@ namespace headrace {
 // A plan holds while this variable has the shape that it had when the plan was made.
 class ShapeGuard {
  public:
-  // entering: the number of the segment's input that brings the handle; -1: it is a constant.
-  ShapeGuard(Slot* slot, int32_t entering, int32_t rank, const int64_t* dims, int64_t version)
-      : slot_(&slot->object), entering_(entering), rank_(rank), version_(version) {
+  // input: the number of the segment's input that brings the handle; -1: it is a constant.
+  ShapeGuard(Slot* slot, int32_t input, int32_t rank, const int64_t* dims, int64_t version)
+      : slot_(&slot->object), input_(input), rank_(rank), version_(version) {
     if (rank > 0) std::memcpy(dims_, dims, rank * sizeof(int64_t));
   }
 
   bool holds(const hr_tensor* inputs) const {
     Slot* planned = reinterpret_cast<Slot*>(slot_.get());
-    Slot* slot = entering_ < 0 ? planned : slot_of(&inputs[entering_]);
+    Slot* slot = input_ < 0 ? planned : slot_of(&inputs[input_]);
     if (!slot) return false;
     if (slot == planned && slot->shape_version.load(std::memory_order_acquire) ==
                                __atomic_load_n(&version_, __ATOMIC_RELAXED))
@@ -36,7 +36,7 @@ class ShapeGuard {
 
  private:
   ObjectRef slot_;
-  int32_t entering_;
+  int32_t input_;
   int32_t rank_;  // -1: no value, and no declared shape
   int64_t dims_[HR_MAX_RANK];
   mutable int64_t version_;
@@ -49,7 +49,7 @@ class SlotShapes {
 
   // Sets out's shape to that of the variable at this point of the plan. False: it has no value
   // and declares no shape, or the handle points at no variable.
-  bool shape_of(const hr_tensor* handle, int32_t entering, hr_tensor* out) {
+  bool shape_of(const hr_tensor* handle, int32_t input, hr_tensor* out) {
     Slot* slot = slot_of(handle);
     if (!slot) return false;
     auto found = shapes_.find(slot);
@@ -60,7 +60,7 @@ class SlotShapes {
       shape.rank = has_value ? slot->rank : slot->declared_rank;
       const int64_t* dims = has_value ? slot->dims : slot->declared_dims;
       if (shape.rank > 0) std::memcpy(shape.dims, dims, shape.rank * sizeof(int64_t));
-      guards.emplace_back(slot, entering, shape.rank, shape.dims,
+      guards.emplace_back(slot, input, shape.rank, shape.dims,
                           slot->shape_version.load(std::memory_order_relaxed));
       found = shapes_.emplace(slot, shape).first;
     }

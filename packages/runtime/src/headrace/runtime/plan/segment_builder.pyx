@@ -16,7 +16,7 @@ from headrace.runtime.graph.node_text cimport node_label
 _creating = ForkLock()
 
 
-cdef class SegmentDraft:
+cdef class SegmentBuilder:
     def __cinit__(self):
         self.ends_at = -1
 
@@ -49,22 +49,22 @@ cdef class SegmentDraft:
         self.ends_at = -1
 
 
-cdef SegmentDraft _spare = None   # touched under the GIL
+cdef SegmentBuilder _spare = None   # touched under the GIL
 cdef size_t MOST_SPARE_TENSORS = 1 << 14
 
 
-cdef SegmentDraft take_draft():
+cdef SegmentBuilder take_builder():
     global _spare
-    cdef SegmentDraft draft = _spare
+    cdef SegmentBuilder builder = _spare
     _spare = None
-    return draft if draft is not None else SegmentDraft()
+    return builder if builder is not None else SegmentBuilder()
 
 
-cdef void give_draft(SegmentDraft draft) noexcept:
+cdef void give_builder(SegmentBuilder builder) noexcept:
     global _spare
-    draft.clear()
-    if draft.tensors.capacity() <= MOST_SPARE_TENSORS:
-        _spare = draft
+    builder.clear()
+    if builder.tensors.capacity() <= MOST_SPARE_TENSORS:
+        _spare = builder
 
 
 cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session,

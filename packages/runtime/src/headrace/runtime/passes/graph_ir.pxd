@@ -15,7 +15,7 @@ from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype, hr_kernel
 from headrace.runtime.graph.node_kind cimport NodeKind
 
 
-cdef struct DraftNode:
+cdef struct IRNode:
     GraphNode* source
     OpEntry* entry           # null for nodes that passes add, and feeds
     const hr_kernel* kernel
@@ -29,8 +29,8 @@ cdef struct DraftNode:
     int32_t port             # of a FEED: which output of its source is fed
 
 
-cdef class Draft:
-    cdef vector[DraftNode] nodes
+cdef class GraphIR:
+    cdef vector[IRNode] nodes
     cdef vector[Edge] edges
     cdef vector[int32_t] controls
     cdef vector[GraphNode*] owned       # nodes that passes added, until a program takes them

@@ -35,7 +35,7 @@ cdef struct Step:
     hr_compute compute
     void* plan
     int64_t workspace
-    int32_t first_input, n_inputs, first_output, n_outputs   # into SegmentDraft.arguments
+    int32_t first_input, n_inputs, first_output, n_outputs   # into SegmentBuilder.arguments
     bint elided          # its outputs are known, unread, or computed by another step
     bint by_kernel       # allocates its outputs
     bint view
@@ -43,8 +43,8 @@ cdef struct Step:
 
 
 # Planning a segment for a new shape would otherwise allocate some twenty arrays, large ones, too:
-# drafts are used again (take_draft, give_draft).
-cdef class SegmentDraft:
+# builders are used again (take_builder, give_builder).
+cdef class SegmentBuilder:
     cdef Program program
     cdef SessionState* session
     cdef PreparedNodes* cache           # of the segment's runner
@@ -74,8 +74,8 @@ cdef class SegmentDraft:
     cdef void clear(self) noexcept
 
 
-cdef SegmentDraft take_draft()
-cdef void give_draft(SegmentDraft draft) noexcept
+cdef SegmentBuilder take_builder()
+cdef void give_builder(SegmentBuilder builder) noexcept
 
 
 cdef inline bint is_stateful(GraphNode* node) noexcept nogil:

@@ -50,7 +50,7 @@ cdef extern from *:
         bint empty()
 
 
-cdef class Draft:
+cdef class GraphIR:
     """Nodes and edges of one signature, as passes hand them on."""
 
     def __dealloc__(self):
@@ -59,7 +59,7 @@ cdef class Draft:
             del self.owned[i]
 
     cdef hr_dtype dtype_of(self, Edge edge) noexcept nogil:
-        cdef DraftNode* node = &self.nodes[edge.node]
+        cdef IRNode* node = &self.nodes[edge.node]
         if node.kind == NodeKind.FEED:  # a fed variable is a plain value
             return node.source.output_dtypes[node.port] % HR_REF
         return node.source.output_dtypes[edge.port]
@@ -68,7 +68,7 @@ cdef class Draft:
                           GraphNode* like) except -1 nogil:
         """A node that no graph has; the caller fills its dtypes in and calls finish_face."""
         cdef GraphNode* source = new GraphNode()
-        cdef DraftNode node
+        cdef IRNode node
         self.owned.push_back(source)
         source.op = op
         source.name = name
@@ -112,17 +112,17 @@ cdef class Draft:
         return 0
 
 
-cdef inline cbool _closes_loop(Draft draft, int32_t producer, int32_t consumer) noexcept nogil:
-    return (draft.nodes[producer].kind == NodeKind.NEXT_ITERATION
-            and draft.nodes[consumer].kind == NodeKind.MERGE)
+cdef inline cbool _closes_loop(GraphIR ir, int32_t producer, int32_t consumer) noexcept nogil:
+    return (ir.nodes[producer].kind == NodeKind.NEXT_ITERATION
+            and ir.nodes[consumer].kind == NodeKind.MERGE)
 
 
-cdef size_t _order(Draft draft, vector[int32_t]& sorted_nodes) noexcept nogil:
+cdef size_t _order(GraphIR ir, vector[int32_t]& sorted_nodes) noexcept nogil:
     """Kahn's algorithm; answers how many nodes it could not place."""
-    cdef int32_t n = <int32_t>draft.nodes.size()
+    cdef int32_t n = <int32_t>ir.nodes.size()
     cdef int32_t i, k, producer, consumer
     cdef size_t alive = 0
-    cdef DraftNode* node
+    cdef IRNode* node
     cdef vector[int32_t] missing, first, consumers, at, depth
     cdef min_heap ready
     cdef writer_heap writers
@@ -130,38 +130,38 @@ cdef size_t _order(Draft draft, vector[int32_t]& sorted_nodes) noexcept nogil:
     depth.assign(n, 0)
     first.assign(n + 1, 0)
     for i in range(n):
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if node.removed:
             continue
         alive += 1
         for k in range(node.n_inputs):
-            producer = draft.edges[node.first_input + k].node
-            if not _closes_loop(draft, producer, i):
+            producer = ir.edges[node.first_input + k].node
+            if not _closes_loop(ir, producer, i):
                 missing[i] += 1
                 first[producer + 1] += 1
         for k in range(node.n_controls):
             missing[i] += 1
-            first[draft.controls[node.first_control + k] + 1] += 1
+            first[ir.controls[node.first_control + k] + 1] += 1
     for i in range(n):
         first[i + 1] += first[i]
     consumers.resize(first[n])
     at.assign(first.begin(), first.end())
     for i in range(n):
-        node = &draft.nodes[i]
+        node = &ir.nodes[i]
         if node.removed:
             continue
         for k in range(node.n_inputs):
-            producer = draft.edges[node.first_input + k].node
-            if not _closes_loop(draft, producer, i):
+            producer = ir.edges[node.first_input + k].node
+            if not _closes_loop(ir, producer, i):
                 consumers[at[producer]] = i
                 at[producer] += 1
         for k in range(node.n_controls):
-            producer = draft.controls[node.first_control + k]
+            producer = ir.controls[node.first_control + k]
             consumers[at[producer]] = i
             at[producer] += 1
     for i in range(n):
-        if missing[i] == 0 and not draft.nodes[i].removed:
-            _push(draft, i, 0, ready, writers)
+        if missing[i] == 0 and not ir.nodes[i].removed:
+            _push(ir, i, 0, ready, writers)
     sorted_nodes.clear()
     sorted_nodes.reserve(alive)
     while True:
@@ -178,14 +178,14 @@ cdef size_t _order(Draft draft, vector[int32_t]& sorted_nodes) noexcept nogil:
             depth[consumer] = max(depth[consumer], depth[i] + 1)
             missing[consumer] -= 1
             if missing[consumer] == 0:
-                _push(draft, consumer, depth[consumer], ready, writers)
+                _push(ir, consumer, depth[consumer], ready, writers)
     return alive - sorted_nodes.size()
 
 
-cdef inline void _push(Draft draft, int32_t i, int32_t depth, min_heap& ready,
+cdef inline void _push(GraphIR ir, int32_t i, int32_t depth, min_heap& ready,
                        writer_heap& writers) noexcept nogil:
     """Writers go by the length of the chain before them, as if each op took the same time."""
-    cdef DraftNode* node = &draft.nodes[i]
+    cdef IRNode* node = &ir.nodes[i]
     if node.entry != NULL and node.entry.writes:
         writers.push(depth, node.rank, i)
     elif node.n_controls == 0 and is_leading(node):
@@ -194,7 +194,7 @@ cdef inline void _push(Draft draft, int32_t i, int32_t depth, min_heap& ready,
         ready.push((<int64_t>(node.rank + 1) << 31) | i)
 
 
-cdef inline cbool is_leading(DraftNode* node) noexcept nogil:
+cdef inline cbool is_leading(IRNode* node) noexcept nogil:
     """Variables and their reads come first: a shape that changed is met before any effect."""
     if node.kind == NodeKind.READ_SLOT:
         return True
