@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
 
@@ -26,6 +27,29 @@ def test_a_name_that_is_not_public_is_refused():
     with pytest.raises(AttributeError, match="initializers.*nonsense"):
         hr.initializers.nonsense  # noqa: B018
     assert "placeholder" in dir(hr) and "initializers" in dir(hr)
+
+
+@pytest.mark.parametrize(
+    ("typo", "near"),
+    [("matmull", "matmul"), ("nn.rellu", "relu"), ("train.AdamOptimiser", "AdamOptimizer")],
+)
+def test_a_typo_is_answered_with_the_closest_names(typo, near):
+    with pytest.raises(AttributeError, match=f"did you mean .*\\b{near}\\b.*\\?"):
+        operator.attrgetter(typo)(hr)
+
+
+def test_a_typo_of_an_op_is_answered_with_the_closest_ops():
+    with pytest.raises(AttributeError, match=r"no op 'MatMull'.*did you mean .*\bMatMul\b"):
+        hr.raw_ops.MatMull  # noqa: B018
+
+
+def test_asking_for_a_name_that_is_not_there_searches_nothing():
+    code = (
+        "import sys, headrace.graph as hr; hasattr(hr, 'matmull'); "
+        "print('difflib' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"
 
 
 def test_importing_loads_neither_protobuf_nor_the_op_families():

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from headrace.graph.api.public_names import PUBLIC
+from headrace.graph.platform.missing_name import MissingNameError
 
 _PACKAGE = "headrace.graph"
 
@@ -30,7 +31,11 @@ def find(name: str) -> Any:
         return _load(name, target)
     if name in _SPACES:
         return _space(name)
-    raise AttributeError(f"module {_PACKAGE!r} has no attribute {name!r}")
+    space, _, last = name.rpartition(".")
+    module = f"{_PACKAGE}.{space}" if space else _PACKAGE
+    raise MissingNameError(
+        f"module {module!r} has no attribute {last!r}", last, lambda: names(space)
+    )
 
 
 def names(space: str = "") -> list[str]:
@@ -73,9 +78,7 @@ class _Space(ModuleType):
             module = sys.modules.get(f"{_PACKAGE}.{_MODULES.get(self._space)}")
             value = getattr(module, name, None)
             if value is None:
-                raise AttributeError(
-                    f"module {self.__name__!r} has no attribute {name!r}"
-                ) from None
+                raise
         setattr(self, name, value)
         return value
 

@@ -103,7 +103,7 @@ class Tensor:
         if self._shape[0] is None:
             raise TypeError(
                 f"Tensor {self.name!r} is not iterable: its first size is unknown; "
-                "use hr.map_fn or hr.while_loop"
+                "use hr.while_loop"
             )
         return (self[i] for i in range(self._shape[0]))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.formats import op_catalogue
 from headrace.graph.builder.op_builder import op
+from headrace.graph.platform.missing_name import MissingNameError
 
 
 def _make(op_type: str) -> Callable[..., Any]:
@@ -31,7 +32,8 @@ def _make(op_type: str) -> Callable[..., Any]:
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__") or op_catalogue.find(name) is None:
-        raise AttributeError(f"module {__name__!r} has no op {name!r} in the catalogue")
+        problem = f"module 'headrace.graph.raw_ops' has no op {name!r} in the catalogue"
+        raise MissingNameError(problem, name, op_catalogue.names)
     function = globals()[name] = _make(name)
     return function
 
