@@ -3,7 +3,7 @@
 setuptools compiles all sources of an extension when one is newer, does not see a changed header
 and does not transpile a .pyx again when a .pxd changed. Here every object has the list of files
 that the compiler read for it, and the command that made it. The same file stands in every compiled
-package; tests/arrows compares them.
+package; tests/dependencies compares them.
 """
 
 from __future__ import annotations

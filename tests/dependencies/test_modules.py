@@ -1,4 +1,4 @@
-"""The house rules that a program can check."""
+"""Rules about modules that a program can check: names, entry points, copies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from checkout import PACKAGES, ROOT, source_root, sources
 
-NO_ROOM = {"util", "utils", "helper", "helpers", "common", "misc", "core", "base", "manager"}
+NO_SUBJECT = {"util", "utils", "helper", "helpers", "common", "misc", "core", "base", "manager"}
 COPIES = {
     "sibling_backend.py": ("graph", "runtime", "kernels", "board"),
     "native_build.py": ("runtime", "kernels", "board"),
@@ -20,15 +20,15 @@ def test_no_package_owns_the_namespace() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_room_has_a_name_of_its_own(package: str) -> None:
+def test_every_module_is_named_after_its_subject(package: str) -> None:
     written = sources(package, ".py", ".pyx", ".pxd", ".h", ".hpp", ".cpp", ".proto", ".ops")
-    rooms = {path.stem for path in written}
+    modules = {path.stem for path in written}
     folders = {p.name for p in source_root(package).rglob("*") if p.is_dir()}
-    assert (rooms | folders) & NO_ROOM == set()
+    assert (modules | folders) & NO_SUBJECT == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_doors_only_re_export(package: str) -> None:
+def test_init_modules_only_re_export(package: str) -> None:
     for path in sources(package, ".py"):
         if path.name == "__init__.py":
             for statement in ast.parse(path.read_text()).body:
