@@ -76,7 +76,7 @@ templates: dict[str, OpTemplate] = {}
 
 
 def template_of(op_type: str) -> OpTemplate:
-    """The template of an op. Raises: NotFoundError for an op nobody has."""
+    """The template of an op. Raises: NotFoundError for an unknown op."""
     found = templates.get(op_type)
     if found is None:
         found = templates[op_type] = OpTemplate(op_catalogue.signature(op_type))

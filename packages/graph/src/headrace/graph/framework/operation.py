@@ -239,7 +239,7 @@ class Operation:
 
     @property
     def op_def(self) -> Any:
-        """The OpDef message of its op. Raises: NotFoundError for an op nobody has."""
+        """The OpDef message of its op. Raises: NotFoundError for an unknown op."""
         from headrace.formats import op_catalogue
 
         return op_catalogue.op_def(self.type)

@@ -36,6 +36,8 @@ class PreparedNodes {
     Answers& kept = of_node(node);
     const uint32_t hash = hash_of(key);
     if (kept.hashes.size() < MOST_PER_NODE) {
+      kept.hashes.reserve(kept.hashes.size() + 1);  // all three grow, or none
+      kept.used.reserve(kept.used.size() + 1);
       kept.answers.push_back({key, std::move(made)});
       kept.used.push_back(++clock_);
       kept.hashes.push_back(hash);
@@ -56,16 +58,21 @@ class PreparedNodes {
     return &by_node_[size_t(node)].lasting;
   }
   void keep_lasting(int32_t node, const std::vector<hr_tensor*>& outputs) {
-    Answers& kept = of_node(node);
+    std::vector<hr_tensor> lasting;
+    std::vector<BufferRef> held;
+    held.reserve(outputs.size());  // so that nothing is retained that no BufferRef releases
     for (const hr_tensor* t : outputs) {
-      kept.lasting.push_back(*t);
+      lasting.push_back(*t);
       if (!t->owner) continue;
       buffer_retain(t->owner);
-      kept.held.emplace_back(t->owner);
+      held.emplace_back(t->owner);
     }
+    Answers& kept = of_node(node);
+    kept.lasting.swap(lasting);
+    kept.held.swap(held);
   }
 
-  // Nodes that stand for several of the graph's, by the text of what they compute.
+  // Nodes that stand for several of the graph's, by what they compute or the nodes themselves.
   std::shared_ptr<GraphNode> find_fused(const std::string& text) {
     auto found = fused_.find(text);
     return found == fused_.end() ? nullptr : found->second;

@@ -63,16 +63,16 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
                                        const hr_tensor* inputs, int threads,
                                        SessionState* session, bint copy_small,
                                        PreparedNodes* cache) except *:
+    cdef shared_ptr[Executable] made = new_executable()
     cdef SegmentBuilder builder = take_builder()
     cdef Segment segment = segments.segments[number]
     cdef TeamOf* team = new TeamOf(threads)
     builder.program = program
-    builder.made = new_executable()
-    builder.out = builder.made.get()
+    builder.made = made
+    builder.out = made.get()
     builder.threads = threads
     builder.session = session
     builder.cache = cache
-    cdef shared_ptr[Executable] made = builder.made
     try:
         enter(builder, segments, segment, inputs)
         prepare(builder, segments, segment)

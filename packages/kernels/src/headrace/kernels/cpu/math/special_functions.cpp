@@ -240,17 +240,17 @@ double igamma_grad_a(double a, double x) {
     return -(igammac(high, x) - igammac(low, x)) / (high - low);
   }
   double term = 1 / a, sum = term;
-  double slope = -term / a, slopes = slope;  // d term / d a
+  double term_da = -term / a, sum_da = term_da;  // d term / d a
   for (int i = 1; i < 20000; ++i) {
     const double n = a + i;
-    slope = slope * x / n - term * x / (n * n);
+    term_da = term_da * x / n - term * x / (n * n);
     term *= x / n;
     sum += term;
-    slopes += slope;
-    if (term < sum * kEpsilon && std::fabs(slope) < std::fabs(slopes) * kEpsilon) break;
+    sum_da += term_da;
+    if (term < sum * kEpsilon && std::fabs(term_da) < std::fabs(sum_da) * kEpsilon) break;
   }
   const double log_part = std::log(x) - digamma(a);
-  return gamma_density(a, x) * (slopes + sum * log_part);
+  return gamma_density(a, x) * (sum_da + sum * log_part);
 }
 
 // -dP/da / p for the distribution function P and density p.
@@ -260,15 +260,15 @@ double gamma_sample_by_a(double a, double x) {
   const double log_x = std::log(x);
   // Far in the upper tail the series below cancels. Q / p is the sum of (a - 1) ... (a - n) / x^n.
   if (x > 40 + 4 * a) {
-    double term = 1, slope = 0, sum = 0, slopes = 0;  // slope: d term / d a
+    double term = 1, term_da = 0, sum = 0, sum_da = 0;  // _da: derivatives by a
     for (int n = 1; n < 40; ++n) {
       sum += term;
-      slopes += slope;
-      slope = (slope * (a - n) + term) / x;
+      sum_da += term_da;
+      term_da = (term_da * (a - n) + term) / x;
       term *= (a - n) / x;
-      if (std::fabs(term) <= sum * kEpsilon && std::fabs(slope) <= kEpsilon) break;
+      if (std::fabs(term) <= sum * kEpsilon && std::fabs(term_da) <= kEpsilon) break;
     }
-    return sum * (log_x - digamma(a)) + slopes;
+    return sum * (log_x - digamma(a)) + sum_da;
   }
   if (a >= kLargeA && std::fabs(x - a) < 10 * std::sqrt(a)) {
     const Temme uniform(a, x);
