@@ -137,13 +137,17 @@ def main() -> int:
     if unknown := [n for n in names if n not in every]:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(every)}")
     sides = Sides(options.python or own_python(), options.before, options.cores)
-    print(f"{'row':13}{'ours min':>11}{'median':>11}{'peer min':>12}{'median':>11}"
-          f"{'ratio':>8}{'goal':>7}")
+    print(
+        f"{'row':13}{'ours min':>11}{'median':>11}{'peer min':>12}{'median':>11}"
+        f"{'ratio':>8}{'goal':>7}"
+    )
     missed = 0
     for name in names:
         try:
-            reached = special(name, sides, options.rounds) if name in SPECIAL else compare(
-                name, sides, options.rounds
+            reached = (
+                special(name, sides, options.rounds)
+                if name in SPECIAL
+                else compare(name, sides, options.rounds)
             )
         except Failure as failure:
             print(f"{name:13}failed: {failure}", flush=True)
@@ -233,8 +237,11 @@ def pair(name: str, programs: tuple[str, str], unit: str, sides: Sides, rounds: 
         one, other = (statistics.median(times[side, program]) for program in programs)
         ratios[side] = one / other
         scale = UNITS[unit]
-        print(f"{name:13}{side}: {programs[0]} {one * scale:.4g} {unit}, {programs[1]} "
-              f"{other * scale:.4g} {unit}, ratio {one / other:.2f}", flush=True)
+        print(
+            f"{name:13}{side}: {programs[0]} {one * scale:.4g} {unit}, {programs[1]} "
+            f"{other * scale:.4g} {unit}, ratio {one / other:.2f}",
+            flush=True,
+        )
     return ratios["headrace"]
 
 
@@ -251,8 +258,11 @@ def threads(sides: Sides, rounds: int) -> bool:
     )
     good = ours >= THREADS_PROMISE
     note = "" if good else "  missed"
-    print(f"{'threads':13}two threads do {ours:.2f}x the work of one (TensorFlow {peer:.2f}x), "
-          f"promised {THREADS_PROMISE}x{note}", flush=True)
+    print(
+        f"{'threads':13}two threads do {ours:.2f}x the work of one (TensorFlow {peer:.2f}x), "
+        f"promised {THREADS_PROMISE}x{note}",
+        flush=True,
+    )
     return good
 
 

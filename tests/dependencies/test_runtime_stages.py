@@ -35,10 +35,7 @@ def test_a_stage_imports_only_those_before_it(stage: str) -> None:
 def test_the_readme_names_every_module() -> None:
     readme = (RUNTIME.parents[2] / "README.md").read_text()
     stems = {
-        p.stem
-        for stage in STAGES
-        for p in (RUNTIME / stage).iterdir()
-        if p.suffix in SUFFIXES
+        p.stem for stage in STAGES for p in (RUNTIME / stage).iterdir() if p.suffix in SUFFIXES
     }
     missing = sorted(stem for stem in stems if not re.search(rf"\b{stem}\b", readme))
     assert not missing

@@ -21,9 +21,12 @@ long malloc_counter_end(void) {
 }
 long malloc_counter_bytes(void) { return bytes; }
 
-/* The request of that number, counted from 0 from now on by all threads, fails; below 0: none does. */
+/* The request of that number, counted from 0 from now on by all threads, fails; below 0: none does.
+ */
 static long until_failure = -1, live;
-void malloc_counter_fail(long number) { __atomic_store_n(&until_failure, number, __ATOMIC_SEQ_CST); }
+void malloc_counter_fail(long number) {
+  __atomic_store_n(&until_failure, number, __ATOMIC_SEQ_CST);
+}
 /* Whether it has come. */
 int malloc_counter_failed(void) { return __atomic_load_n(&until_failure, __ATOMIC_SEQ_CST) < 0; }
 /* Blocks that are not freed. */

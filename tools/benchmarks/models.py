@@ -138,6 +138,10 @@ POOL_PADDING = {"mnist": "SAME", "cifar": "SAME", "alexnet": "VALID"}
 STRIDES = {"alexnet": (4, 1, 1, 1, 1)}
 
 TRAINED: dict[str, Callable[[], Model]] = {
-    "mlp": mlp, "mnist": mnist, "cifar": cifar, "lstm": lstm, "alexnet": alexnet,
+    "mlp": mlp,
+    "mnist": mnist,
+    "cifar": cifar,
+    "lstm": lstm,
+    "alexnet": alexnet,
 }
 ROWS = ("elementwise_chain", "matmul", *TRAINED)

@@ -1,6 +1,6 @@
 """One side of the benchmark: reads names of rows from stdin, answers each with a line of JSON.
 
-    python worker.py headrace|headrace-dynamic|tensorflow|tensorflow-function|torch|jax
+python worker.py headrace|headrace-dynamic|tensorflow|tensorflow-function|torch|jax
 """
 
 from __future__ import annotations

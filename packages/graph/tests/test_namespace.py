@@ -45,8 +45,7 @@ def test_a_typo_of_an_op_is_answered_with_the_closest_ops():
 
 def test_asking_for_a_name_that_is_not_there_searches_nothing():
     code = (
-        "import sys, headrace.graph as hr; hasattr(hr, 'matmull'); "
-        "print('difflib' in sys.modules)"
+        "import sys, headrace.graph as hr; hasattr(hr, 'matmull'); print('difflib' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"

@@ -54,8 +54,9 @@ def test_gather_nd(dtype):
         got = run_kernel("GatherNd", x, i)
         same(got, x[tuple(i[..., d] for d in range(depth))] if depth else
              np.broadcast_to(x, (2, 6, 5, 7, 3)))  # fmt: skip
-    with pytest.raises(InvalidArgumentError,
-                       match=r"indices\[1\] = \[0, 7\] does not index into shape \[5, 7, 3\]"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"indices\[1\] = \[0, 7\] does not index into shape \[5, 7, 3\]"
+    ):
         run_kernel("GatherNd", x, np.int32([[0, 0], [0, 7]]))  # fmt: skip
 
 

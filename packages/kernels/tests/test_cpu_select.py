@@ -144,5 +144,3 @@ def test_cross_and_betainc():
     assert_near(run_kernel("Cross", a, b), np.cross(a, b), scale=4)
     args = [np.float64(v) for v in (2.0, 3.0, 0.4)]
     np.testing.assert_allclose(run_kernel("Betainc", *args), 0.5248, rtol=1e-12)
-
-

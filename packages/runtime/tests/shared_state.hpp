@@ -1,7 +1,7 @@
 // What libraries get of the process's state: a table of functions, as Cython's extensions do.
 #pragma once
-#include "threads/active_runs.hpp"
 #include "memory/buffer.hpp"
+#include "threads/active_runs.hpp"
 
 struct StateTable {
   hr_buffer* (*allocate)(int64_t bytes);

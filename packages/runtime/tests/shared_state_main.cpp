@@ -66,7 +66,8 @@ int main(int, char** arguments) {
   expect(function<void*(const StateTable*)>(b, "current")(state) == &run,
          "one table of runs: the second sees the run of the first");
   expect(function<int(const StateTable*, const void*)>(b, "close_session")(state, &session) == 1 &&
-             ended == 1, "one table of runs: the second ends it");
+             ended == 1,
+         "one table of runs: the second ends it");
   state->end_run(&run);
 
   for (void* library : {a, b})
@@ -79,7 +80,9 @@ int main(int, char** arguments) {
   if (child == 0) {
     const Seen now_a = look_a(state), now_b = look_b(state);
     _exit(same(now_a, now_b) && now_a.fork_count == before.fork_count + 1 &&
-                  now_a.intra_op_pool != before.intra_op_pool ? 0 : 1);
+                  now_a.intra_op_pool != before.intra_op_pool
+              ? 0
+              : 1);
   }
   int status = 1;
   waitpid(child, &status, 0);

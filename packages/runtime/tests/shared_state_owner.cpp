@@ -37,8 +37,8 @@ void end(ActiveRun* run) { end_run(run); }
 ActiveRun* current() { return current_run(); }
 int forks() { return fork_count; }
 
-const StateTable table = {allocate, blocks_alive, inter_op, intra_op,   prepare_lock, run_on_team,
-                          end_runs, begin,        end,      current,    forks};
+const StateTable table = {allocate, blocks_alive, inter_op, intra_op, prepare_lock, run_on_team,
+                          end_runs, begin,        end,      current,  forks};
 
 }  // namespace
 

@@ -58,7 +58,8 @@ void read_all(const std::string& bytes) {
         for (size_t c = 0; c < n; ++c) sum += static_cast<size_t>(ints[c]);
       if (api->attr_strings(&node.face, key.c_str(), &strings, &n) == HR_OK)
         for (size_t c = 0; c < n; ++c)
-          for (size_t b = 0; b < strings[c].size; ++b) sum += static_cast<size_t>(strings[c].data[b]);
+          for (size_t b = 0; b < strings[c].size; ++b)
+            sum += static_cast<size_t>(strings[c].data[b]);
       if (api->attr_tensor(&node.face, key.c_str(), &tensor) == HR_OK) {
         ++decoded;
         if (tensor->dtype == HR_STRING) {

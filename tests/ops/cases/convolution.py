@@ -172,7 +172,9 @@ CASES += [
         "_FusedConv2D",
         (real(2, 5, 6, 3), real(3, 2, 3, 4), arguments, []),
         {
-            "fused_ops": fused_ops, "num_args": len(arguments), "strides": [1, 2, 1, 1],
+            "fused_ops": fused_ops,
+            "num_args": len(arguments),
+            "strides": [1, 2, 1, 1],
             "padding": "SAME",
         },
         dtypes=("float32", "float64", "float16"),

@@ -49,9 +49,9 @@ static void read_tensor(hr_bundle* bundle, const char* name, int argc, char** ar
     uint8_t* out = (uint8_t*)malloc(count * width + 1);
     hr_bundle_code code = hr_bundle_read_region(bundle, name, &entry, starts, sizes, out);
     if (code == HR_BUNDLE_OK)
-      printf("ok %d %d %llu\n", entry.dtype, entry.rank, (unsigned long long)sum_of(out, count * width));
-    else
-      failed(bundle);
+      printf("ok %d %d %llu\n", entry.dtype, entry.rank,
+             (unsigned long long)sum_of(out, count * width));
+    else failed(bundle);
     free(out);
   }
 }

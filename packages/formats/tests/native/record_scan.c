@@ -10,7 +10,9 @@ static void scan_memory(const uint8_t* bytes, uint64_t size, int print) {
     hr_record record;
     hr_record_code code = hr_record_at(bytes, size, offset, &record);
     for (uint64_t i = 0; i < record.size; ++i) sum += record.data[i];
-    if (print) printf("%d %llu %llu\n", code, (unsigned long long)record.offset, (unsigned long long)record.size);
+    if (print)
+      printf("%d %llu %llu\n", code, (unsigned long long)record.offset,
+             (unsigned long long)record.size);
     if (code != HR_RECORD_OK && code != HR_RECORD_BAD_DATA) return;
     offset = record.next;
   }
@@ -22,7 +24,8 @@ static int scan_file(const char* path) {
   for (;;) {
     hr_record record;
     hr_record_code code = hr_record_file_next(&reader, &record);
-    printf("%d %llu %llu\n", code, (unsigned long long)record.offset, (unsigned long long)record.size);
+    printf("%d %llu %llu\n", code, (unsigned long long)record.offset,
+           (unsigned long long)record.size);
     if (code == HR_RECORD_BAD_DATA) {
       reader.offset = record.next;
       hr_record_file_seek(&reader, record.next);
@@ -46,7 +49,8 @@ int main(int argc, char** argv) {
   scan_memory(bytes, size, 1);
   if (scan_file(argv[1])) return 1;
   if (argc > 2) {
-    for (uint64_t bit = 0; bit < size * 8; ++bit) { /* exact-size copies, so that ASan sees overreads */
+    for (uint64_t bit = 0; bit < size * 8;
+         ++bit) { /* exact-size copies, so that ASan sees overreads */
       uint64_t cut = bit % (size + 1);
       uint8_t* copy = (uint8_t*)malloc(cut ? cut : 1);
       memcpy(copy, bytes, cut);

@@ -1,7 +1,7 @@
 /* Prints the entries of a table, "key-size value-size sum", and how it ends. With a second
  * argument it also damages the bytes in many ways, mending the CRCs so that damage gets far. */
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "headrace/table_reader.h"
 
@@ -15,7 +15,9 @@ static int visit(void* argument, const uint8_t* key, uint64_t key_size, const ui
   for (i = 0; i < key_size; ++i) sum = sum * 31 + key[i];
   for (i = 0; i < value_size; ++i) sum = sum * 31 + value[i];
   ++entries;
-  if (print) printf("%llu %llu %llu\n", (unsigned long long)key_size, (unsigned long long)value_size, (unsigned long long)(sum % 1000000007u));
+  if (print)
+    printf("%llu %llu %llu\n", (unsigned long long)key_size, (unsigned long long)value_size,
+           (unsigned long long)(sum % 1000000007u));
   return 0;
 }
 

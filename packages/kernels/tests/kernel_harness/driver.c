@@ -64,8 +64,8 @@ static void release(hr_buffer* buffer) {
     }
   }
   const unsigned char* memory = buffer->memory;
-  int plain = buffer->dtype != HR_STRING && buffer->dtype != HR_RESOURCE &&
-              buffer->dtype != HR_VARIANT;
+  int plain =
+      buffer->dtype != HR_STRING && buffer->dtype != HR_RESOURCE && buffer->dtype != HR_VARIANT;
   for (int64_t i = buffer->bytes; plain && i < buffer->bytes + 64; ++i)
     if (memory[i] != 0xcd) {
       __atomic_add_fetch(&overrun_buffers, 1, __ATOMIC_RELAXED);
@@ -132,9 +132,7 @@ EXPORT int32_t driver_slot_value(slot* s, hr_tensor* value) {
   return s->initialised;
 }
 
-static slot* slot_of(const hr_tensor* ref) {
-  return (slot*)((hr_resource*)ref->data)->object;
-}
+static slot* slot_of(const hr_tensor* ref) { return (slot*)((hr_resource*)ref->data)->object; }
 
 static void release_object(hr_object* object) {
   if (__atomic_sub_fetch(&object->references, 1, __ATOMIC_ACQ_REL) == 0) object->destroy(object);
@@ -191,21 +189,29 @@ GETTER(attr_float, 'f', (const hr_node* n, const char* key, float* v), *v = a->r
 GETTER(attr_bool, 'b', (const hr_node* n, const char* key, int32_t* v), *v = (int32_t)a->integer)
 GETTER(attr_type, 't', (const hr_node* n, const char* key, hr_dtype* v), *v = (hr_dtype)a->integer)
 GETTER(attr_string, 's', (const hr_node* n, const char* key, const char** v, size_t* size),
-       *v = a->text.data; *size = a->text.size)
+       *v = a->text.data;
+       *size = a->text.size)
 GETTER(attr_tensor, 'T', (const hr_node* n, const char* key, const hr_tensor** v), *v = a->tensor)
 GETTER(attr_shape, 'h', (const hr_node* n, const char* key, int32_t* rank, const int64_t** v),
-       *rank = a->rank; *v = a->dims)
+       *rank = a->rank;
+       *v = a->dims)
 GETTER(attr_ints, 'I', (const hr_node* n, const char* key, const int64_t** v, size_t* size),
-       *v = a->list; *size = a->n)
+       *v = a->list;
+       *size = a->n)
 GETTER(attr_floats, 'F', (const hr_node* n, const char* key, const float** v, size_t* size),
-       *v = a->list; *size = a->n)
+       *v = a->list;
+       *size = a->n)
 GETTER(attr_types, 'Y', (const hr_node* n, const char* key, const hr_dtype** v, size_t* size),
-       *v = a->list; *size = a->n)
+       *v = a->list;
+       *size = a->n)
 GETTER(attr_strings, 'S', (const hr_node* n, const char* key, const hr_string** v, size_t* size),
-       *v = a->list; *size = a->n)
-GETTER(attr_shapes, 'H', (const hr_node* n, const char* key, const int32_t** ranks,
-       const int64_t* const** v, size_t* size),
-       *ranks = a->ranks; *v = a->dims_list; *size = a->n)
+       *v = a->list;
+       *size = a->n)
+GETTER(attr_shapes, 'H',
+       (const hr_node* n, const char* key, const int32_t** ranks, const int64_t* const** v,
+        size_t* size),
+       *ranks = a->ranks;
+       *v = a->dims_list; *size = a->n)
 
 static void input_range(const hr_node* n, int32_t argument, int32_t* first, int32_t* count) {
   const int32_t* r = ((const node*)n)->input_ranges + 2 * argument;
@@ -223,10 +229,10 @@ static hr_code node_fail(const hr_node* n, hr_code code, const char* format, ...
   return code;
 }
 
-static const hr_node_api node_api = {
-    sizeof(hr_node_api), attr_int, attr_float, attr_bool, attr_type, attr_string, attr_tensor,
-    attr_shape, attr_ints, attr_floats, attr_types, attr_strings, attr_shapes, input_range,
-    output_range, node_fail};
+static const hr_node_api node_api = {sizeof(hr_node_api), attr_int,    attr_float,   attr_bool,
+                                     attr_type,           attr_string, attr_tensor,  attr_shape,
+                                     attr_ints,           attr_floats, attr_types,   attr_strings,
+                                     attr_shapes,         input_range, output_range, node_fail};
 
 /* ---- the context -------------------------------------------------------------------------- */
 
@@ -246,8 +252,7 @@ static hr_code ctx_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
 }
 static hr_code ctx_allocate(hr_ctx* ctx, hr_tensor* output) {
   ++((context*)ctx)->allocations;
-  if (output->owner)
-    return ctx_fail(ctx, HR_INTERNAL, "harness: an output was allocated twice");
+  if (output->owner) return ctx_fail(ctx, HR_INTERNAL, "harness: an output was allocated twice");
   driver_allocate(output);
   return HR_OK;
 }
@@ -330,9 +335,9 @@ static uint64_t on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument) {
 static void forget_cancel(hr_ctx* ctx, uint64_t token) { (void)ctx, (void)token; }
 
 static const hr_ctx_api ctx_api = {
-    sizeof(hr_ctx_api), ctx_fail, ctx_allocate, forward, retain, release, set_string,
-    parallel_for, begin_write, commit, slot_read, slot_assign, lookup_or_create, retain_object,
-    release_object, on_cancel, forget_cancel};
+    sizeof(hr_ctx_api), ctx_fail,      ctx_allocate,   forward,   retain,       release,
+    set_string,         parallel_for,  begin_write,    commit,    slot_read,    slot_assign,
+    lookup_or_create,   retain_object, release_object, on_cancel, forget_cancel};
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 

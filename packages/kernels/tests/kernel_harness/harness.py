@@ -516,8 +516,14 @@ class PreparedKernel:
             self._call = ctypes.c_void_p()
         self._check(
             _driver.driver_prepare(
-                ctypes.byref(self._node), ctypes.byref(self.row), self._state, self._inputs,
-                self._known, self._outputs, self.threads, ctypes.byref(self._call),
+                ctypes.byref(self._node),
+                ctypes.byref(self.row),
+                self._state,
+                self._inputs,
+                self._known,
+                self._outputs,
+                self.threads,
+                ctypes.byref(self._call),
             )
         )
         self.depends_on_data = bool(_driver.driver_depends_on_data(self._call))

@@ -39,9 +39,7 @@ ANY_RANK = 2**9 - 1  # bit n: rank n is allowed; the last one stands for 8 and a
 FOREIGN = "foreign"  # the family of ops that a library from outside brought
 
 _lock = ForkLock()
-_lines: dict[
-    str, tuple[str, str]
-] = {}  # name -> (family, text); empty until the first look-up
+_lines: dict[str, tuple[str, str]] = {}  # name -> (family, text); empty until the first look-up
 _parsed: dict[str, Signature] = {}
 _ranks: dict[str, tuple[int, ...]] = {}
 _foreign: dict[str, Signature] = {}
@@ -156,9 +154,7 @@ def register(op_list: bytes) -> list[str]:
     try:
         added = [from_op_def(message) for message in OpList.FromString(op_list).op]
     except (DecodeError, UnicodeDecodeError) as error:
-        raise InvalidArgumentError(
-            None, None, f"not an OpList message: {error}"
-        ) from error
+        raise InvalidArgumentError(None, None, f"not an OpList message: {error}") from error
     with _lock.current:
         for new in added:
             old = _foreign.get(new.name)

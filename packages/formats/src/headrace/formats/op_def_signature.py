@@ -139,9 +139,7 @@ def _get_list(message: Any, kind: str) -> tuple[Any, ...]:
         return tuple(_get_shape(value) for value in message.list.shape)
     if kind == "float":
         return tuple(_shortest(value) for value in message.list.f)
-    return (
-        tuple(getattr(message.list, _LIST_FIELDS[kind])) if kind in _LIST_FIELDS else ()
-    )
+    return tuple(getattr(message.list, _LIST_FIELDS[kind])) if kind in _LIST_FIELDS else ()
 
 
 def _get_value(message: Any, kind: str) -> Any:

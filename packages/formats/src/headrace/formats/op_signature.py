@@ -21,7 +21,6 @@ TYPE_NUMBERS = {
 TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
 
 
-
 class _NoDefault:
     """The default of an attribute that must be given (None is the shape of unknown rank)."""
 
@@ -48,9 +47,7 @@ class _Record:
     __slots__ = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(
-            f"{type(self).__name__} is immutable: make a new one with replace()"
-        )
+        raise AttributeError(f"{type(self).__name__} is immutable: make a new one with replace()")
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, field) for field in self._fields)
@@ -61,9 +58,7 @@ class _Record:
 
     def replace(self, **changes: Any) -> Any:
         """The same with some fields changed."""
-        return type(self)(
-            **{field: getattr(self, field) for field in self._fields} | changes
-        )
+        return type(self)(**{field: getattr(self, field) for field in self._fields} | changes)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -74,9 +69,7 @@ class _Record:
         return hash(self._values())
 
     def __repr__(self) -> str:
-        fields = ", ".join(
-            f"{field}={getattr(self, field)!r}" for field in self._fields
-        )
+        fields = ", ".join(f"{field}={getattr(self, field)!r}" for field in self._fields)
         return f"{type(self).__name__}({fields})"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -136,23 +136,17 @@ def _parse_raw_arg(reader: _Reader) -> tuple[str, tuple[str, str, bool]]:
     return name, (number, kind, is_ref)
 
 
-def _resolve(
-    op: str, raw: tuple[str, tuple[str, str, bool]], kinds: dict[str, str]
-) -> Arg:
+def _resolve(op: str, raw: tuple[str, tuple[str, str, bool]], kinds: dict[str, str]) -> Arg:
     name, (number, of, is_ref) = raw
     if number and kinds.get(number) != "int":
-        raise SignatureError(
-            f"{op}: argument {name!r} counts by {number!r}, no int attribute"
-        )
+        raise SignatureError(f"{op}: argument {name!r} counts by {number!r}, no int attribute")
     kind = kinds.get(of)
     if kind == "type":
         return Arg(name, type_attr=of, number_attr=number, is_ref=is_ref)
     if kind == "list(type)":
         return Arg(name, type_list_attr=of, is_ref=is_ref)
     if of not in TYPE_NUMBERS:
-        raise SignatureError(
-            f"{op}: argument {name!r} has type {of!r}, no dtype, no attribute"
-        )
+        raise SignatureError(f"{op}: argument {name!r} has type {of!r}, no dtype, no attribute")
     return Arg(name, dtype=TYPE_NUMBERS[of], number_attr=number, is_ref=is_ref)
 
 
@@ -265,9 +259,7 @@ def _print_attr(attr: Attr) -> str:
     kind = attr.kind[5:-1] if is_list else attr.kind
     text = kind
     if attr.allowed:
-        text = (
-            "{" + ", ".join(_print_value(value, kind) for value in attr.allowed) + "}"
-        )
+        text = "{" + ", ".join(_print_value(value, kind) for value in attr.allowed) + "}"
     if is_list:
         text = f"list({text})"
     if attr.minimum is not None:
@@ -275,9 +267,7 @@ def _print_attr(attr: Attr) -> str:
     if attr.default is NO_DEFAULT:
         return f"{attr.name}: {text}"
     if is_list:
-        default = (
-            "[" + ", ".join(_print_value(value, kind) for value in attr.default) + "]"
-        )
+        default = "[" + ", ".join(_print_value(value, kind) for value in attr.default) + "]"
     else:
         default = _print_value(attr.default, kind)
     return f"{attr.name}: {text} = {default}"

@@ -60,15 +60,29 @@ LOOP(outer_sine_float, float)
 LOOP(outer_sine_double, double)
 
 static const hr_kernel kernels[] = {
-    {.op = "OuterSine", .device_type = "CPU", .constraint = "T=float",
-     .create = create, .prepare = prepare, .compute = outer_sine_float, .destroy = destroy},
-    {.op = "OuterSine", .device_type = "CPU", .constraint = "T=double",
-     .create = create, .prepare = prepare, .compute = outer_sine_double, .destroy = destroy},
+    {.op = "OuterSine",
+     .device_type = "CPU",
+     .constraint = "T=float",
+     .create = create,
+     .prepare = prepare,
+     .compute = outer_sine_float,
+     .destroy = destroy},
+    {.op = "OuterSine",
+     .device_type = "CPU",
+     .constraint = "T=double",
+     .create = create,
+     .prepare = prepare,
+     .compute = outer_sine_double,
+     .destroy = destroy},
 };
 
-static const hr_kernel_table table = {
-    sizeof(hr_kernel_table), HR_KERNEL_ABI, "outer_sine", "0.3.0",
-    sizeof(hr_kernel), sizeof(kernels) / sizeof(kernels[0]), kernels};
+static const hr_kernel_table table = {sizeof(hr_kernel_table),
+                                      HR_KERNEL_ABI,
+                                      "outer_sine",
+                                      "0.3.0",
+                                      sizeof(hr_kernel),
+                                      sizeof(kernels) / sizeof(kernels[0]),
+                                      kernels};
 
 static PyObject* capsule(PyObject* self, PyObject* none) {
   (void)self, (void)none;
@@ -78,7 +92,7 @@ static PyObject* capsule(PyObject* self, PyObject* none) {
 static PyMethodDef methods[] = {
     {"capsule", capsule, METH_NOARGS, "The kernel table, for the runtime."}, {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "kernels", NULL, -1, methods,
-                                    NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "kernels", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_kernels(void) { return PyModule_Create(&module); }

@@ -20,8 +20,19 @@ constexpr size_t kMaxTagBytes = 64u << 20;
 constexpr size_t kStartsLookedAt = 1000;
 
 enum Kind : int {
-  kScalar, kImage, kHistogram, kAudio, kText, kPrCurve, kHparams, kMesh, kCustomScalars, kTensor,
-  kGraph, kRunMetadata, kKinds
+  kScalar,
+  kImage,
+  kHistogram,
+  kAudio,
+  kText,
+  kPrCurve,
+  kHparams,
+  kMesh,
+  kCustomScalars,
+  kTensor,
+  kGraph,
+  kRunMetadata,
+  kKinds
 };
 
 inline int kind_of_plugin(std::string_view plugin) {
@@ -349,8 +360,8 @@ class EventScanner {
     size_t& seen = starts_seen_[size_t(id)];
     if (seen < begun) {
       const size_t from = std::max(seen, begun > kStartsLookedAt ? begun - kStartsLookedAt : 0);
-      const int64_t step = *std::min_element(session_steps_.begin() + ptrdiff_t(from),
-                                             session_steps_.end());
+      const int64_t step =
+          *std::min_element(session_steps_.begin() + ptrdiff_t(from), session_steps_.end());
       starts.push_back({id, rows_[size_t(id)], step});
       seen = begun;
     }

@@ -164,9 +164,7 @@ inline Number walk_number(Bytes tensor) {
 inline Number tensor_number(Bytes tensor) {
   try {
     return walk_number(tensor);
-  } catch (const Malformed&) {
-    return {};
-  }
+  } catch (const Malformed&) { return {}; }
 }
 
 }  // namespace headrace_board

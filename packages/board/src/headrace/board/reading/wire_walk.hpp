@@ -46,20 +46,11 @@ class Fields {
     out.wire = uint32_t(key & 7);
     uint64_t size;
     switch (out.wire) {
-      case 0:
-        out.value = read_varint(at_, end_);
-        return true;
-      case 1:
-        size = 8;
-        break;
-      case 2:
-        size = read_varint(at_, end_);
-        break;
-      case 5:
-        size = 4;
-        break;
-      default:
-        throw Malformed();
+      case 0: out.value = read_varint(at_, end_); return true;
+      case 1: size = 8; break;
+      case 2: size = read_varint(at_, end_); break;
+      case 5: size = 4; break;
+      default: throw Malformed();
     }
     if (size > uint64_t(end_ - at_)) throw Malformed();
     out.bytes = {at_, at_ + size};

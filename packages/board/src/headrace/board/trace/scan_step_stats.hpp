@@ -203,10 +203,16 @@ constexpr uint32_t bytes_field(uint32_t number) { return number << 3 | 2; }
 inline int64_t bytes_of_output(Reader output, bool& ok) {
   int64_t requested = 0, allocated = 0;
   while (uint32_t tag = output.tag()) {
-    if (tag != bytes_field(3)) { output.skip(tag); continue; }
+    if (tag != bytes_field(3)) {
+      output.skip(tag);
+      continue;
+    }
     Reader tensor = output.message();
     while (uint32_t inner = tensor.tag()) {
-      if (inner != bytes_field(4)) { tensor.skip(inner); continue; }
+      if (inner != bytes_field(4)) {
+        tensor.skip(inner);
+        continue;
+      }
       Reader allocation = tensor.message();
       while (uint32_t field = allocation.tag()) {
         if (field == varint_field(1)) requested = static_cast<int64_t>(allocation.varint());
@@ -266,8 +272,7 @@ inline void scan_node(Reader node, const Chunk& chunk, int64_t row, int64_t offs
     const uint32_t number = tag >> 3;
     if (tag == bytes_field(1)) name = node.bytes();
     else if (tag == bytes_field(8)) label = node.bytes();
-    else if (tag == bytes_field(6))
-      scan_memory(node.message(), static_cast<int32_t>(row), to, ok);
+    else if (tag == bytes_field(6)) scan_memory(node.message(), static_cast<int32_t>(row), to, ok);
     else if (tag == bytes_field(7))
       output_bytes += std::min(bytes_of_output(node.message(), ok), kMostNanos - output_bytes);
     else if ((tag & 7) == 0 && number <= 17) {
@@ -334,7 +339,10 @@ inline void lay_out(const uint8_t* begin, size_t size, Layout& to) {
   Reader metadata(begin, begin + size);
   bool ok = true;
   while (uint32_t tag = metadata.tag()) {
-    if (tag != bytes_field(1)) { metadata.skip(tag); continue; }
+    if (tag != bytes_field(1)) {
+      metadata.skip(tag);
+      continue;
+    }
     Reader stats = metadata.message();
     while (uint32_t inner = stats.tag()) {
       if (inner == bytes_field(1)) lay_out_device(stats.message(), to, ok);
@@ -355,7 +363,10 @@ inline void scan_chunks(const Layout& layout, size_t first, size_t last, const u
     int64_t row = chunk.row;
     Reader device(chunk.begin, chunk.end);
     while (uint32_t tag = device.tag()) {
-      if (tag != bytes_field(2)) { device.skip(tag); continue; }
+      if (tag != bytes_field(2)) {
+        device.skip(tag);
+        continue;
+      }
       std::string_view inside = device.bytes();
       const auto* begin = reinterpret_cast<const uint8_t*>(inside.data());
       scan_node(Reader(begin, begin + inside.size()), chunk, row, begin - origin,
@@ -400,8 +411,7 @@ inline void number_pairs(const int32_t* device, const int64_t* thread, int64_t n
       group[i] = group[i - 1];
       continue;
     }
-    auto [at, fresh] =
-        known.try_emplace({device[i], thread[i]}, static_cast<int32_t>(keys.size()));
+    auto [at, fresh] = known.try_emplace({device[i], thread[i]}, static_cast<int32_t>(keys.size()));
     if (fresh) keys.push_back(i);
     group[i] = at->second;
   }

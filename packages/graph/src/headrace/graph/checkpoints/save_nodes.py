@@ -28,9 +28,7 @@ def add_save_nodes(
     names = [spec.name for spec in specs]
     slices = [spec.slice_spec for spec in specs]
     with name_scope(name, "save"):
-        default = op(
-            "PlaceholderWithDefault", filename or "model", shape=[], name="filename"
-        )
+        default = op("PlaceholderWithDefault", filename or "model", shape=[], name="filename")
         path = op("PlaceholderWithDefault", default, shape=[], name="Const")
         written = op("SaveV2", path, names, slices, [s.tensor for s in specs], name="SaveV2")
         with control_dependencies([written]):

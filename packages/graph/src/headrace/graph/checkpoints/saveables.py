@@ -80,9 +80,7 @@ class VariableSaveable(SaveableObject):
         if hasattr(self._variable, "handle"):
             if restored_shapes is None and shape.is_fully_defined():
                 value.set_shape(shape)
-            return op(
-                "AssignVariableOp", self._variable.handle, value, dtype=self._variable.dtype
-            )
+            return op("AssignVariableOp", self._variable.handle, value, dtype=self._variable.dtype)
         validate = restored_shapes is None and shape.is_fully_defined()
         return op("Assign", self._variable._ref(), value, validate_shape=validate)
 

@@ -158,7 +158,9 @@ def exit_frame(data: Tensor, name: str | None = None) -> Tensor:
 
 for _op_type in ("Enter", "Exit", "NextIteration", "RefEnter", "RefExit", "RefNextIteration"):
     gradient_not_built(
-        _op_type, "gradients through while_loop are not built yet; cut the path with "
-        "hr.stop_gradient, or unroll it in Python")
+        _op_type,
+        "gradients through while_loop are not built yet; cut the path with "
+        "hr.stop_gradient, or unroll it in Python",
+    )
 for _op_type in ("LoopCond", "NoOp", "ControlTrigger", "Abort"):
     no_gradient(_op_type, "it only steers the run")

@@ -346,9 +346,7 @@ def _check_sizes(
     back = not front and bool(sizes) and sizes[-1] in ("*", ...)
     sizes = sizes[1:] if front else sizes[:-1] if back else sizes
     rank_check = assert_rank_at_least if front or back else assert_rank
-    checks.append(
-        rank_check(tensor, len(sizes), data=data, summarize=summarize, message=message)
-    )
+    checks.append(rank_check(tensor, len(sizes), data=data, summarize=summarize, message=message))
     dims = tensor.get_shape().as_list() if tensor.get_shape().ndims is not None else None
     for place, size in enumerate(sizes):
         axis = place - len(sizes) if front else place
@@ -403,7 +401,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
             raise TypeError(
-                f"{message or ''}Expected \"x\" to be integer type.  Found: {x.dtype.name}"
+                f'{message or ""}Expected "x" to be integer type.  Found: {x.dtype.name}'
             )
         return no_op(name="statically_determined_was_integer")
 

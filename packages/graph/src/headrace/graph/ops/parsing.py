@@ -33,9 +33,7 @@ def decode_raw(
     Returns: [..., length / size of a number].
     """
     x = bytes if input_bytes is None else input_bytes
-    return op(
-        "DecodeRaw", x, out_type=as_dtype(out_type), little_endian=little_endian, name=name
-    )
+    return op("DecodeRaw", x, out_type=as_dtype(out_type), little_endian=little_endian, name=name)
 
 
 def decode_compressed(

@@ -65,9 +65,7 @@ def batch_scatter_update(
             count = op("GatherV2", shape, axis, 0)
             form = [1] * dims
             form[axis] = -1
-            columns.append(
-                op("BroadcastTo", op("Reshape", op("Range", 0, count, 1), form), shape)
-            )
+            columns.append(op("BroadcastTo", op("Reshape", op("Range", 0, count, 1), form), shape))
         places = op("Pack", [*columns, indices], axis=dims)
         return scatter_nd_update(ref, places, updates, use_locking)
 

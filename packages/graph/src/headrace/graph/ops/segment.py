@@ -153,9 +153,7 @@ def _segment_mean_gradient(node: Operation, grad: Tensor) -> list[Any]:
     data, ids = node.inputs
     lead = op("ExpandDims", op("Size", ids), 0)
     ones = op("Fill", op("ExpandDims", op("Rank", data) - 1, 0), 1)
-    column = op(
-        "Fill", op("ConcatV2", [lead, ones], 0), op("Cast", 1, DstT=grad.dtype.base_dtype)
-    )
+    column = op("Fill", op("ConcatV2", [lead, ones], 0), op("Cast", 1, DstT=grad.dtype.base_dtype))
     return [_rows(grad / op("SegmentSum", column, ids), ids), None]
 
 

@@ -241,7 +241,11 @@ def _comma_list(value: Any) -> list[str]:
 
 
 def DEFINE_string(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: Any = FLAGS,
+    **_: Any,  # noqa: A002
 ) -> None:
     """A flag whose value is text."""
     flag_values._define(_Flag(name, default, help, str))
@@ -264,7 +268,11 @@ def DEFINE_float(  # noqa: N802 - TF's name
 
 
 def DEFINE_boolean(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: Any = FLAGS,
+    **_: Any,  # noqa: A002
 ) -> None:
     """A flag that is on (--name) or off (--noname)."""
     flag_values._define(_Flag(name, default, help, _truth, is_bool=True))
@@ -282,14 +290,22 @@ def DEFINE_enum(  # noqa: N802 - TF's name
 
 
 def DEFINE_list(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: Any = FLAGS,
+    **_: Any,  # noqa: A002
 ) -> None:
     """A flag whose value is a list, written with commas."""
     flag_values._define(_Flag(name, default, help, _comma_list))
 
 
 def DEFINE_multi_string(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, flag_values: Any = FLAGS, **_: Any  # noqa: A002
+    name: str,
+    default: Any,
+    help: str | None,
+    flag_values: Any = FLAGS,
+    **_: Any,  # noqa: A002
 ) -> None:
     """A flag that may be given several times: a list of texts."""
     flag_values._define(_Flag(name, default, help, str, multi=True))

@@ -90,9 +90,7 @@ def image(
     with _scope(name, family, [tensor]) as (tag, scope):
         # the colour of pixels that are not finite
         red = make_tensor_proto(np.array([255, 0, 0, 255], np.uint8), uint8)
-        made = op(
-            "ImageSummary", tag, tensor, max_images=max_outputs, bad_color=red, name=scope
-        )
+        made = op("ImageSummary", tag, tensor, max_images=max_outputs, bad_color=red, name=scope)
         return _collect(made, collections)
 
 

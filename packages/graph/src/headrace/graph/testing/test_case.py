@@ -37,9 +37,7 @@ def main(argv: Any = None) -> None:
     unittest.main(argv=sys.argv if argv is None else argv)
 
 
-def is_gpu_available(
-    cuda_only: bool = False, min_cuda_compute_capability: Any = None
-) -> bool:
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
     """Whether a session would have a GPU. Args: those of CUDA: there is none of that."""
     return not cuda_only and bool(gpu_device_name())
 

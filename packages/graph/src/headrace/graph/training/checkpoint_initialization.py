@@ -85,8 +85,7 @@ def _take_scope(reader: CheckpointReader, path: str, source: str, target: str) -
 def _take(reader: CheckpointReader, path: str, key: str, target: Any) -> None:
     if not reader.has_tensor(key):
         raise ValueError(
-            f"Tensor {key} is not found in {path} checkpoint "
-            f"{reader.get_variable_to_shape_map()}"
+            f"Tensor {key} is not found in {path} checkpoint {reader.get_variable_to_shape_map()}"
         )
     if isinstance(target, PartitionedVariable):
         target = list(target)

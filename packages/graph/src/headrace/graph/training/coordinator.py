@@ -108,9 +108,7 @@ class Coordinator:
         if error is not None:
             raise error[1].with_traceback(error[2])
         if alive and not ignore_live_threads:
-            raise RuntimeError(
-                f"Coordinator stopped with threads still running: {' '.join(alive)}"
-            )
+            raise RuntimeError(f"Coordinator stopped with threads still running: {' '.join(alive)}")
 
     @property
     def joined(self) -> bool:

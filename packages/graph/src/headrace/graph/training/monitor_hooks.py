@@ -132,10 +132,7 @@ class StopAtStepHook(SessionRunHook):
         """Asks to stop where it is reached."""
         last = int(self._last_step or 0)
         # what was fetched may be from before the step
-        if (
-            int(run_values.results) + 1 >= last
-            and int(run_context.session.run(self._step)) >= last
-        ):
+        if int(run_values.results) + 1 >= last and int(run_context.session.run(self._step)) >= last:
             run_context.request_stop()
 
 

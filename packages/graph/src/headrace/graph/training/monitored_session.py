@@ -202,9 +202,7 @@ class _Monitored:
                 raise first from error
             raise
 
-    def _run_with_hooks(
-        self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
-    ) -> Any:
+    def _run_with_hooks(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
 
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._session)
@@ -231,9 +229,7 @@ class _Monitored:
             metadata = RunMetadata()
         results = self._session.run(actual, feeds or None, merged, metadata)
         for number, hook in enumerate(self._hooks):
-            hook.after_run(
-                context, SessionRunValues(results.get(number), merged, metadata)
-            )
+            hook.after_run(context, SessionRunValues(results.get(number), merged, metadata))
         self._stop = self._stop or context.stop_requested
         return results["caller"]
 

@@ -60,9 +60,7 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that initialises the graph's tables."""
     from headrace.graph.control_flow.control_flow_ops import group
 
-    return group(
-        *get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name
-    )
+    return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
 initialize_all_tables = tables_initializer

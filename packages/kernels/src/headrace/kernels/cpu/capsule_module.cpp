@@ -6,8 +6,8 @@
 #include "table/table.hpp"
 
 static PyObject* capsule(PyObject*, PyObject*) {
-  return PyCapsule_New(const_cast<hr_kernel_table*>(hr_cpu_kernel_table()),
-                       HR_KERNEL_TABLE_CAPSULE, nullptr);
+  return PyCapsule_New(const_cast<hr_kernel_table*>(hr_cpu_kernel_table()), HR_KERNEL_TABLE_CAPSULE,
+                       nullptr);
 }
 
 static PyObject* fused_instructions(PyObject*, PyObject*) {
@@ -15,8 +15,7 @@ static PyObject* fused_instructions(PyObject*, PyObject*) {
   for (int i = 0; result && i < hr::fused_instruction_count(); ++i) {
     const hr::FusedInstruction instruction = hr::fused_instruction(i);
     PyObject* operands = PyLong_FromLong(instruction.operands);
-    if (!operands || PyDict_SetItemString(result, instruction.name, operands) < 0)
-      Py_CLEAR(result);
+    if (!operands || PyDict_SetItemString(result, instruction.name, operands) < 0) Py_CLEAR(result);
     Py_XDECREF(operands);
   }
   return result;
@@ -28,8 +27,14 @@ static PyMethodDef methods[] = {
      "The instructions of _FusedElementwise: op name to number of operands."},
     {nullptr, nullptr, 0, nullptr}};
 
-static PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_table", "The compiled kernels of the CPU library.", 0, methods,
-    nullptr, nullptr, nullptr, nullptr};
+static PyModuleDef module = {PyModuleDef_HEAD_INIT,
+                             "_table",
+                             "The compiled kernels of the CPU library.",
+                             0,
+                             methods,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             nullptr};
 
 PyMODINIT_FUNC PyInit__table(void) { return PyModule_Create(&module); }

@@ -5,8 +5,8 @@
 #include <new>
 #include <string>
 
-#include "memory/dtype_names.hpp"
 #include "executor/executor_state.hpp"
+#include "memory/dtype_names.hpp"
 
 namespace headrace {
 
@@ -41,8 +41,9 @@ struct AsyncCall {
   static std::unique_ptr<AsyncCall> make(ExecutionState* state, int32_t unit, Iteration* iteration,
                                          int32_t n_inputs, int32_t n_outputs) noexcept {
     const size_t inputs = size_t(n_inputs), outputs = size_t(n_outputs);
-    void* block = std::calloc(1, sizeof(AsyncCall) + outputs * (sizeof(OwnedTensor) + sizeof(void*)) +
-                                     inputs * sizeof(void*));
+    void* block =
+        std::calloc(1, sizeof(AsyncCall) + outputs * (sizeof(OwnedTensor) + sizeof(void*)) +
+                           inputs * sizeof(void*));
     if (!block) return nullptr;
     return std::unique_ptr<AsyncCall>(
         new (block) AsyncCall(state, unit, iteration, n_outputs, static_cast<char*>(block)));
@@ -74,9 +75,7 @@ inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration
     if (node->api->attr_string(node, "tensor_name", &data, &size) == HR_OK) key->assign(data, size);
     *key += ";" + std::to_string(frame) + ":" + std::to_string(iteration);
     return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  } catch (const std::bad_alloc&) { return false; }
 }
 
 // Whether a value has the dtype that its Recv declares; the run fails where not. Only a graph that

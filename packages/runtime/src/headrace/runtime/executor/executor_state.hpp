@@ -12,12 +12,12 @@
 #include <new>
 #include <vector>
 
-#include "threads/active_runs.hpp"
+#include "executor/trace.hpp"
 #include "plan/executable.hpp"
-#include "threads/inter_op_pool.hpp"
 #include "state/rendezvous.hpp"
 #include "state/run.hpp"
-#include "executor/trace.hpp"
+#include "threads/active_runs.hpp"
+#include "threads/inter_op_pool.hpp"
 
 namespace headrace {
 
@@ -25,9 +25,9 @@ struct FrameRun;
 
 // What a unit still waits for in one iteration.
 struct UnitState {
-  int32_t pending;       // inputs and control edges that have not come
-  int32_t dead;          // inputs that came dead
-  int32_t merged;        // 1 + the live input of a merge
+  int32_t pending;  // inputs and control edges that have not come
+  int32_t dead;     // inputs that came dead
+  int32_t merged;   // 1 + the live input of a merge
 };
 
 // One iteration of one entered frame (white paper §4.4: a tag), in one block of memory with its
@@ -67,33 +67,32 @@ struct Iteration {
   static void* operator new(size_t, void* block) { return block; }
 };
 
-struct Held {            // a value on its way into iterations that do not exist yet
+struct Held {  // a value on its way into iterations that do not exist yet
   int32_t unit, port;
   OwnedTensor value;
   bool dead;
 };
 
-// Takes a value over for later; null: a dead one. False: no memory, the value is still the caller's.
+// Takes a value over for later; null: a dead one. False: no memory, the value is still the
+// caller's.
 inline bool hold(std::vector<Held>& held, int32_t unit, int32_t port, OwnedTensor* value) noexcept {
   try {
     held.push_back({unit, port, OwnedTensor(), value == nullptr});
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  } catch (const std::bad_alloc&) { return false; }
   if (value) held.back().value.take_from(*value);
   return true;
 }
 
 struct FrameRun {
-  int32_t number = 0;            // of the static frame
+  int32_t number = 0;  // of the static frame
   std::unique_ptr<FrameRun> sibling;
-  Iteration* parent = nullptr;   // null: the step itself
+  Iteration* parent = nullptr;  // null: the step itself
   int32_t enters_left = 0;
   bool dead = false;
   int64_t oldest = 0, next_number = 0;
-  std::vector<std::unique_ptr<Iteration>> live;    // live[0] is iteration `oldest`
+  std::vector<std::unique_ptr<Iteration>> live;  // live[0] is iteration `oldest`
   std::vector<Held> constants;
-  std::vector<Held> deferred;      // for the iteration that the window does not admit yet
+  std::vector<Held> deferred;  // for the iteration that the window does not admit yet
 };
 
 inline Iteration::~Iteration() { std::destroy_n(slots, n_slots); }
@@ -147,28 +146,28 @@ class StepLock {
 
 // One step under way. Everything but the constant pointers is guarded by `lock`.
 struct ExecutionState {
-  Run run;                      // of units on one thread
-  Run wide;                     // of the unit that has the intra-op pool
-  void* plan = nullptr;         // ExecutorPlan
-  void* errors = nullptr;       // a Python list: exceptions, the first one wins
-  int32_t team = 1;             // threads of an intra-op team
+  Run run;                            // of units on one thread
+  Run wide;                           // of the unit that has the intra-op pool
+  void* plan = nullptr;               // ExecutorPlan
+  void* errors = nullptr;             // a Python list: exceptions, the first one wins
+  int32_t team = 1;                   // threads of an intra-op team
   std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all
-  bool takes_long = true;       // whether the calling thread runs units that take long
+  bool takes_long = true;             // whether the calling thread runs units that take long
   ActiveRun active;
   StepLock lock;
   std::condition_variable changed;
-  std::vector<Ready> light;     // ready units for the calling thread
-  std::vector<Ready> heavy;     // ready units that threads of the pool may take
-  int32_t outstanding = 0;      // ready, running, awaited
-  int32_t helpers = 0;          // asked for and not gone
-  int32_t waiting = 0;          // threads in `changed`
+  std::vector<Ready> light;  // ready units for the calling thread
+  std::vector<Ready> heavy;  // ready units that threads of the pool may take
+  int32_t outstanding = 0;   // ready, running, awaited
+  int32_t helpers = 0;       // asked for and not gone
+  int32_t waiting = 0;       // threads in `changed`
   bool failed = false;
   FrameRun root;
   Iteration* root_iteration = nullptr;
-  std::vector<std::vector<std::unique_ptr<Iteration>>> pools;   // free iterations by static frame
-  size_t places = 0;            // units of the iterations alive: at most so many are ready at once
+  std::vector<std::vector<std::unique_ptr<Iteration>>> pools;  // free iterations by static frame
+  size_t places = 0;  // units of the iterations alive: at most so many are ready at once
   std::vector<OwnedTensor> fetched;
-  std::vector<int32_t> fetch_state;             // 0 not yet, 1 there, 2 dead
+  std::vector<int32_t> fetch_state;  // 0 not yet, 1 there, 2 dead
   LocalRendezvous rendezvous;
   bool traced = false;
   std::vector<TraceRecord> records;
@@ -217,9 +216,7 @@ inline Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t 
     state->places += size_t(n_units);
     frame->live.push_back(std::move(made));
     return frame->live.back().get();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 // Puts the frame's oldest iteration, which is over, into the pool.
 inline void end_oldest(ExecutionState* state, FrameRun* frame, int32_t n_units) noexcept {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/graph_node.hpp"
 #include "memory/buffer.hpp"
 #include "plan/executable.hpp"
-#include "graph/graph_node.hpp"
 
 namespace headrace {
 
@@ -45,13 +45,13 @@ struct PartRun {
   Executable* made = nullptr;
   RunBuffers* buffers = nullptr;
   std::vector<hr_tensor> inputs;  // for looking up an executable
-  int32_t samples_left = 4;         // runs to measure before the cost is taken as known
+  int32_t samples_left = 4;       // runs to measure before the cost is taken as known
   bool leaves_counted = false;
-  bool same_places = false;         // its outputs lie where they lay after its first run
-  bool heavy = false;               // worth the intra-op pool
-  bool chosen_again = false;        // before the next run: it is not heavy after all
+  bool same_places = false;            // its outputs lie where they lay after its first run
+  bool heavy = false;                  // worth the intra-op pool
+  bool chosen_again = false;           // before the next run: it is not heavy after all
   std::shared_ptr<Executable> single;  // for one thread, whose cost decides
-  bool measured = false;            // costs enough to go on measuring
+  bool measured = false;               // costs enough to go on measuring
 
   bool fits(const LoopValue* values, const int32_t* slots) const {
     const size_t n = made->inputs.size();
@@ -97,13 +97,14 @@ struct PartRun {
 
 struct LoopRun {
   std::vector<OwnedTensor> variables;
-  std::vector<uint8_t> own;            // whether the loop may overwrite the variable's buffer
-  std::vector<OwnedTensor> following;  // what an iteration hands to the next one, where it is counted
-  std::vector<const hr_tensor*> by;    // all that it hands on: in `following`, or where it was made
+  std::vector<uint8_t> own;  // whether the loop may overwrite the variable's buffer
+  std::vector<OwnedTensor>
+      following;                     // what an iteration hands to the next one, where it is counted
+  std::vector<const hr_tensor*> by;  // all that it hands on: in `following`, or where it was made
   std::vector<LoopValue> values;     // by slot
   std::vector<PartRun> parts;
   std::vector<std::unique_ptr<LoopRun>> inner;
-  std::vector<int32_t> dirty;        // parts that hold counted values of this iteration
+  std::vector<int32_t> dirty;  // parts that hold counted values of this iteration
   bool started = false;
 
   LoopRun(size_t n_variables, size_t n_slots, size_t n_parts, const std::vector<LoopStep>& steps)
@@ -111,8 +112,7 @@ struct LoopRun {
         values(n_slots), parts(n_parts) {
     dirty.reserve(n_parts);
     for (const LoopStep& step : steps)
-      if (step.kind == RUN_PART)
-        parts[size_t(step.number)].inputs.resize(size_t(step.n_inputs));
+      if (step.kind == RUN_PART) parts[size_t(step.number)].inputs.resize(size_t(step.n_inputs));
   }
   LoopRun(const LoopRun&) = delete;
   LoopRun& operator=(const LoopRun&) = delete;
@@ -142,17 +142,13 @@ inline std::unique_ptr<LoopRun> new_loop_run(size_t n_variables, size_t n_slots,
                                              const std::vector<LoopStep>& steps) noexcept {
   try {
     return std::make_unique<LoopRun>(n_variables, n_slots, n_parts, steps);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 // False: no memory.
 inline bool add_inner(LoopRun* outer, std::unique_ptr<LoopRun>& inner) noexcept {
   try {
     outer->inner.push_back(std::move(inner));
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  } catch (const std::bad_alloc&) { return false; }
   return true;
 }
 

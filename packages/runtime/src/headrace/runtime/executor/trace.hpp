@@ -13,13 +13,13 @@ namespace headrace {
 
 struct TracedOutput {
   int32_t slot;
-  hr_tensor shape;       // dtype, rank, dims and bytes; its memory may be gone
+  hr_tensor shape;  // dtype, rank, dims and bytes; its memory may be gone
 };
 
 struct TraceRecord {
-  void* node;            // GraphNode*
-  int32_t device;        // of the program
-  int32_t thread;        // thread_number() of where it ran
+  void* node;                // GraphNode*
+  int32_t device;            // of the program
+  int32_t thread;            // thread_number() of where it ran
   int64_t start_ns, end_ns;  // on the steady clock
   std::vector<TracedOutput> outputs;
 };
@@ -43,28 +43,26 @@ inline bool add_output(TraceRecord& record, int32_t slot, const hr_tensor& shape
   try {
     record.outputs.push_back({slot, shape});
     return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  } catch (const std::bad_alloc&) { return false; }
 }
 inline bool keep_record(std::vector<TraceRecord>& records, TraceRecord& record) noexcept {
   try {
     records.push_back(std::move(record));
     return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  } catch (const std::bad_alloc&) { return false; }
 }
 
 inline int64_t monotonic_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch()).count();
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // What to add to monotonic_ns() for nanoseconds since 1970.
 inline int64_t wall_clock_offset_ns() {
   const int64_t wall = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                           std::chrono::system_clock::now().time_since_epoch()).count();
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count();
   return wall - monotonic_ns();
 }
 

@@ -18,12 +18,21 @@ namespace headrace {
 
 // The field of AttrValue that is set; kNoKind: none.
 enum AttrKind : int32_t {
-  kNoKind = 0, kList = 1, kString = 2, kInt = 3, kFloat = 4, kBool = 5, kType = 6, kShape = 7,
-  kTensor = 8, kPlaceholder = 9, kFunc = 10
+  kNoKind = 0,
+  kList = 1,
+  kString = 2,
+  kInt = 3,
+  kFloat = 4,
+  kBool = 5,
+  kType = 6,
+  kShape = 7,
+  kTensor = 8,
+  kPlaceholder = 9,
+  kFunc = 10
 };
 
 struct AttrSpec {
-  std::string name, type;  // type as OpDef writes it: "list(int)"
+  std::string name, type;   // type as OpDef writes it: "list(int)"
   AttrKind kind = kNoKind;  // that a value must have; lists: kList
   AttrKind element = kNoKind;
   bool has_default = false, has_minimum = false;
@@ -38,14 +47,14 @@ enum Failure : int32_t { kNoValues = 0, kIntegers = 1, kAnyValues = 2 };
 // What the catalogue says of an op, with what only the planner asks.
 struct OpEntry : OpInfo {
   std::vector<AttrSpec> attrs;
-  int32_t kind = 0;          // NodeKind
-  bool placeholder = false;  // must be fed
-  bool writes = false;       // changes a variable that it is handed
-  bool has_ref = false;      // takes or gives references
-  bool limits_ranks = false;  // some input may not have any rank
-  bool internal = false;     // only passes make it: no graph may name it
-  bool fused_kin = false;    // some _Fused op takes an epilogue along
-  bool pure = false;         // running it changes nothing, waits for nothing, checks nothing
+  int32_t kind = 0;              // NodeKind
+  bool placeholder = false;      // must be fed
+  bool writes = false;           // changes a variable that it is handed
+  bool has_ref = false;          // takes or gives references
+  bool limits_ranks = false;     // some input may not have any rank
+  bool internal = false;         // only passes make it: no graph may name it
+  bool fused_kin = false;        // some _Fused op takes an epilogue along
+  bool pure = false;             // running it changes nothing, waits for nothing, checks nothing
   Failure failure = kAnyValues;  // what values of its inputs may make it fail once it is prepared
 };
 
@@ -68,15 +77,20 @@ inline AttrScalar read_attr(std::string_view value) {
   while (reader.next()) {
     uint32_t field = reader.field();
     switch (field) {
-      case kInt: case kBool: case kType: scalar.number = reader.as_varint(); break;
+      case kInt:
+      case kBool:
+      case kType: scalar.number = reader.as_varint(); break;
       case kFloat: {
         uint32_t bits = reader.as_fixed32();
         std::memcpy(&scalar.real, &bits, 4);
         break;
       }
-      case kList: case kString: case kShape: case kTensor: case kPlaceholder: case kFunc:
-        scalar.bytes = reader.as_bytes();
-        break;
+      case kList:
+      case kString:
+      case kShape:
+      case kTensor:
+      case kPlaceholder:
+      case kFunc: scalar.bytes = reader.as_bytes(); break;
       default: reader.skip(); continue;
     }
     scalar.kind = static_cast<AttrKind>(field);
@@ -210,8 +224,7 @@ inline void parse_tensor(std::string_view proto, ParsedValue& value) {
     if (!value.storage)
       header.fail(HR_RESOURCE_EXHAUSTED,
                   "no memory for its " + std::to_string(header.bytes) + " bytes");
-    else if (decode_tensor_values(proto, header, value.storage))
-      return;
+    else if (decode_tensor_values(proto, header, value.storage)) return;
   }
   value.code = header.code;
   value.problem = std::move(header.problem);
@@ -243,10 +256,10 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
         value.strings.push_back({text.data(), text.size(), nullptr});
         break;
       }
-      case 3: case 5:
-        numbers(reader, [&](WireReader& r) {
-          value.ints.push_back(static_cast<int64_t>(r.varint()));
-        });
+      case 3:
+      case 5:
+        numbers(reader,
+                [&](WireReader& r) { value.ints.push_back(static_cast<int64_t>(r.varint())); });
         break;
       case 4:
         numbers(reader, [&](WireReader& r) {
@@ -257,9 +270,8 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
         });
         break;
       case 6:
-        numbers(reader, [&](WireReader& r) {
-          value.types.push_back(static_cast<hr_dtype>(r.varint()));
-        });
+        numbers(reader,
+                [&](WireReader& r) { value.types.push_back(static_cast<hr_dtype>(r.varint())); });
         break;
       case 7: add_shape(reader.as_bytes(), value); break;
       default: reader.skip();
@@ -274,7 +286,8 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
 }  // namespace attributes_detail
 
 // The parsed value of a list, shape or tensor; kept with the node. Null: not there. Threads that
-// meet here parse the same value twice, and one of both stays: no lock that a fork could leave taken.
+// meet here parse the same value twice, and one of both stays: no lock that a fork could leave
+// taken.
 inline ParsedValue* parsed_value(const GraphNode* node, std::string_view key) {
   using namespace attributes_detail;
   Attributes* attributes = node->attributes.get();
@@ -340,7 +353,8 @@ inline void argument_range(const GraphNode* node, bool outputs, int32_t argument
     if (!args[i].number_attr.empty()) {
       AttrScalar scalar;
       *count = find_scalar(node, args[i].number_attr, kInt, scalar) == HR_OK
-                   ? static_cast<int32_t>(scalar.number) : 0;
+                   ? static_cast<int32_t>(scalar.number)
+                   : 0;
     } else if (!args[i].type_list_attr.empty()) {
       const ParsedValue* value = parsed_value(node, args[i].type_list_attr);
       *count = value ? static_cast<int32_t>(value->types.size()) : 0;
@@ -404,7 +418,7 @@ inline hr_code get_shape(const hr_node* node, const char* key, int32_t* rank,
   return code;
 }
 template <typename T>
-hr_code get_list(const hr_node* node, const char* key, std::vector<T> ParsedValue::*list,
+hr_code get_list(const hr_node* node, const char* key, std::vector<T> ParsedValue::* list,
                  const T** values, size_t* n) {
   const ParsedValue* value;
   hr_code code = find_parsed(node, key, kList, &value);
@@ -457,12 +471,12 @@ inline hr_code fail(const hr_node* node, hr_code code, const char* format, ...) 
 }  // namespace attributes_detail
 
 inline const hr_node_api headrace_node_api = {
-    sizeof(hr_node_api),
-    attributes_detail::get_int,    attributes_detail::get_float,  attributes_detail::get_bool,
-    attributes_detail::get_type,   attributes_detail::get_string, attributes_detail::get_tensor,
-    attributes_detail::get_shape,  attributes_detail::get_ints,   attributes_detail::get_floats,
-    attributes_detail::get_types,  attributes_detail::get_strings, attributes_detail::get_shapes,
-    attributes_detail::input_range, attributes_detail::output_range, attributes_detail::fail,
+    sizeof(hr_node_api),           attributes_detail::get_int,     attributes_detail::get_float,
+    attributes_detail::get_bool,   attributes_detail::get_type,    attributes_detail::get_string,
+    attributes_detail::get_tensor, attributes_detail::get_shape,   attributes_detail::get_ints,
+    attributes_detail::get_floats, attributes_detail::get_types,   attributes_detail::get_strings,
+    attributes_detail::get_shapes, attributes_detail::input_range, attributes_detail::output_range,
+    attributes_detail::fail,
 };
 
 // Points the face at the node's own fields, once these no longer change.

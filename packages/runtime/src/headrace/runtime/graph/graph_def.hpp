@@ -21,12 +21,12 @@ struct ParsedNode {
 
 struct ParsedGraph {
   std::vector<ParsedNode> nodes;
-  std::vector<std::string_view> inputs;     // as written: "x", "x:1", "^x"
+  std::vector<std::string_view> inputs;  // as written: "x", "x:1", "^x"
   std::vector<ParsedAttr> attrs;
   std::vector<std::string_view> functions;  // FunctionDef messages
   int32_t producer = 0, min_consumer = 0;
-  const char* problem = nullptr;            // null: the bytes are a GraphDef
-  int64_t offset = 0;                       // of the problem
+  const char* problem = nullptr;  // null: the bytes are a GraphDef
+  int64_t offset = 0;             // of the problem
 };
 
 namespace graph_def_detail {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "memory/call_error.hpp"
 #include "headrace/kernel.h"
+#include "memory/call_error.hpp"
 
 namespace headrace {
 
@@ -21,7 +21,7 @@ constexpr uint16_t kAnyRank = (1 << 9) - 1;
 
 struct ArgInfo {
   std::string name;
-  hr_dtype dtype = HR_INVALID;   // or one of the three attributes below
+  hr_dtype dtype = HR_INVALID;  // or one of the three attributes below
   std::string type_attr, number_attr, type_list_attr;
   bool is_ref = false;
   uint16_t ranks = kAnyRank;  // that its tensors may have: bit n for rank n
@@ -43,7 +43,7 @@ struct OpInfo {
 struct Attributes;  // parsed attribute values; see graph_def.hpp
 
 struct GraphNode {
-  hr_node face;  // what kernels see; first, so that hr_node* and GraphNode* convert
+  hr_node face;                  // what kernels see; first, so that hr_node* and GraphNode* convert
   std::string name, op, device;  // device: as requested, may be empty or partial
   const OpInfo* info = nullptr;
   std::vector<Edge> inputs;

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "memory/dtype_names.hpp"
 #include "graph/graph_node.hpp"
+#include "memory/dtype_names.hpp"
 
 namespace headrace {
 

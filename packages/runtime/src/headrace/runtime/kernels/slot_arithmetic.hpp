@@ -36,18 +36,20 @@ inline int slot_add(hr_tensor* value, const hr_tensor* delta, int sign) {
     case HR_FLOAT: add_elements<float>(value->data, delta->data, n, sign); return 1;
     case HR_DOUBLE: add_elements<double>(value->data, delta->data, n, sign); return 1;
     // Unsigned, so that overflow wraps.
-    case HR_INT32: case HR_UINT32:
-      add_elements<uint32_t>(value->data, delta->data, n, sign); return 1;
-    case HR_INT64: case HR_UINT64:
-      add_elements<uint64_t>(value->data, delta->data, n, sign); return 1;
-    case HR_INT16: case HR_UINT16:
-      add_elements<uint16_t>(value->data, delta->data, n, sign); return 1;
-    case HR_INT8: case HR_UINT8:
-      add_elements<uint8_t>(value->data, delta->data, n, sign); return 1;
+    case HR_INT32:
+    case HR_UINT32: add_elements<uint32_t>(value->data, delta->data, n, sign); return 1;
+    case HR_INT64:
+    case HR_UINT64: add_elements<uint64_t>(value->data, delta->data, n, sign); return 1;
+    case HR_INT16:
+    case HR_UINT16: add_elements<uint16_t>(value->data, delta->data, n, sign); return 1;
+    case HR_INT8:
+    case HR_UINT8: add_elements<uint8_t>(value->data, delta->data, n, sign); return 1;
     case HR_COMPLEX64:
-      add_elements<std::complex<float>>(value->data, delta->data, n, sign); return 1;
+      add_elements<std::complex<float>>(value->data, delta->data, n, sign);
+      return 1;
     case HR_COMPLEX128:
-      add_elements<std::complex<double>>(value->data, delta->data, n, sign); return 1;
+      add_elements<std::complex<double>>(value->data, delta->data, n, sign);
+      return 1;
     case HR_HALF: add_elements<_Float16>(value->data, delta->data, n, sign); return 1;
     case HR_BFLOAT16: {
       uint16_t* v = static_cast<uint16_t*>(value->data);

@@ -12,12 +12,12 @@
 
 struct hr_buffer {
   std::atomic<int32_t> references;
-  hr_dtype elements;     // HR_STRING, HR_RESOURCE, HR_VARIANT: destroyed at the last release
-  int32_t size_class;    // -1: not from the allocator's classes
-  int64_t bytes;         // as asked for
+  hr_dtype elements;   // HR_STRING, HR_RESOURCE, HR_VARIANT: destroyed at the last release
+  int32_t size_class;  // -1: not from the allocator's classes
+  int64_t bytes;       // as asked for
   void* data;
   void (*destroy)(hr_buffer*);  // what the last release calls
-  hr_buffer* next;       // in a free list
+  hr_buffer* next;              // in a free list
 };
 
 namespace headrace {

@@ -15,10 +15,8 @@ class CallError {
   void assign(std::string text) {
     std::lock_guard<std::mutex> hold(lock_);
     auto found = find();
-    if (found == texts_.end())
-      texts_.emplace_back(std::this_thread::get_id(), std::move(text));
-    else
-      found->second = std::move(text);
+    if (found == texts_.end()) texts_.emplace_back(std::this_thread::get_id(), std::move(text));
+    else found->second = std::move(text);
   }
   // The calling thread's text, which is forgotten.
   std::string take() {

@@ -4,8 +4,8 @@
 
 namespace headrace {
 
-// Reads and writes are whole, and see one another at some time. What they announce must be published
-// otherwise. Copyable, unlike std::atomic, so that vectors can hold it.
+// Reads and writes are whole, and see one another at some time. What they announce must be
+// published otherwise. Copyable, unlike std::atomic, so that vectors can hold it.
 template <class T>
 class Relaxed {
  public:

@@ -66,17 +66,27 @@ inline uint32_t value_field(hr_dtype dtype) {
   switch (dtype) {
     case HR_FLOAT: return 5;
     case HR_DOUBLE: return 6;
-    case HR_INT32: case HR_INT16: case HR_INT8: case HR_UINT8: case HR_UINT16:
-    case HR_QINT8: case HR_QUINT8: case HR_QINT16: case HR_QUINT16: case HR_QINT32: return 7;
+    case HR_INT32:
+    case HR_INT16:
+    case HR_INT8:
+    case HR_UINT8:
+    case HR_UINT16:
+    case HR_QINT8:
+    case HR_QUINT8:
+    case HR_QINT16:
+    case HR_QUINT16:
+    case HR_QINT32: return 7;
     case HR_STRING: return 8;
     case HR_COMPLEX64: return 9;
     case HR_INT64: return 10;
     case HR_BOOL: return 11;
     case HR_COMPLEX128: return 12;
-    case HR_HALF: case HR_BFLOAT16: return 13;
+    case HR_HALF:
+    case HR_BFLOAT16: return 13;
     case HR_UINT32: return 16;
     case HR_UINT64: return 17;
-    case HR_FLOAT8_E5M2: case HR_FLOAT8_E4M3FN: return 18;
+    case HR_FLOAT8_E5M2:
+    case HR_FLOAT8_E4M3FN: return 18;
     default: return 0;
   }
 }
@@ -125,15 +135,15 @@ inline bool parse_tensor_header(std::string_view proto, TensorHeader& header) {
     if (least > static_cast<int64_t>(header.content.size()))
       return header.fail(HR_INVALID_ARGUMENT, "its content holds fewer strings than its shape");
   } else if (header.has_content && static_cast<int64_t>(header.content.size()) != header.bytes) {
-    return header.fail(HR_INVALID_ARGUMENT,
-                       "its shape takes " + std::to_string(header.bytes) +
-                           " bytes, its content has " + std::to_string(header.content.size()));
+    return header.fail(HR_INVALID_ARGUMENT, "its shape takes " + std::to_string(header.bytes) +
+                                                " bytes, its content has " +
+                                                std::to_string(header.content.size()));
   }
   if ((header.dtype == HR_STRING || !header.has_content) && header.bytes > kLargestExpandedTensor)
-    return header.fail(HR_INVALID_ARGUMENT,
-                       "its shape takes " + std::to_string(header.bytes) +
-                           " bytes, which its values do not fill; " +
-                           std::to_string(kLargestExpandedTensor) + " are the most");
+    return header.fail(HR_INVALID_ARGUMENT, "its shape takes " + std::to_string(header.bytes) +
+                                                " bytes, which its values do not fill; " +
+                                                std::to_string(kLargestExpandedTensor) +
+                                                " are the most");
   return true;
 }
 
@@ -195,8 +205,7 @@ int64_t fill(std::string_view proto, uint32_t field, uint32_t wire, void* to, in
 
 template <typename To>
 int64_t fill_integers(std::string_view proto, uint32_t field, void* to, int64_t elements) {
-  return fill<To>(proto, field, 0, to, elements,
-                  [](uint64_t raw) { return static_cast<To>(raw); });
+  return fill<To>(proto, field, 0, to, elements, [](uint64_t raw) { return static_cast<To>(raw); });
 }
 
 inline int64_t fill_strings(std::string_view proto, hr_string* to, int64_t elements) {
@@ -273,7 +282,8 @@ inline bool decode_tensor_values(std::string_view proto, TensorHeader& header, v
                         [](uint64_t raw) { return static_cast<uint8_t>(raw != 0); });
       break;
     case HR_STRING: n = fill_strings(proto, static_cast<hr_string*>(to), elements); break;
-    case HR_FLOAT8_E5M2: case HR_FLOAT8_E4M3FN: {
+    case HR_FLOAT8_E5M2:
+    case HR_FLOAT8_E4M3FN: {
       WireReader reader(proto);
       n = 0;
       while (reader.next()) {

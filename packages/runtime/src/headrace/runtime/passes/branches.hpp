@@ -31,10 +31,8 @@ class Branches {
     // Both branches of one predicate meet here: one of them is taken.
     std::vector<int64_t> left;
     for (size_t i = 0; i < mine.size(); ++i) {
-      if (i + 1 < mine.size() && mine[i] % 2 == 0 && mine[i + 1] == mine[i] + 1)
-        ++i;
-      else
-        left.push_back(mine[i]);
+      if (i + 1 < mine.size() && mine[i] % 2 == 0 && mine[i + 1] == mine[i] + 1) ++i;
+      else left.push_back(mine[i]);
     }
     mine = left;
   }

@@ -1,7 +1,7 @@
 // A segment made ready for one set of shapes: a kernel schedule, its memory, and what it holds.
 //
-// Executables are shared: a run holds one through a Lease, the runner's cache holds it as long as it
-// is of use, and the last of them frees it. Nothing here needs the GIL.
+// Executables are shared: a run holds one through a Lease, the runner's cache holds it as long as
+// it is of use, and the last of them frees it. Nothing here needs the GIL.
 #pragma once
 #include <sys/mman.h>
 
@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "memory/buffer.hpp"
 #include "graph/graph_node.hpp"
 #include "headrace/kernel.h"
+#include "memory/buffer.hpp"
 #include "memory/memory_account.hpp"
-#include "threads/thread_policy.hpp"
 #include "state/run.hpp"
 #include "state/slot_shapes.hpp"
+#include "threads/thread_policy.hpp"
 
 namespace headrace {
 
@@ -48,8 +48,8 @@ struct EntryPlan {
   void* plan;
   int32_t first_input, n_inputs;  // into Executable::arguments
   int32_t first_output, n_outputs;
-  int64_t workspace;              // offset in the arena; -1: none
-  GraphNode* node;                // to name in errors and traces
+  int64_t workspace;  // offset in the arena; -1: none
+  GraphNode* node;    // to name in errors and traces
 };
 
 // What a kernel's `prepare` answered for one node: made once, shared by executables and caches.
@@ -70,14 +70,15 @@ struct PreparedNode {
   }
 };
 
-// Whether the kernels of a step overlap: found out in some runs, under the GIL (branch_overlap.pyx).
+// Whether the kernels of a step overlap: found out in some runs, under the GIL
+// (branch_overlap.pyx).
 struct OverlapChoice {
   bool decided = false;
-  bool clocks = false;         // the next run is measured kernel by kernel
-  int8_t runs = 0, looks = 0;  // of this look; finished looks
-  int8_t short_runs = 0;       // too short for a look
-  int32_t step = -1;           // the dynamic step in which they do; -1: none
-  double wall_ns = 0;          // the least that a run took
+  bool clocks = false;           // the next run is measured kernel by kernel
+  int8_t runs = 0, looks = 0;    // of this look; finished looks
+  int8_t short_runs = 0;         // too short for a look
+  int32_t step = -1;             // the dynamic step in which they do; -1: none
+  double wall_ns = 0;            // the least that a run took
   std::vector<int64_t> took_ns;  // the least that each kernel took
 };
 
@@ -108,8 +109,8 @@ struct RunBuffers {
 // Large blocks are mapped, so that what is freed goes back to the system whatever lies beside it.
 inline void* block_of(int64_t bytes) {
   if (bytes >= MAPPED_BYTES) {
-    void* block = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* block =
+        mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return block == MAP_FAILED ? nullptr : block;
   }
   void* block = nullptr;
@@ -223,16 +224,16 @@ class Executable {
   std::vector<int32_t> counted;    // tensors to allocate before, and to release after a run
   std::vector<int32_t> by_kernel;  // tensors to release after a run
   int64_t arena_bytes = 0;
-  int32_t first_effect = 0;        // entries before it change nothing that outlives the run
+  int32_t first_effect = 0;  // entries before it change nothing that outlives the run
 
   // ---- what it was made for
-  std::vector<hr_tensor> inputs;     // shapes; with data where the value is part of the key
-  std::vector<int32_t> input_tensor; // its number in `tensors`
+  std::vector<hr_tensor> inputs;      // shapes; with data where the value is part of the key
+  std::vector<int32_t> input_tensor;  // its number in `tensors`
   std::vector<SegmentOutput> outputs;
-  std::vector<ShapeGuard> guards;    // shapes that variables had
-  int64_t resets = 0;                // of the session's state, when it was made
+  std::vector<ShapeGuard> guards;  // shapes that variables had
+  int64_t resets = 0;              // of the session's state, when it was made
   int threads = 1;
-  int device = 0;                    // of the program
+  int device = 0;  // of the program
 
   // ---- what it holds
   std::vector<BufferRef> constants;
@@ -243,9 +244,9 @@ class Executable {
   double flops = 0, bytes_moved = 0;
   int64_t intermediate_bytes = 0;  // what all arena values would take side by side
   int folded = 0;
-  int fused = 0;                   // nodes that other nodes compute on the way
-  mutable Cost cost;               // of a run, measured
-  int8_t blocks = -1;              // 1: may wait or call Python; -1: not known yet
+  int fused = 0;       // nodes that other nodes compute on the way
+  mutable Cost cost;   // of a run, measured
+  int8_t blocks = -1;  // 1: may wait or call Python; -1: not known yet
   OverlapChoice overlap;
 
   explicit Executable(IdleBuffers* idle) : idle_(idle) {}
@@ -309,8 +310,7 @@ class Executable {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const hr_tensor& mine = inputs[i];
       if (!same_shape(&mine, &given[i])) return false;
-      if (mine.data && std::memcmp(mine.data, given[i].data, size_t(mine.bytes)) != 0)
-        return false;
+      if (mine.data && std::memcmp(mine.data, given[i].data, size_t(mine.bytes)) != 0) return false;
     }
     return true;
   }
@@ -347,8 +347,8 @@ class Executable {
   friend class IdleBuffers;
   IdleBuffers* idle_;
   std::shared_ptr<MemoryAccount> memory_;  // null: no limit
-  SpinLock lock_;                       // of idle_of_mine_ where that is small
-  RunBuffers* idle_of_mine_ = nullptr;  // guarded by idle_ where it is large
+  SpinLock lock_;                          // of idle_of_mine_ where that is small
+  RunBuffers* idle_of_mine_ = nullptr;     // guarded by idle_ where it is large
 
   int64_t constant_bytes() const {
     int64_t total = 0;
@@ -396,7 +396,10 @@ class Executable {
     for (size_t i = 0; i < arguments.size(); ++i) pointers[i] = &made->tensors[arguments[i]];
     for (size_t i = 0; i < entries.size(); ++i) {
       const EntryPlan& plan = entries[i];
-      made->entries[i] = {plan.compute, plan.state, plan.plan, pointers + plan.first_input,
+      made->entries[i] = {plan.compute,
+                          plan.state,
+                          plan.plan,
+                          pointers + plan.first_input,
                           pointers + plan.first_output,
                           plan.workspace >= 0 ? arena + plan.workspace : nullptr};
     }

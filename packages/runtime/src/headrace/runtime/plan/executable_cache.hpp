@@ -1,8 +1,8 @@
 // The executables of one segment, by the shapes that they were made for.
 //
-// Sixteen are kept whatever their size. Where shapes come back that were dropped, more are kept as long
-// as they are small: for a small program, planning costs ten times a run. What is used least recently
-// goes first.
+// Sixteen are kept whatever their size. Where shapes come back that were dropped, more are kept as
+// long as they are small: for a small program, planning costs ten times a run. What is used least
+// recently goes first.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -39,8 +39,8 @@ class ExecutableCache {
   using Made = std::shared_ptr<Executable>;
   static constexpr size_t ALWAYS = 16;
   static constexpr size_t MOST = 128;
-  static constexpr int64_t SMALL_BYTES = 2 << 20;           // of a segment with more than ALWAYS
-  static constexpr int64_t MOST_SMALL_BYTES = 64 << 20;     // of all of these
+  static constexpr int64_t SMALL_BYTES = 2 << 20;        // of a segment with more than ALWAYS
+  static constexpr int64_t MOST_SMALL_BYTES = 64 << 20;  // of all of these
 
   ExecutableCache() = default;
   ExecutableCache(const ExecutableCache&) = delete;
@@ -81,9 +81,8 @@ class ExecutableCache {
       new_in_a_row_ = 0;
     }
     while (kept_.size() > ALWAYS && is_full()) {
-      auto oldest = std::min_element(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
-        return a.used < b.used;
-      });
+      auto oldest = std::min_element(kept_.begin(), kept_.end(),
+                                     [](const Kept& a, const Kept& b) { return a.used < b.used; });
       add(-oldest->bytes);
       gone_[next_gone_++ % MOST] = oldest->hash;
       dropped.push_back(std::move(*oldest));

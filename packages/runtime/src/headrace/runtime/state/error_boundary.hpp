@@ -17,12 +17,11 @@ hr_code code_of_exception(Fail&& fail) noexcept {
     try {
       throw;
     } catch (const std::bad_alloc&) {
-      return fail(HR_RESOURCE_EXHAUSTED, "out of memory: the kernel could not allocate its working space");
+      return fail(HR_RESOURCE_EXHAUSTED,
+                  "out of memory: the kernel could not allocate its working space");
     } catch (const std::length_error&) {
       return fail(HR_RESOURCE_EXHAUSTED, "the kernel would need more memory than can be addressed");
-    } catch (const std::exception& error) {
-      return fail(HR_INTERNAL, error.what());
-    } catch (...) {
+    } catch (const std::exception& error) { return fail(HR_INTERNAL, error.what()); } catch (...) {
       return fail(HR_INTERNAL, "the kernel threw an exception that is not a std::exception");
     }
   } catch (...) {  // no memory for the text either
@@ -46,17 +45,13 @@ inline hr_code fail_ctx(hr_ctx* ctx) noexcept {
 inline hr_code call_create(const hr_kernel* kernel, hr_node* node, void** state) noexcept {
   try {
     return kernel->create(node, state);
-  } catch (...) {
-    return fail_node(node);
-  }
+  } catch (...) { return fail_node(node); }
 }
 
 inline hr_code call_prepare(const hr_kernel* kernel, void* state, hr_request* request) noexcept {
   try {
     return kernel->prepare(state, request);
-  } catch (...) {
-    return fail_node(request->node);
-  }
+  } catch (...) { return fail_node(request->node); }
 }
 
 inline hr_code call_compute(hr_compute compute, hr_ctx* ctx, void* state, void* plan,
@@ -64,9 +59,7 @@ inline hr_code call_compute(hr_compute compute, hr_ctx* ctx, void* state, void* 
                             void* workspace) noexcept {
   try {
     return compute(ctx, state, plan, inputs, outputs, workspace);
-  } catch (...) {
-    return fail_ctx(ctx);
-  }
+  } catch (...) { return fail_ctx(ctx); }
 }
 
 // A kernel that throws has not called `done` yet, and will not.
@@ -77,9 +70,7 @@ inline void call_compute_async(const hr_kernel* kernel, hr_ctx* ctx, void* state
   try {
     kernel->compute_async(ctx, state, plan, inputs, outputs, workspace, done, argument);
     return;
-  } catch (...) {
-    code = fail_ctx(ctx);
-  }
+  } catch (...) { code = fail_ctx(ctx); }
   done(argument, code);
 }
 

@@ -1,5 +1,5 @@
-// Queues whose blocked operations hold no thread (white paper §4.6): a waiting enqueue or dequeue is
-// a record in the queue, finished by whoever makes it possible.
+// Queues whose blocked operations hold no thread (white paper §4.6): a waiting enqueue or dequeue
+// is a record in the queue, finished by whoever makes it possible.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -22,7 +22,7 @@ namespace headrace {
 // What is enqueued at once: one tensor per component.
 struct Element {
   std::vector<OwnedTensor> parts;
-  uint64_t number = 0;  // in the order of enqueuing
+  uint64_t number = 0;   // in the order of enqueuing
   int64_t priority = 0;  // of a priority queue
 };
 
@@ -34,12 +34,12 @@ enum class QueueOrder { kFirst, kRandom, kLeast };
 
 struct QueueSpec {
   QueueOrder order = QueueOrder::kFirst;
-  int64_t capacity = -1;        // below 0: unbounded
+  int64_t capacity = -1;  // below 0: unbounded
   int64_t min_after_dequeue = 0;
   uint64_t seed = 0;
   bool padding = false;
   std::vector<hr_dtype> types;
-  std::vector<int32_t> ranks;   // declared shapes; -1: any. Empty: none declared
+  std::vector<int32_t> ranks;  // declared shapes; -1: any. Empty: none declared
   std::vector<std::vector<int64_t>> dims;
   std::string name;
 
@@ -54,8 +54,9 @@ struct QueueSpec {
     const char* kind = order == QueueOrder::kRandom  ? "RandomShuffleQueue"
                        : order == QueueOrder::kLeast ? "PriorityQueue"
                                                      : "FIFOQueue";
-    return std::string(kind) + "'s DequeueMany and DequeueUpTo require the components to have "
-                               "specified shapes.";
+    return std::string(kind) +
+           "'s DequeueMany and DequeueUpTo require the components to have "
+           "specified shapes.";
   }
 
   std::string types_text() const {
@@ -72,18 +73,14 @@ class QueueItems {
  public:
   explicit QueueItems(const QueueSpec* spec) : spec_(spec) {}
 
-  int64_t size() const {
-    return static_cast<int64_t>(in_order() ? first_.size() : others_.size());
-  }
+  int64_t size() const { return static_cast<int64_t>(in_order() ? first_.size() : others_.size()); }
 
   // Room for n elements more than there are; without it, push and put_back must not be called.
   bool reserve(size_t n) noexcept {
     if (in_order() || others_.capacity() - others_.size() >= n) return true;
     try {
       others_.reserve(std::max(others_.size() + n, 2 * others_.capacity()));
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    } catch (const std::bad_alloc&) { return false; }
     return true;
   }
   // Takes the first of `from`.
@@ -140,15 +137,15 @@ struct Waiter {
   hr_ctx* ctx;
   hr_done done;
   void* argument;
-  Elements elements;             // to enqueue, or dequeued so far
-  int64_t wanted = 0;            // of a dequeue
-  bool many = false;             // answers a batch
-  bool up_to = false;            // content with less once the queue is closed
+  Elements elements;   // to enqueue, or dequeued so far
+  int64_t wanted = 0;  // of a dequeue
+  bool many = false;   // answers a batch
+  bool up_to = false;  // content with less once the queue is closed
   hr_tensor* const* outputs = nullptr;
   int32_t n_outputs = 0;
   uint64_t token = 0;
   class Queue* queue = nullptr;
-  ObjectRef held;                // the queue's count
+  ObjectRef held;  // the queue's count
   hr_code code = HR_OK;
   std::string message;
 };
@@ -199,9 +196,8 @@ class Queue {
       closed_ = true;
       if (cancel_pending) {
         for (WaiterPtr& w : enqueues_)
-          fail(w.get(), HR_CANCELLED, [&] {
-            return "queue '" + spec.name + "' was closed with this enqueue pending.";
-          });
+          fail(w.get(), HR_CANCELLED,
+               [&] { return "queue '" + spec.name + "' was closed with this enqueue pending."; });
         finished.splice(finished.end(), enqueues_);
       }
       settle(&finished);
@@ -242,9 +238,7 @@ class Queue {
   size_t taken_ = 0;  // elements that dequeues under way have taken
   bool closed_ = false;
 
-  Waiters& list_of(const Waiter* w) {
-    return w->kind == Waiter::kEnqueue ? enqueues_ : dequeues_;
-  }
+  Waiters& list_of(const Waiter* w) { return w->kind == Waiter::kEnqueue ? enqueues_ : dequeues_; }
 
   // Without memory for the text, the code stands alone.
   template <class Text>
@@ -252,9 +246,7 @@ class Queue {
     w->code = code;
     try {
       w->message = text();
-    } catch (const std::bad_alloc&) {
-      w->message.clear();
-    }
+    } catch (const std::bad_alloc&) { w->message.clear(); }
   }
 
   void fail_cancelled(Waiter* w) {
@@ -266,7 +258,6 @@ class Queue {
     taken_ -= w->elements.size();
     while (!w->elements.empty()) items_.put_back(w->elements);
   }
-
 
   bool full() const { return spec.capacity >= 0 && items_.size() >= spec.capacity; }
 
@@ -333,9 +324,7 @@ class Queue {
   hr_code delivered(Waiter* w) noexcept {
     try {
       return deliver(w);
-    } catch (const std::bad_alloc&) {
-      return HR_RESOURCE_EXHAUSTED;
-    }
+    } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
   }
 
   void finish(Waiters& finished) {

@@ -10,8 +10,8 @@
 
 namespace headrace {
 
-// One step's meeting places. Each value that is sent goes to one receive of its key. Several sends or
-// receives of one key, which only a graph that names the ops itself can have, meet in any order.
+// One step's meeting places. Each value that is sent goes to one receive of its key. Several sends
+// or receives of one key, which only a graph that names the ops itself can have, meet in any order.
 // Where there is no memory, a send says so, and a receive is done with that.
 class LocalRendezvous {
  public:
@@ -34,9 +34,7 @@ class LocalRendezvous {
       }
       waiter = found->second;
       waiters_.erase(found);
-    } catch (const std::bad_alloc&) {
-      return HR_RESOURCE_EXHAUSTED;
-    }
+    } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
     waiter.done(waiter.argument, HR_OK, "", &item.value, dead);
     return HR_OK;
   }
@@ -75,8 +73,7 @@ class LocalRendezvous {
       message_ = message;
       waiters.swap(waiters_);
     }
-    for (auto& entry : waiters)
-      entry.second.done(entry.second.argument, code, message, nullptr, 0);
+    for (auto& entry : waiters) entry.second.done(entry.second.argument, code, message, nullptr, 0);
   }
 
  private:

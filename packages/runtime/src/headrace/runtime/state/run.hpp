@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "memory/buffer.hpp"
 #include "headrace/kernel.h"
+#include "memory/buffer.hpp"
 #include "memory/memory_account.hpp"
 #include "memory/relaxed.hpp"
 
@@ -43,7 +43,7 @@ struct CancelCalls {
   std::mutex lock;
   std::condition_variable done;
   uint64_t next_token = 1;
-  uint64_t calling = 0;     // the token whose callback runs now
+  uint64_t calling = 0;  // the token whose callback runs now
   std::thread::id caller;
   std::map<uint64_t, std::pair<void (*)(void*), void*>> waiting;
 };
@@ -62,7 +62,7 @@ struct Run {
   char message[1536];
 
   std::atomic<CancelCalls*> calls{nullptr};  // made by the first kernel that wants to be called
-  int64_t deadline_ns = 0;  // on the steady clock; 0: none
+  int64_t deadline_ns = 0;                   // on the steady clock; 0: none
 
   ~Run() { delete calls.load(std::memory_order_relaxed); }
 };
@@ -80,8 +80,7 @@ inline hr_code run_fail_text(Run* run, hr_code code, const char* text) {
 // Fails a run whose predicate is no scalar; needs no memory.
 inline hr_code fail_not_scalar(Run* run, const hr_tensor* predicate) noexcept {
   char text[400];
-  int n = std::snprintf(text, sizeof text,
-                        "The second input must be a scalar, but it has shape [");
+  int n = std::snprintf(text, sizeof text, "The second input must be a scalar, but it has shape [");
   for (int32_t i = 0; i < predicate->rank; ++i)
     n += std::snprintf(text + n, sizeof text - size_t(n), "%s%lld", i ? ", " : "",
                        static_cast<long long>(predicate->dims[i]));
@@ -130,7 +129,8 @@ inline uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument
     }
   }
   std::lock_guard<std::mutex> hold(calls->lock);
-  // Who cancels sets the flag and then looks for calls; this looks at the flag after there are some.
+  // Who cancels sets the flag and then looks for calls; this looks at the flag after there are
+  // some.
   if (__atomic_load_n(run->cancelled.address(), __ATOMIC_SEQ_CST)) return 0;
   calls->waiting[calls->next_token] = {cancel, argument};
   return calls->next_token++;
@@ -193,8 +193,7 @@ inline void run_parallel_for(hr_ctx* ctx, int64_t total, int64_t grain,
     return;
   }
 #pragma omp parallel for num_threads(static_cast<int>(pieces)) schedule(static, 1)
-  for (int64_t i = 0; i < pieces; ++i)
-    body(argument, total * i / pieces, total * (i + 1) / pieces);
+  for (int64_t i = 0; i < pieces; ++i) body(argument, total * i / pieces, total * (i + 1) / pieces);
 }
 
 // Whether a container of queues or reference variables may be called so: letters, digits, dots,

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "memory/buffer.hpp"
 #include "headrace/kernel.h"
+#include "memory/buffer.hpp"
 
 namespace headrace {
 
@@ -39,8 +39,7 @@ inline bool is_kind(const hr_object* object, const char* kind) {
 inline hr_object* object_of(const hr_tensor* handle, const char* kind) {
   if (!handle->data) return nullptr;
   hr_object* object = nullptr;
-  if (handle->dtype >= HR_REF)
-    object = static_cast<hr_object*>(handle->data);
+  if (handle->dtype >= HR_REF) object = static_cast<hr_object*>(handle->data);
   else if (handle->dtype == HR_RESOURCE && handle->bytes >= (int64_t)sizeof(hr_resource))
     object = static_cast<hr_resource*>(handle->data)->object;
   return is_kind(object, kind) ? object : nullptr;
@@ -54,8 +53,7 @@ inline bool same_shape(const hr_tensor* a, const hr_tensor* b) {
 // "[2, 3]".
 inline std::string shape_text(const hr_tensor* t) {
   std::string text = "[";
-  for (int32_t i = 0; i < t->rank; ++i)
-    text += (i ? ", " : "") + std::to_string(t->dims[i]);
+  for (int32_t i = 0; i < t->rank; ++i) text += (i ? ", " : "") + std::to_string(t->dims[i]);
   return text + "]";
 }
 

@@ -25,9 +25,9 @@ class ShapeGuard {
       return true;
     std::lock_guard<SpinLock> hold(slot->shape_lock);
     // A variable without a value fits any plan: its read fails.
-    const bool fits = slot->rank < 0 ||
-                      (rank_ == slot->rank &&
-                       std::memcmp(dims_, slot->dims, rank_ * sizeof(int64_t)) == 0);
+    const bool fits =
+        slot->rank < 0 ||
+        (rank_ == slot->rank && std::memcmp(dims_, slot->dims, rank_ * sizeof(int64_t)) == 0);
     if (fits && slot == planned)
       __atomic_store_n(&version_, slot->shape_version.load(std::memory_order_relaxed),
                        __ATOMIC_RELAXED);

@@ -1,5 +1,6 @@
-// Runs under way, by the threads that called them, and the watch over them: a thread that ends those
-// whose time is up and reminds long ones to look at signals. Closing a session ends its runs here.
+// Runs under way, by the threads that called them, and the watch over them: a thread that ends
+// those whose time is up and reminds long ones to look at signals. Closing a session ends its runs
+// here.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -11,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "memory/buffer.hpp"
 #include "headrace/kernel.h"
+#include "memory/buffer.hpp"
 #include "memory/relaxed.hpp"
 #include "threads/thread_policy.hpp"
 
@@ -20,7 +21,8 @@ namespace headrace {
 
 inline int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch()).count();
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 using CancelFlag = const Flag*;
@@ -31,15 +33,15 @@ struct ActiveRun {
   // Ends the run: from any thread, needs no GIL.
   void (*end)(void* argument, hr_code code, const char* why) = nullptr;
   void* argument = nullptr;
-  const void* session = nullptr;           // whose closing ends it
-  const void* state = nullptr;             // whose reset ends it; sessions may share one
+  const void* session = nullptr;  // whose closing ends it
+  const void* state = nullptr;    // whose reset ends it; sessions may share one
   CancelFlag cancelled = nullptr;
-  LookUpFlag look_up = nullptr;     // set while the run is long; null: need not look
-  int64_t deadline_ns = 0;                 // on the steady clock; 0: none
-  ActiveRun* outer = nullptr;              // the run whose Python kernel called this one
-  struct RunSlot* slot = nullptr;          // of the thread that called it
-  bool in_pool = false;                    // that thread belongs to a pool of ours
-  int32_t ticks = 0;                       // of the watch, since it began
+  LookUpFlag look_up = nullptr;    // set while the run is long; null: need not look
+  int64_t deadline_ns = 0;         // on the steady clock; 0: none
+  ActiveRun* outer = nullptr;      // the run whose Python kernel called this one
+  struct RunSlot* slot = nullptr;  // of the thread that called it
+  bool in_pool = false;            // that thread belongs to a pool of ours
+  int32_t ticks = 0;               // of the watch, since it began
 };
 
 // The runs of one thread, innermost first. The thread alone changes `top`.
@@ -62,8 +64,7 @@ class ActiveRuns {
     }
     auto* made = new RunSlot();
     made->next = slots_.load(std::memory_order_relaxed);
-    while (!slots_.compare_exchange_weak(made->next, made, std::memory_order_release)) {
-    }
+    while (!slots_.compare_exchange_weak(made->next, made, std::memory_order_release)) {}
     return made;
   }
 
@@ -126,7 +127,7 @@ class ActiveRuns {
 
  private:
   std::atomic<RunSlot*> slots_{nullptr};
-  std::mutex lock_;                         // of what follows
+  std::mutex lock_;                                                // of what follows
   std::condition_variable* wake_ = new std::condition_variable();  // never freed, like its owner
   bool watching_ = false, woken_ = false;
   std::atomic<bool> asleep_{true};

@@ -15,9 +15,9 @@
 #include <system_error>
 #include <thread>
 
+#include "memory/relaxed.hpp"
 #include "threads/denormals.hpp"
 #include "threads/intra_op_pool.hpp"
-#include "memory/relaxed.hpp"
 
 namespace headrace {
 
@@ -56,8 +56,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
 
   // Runs work(argument) on a thread of the pool and waits, calling poll every 20 ms. Work that has
   // not begun when cancelled is set never runs. False: the pool has no thread, nothing ran.
-  bool run(Work work, void* argument, const Flag* cancelled, Work poll,
-           void* poll_argument) {
+  bool run(Work work, void* argument, const Flag* cancelled, Work poll, void* poll_argument) {
     Waited waited{work, argument, {}, {}, false};
     if (!submit(run_waited, &waited)) return false;
     std::unique_lock<std::mutex> hold(waited.lock);
@@ -128,9 +127,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
       // The thread keeps the pool alive: a session may drop it from one of its own threads.
       std::thread([self = shared_from_this()] { self->serve(); }).detach();
       ++threads_;
-    } catch (const std::system_error&) {
-      return threads_ - blocked_ > 0;
-    }
+    } catch (const std::system_error&) { return threads_ - blocked_ > 0; }
     return true;
   }
 

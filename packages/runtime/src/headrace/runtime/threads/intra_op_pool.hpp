@@ -1,8 +1,8 @@
 // The intra-op pool: the process's one OpenMP team, and the one thread that drives it.
 //
-// libgomp keeps a team per driving thread; were every caller to drive one, teams would outnumber the
-// cores, and a fork of such a caller would leave a team in the child whose threads do not exist.
-// Callers that find the pool taken run on one thread.
+// libgomp keeps a team per driving thread; were every caller to drive one, teams would outnumber
+// the cores, and a fork of such a caller would leave a team in the child whose threads do not
+// exist. Callers that find the pool taken run on one thread.
 #pragma once
 #include "threads/openmp.hpp"
 
@@ -103,9 +103,7 @@ class IntraOpPool {
   bool start() {
     try {
       std::thread([this] { serve(); }).detach();
-    } catch (const std::system_error&) {
-      return false;
-    }
+    } catch (const std::system_error&) { return false; }
     return started_ = true;
   }
 

@@ -1,5 +1,6 @@
 // What the process has once: pools, runs under way, the count of forks. threads.pyx alone includes
-// this and hands it out, since a static in a header is one per extension with clang, musl and macOS.
+// this and hands it out, since a static in a header is one per extension with clang, musl and
+// macOS.
 #pragma once
 #include <Python.h>
 #include <pthread.h>
@@ -32,8 +33,9 @@ headrace::ActiveRuns& active_runs = *new headrace::ActiveRuns();
 IntraOpPool* intra_op_pool = nullptr;
 std::shared_ptr<InterOpPool>* inter_op_pool = new std::shared_ptr<InterOpPool>();
 std::mutex& pools_lock = *new std::mutex();
-// Held shared while kernels prepare and while threads of ours enter Python: libraries and Python lock
-// what the process has once meanwhile, and a child forked in between would find it locked for good.
+// Held shared while kernels prepare and while threads of ours enter Python: libraries and Python
+// lock what the process has once meanwhile, and a child forked in between would find it locked for
+// good.
 pthread_rwlock_t preparing;
 
 void make_prepare_lock() {
@@ -48,11 +50,11 @@ void make_prepare_lock() {
 
 struct ThreadState {
   RunSlot* slot = nullptr;
-  void* pool = nullptr;     // the inter-op pool that the thread belongs to
-  bool in_pool = false;     // of any pool
+  void* pool = nullptr;  // the inter-op pool that the thread belongs to
+  bool in_pool = false;  // of any pool
   int32_t number = -1;
-  int watched_since = -1;   // fork_count when `watched` was found out
-  bool watched = false;     // Python's main thread: it alone sees signals
+  int watched_since = -1;  // fork_count when `watched` was found out
+  bool watched = false;    // Python's main thread: it alone sees signals
   ~ThreadState() {
     if (slot) active_runs.leave(slot);
   }
@@ -74,9 +76,9 @@ bool python_ends() {
 #endif
 }
 
-// A thread of ours keeps one state in Python, made while no fork is under way. `with gil` would make
-// one each time, under a lock that Python takes without the GIL: CPython 3.11 waits for that lock in
-// a forked child before it makes it anew, and whoever held it is not there.
+// A thread of ours keeps one state in Python, made while no fork is under way. `with gil` would
+// make one each time, under a lock that Python takes without the GIL: CPython 3.11 waits for that
+// lock in a forked child before it makes it anew, and whoever held it is not there.
 void begin_thread() {
   if (python_ends()) return;
   pthread_rwlock_rdlock(&preparing);
@@ -137,8 +139,8 @@ void yield_with_gil() {
   }
 }
 
-// A run that would look at signals does so only on the thread that sees them. False: whether this is
-// that thread is not known yet, and nothing was done.
+// A run that would look at signals does so only on the thread that sees them. False: whether this
+// is that thread is not known yet, and nothing was done.
 bool begin_run(ActiveRun* run) {
   ThreadState& thread = this_thread;
   if (run->look_up) {

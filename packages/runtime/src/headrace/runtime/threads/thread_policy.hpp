@@ -12,8 +12,8 @@
 // A unit of a dynamic step is worth another thread of the inter-op pool from kHeavy on, and never
 // runs on the thread that must see signals from kLong on.
 //
-// A step of one segment whose independent kernels would overlap to advantage becomes a dynamic step, in
-// which these kernels are units (overlap_saves).
+// A step of one segment whose independent kernels would overlap to advantage becomes a dynamic
+// step, in which these kernels are units (overlap_saves).
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -22,12 +22,12 @@
 
 namespace headrace {
 
-constexpr double kHoldGil = 5e3;       // ns; giving up the GIL and getting it back costs 0.1 to 10 us
-constexpr double kReleaseGil = 50e3;   // others that want the GIL wait no longer than this
-constexpr double kHeavy = 20e3;        // waking a thread of the inter-op pool costs 5 to 20 us
-constexpr double kParallel = 250e3;    // a hand-over to the intra-op pool costs 5 to 60 us
-constexpr double kLong = 2e6;          // longer work keeps signals and the clock waiting
-constexpr double kOverlap = 100e3;     // of a kernel, or of what overlapping saves: worth units apart
+constexpr double kHoldGil = 5e3;  // ns; giving up the GIL and getting it back costs 0.1 to 10 us
+constexpr double kReleaseGil = 50e3;  // others that want the GIL wait no longer than this
+constexpr double kHeavy = 20e3;       // waking a thread of the inter-op pool costs 5 to 20 us
+constexpr double kParallel = 250e3;   // a hand-over to the intra-op pool costs 5 to 60 us
+constexpr double kLong = 2e6;         // longer work keeps signals and the clock waiting
+constexpr double kOverlap = 100e3;  // of a kernel, or of what overlapping saves: worth units apart
 constexpr int64_t kLookUpNs = 20'000'000;  // how often a long run looks at signals
 
 // A session of another size than the machine is legitimate; one of 1,000,000 threads is a mistake.
@@ -59,9 +59,8 @@ class Cost {
   // lost its core for 10 ms must not make a kernel of 1 us look heavy.
   void add_sample(double ns) {
     const double before = measured_.load(std::memory_order_relaxed);
-    const double after = before <= 0 || ns < before
-                             ? ns
-                             : std::min(2 * before, before + (ns - before) / 4);
+    const double after =
+        before <= 0 || ns < before ? ns : std::min(2 * before, before + (ns - before) / 4);
     measured_.store(std::max(1.0, after), std::memory_order_relaxed);
   }
 
@@ -80,19 +79,19 @@ inline Weight weight_of(double ns) { return ns > kLong ? LONG : ns > kHeavy ? HE
 
 // What a step would take if its heavy kernels ran on the threads of a pool beside one another.
 struct OverlapFacts {
-  double wall_ns;       // what a run takes now
-  double one_thread_ns; // all kernels, each on one thread
-  double heavy_ns;      // those from kOverlap on
-  double longest_ns;    // the longest chain of these
-  int threads;          // of the inter-op pool, on cores of their own
+  double wall_ns;        // what a run takes now
+  double one_thread_ns;  // all kernels, each on one thread
+  double heavy_ns;       // those from kOverlap on
+  double longest_ns;     // the longest chain of these
+  int threads;           // of the inter-op pool, on cores of their own
 };
 
 inline int overlap_threads(int pool) { return std::min(pool, core_count()); }
 
 inline bool overlap_saves(const OverlapFacts& step) {
   if (step.threads < 2 || step.heavy_ns - step.longest_ns < kOverlap) return false;
-  const double overlapped = step.one_thread_ns - step.heavy_ns +
-                            std::max(step.longest_ns, step.heavy_ns / step.threads);
+  const double overlapped =
+      step.one_thread_ns - step.heavy_ns + std::max(step.longest_ns, step.heavy_ns / step.threads);
   return overlapped < 0.8 * step.wall_ns && step.wall_ns - overlapped > kOverlap;
 }
 
@@ -112,7 +111,8 @@ inline Place place_of(const StepFacts& step) {
   // An estimate may be far off: until it is measured, the thread that sees signals only watches.
   const bool is_long = step.ns >= kLong || (!step.measured && step.watched && step.ns > kHoldGil);
   if (is_long && !step.in_pool && !step.calls_python) return Place::kInterOp;
-  if (step.calls_python) return step.ns >= kLong && !step.in_pool ? Place::kInterOp : Place::kCaller;
+  if (step.calls_python)
+    return step.ns >= kLong && !step.in_pool ? Place::kInterOp : Place::kCaller;
   if (step.ns < kHoldGil) return Place::kHoldGil;
   if (step.ns < kReleaseGil) return Place::kBackoff;
   return Place::kCaller;

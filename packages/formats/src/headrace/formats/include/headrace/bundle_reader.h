@@ -36,12 +36,12 @@ extern "C" {
 /* The values are canonical status codes. */
 typedef enum {
   HR_BUNDLE_OK = 0,
-  HR_BUNDLE_INVALID = 3,       /* what was asked for does not fit the tensor */
-  HR_BUNDLE_NOT_FOUND = 5,     /* no such bundle or tensor */
+  HR_BUNDLE_INVALID = 3,   /* what was asked for does not fit the tensor */
+  HR_BUNDLE_NOT_FOUND = 5, /* no such bundle or tensor */
   HR_BUNDLE_NO_MEMORY = 8,
-  HR_BUNDLE_ABORTED = 10,      /* another bundle took its place meanwhile: open it again */
+  HR_BUNDLE_ABORTED = 10, /* another bundle took its place meanwhile: open it again */
   HR_BUNDLE_UNIMPLEMENTED = 12,
-  HR_BUNDLE_DATA_LOSS = 15     /* missing or damaged bytes */
+  HR_BUNDLE_DATA_LOSS = 15 /* missing or damaged bytes */
 } hr_bundle_code;
 
 typedef struct {
@@ -95,9 +95,9 @@ static inline void hr_bundle_close(hr_bundle* bundle) {
 static inline hr_bundle_code hr_bundle_from_table(hr_bundle* bundle, hr_table_code code) {
   char path[HR_BUNDLE_PATH_BYTES + 64];
   snprintf(path, sizeof path, "%s.index", bundle->prefix);
-  return hr_bundle_fail(
-      bundle, code == HR_TABLE_COMPRESSED ? HR_BUNDLE_UNIMPLEMENTED : HR_BUNDLE_DATA_LOSS, path,
-      bundle->table.offset, bundle->table.what);
+  return hr_bundle_fail(bundle,
+                        code == HR_TABLE_COMPRESSED ? HR_BUNDLE_UNIMPLEMENTED : HR_BUNDLE_DATA_LOSS,
+                        path, bundle->table.offset, bundle->table.what);
 }
 
 /* Whether the index is still the one that was read. A bundle's shards have their names for as long
@@ -117,8 +117,7 @@ static inline int hr_bundle_is_current(const hr_bundle* bundle) {
 
 static inline void hr_bundle_shard_path(const hr_bundle* bundle, int64_t shard, char* path,
                                         size_t size) {
-  snprintf(path, size, "%s.data-%05d-of-%05d", bundle->prefix, (int)shard,
-           (int)bundle->num_shards);
+  snprintf(path, size, "%s.data-%05d-of-%05d", bundle->prefix, (int)shard, (int)bundle->num_shards);
 }
 
 static inline hr_bundle_code hr_bundle_open_index(hr_bundle* bundle, const char* prefix) {
@@ -309,12 +308,10 @@ static inline hr_bundle_code hr_bundle_strings(hr_bundle* bundle, const hr_bundl
   if (!what && hr_load_u32(bytes.data + position) != hr_crc32c_mask(crc))
     what = "the CRC of the strings' lengths is wrong";
   if (!what && bytes.size - position - 4 != total) what = "the strings do not fill their bytes";
-  if (!what &&
-      hr_crc32c_mask(hr_crc32c_extend(crc, bytes.data + position, (size_t)(total + 4))) !=
-          entry->crc)
+  if (!what && hr_crc32c_mask(hr_crc32c_extend(crc, bytes.data + position, (size_t)(total + 4))) !=
+                   entry->crc)
     what = "the CRC of the data is wrong";
-  if (what)
-    return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, (uint64_t)entry->offset, what);
+  if (what) return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, (uint64_t)entry->offset, what);
   total = position + 4;
   position = 0;
   for (i = 0; i < count; ++i) {

@@ -88,12 +88,12 @@ enum {
 typedef struct hr_buffer hr_buffer;
 
 typedef struct hr_tensor {
-  void* data;      /* first element; aligned to the element at least */
-  int64_t bytes;   /* of all elements (of the private layout, if any) */
+  void* data;    /* first element; aligned to the element at least */
+  int64_t bytes; /* of all elements (of the private layout, if any) */
   hr_dtype dtype;
-  int32_t rank;    /* 0 to HR_MAX_RANK */
+  int32_t rank; /* 0 to HR_MAX_RANK */
   int64_t dims[HR_MAX_RANK];
-  int64_t layout;  /* 0: row-major; others belong to the library that chose it */
+  int64_t layout;   /* 0: row-major; others belong to the library that chose it */
   hr_buffer* owner; /* null: memory that outlives the call only (arena, feed) */
 } hr_tensor;
 
@@ -126,8 +126,8 @@ typedef struct hr_variant {
  * destroyed with its last reference. Libraries may make their own kinds. */
 typedef struct hr_object {
   uint32_t size;
-  int32_t references;  /* touched only through the context's functions */
-  const char* kind;    /* "Queue", "Table", ...; compared by text */
+  int32_t references; /* touched only through the context's functions */
+  const char* kind;   /* "Queue", "Table", ...; compared by text */
   void (*destroy)(struct hr_object* self);
 } hr_object;
 
@@ -139,12 +139,27 @@ static inline int64_t hr_elements(const hr_tensor* t) {
 
 static inline int64_t hr_dtype_size(hr_dtype dtype) {
   switch (dtype >= HR_REF ? dtype - HR_REF : dtype) {
-    case HR_BOOL: case HR_INT8: case HR_UINT8: case HR_QINT8: case HR_QUINT8:
-    case HR_FLOAT8_E5M2: case HR_FLOAT8_E4M3FN: return 1;
-    case HR_INT16: case HR_UINT16: case HR_HALF: case HR_BFLOAT16:
-    case HR_QINT16: case HR_QUINT16: return 2;
-    case HR_INT32: case HR_UINT32: case HR_FLOAT: case HR_QINT32: return 4;
-    case HR_INT64: case HR_UINT64: case HR_DOUBLE: case HR_COMPLEX64: return 8;
+    case HR_BOOL:
+    case HR_INT8:
+    case HR_UINT8:
+    case HR_QINT8:
+    case HR_QUINT8:
+    case HR_FLOAT8_E5M2:
+    case HR_FLOAT8_E4M3FN: return 1;
+    case HR_INT16:
+    case HR_UINT16:
+    case HR_HALF:
+    case HR_BFLOAT16:
+    case HR_QINT16:
+    case HR_QUINT16: return 2;
+    case HR_INT32:
+    case HR_UINT32:
+    case HR_FLOAT:
+    case HR_QINT32: return 4;
+    case HR_INT64:
+    case HR_UINT64:
+    case HR_DOUBLE:
+    case HR_COMPLEX64: return 8;
     case HR_COMPLEX128: return 16;
     case HR_STRING: return (int64_t)sizeof(hr_string);
     case HR_RESOURCE: return (int64_t)sizeof(hr_resource);
@@ -217,8 +232,7 @@ typedef struct hr_ctx_api {
   /* body(argument, begin, end) over [0, total) in pieces of at least `grain`, on the
    * process's one team of threads; runs inline where ctx->threads is 1. */
   void (*parallel_for)(hr_ctx*, int64_t total, int64_t grain,
-                       void (*body)(void* argument, int64_t begin, int64_t end),
-                       void* argument);
+                       void (*body)(void* argument, int64_t begin, int64_t end), void* argument);
 
   /* Variables, of either kind: `ref` is an input of a reference dtype, or a resource
    * scalar. begin_write locks n distinct slots (in one order for everybody) and gives
@@ -233,9 +247,8 @@ typedef struct hr_ctx_api {
 
   /* Resources by container and name. lookup_or_create calls make when there is none;
    * what it returns is counted for the caller. */
-  hr_code (*lookup_or_create)(hr_ctx*, const char* container, const char* name,
-                              const char* kind, hr_object* (*make)(void*), void* argument,
-                              hr_object** object);
+  hr_code (*lookup_or_create)(hr_ctx*, const char* container, const char* name, const char* kind,
+                              hr_object* (*make)(void*), void* argument, hr_object** object);
   void (*retain_object)(hr_object*);
   void (*release_object)(hr_object*);
 
@@ -288,8 +301,8 @@ typedef struct hr_request {
                                 layout also layout and bytes */
   void* plan;                /* immutable from now on; shared by concurrent runs */
   void (*destroy_plan)(void* plan);
-  hr_compute compute;        /* taken instead of the row's where not null */
-  size_t workspace;          /* bytes */
+  hr_compute compute; /* taken instead of the row's where not null */
+  size_t workspace;   /* bytes */
   double flops;
   double bytes_moved;
   int32_t shape_depends_on_data; /* compute allocates its outputs (all of them) */
@@ -298,10 +311,10 @@ typedef struct hr_request {
 /* ---- rows and tables ----------------------------------------------------------- */
 
 enum {
-  HR_KERNEL_VIEW = 1,          /* output 0 is the bytes of input 0 under another shape: the
-                                  runtime passes the memory on and never calls compute */
-  HR_KERNEL_DATA_SHAPE = 2,    /* always answers shape_depends_on_data */
-  HR_KERNEL_PRIVATE_IN = 4     /* takes inputs in this library's private layouts */
+  HR_KERNEL_VIEW = 1,       /* output 0 is the bytes of input 0 under another shape: the
+                               runtime passes the memory on and never calls compute */
+  HR_KERNEL_DATA_SHAPE = 2, /* always answers shape_depends_on_data */
+  HR_KERNEL_PRIVATE_IN = 4  /* takes inputs in this library's private layouts */
 };
 
 typedef struct hr_kernel {
@@ -309,18 +322,17 @@ typedef struct hr_kernel {
   const char* device_type; /* "CPU", "GPU" */
   /* "T=float|double;Tidx=int32": attribute by attribute, all must hold; null: any. */
   const char* constraint;
-  int32_t priority;        /* among libraries; the higher wins */
+  int32_t priority; /* among libraries; the higher wins */
   uint32_t flags;
   /* Bits by argument of the signature (a list argument is one). */
   uint64_t constant_inputs; /* prepare needs their values: they are part of a plan's key */
   uint64_t reuse_inputs;    /* output 0 may be written over one of these */
 
-  hr_code (*create)(hr_node* node, void** state);  /* null: no state */
+  hr_code (*create)(hr_node* node, void** state); /* null: no state */
   hr_code (*prepare)(void* state, hr_request* request);
-  hr_compute compute;                              /* null: asynchronous */
+  hr_compute compute; /* null: asynchronous */
   void (*compute_async)(hr_ctx*, void* state, void* plan, const hr_tensor* const* inputs,
-                        hr_tensor* const* outputs, void* workspace, hr_done done,
-                        void* argument);
+                        hr_tensor* const* outputs, void* workspace, hr_done done, void* argument);
   void (*destroy)(void* state);
 
   /* Inputs whose values prepare takes where they are known (data is not null), and compute reads
@@ -334,10 +346,10 @@ typedef struct hr_kernel {
 
 typedef struct hr_kernel_table {
   uint32_t size;
-  uint32_t abi;          /* HR_KERNEL_ABI */
-  const char* library;   /* "cpu" */
+  uint32_t abi;        /* HR_KERNEL_ABI */
+  const char* library; /* "cpu" */
   const char* version;
-  uint32_t kernel_size;  /* sizeof(hr_kernel): the stride of `kernels` */
+  uint32_t kernel_size; /* sizeof(hr_kernel): the stride of `kernels` */
   int32_t n_kernels;
   const hr_kernel* kernels;
 } hr_kernel_table;

@@ -111,7 +111,8 @@ static inline hr_record_code hr_record_file_fill(hr_record_file* reader, uint64_
     got = fread(reader->buffer + start, 1, (size_t)step, reader->file);
     start += got;
     count -= got;
-    if (got < step) return ferror(reader->file) ? HR_RECORD_IO : start ? HR_RECORD_TORN : HR_RECORD_END;
+    if (got < step)
+      return ferror(reader->file) ? HR_RECORD_IO : start ? HR_RECORD_TORN : HR_RECORD_END;
   }
   return HR_RECORD_OK;
 }
@@ -126,7 +127,8 @@ static inline hr_record_code hr_record_file_next(hr_record_file* reader, hr_reco
   out->size = 0;
   out->offset = out->next = reader->offset;
   code = hr_record_file_fill(reader, 0, HR_RECORD_HEADER_BYTES);
-  if (code == HR_RECORD_OK) code = hr_record_length(reader->buffer, reader->max_record_bytes, &length);
+  if (code == HR_RECORD_OK)
+    code = hr_record_length(reader->buffer, reader->max_record_bytes, &length);
   if (code == HR_RECORD_OK) code = hr_record_file_fill(reader, HR_RECORD_HEADER_BYTES, length + 4);
   if (code == HR_RECORD_OK) {
     out->data = reader->buffer + HR_RECORD_HEADER_BYTES;
@@ -135,10 +137,8 @@ static inline hr_record_code hr_record_file_next(hr_record_file* reader, hr_reco
     if (hr_load_u32(out->data + length) != hr_masked_crc32c(out->data, (size_t)length))
       code = HR_RECORD_BAD_DATA;
   }
-  if (code == HR_RECORD_OK)
-    reader->offset = out->next;
-  else if (hr_record_file_seek(reader, reader->offset) != 0)
-    code = HR_RECORD_IO;
+  if (code == HR_RECORD_OK) reader->offset = out->next;
+  else if (hr_record_file_seek(reader, reader->offset) != 0) code = HR_RECORD_IO;
   return code;
 }
 

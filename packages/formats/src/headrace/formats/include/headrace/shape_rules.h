@@ -213,10 +213,8 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
     size_t middle = (low + high) / 2;
     int order = strcmp(name, rules[middle].name);
     if (order == 0) return rules[middle].rule;
-    if (order < 0)
-      high = middle;
-    else
-      low = middle + 1;
+    if (order < 0) high = middle;
+    else low = middle + 1;
   }
   return NULL;
 }

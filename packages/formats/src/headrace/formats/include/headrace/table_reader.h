@@ -19,9 +19,9 @@ extern "C" {
 
 typedef enum {
   HR_TABLE_OK = 0,
-  HR_TABLE_END = 1,        /* no further entry, or no such key */
-  HR_TABLE_DAMAGED = 2,    /* `offset` says where, `what` how */
-  HR_TABLE_COMPRESSED = 3  /* a block is compressed, which this reader cannot undo */
+  HR_TABLE_END = 1,       /* no further entry, or no such key */
+  HR_TABLE_DAMAGED = 2,   /* `offset` says where, `what` how */
+  HR_TABLE_COMPRESSED = 3 /* a block is compressed, which this reader cannot undo */
 } hr_table_code;
 
 typedef struct {
@@ -49,7 +49,8 @@ static inline hr_table_code hr_table_damaged(hr_table* table, uint64_t offset, c
   return HR_TABLE_DAMAGED;
 }
 
-/* Reads a variable-length number that must end before `end`; 0 if it does not, or passes 64 bits. */
+/* Reads a variable-length number that must end before `end`; 0 if it does not, or passes 64 bits.
+ */
 static inline int hr_load_varint(const uint8_t* data, uint64_t end, uint64_t* position,
                                  uint64_t* value) {
   uint64_t result = 0;

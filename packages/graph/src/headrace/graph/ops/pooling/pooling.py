@@ -138,8 +138,14 @@ def _attrs(node: Operation) -> dict[str, Any]:
 
 @gradient("MaxPool")
 def _max_pool_gradient(node: Operation, grad: Tensor) -> Tensor:
-    return op("MaxPoolGrad", node.inputs[0], node.outputs[0], grad,
-              explicit_paddings=node.get_attr("explicit_paddings"), **_attrs(node))
+    return op(
+        "MaxPoolGrad",
+        node.inputs[0],
+        node.outputs[0],
+        grad,
+        explicit_paddings=node.get_attr("explicit_paddings"),
+        **_attrs(node),
+    )
 
 
 @gradient("MaxPoolGrad")

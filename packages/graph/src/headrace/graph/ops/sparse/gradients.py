@@ -206,9 +206,7 @@ def _cwise_div_gradient(node: Operation, grad: Tensor) -> list[Any]:
 def _matmul_gradient(node: Operation, grad: Tensor) -> list[Any]:
     indices, values, shape, b = node.inputs
     adjoint_a, adjoint_b = node.get_attr("adjoint_a"), node.get_attr("adjoint_b")
-    grad_b = op(
-        "SparseTensorDenseMatMul", indices, values, shape, grad, adjoint_a=not adjoint_a
-    )
+    grad_b = op("SparseTensorDenseMatMul", indices, values, shape, grad, adjoint_a=not adjoint_a)
     if adjoint_b:
         grad_b = _conj(op("Transpose", grad_b, [1, 0]))
     rows, columns = op("Unpack", indices, num=2, axis=1)

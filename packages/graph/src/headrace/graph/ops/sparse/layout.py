@@ -136,9 +136,7 @@ def split(
     x = as_sparse(sp_input)
     place = convert_to_tensor(axis, dtype="int64", name="split_dim")
     indices, values, shapes = op("SparseSplit", place, *triplet(x), num_split=num_split, name=name)
-    return [
-        sparse_of(part, known_rank(x)) for part in zip(indices, values, shapes, strict=True)
-    ]
+    return [sparse_of(part, known_rank(x)) for part in zip(indices, values, shapes, strict=True)]
 
 
 def slice(  # noqa: A001 - TF's name

@@ -1,4 +1,5 @@
-// Names of a bundle's files, how they come to bear them all at once, and how two bundles become one.
+// Names of a bundle's files, how they come to bear them all at once, and how two bundles become
+// one.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,7 +52,8 @@ int64_t writer_of(const std::string& name, const std::string& mark) {
   const size_t number = digits_at(name, at);
   if (!number) return -1;
   const std::string end = name.substr(at + number);
-  const bool data = end.rfind(".data-", 0) == 0 && end.size() > 6 && digits_at(end, 6) == end.size() - 6;
+  const bool data =
+      end.rfind(".data-", 0) == 0 && end.size() > 6 && digits_at(end, 6) == end.size() - 6;
   return end == ".index" || data ? process : -1;
 }
 

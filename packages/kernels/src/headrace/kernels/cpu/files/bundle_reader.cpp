@@ -6,11 +6,10 @@ namespace hr::bundle {
 
 Reader::Reader(const std::string& prefix) {
   if (!disk::exists(index_path(prefix)))
-    throw Failure{HR_NOT_FOUND, prefix + ": no checkpoint of this name; " + index_path(prefix) +
-                                    " is missing"};
+    throw Failure{HR_NOT_FOUND,
+                  prefix + ": no checkpoint of this name; " + index_path(prefix) + " is missing"};
   check(hr_bundle_open(&bundle_, prefix.c_str()));
-  const hr_table_code code =
-      hr_table_walk(&bundle_.table, bundle_.scratch, remember, this);
+  const hr_table_code code = hr_table_walk(&bundle_.table, bundle_.scratch, remember, this);
   if (code == HR_TABLE_OK || code == HR_TABLE_END) return;
   hr_bundle_from_table(&bundle_, code);
   hr_bundle_close(&bundle_);

@@ -136,9 +136,8 @@ void check_name(const std::string& name) {
 
 void check_dtype(const std::string& name, const hr_tensor* value) {
   if (value->dtype == HR_RESOURCE || value->dtype == HR_VARIANT || !hr_dtype_size(value->dtype))
-    throw Failure{HR_UNIMPLEMENTED,
-                  "'" + name + "' has dtype " + std::to_string(value->dtype) +
-                      ", which no checkpoint can hold"};
+    throw Failure{HR_UNIMPLEMENTED, "'" + name + "' has dtype " + std::to_string(value->dtype) +
+                                        ", which no checkpoint can hold"};
 }
 
 }  // namespace
@@ -177,9 +176,9 @@ void Writer::add_slice(const std::string& name, Slice slice, const hr_tensor* va
     refuse(prefix_ + ": slice of '" + name + "' is " + shown(sizes) + ", its value " +
            shown(shape));
   auto found = entries_.find(name);
-  if (found != entries_.end() && (found->second.slices.empty() ||
-                                  found->second.dims != slice.full ||
-                                  found->second.dtype != value->dtype))
+  if (found != entries_.end() &&
+      (found->second.slices.empty() || found->second.dims != slice.full ||
+       found->second.dtype != value->dtype))
     refuse(prefix_ + ": slices of '" + name + "' disagree about its shape or dtype: " +
            shown(found->second.dims) + " and " + shown(slice.full));
   const std::string key = slice_key(name, slice);

@@ -18,13 +18,22 @@ constexpr size_t kHeld = 1 << 16;
 hr_code code_of(int error) {
   switch (error) {
     case ENOENT: return HR_NOT_FOUND;
-    case EACCES: case EPERM: case EROFS: return HR_PERMISSION_DENIED;
+    case EACCES:
+    case EPERM:
+    case EROFS: return HR_PERMISSION_DENIED;
     case EEXIST: return HR_ALREADY_EXISTS;
-    case EISDIR: case ENOTDIR: case ENOTEMPTY: return HR_FAILED_PRECONDITION;
+    case EISDIR:
+    case ENOTDIR:
+    case ENOTEMPTY: return HR_FAILED_PRECONDITION;
     // EFBIG: a quota of one file. headrace.formats.os_errors has the same mapping.
-    case ENOSPC: case EDQUOT: case EFBIG: case EMFILE: case ENFILE: case ENOMEM:
-      return HR_RESOURCE_EXHAUSTED;
-    case EINVAL: case ENAMETOOLONG: return HR_INVALID_ARGUMENT;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return HR_RESOURCE_EXHAUSTED;
+    case EINVAL:
+    case ENAMETOOLONG: return HR_INVALID_ARGUMENT;
     default: return HR_UNKNOWN;
   }
 }
@@ -123,8 +132,7 @@ void link_or_copy(const std::string& from, const std::string& to) {
 FolderLock::FolderLock(const std::string& folder)
     : file_(::open(folder.c_str(), O_RDONLY | O_CLOEXEC)) {
   // Some file systems have no locks; writers then do as well as they can.
-  while (file_ >= 0 && ::flock(file_, LOCK_EX) && errno == EINTR) {
-  }
+  while (file_ >= 0 && ::flock(file_, LOCK_EX) && errno == EINTR) {}
 }
 
 FolderLock::~FolderLock() {

@@ -45,7 +45,7 @@ void make_folders(const std::string& folder);
 std::vector<std::string> names_in(const std::string& folder);  // none where there is no folder
 std::string read(const std::string& path);
 void rename(const std::string& from, const std::string& to);  // replaces what bears the name
-void remove(const std::string& path);  // if it is there
+void remove(const std::string& path);                         // if it is there
 void remove_folder_if_empty(const std::string& folder);
 // A second name for a file, or a second copy where that cannot be.
 void link_or_copy(const std::string& from, const std::string& to);

@@ -102,7 +102,8 @@ void inflate_codes(Source* from, const Codes& literals, const Codes& distances, 
     size_t distance = size_t(group < 4 ? group : (2 + group % 2) << extra) + 1;
     distance += from->bits(extra);
     if (distance > to->size()) throw Corruption{"its compressed data points before its begin"};
-    if (size_t(length) > most - to->size()) throw Corruption{"it holds more data than its size says"};
+    if (size_t(length) > most - to->size())
+      throw Corruption{"it holds more data than its size says"};
     for (int i = 0; i < length; ++i) to->push_back((*to)[to->size() - distance]);
   }
 }
@@ -116,10 +117,12 @@ void inflate_fixed(Source* from, size_t most, std::string* to) {
 }
 
 void inflate_dynamic(Source* from, size_t most, std::string* to) {
-  static constexpr uint8_t kOrder[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+  static constexpr uint8_t kOrder[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                       11, 4,  12, 3, 13, 2, 14, 1, 15};
   const int n_literals = 257 + int(from->bits(5)), n_distances = 1 + int(from->bits(5));
   const int n_lengths = 4 + int(from->bits(4));
-  if (n_literals > 286 || n_distances > 30) throw Corruption{"its compressed data has impossible codes"};
+  if (n_literals > 286 || n_distances > 30)
+    throw Corruption{"its compressed data has impossible codes"};
   uint8_t lengths[320] = {};
   for (int i = 0; i < n_lengths; ++i) lengths[kOrder[i]] = uint8_t(from->bits(3));
   const Codes of_lengths(lengths, 19, false);
@@ -178,9 +181,7 @@ const char* zlib_unpacked(std::string_view stream, size_t size, std::string* byt
     Source from(stream);
     inflate(&from, size, bytes);
     return nullptr;
-  } catch (const Corruption& corruption) {
-    return corruption.what;
-  }
+  } catch (const Corruption& corruption) { return corruption.what; }
 }
 
 }  // namespace hr

@@ -45,7 +45,9 @@ class Message {
     if (bits_of(value)) tag(field, 1), fixed(&bytes_, bits_of(value));
     return *this;
   }
-  Message& real(uint32_t field, float value) { return bits_of(value) ? always(field, value) : *this; }
+  Message& real(uint32_t field, float value) {
+    return bits_of(value) ? always(field, value) : *this;
+  }
   Message& fixed32(uint32_t field, uint32_t value) {
     if (value) tag(field, 5), fixed(&bytes_, value);
     return *this;

@@ -20,9 +20,9 @@ const char* product_name(const hr_request* r) { return r->node->op + std::strlen
 
 bool read_activation(std::string_view name, Activation* activation) {
   static constexpr std::pair<std::string_view, Activation> known[] = {
-      {"Relu", Activation::relu},           {"Relu6", Activation::relu6},
-      {"Elu", Activation::elu},             {"Tanh", Activation::tanh},
-      {"Sigmoid", Activation::sigmoid},     {"LeakyRelu", Activation::leaky_relu},
+      {"Relu", Activation::relu},       {"Relu6", Activation::relu6},
+      {"Elu", Activation::elu},         {"Tanh", Activation::tanh},
+      {"Sigmoid", Activation::sigmoid}, {"LeakyRelu", Activation::leaky_relu},
   };
   for (const auto& [known_name, value] : known) {
     if (name != known_name) continue;
@@ -76,8 +76,7 @@ hr_code check_arguments(hr_request* r, const Epilogue& e, int64_t channels) {
     const hr_tensor* t = r->inputs[i];
     if (node->input_dtypes[i] != node->output_dtypes[0])
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "argument %d is %s, the result %s", i - 2,
-                             dtype_name(node->input_dtypes[i]),
-                             dtype_name(node->output_dtypes[0]));
+                             dtype_name(node->input_dtypes[i]), dtype_name(node->output_dtypes[0]));
     if (t->rank != 1 || t->dims[0] != channels)
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
                              "argument %d must be 1-dimensional and have %lld values: it is %s",

@@ -81,8 +81,7 @@ using Small = void (*)(const Problem<T>&);
 template <class T>
 Small<T> best_level() {
 #ifdef HR_X86_LEVELS
-  if (processor_level() == ProcessorLevel::v4)
-    return small_v4;
+  if (processor_level() == ProcessorLevel::v4) return small_v4;
   if (processor_level() == ProcessorLevel::v3) return small_v3;
 #endif
   return small_any;

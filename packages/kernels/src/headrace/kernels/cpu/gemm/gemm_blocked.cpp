@@ -1,8 +1,8 @@
 // Products of any size. The result is cut into tasks, which the pool's threads take one by one; a
 // task goes through k in blocks, copies its block of B side by side (packs it) where B's own order
-// is slow to read, and multiplies tile by tile. A is read where it is, but for strides that fill one
-// set of the cache: packing it never paid otherwise, and without it the threads share nothing, so
-// one that loses its core does not delay the others.
+// is slow to read, and multiplies tile by tile. A is read where it is, but for strides that fill
+// one set of the cache: packing it never paid otherwise, and without it the threads share nothing,
+// so one that loses its core does not delay the others.
 //
 // Blocking after Goto and van de Geijn 2008.
 #include "gemm/gemm.hpp"
@@ -27,8 +27,8 @@ constexpr int64_t most_k = 512, most_columns = 256, least_work = 1 << 20, pays_a
 // Equal parts of at most `size`.
 constexpr int64_t parts(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// Rows of A apart by a multiple of this share one set of the first cache, which holds 8 or 12 lines:
-// a tile of more rows would lose each line before it has read it whole.
+// Rows of A apart by a multiple of this share one set of the first cache, which holds 8 or 12
+// lines: a tile of more rows would lose each line before it has read it whole.
 constexpr int64_t one_set = 4096, most_rows_in_set = 8;
 
 // From one row of a copied tile of A to the next: rows lie in different sets.
@@ -63,10 +63,8 @@ HR_INLINE void pack_b_block(const Task<T>& t, int64_t k0, int64_t k1) {
     T* to = t.packed + (j - t.j0) * (k1 - k0);
     const int64_t n = std::min(width, t.j1 - j);
     if (n == width && !t.cut->packs_b) continue;
-    if (p.transpose_b)
-      pack_transposed<T, W>(p.b + j * p.ldb + k0, p.ldb, n, n, k1 - k0, to, width);
-    else
-      pack_rows<T, W>(p.b + k0 * p.ldb + j, p.ldb, n, k1 - k0, to, width);
+    if (p.transpose_b) pack_transposed<T, W>(p.b + j * p.ldb + k0, p.ldb, n, n, k1 - k0, to, width);
+    else pack_rows<T, W>(p.b + k0 * p.ldb + j, p.ldb, n, k1 - k0, to, width);
   }
 }
 
@@ -108,8 +106,7 @@ HR_INLINE void run_task(const Task<T>& t) {
           edge_tile<T, W, R, V>(rows, t.j1 - j, a, ai, ak, packed, c, p.ldc, k, k0 > 0);
         else if (cut.packs_b)
           tile_of<T, W, R, V>(rows, a, ai, ak, packed, width, c, p.ldc, k, k0 > 0);
-        else
-          tile_of<T, W, R, V>(rows, a, ai, ak, p.b + k0 * p.ldb + j, p.ldb, c, p.ldc, k, k0 > 0);
+        else tile_of<T, W, R, V>(rows, a, ai, ak, p.b + k0 * p.ldb + j, p.ldb, c, p.ldc, k, k0 > 0);
       }
     }
   }
@@ -135,10 +132,8 @@ template <class T>
 Level<T> best_level() {
   const int64_t halved = sizeof(T) / 4;
 #ifdef HR_X86_LEVELS
-  if (processor_level() == ProcessorLevel::v4)
-    return {14, 32 / halved, task_v4};
-  if (processor_level() == ProcessorLevel::v3)
-    return {6, 16 / halved, task_v3};
+  if (processor_level() == ProcessorLevel::v4) return {14, 32 / halved, task_v4};
+  if (processor_level() == ProcessorLevel::v3) return {6, 16 / halved, task_v3};
 #endif
   return {4, 8 / halved, task_any};
 }
@@ -175,8 +170,7 @@ void by_library(const Problem<T>& p) {
   const int lda = int(p.lda), ldb = int(p.ldb), ldc = int(p.ldc);
   if constexpr (sizeof(T) == 4)
     scipy_cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, p.a, lda, p.b, ldb, 0, p.c, ldc);
-  else
-    scipy_cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, p.a, lda, p.b, ldb, 0, p.c, ldc);
+  else scipy_cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, p.a, lda, p.b, ldb, 0, p.c, ldc);
 }
 #endif
 
@@ -222,7 +216,8 @@ hr_code blocked(hr_ctx* ctx, const Problem<T>& p, const Cut& cut, T* workspace,
   (void)cut, (void)workspace;
   by_library(p);
   if (finish) finish->part(finish->argument, p.c, p.ldc, 0, p.m, 0, p.n);
-  return hr_cancelled(ctx) ? hr_ctx_fail(ctx, HR_CANCELLED, "cancelled in a matrix product") : HR_OK;
+  return hr_cancelled(ctx) ? hr_ctx_fail(ctx, HR_CANCELLED, "cancelled in a matrix product")
+                           : HR_OK;
 #else
   const Tasks<T> tasks{p, cut, workspace, finish};
   const bool all = parallel_tasks(ctx, tasks.count, cut.threads,

@@ -22,9 +22,9 @@ hr_code nothing(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* const
 }
 
 // One contiguous stretch, on this thread.
-template <BinaryLoops::Loop BinaryLoops::*loop, bool a_moves, bool b_moves>
-hr_code stretch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                hr_tensor* const* out, void*) {
+template <BinaryLoops::Loop BinaryLoops::* loop, bool a_moves, bool b_moves>
+hr_code stretch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
+                void*) {
   const auto* loops = static_cast<const BinaryLoops*>(plan);
   const int64_t n = out[0]->bytes / loops->out_size;
   const char *a = read<char>(in[0]), *b = read<char>(in[1]);
@@ -38,7 +38,7 @@ hr_code stretch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
   return faults ? fault(ctx, loops) : HR_OK;
 }
 
-template <BinaryLoops::Loop BinaryLoops::*loop, bool a_moves, bool b_moves>
+template <BinaryLoops::Loop BinaryLoops::* loop, bool a_moves, bool b_moves>
 hr_code shared_stretch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                        hr_tensor* const* out, void*) {
   const auto* loops = static_cast<const BinaryLoops*>(plan);
@@ -83,15 +83,14 @@ hr_code broadcast(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
 
 hr_code prepare_loops(hr_request* request, const BinaryLoops* loops) {
   const hr_tensor *a = request->inputs[0], *b = request->inputs[1], *out = request->outputs[0];
-  if (!loops)
-    return hr_request_fail(request, HR_UNIMPLEMENTED, "no kernel for this dtype");
+  if (!loops) return hr_request_fail(request, HR_UNIMPLEMENTED, "no kernel for this dtype");
   if (loops->result != storage_type(out->dtype))
-    return hr_request_fail(request, HR_INVALID_ARGUMENT,
-                           "the result for inputs of %s is of %s, not of %s",
-                           dtype_name(request->inputs[0]->dtype), dtype_name(loops->result),
-                           dtype_name(out->dtype));
+    return hr_request_fail(
+        request, HR_INVALID_ARGUMENT, "the result for inputs of %s is of %s, not of %s",
+        dtype_name(request->inputs[0]->dtype), dtype_name(loops->result), dtype_name(out->dtype));
   const int64_t n = hr_elements(out), na = hr_elements(a), nb = hr_elements(b);
-  const bool small = request->threads == 1 || n < grain_of(loops->in_size * 2 + loops->out_size) * 2;
+  const bool small =
+      request->threads == 1 || n < grain_of(loops->in_size * 2 + loops->out_size) * 2;
   request->flops = double(n);
   request->bytes_moved = double((na + nb) * loops->in_size + n * loops->out_size);
   request->plan = const_cast<BinaryLoops*>(loops);
@@ -109,8 +108,8 @@ hr_code prepare_loops(hr_request* request, const BinaryLoops* loops) {
     request->compute = small ? stretch<&BinaryLoops::with_left, false, true>
                              : shared_stretch<&BinaryLoops::with_left, false, true>;
   } else {
-    auto* plan = keep_plan(request, new BroadcastPlan{loops, loops->both,
-                                                      broadcast_walk<2>(out, {a, b})});
+    auto* plan =
+        keep_plan(request, new BroadcastPlan{loops, loops->both, broadcast_walk<2>(out, {a, b})});
     const int32_t last = plan->walk.rank - 1;
     if (plan->walk.strides[0][last] == 0) plan->inner = loops->with_left;
     if (plan->walk.strides[1][last] == 0) plan->inner = loops->with_right;

@@ -58,10 +58,8 @@ HR_INLINE int32_t body(const void* a_, const void* b_, void* out_, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       const C x = form == kWithLeft ? C(a[0]) : C(a[i]);
       const C y = form == kWithRight ? C(b[0]) : C(b[i]);
-      if (Op::faulty(x, y))
-        faults = 1;
-      else
-        out[i] = Result<Op, T>(Op::apply(x, y));
+      if (Op::faulty(x, y)) faults = 1;
+      else out[i] = Result<Op, T>(Op::apply(x, y));
     }
     return faults;
   } else if constexpr (form == kBoth) {
@@ -102,12 +100,10 @@ hr_code scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor*
 
 template <class Op, class T, Form form> constexpr BinaryLoops::Loop loop() {
   // For rarer types the code of three processor levels is not worth its size.
-  constexpr bool common = is_real_float<T> || std::is_same_v<T, int32_t> ||
-                          std::is_same_v<T, int64_t>;
-  if constexpr (common && Op::vector && Op::fault == nullptr)
-    return cloned<Op, T, form>;
-  else
-    return plain<Op, T, form>;
+  constexpr bool common =
+      is_real_float<T> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+  if constexpr (common && Op::vector && Op::fault == nullptr) return cloned<Op, T, form>;
+  else return plain<Op, T, form>;
 }
 
 // A static table, so that most plans need no memory of their own.

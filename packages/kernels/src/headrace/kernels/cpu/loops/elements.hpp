@@ -61,7 +61,9 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
-template <class T> struct SizeOf { using type = T; };
+template <class T> struct SizeOf {
+  using type = T;
+};
 
 // Calls f(SizeOf<U>{}) with an unsigned U as wide as an element.
 template <class F> auto with_size(int64_t size, F&& f) {

@@ -43,8 +43,8 @@ constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 [[gnu::target("arch=x86-64-v4")]] void round_v4(float* values, int64_t n) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16)
-    _mm512_storeu_ps(values + i, _mm512_cvtph_ps(_mm512_cvtps_ph(_mm512_loadu_ps(values + i),
-                                                                 kNearest)));
+    _mm512_storeu_ps(values + i,
+                     _mm512_cvtph_ps(_mm512_cvtps_ph(_mm512_loadu_ps(values + i), kNearest)));
   for (; i < n; ++i) values[i] = float(half(values[i]));
 }
 

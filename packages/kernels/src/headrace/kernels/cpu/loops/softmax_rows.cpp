@@ -84,8 +84,7 @@ HR_INLINE void scaled(T* y, T scale, int64_t n) {
 
 // done(row, its largest element, the sum of its exponentials) after y = exp(x - largest).
 template <class T, class Done>
-HR_INLINE void over_rows(const T* x, int64_t x_stride, T* y, int64_t rows, int64_t n,
-                         Done&& done) {
+HR_INLINE void over_rows(const T* x, int64_t x_stride, T* y, int64_t rows, int64_t n, Done&& done) {
   if (n >= kLong) {
     for (int64_t i = 0; i < rows; ++i) {
       const T top = largest(x + i * x_stride, n);
@@ -128,7 +127,8 @@ HR_INLINE void log_softmax(const T* x, T* y, int64_t rows, int64_t n) {
   }
 }
 
-// Sums of l * (x - top) and of l. A class without weight adds nothing, even where its logit is -inf.
+// Sums of l * (x - top) and of l. A class without weight adds nothing, even where its logit is
+// -inf.
 template <class T>
 HR_INLINE void weigh(const T* x, T top, const T* l, int64_t n, T* weighted, T* weight) {
   T products[16] = {}, weights[16] = {};

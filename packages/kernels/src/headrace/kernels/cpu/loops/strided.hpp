@@ -26,8 +26,7 @@ template <int K> struct Walk {
       const int64_t size = dims[d];
       if (size == 1) continue;
       bool merges = kept > 0;
-      for (int k = 0; merges && k < K; ++k)
-        merges = strides[k][kept - 1] == strides[k][d] * size;
+      for (int k = 0; merges && k < K; ++k) merges = strides[k][kept - 1] == strides[k][d] * size;
       if (!merges) {
         dims[kept] = 1;
         ++kept;

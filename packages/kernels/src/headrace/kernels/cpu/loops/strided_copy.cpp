@@ -28,12 +28,9 @@ int64_t row_major(int32_t rank, const int64_t* dims, int64_t* strides) {
 }
 
 StridedCopy::StridedCopy(hr_dtype dtype, int32_t rank, const int64_t* dims,
-                         const int64_t* to_strides, const int64_t* from_strides,
-                         int64_t to_offset, int64_t from_offset, bool once)
-    : dtype_(dtype),
-      size_(hr_dtype_size(dtype)),
-      elements_(1),
-      to_offset_(to_offset),
+                         const int64_t* to_strides, const int64_t* from_strides, int64_t to_offset,
+                         int64_t from_offset, bool once)
+    : dtype_(dtype), size_(hr_dtype_size(dtype)), elements_(1), to_offset_(to_offset),
       from_offset_(from_offset) {
   for (int32_t d = 0; d < rank; ++d) {
     elements_ *= dims[d];
@@ -115,26 +112,27 @@ template <class U> void StridedCopy::tiles(hr_ctx* ctx, U* to, const U* from) co
   const int64_t strips = (rows + kTile - 1) / kTile;
   int64_t outer = 1;
   for (int32_t d = 0; d < q; ++d) outer *= dims_[d];
-  parallel_ranges(ctx, outer * strips, grain_of(2 * kTile * columns * int64_t(sizeof(U))),
-                  [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end;) {
-      const int64_t matrix = item / strips, stop = std::min(end, (matrix + 1) * strips);
-      const int64_t r0 = (item - matrix * strips) * kTile;
-      const int64_t r1 = std::min(rows, r0 + (stop - item) * kTile);
-      each_row(q, matrix, matrix + 1, [&](int64_t t, int64_t f) {
-        for (int64_t r = r0; r < r1; r += kTile)
-          for (int64_t c = 0; c < columns; c += kTile) {
-            const int64_t re = std::min(r1, r + kTile), ce = std::min(columns, c + kTile);
-            for (int64_t i = r; i < re; ++i) {
-              U* out = to + t + i * to_step;
-              const U* in = from + f + i;
-              for (int64_t j = c; j < ce; ++j) out[j] = in[j * from_step];
-            }
-          }
+  parallel_ranges(
+      ctx, outer * strips, grain_of(2 * kTile * columns * int64_t(sizeof(U))),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t item = begin; item < end;) {
+          const int64_t matrix = item / strips, stop = std::min(end, (matrix + 1) * strips);
+          const int64_t r0 = (item - matrix * strips) * kTile;
+          const int64_t r1 = std::min(rows, r0 + (stop - item) * kTile);
+          each_row(q, matrix, matrix + 1, [&](int64_t t, int64_t f) {
+            for (int64_t r = r0; r < r1; r += kTile)
+              for (int64_t c = 0; c < columns; c += kTile) {
+                const int64_t re = std::min(r1, r + kTile), ce = std::min(columns, c + kTile);
+                for (int64_t i = r; i < re; ++i) {
+                  U* out = to + t + i * to_step;
+                  const U* in = from + f + i;
+                  for (int64_t j = c; j < ce; ++j) out[j] = in[j * from_step];
+                }
+              }
+          });
+          item = stop;
+        }
       });
-      item = stop;
-    }
-  });
 }
 
 // A few elements whose targets lie side by side, as those of a small matrix that is transposed.
@@ -161,38 +159,30 @@ constexpr int64_t kLongRow = 4 << 20;  // bytes
 template <class U> void StridedCopy::run_as(hr_ctx* ctx, U* to, const U* from) const {
   const int32_t last = rank_ - 1;
   switch (way_) {
-    case kMap:
-      in_order_ ? gather(to, from) : scatter(to, from);
-      return;
-    case kTiles:
-      tiles(ctx, to, from);
-      return;
+    case kMap: in_order_ ? gather(to, from) : scatter(to, from); return;
+    case kTiles: tiles(ctx, to, from); return;
     default: break;
   }
   const int64_t inner = dims_[last], to_step = to_[last], from_step = from_[last];
   const auto stretch = [&](U* out, const U* in, int64_t n) {
-    if (to_step == 1 && from_step == 1)
-      std::memcpy(out, in, size_t(n) * sizeof(U));
-    else if (to_step == 1 && from_step == 0)
-      std::fill(out, out + n, *in);
+    if (to_step == 1 && from_step == 1) std::memcpy(out, in, size_t(n) * sizeof(U));
+    else if (to_step == 1 && from_step == 0) std::fill(out, out + n, *in);
     else
       for (int64_t i = 0; i < n; ++i) out[i * to_step] = in[i * from_step];
   };
   if (inner * int64_t(sizeof(U)) > kLongRow) {  // shared and polled within a row
     each_row(last, 0, elements_ / inner, [&](int64_t t, int64_t f) {
-      parallel_ranges(ctx, inner, grain_of(2 * int64_t(sizeof(U))),
-                      [&](int64_t begin, int64_t end) {
-                        stretch(to + t + begin * to_step, from + f + begin * from_step,
-                                end - begin);
-                      });
+      parallel_ranges(
+          ctx, inner, grain_of(2 * int64_t(sizeof(U))), [&](int64_t begin, int64_t end) {
+            stretch(to + t + begin * to_step, from + f + begin * from_step, end - begin);
+          });
     });
     return;
   }
   parallel_ranges(ctx, elements_ / inner, grain_of(2 * inner * int64_t(sizeof(U))),
                   [&](int64_t begin, int64_t end) {
-                    each_row(last, begin, end, [&](int64_t t, int64_t f) {
-                      stretch(to + t, from + f, inner);
-                    });
+                    each_row(last, begin, end,
+                             [&](int64_t t, int64_t f) { stretch(to + t, from + f, inner); });
                   });
 }
 
@@ -209,10 +199,9 @@ void StridedCopy::run(hr_ctx* ctx, void* to_, const void* from_) const {
     return;
   }
   if (way_ == kWhole) {
-    parallel_blocks(ctx, elements_ * size_, 4096, 4 * kGrainBytes,
-                    [&](int64_t begin, int64_t end) {
-                      std::memcpy(to + begin, from + begin, size_t(end - begin));
-                    });
+    parallel_blocks(ctx, elements_ * size_, 4096, 4 * kGrainBytes, [&](int64_t begin, int64_t end) {
+      std::memcpy(to + begin, from + begin, size_t(end - begin));
+    });
     return;
   }
   with_size(size_, [&](auto t) {
@@ -262,8 +251,8 @@ hr_compute StridedCopy::compute() const {
 
 hr_code prepare_copy(hr_request* request, StridedCopy* copy) {
   keep_plan(request, copy);
-  request->bytes_moved = 2.0 * double(copy->elements()) *
-                         double(hr_dtype_size(request->inputs[0]->dtype));
+  request->bytes_moved =
+      2.0 * double(copy->elements()) * double(hr_dtype_size(request->inputs[0]->dtype));
   request->compute = copy->compute();
   return HR_OK;
 }

@@ -31,14 +31,14 @@ hr_code shared(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_te
   const char* from = read<char>(in[0]);
   char* to = write<char>(out[0]);
   int32_t faults = 0;
-  parallel_blocks(ctx, n, 64, grain_of((loops->in_size + loops->out_size) * loops->cost),
-                  [&](int64_t first, int64_t last) {
-                    in_polled_pieces(ctx, first, last, [&](int64_t begin, int64_t end) {
-                      if (loops->loop(from + begin * loops->in_size,
-                                      to + begin * loops->out_size, end - begin))
-                        __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
-                    });
-                  });
+  parallel_blocks(
+      ctx, n, 64, grain_of((loops->in_size + loops->out_size) * loops->cost),
+      [&](int64_t first, int64_t last) {
+        in_polled_pieces(ctx, first, last, [&](int64_t begin, int64_t end) {
+          if (loops->loop(from + begin * loops->in_size, to + begin * loops->out_size, end - begin))
+            __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
+        });
+      });
   return faults ? fault(ctx, loops) : HR_OK;
 }
 

@@ -86,15 +86,14 @@ hr_code scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor*
   auto* to = static_cast<Result<Op, T>*>(out[0]->data);
   if constexpr (has_exact<Op> && std::is_same_v<Compute<T>, float>)
     *to = Result<Op, T>(std::fabs(x) > vm::kLargestAngle ? Op::exact(x) : Op::apply(x));
-  else
-    *to = Result<Op, T>(Op::apply(x));
+  else *to = Result<Op, T>(Op::apply(x));
   return HR_OK;
 }
 
 template <class Op, class T> const UnaryLoops* loops() {
-  static const UnaryLoops table = {loop<Op, T>, scalar<Op, T>, int32_t(sizeof(T)),
-                                   int32_t(sizeof(Result<Op, T>)), Op::vector ? 1 : 16,
-                                   Op::fault, dtype_of<Result<Op, T>>};
+  static const UnaryLoops table = {
+      loop<Op, T>,         scalar<Op, T>, int32_t(sizeof(T)),     int32_t(sizeof(Result<Op, T>)),
+      Op::vector ? 1 : 16, Op::fault,     dtype_of<Result<Op, T>>};
   return &table;
 }
 
@@ -103,10 +102,10 @@ hr_code prepare_loops(hr_request* request, const UnaryLoops* loops);
 
 template <class Op, class Set> hr_code prepare(void*, hr_request* request) {
   if (hr_code code = hr_shape_unchanged(request)) return code;
-  return prepare_loops(
-      request, with_type(request->inputs[0]->dtype, Set{}, [](auto t) -> const UnaryLoops* {
-        return loops<Op, typename decltype(t)::type>();
-      }));
+  return prepare_loops(request,
+                       with_type(request->inputs[0]->dtype, Set{}, [](auto t) -> const UnaryLoops* {
+                         return loops<Op, typename decltype(t)::type>();
+                       }));
 }
 
 }  // namespace hr::unary

@@ -80,17 +80,13 @@ size_t rounded(size_t bytes) { return (bytes + 63) & ~size_t(63); }
 }  // namespace
 
 void narrow_to_float(hr_dtype dtype, const void* from, float* to, int64_t n) {
-  if (dtype == HR_HALF)
-    widen(static_cast<const half*>(from), to, n);
-  else
-    widen(static_cast<const bfloat16*>(from), to, n);
+  if (dtype == HR_HALF) widen(static_cast<const half*>(from), to, n);
+  else widen(static_cast<const bfloat16*>(from), to, n);
 }
 
 void float_to_narrow(hr_dtype dtype, const float* from, void* to, int64_t n) {
-  if (dtype == HR_HALF)
-    narrow(from, static_cast<half*>(to), n);
-  else
-    narrow(from, static_cast<bfloat16*>(to), n);
+  if (dtype == HR_HALF) narrow(from, static_cast<half*>(to), n);
+  else narrow(from, static_cast<bfloat16*>(to), n);
 }
 
 bool has_narrow(const hr_request* r) {

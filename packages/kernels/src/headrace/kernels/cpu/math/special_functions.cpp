@@ -55,10 +55,10 @@ double lower_series(double a, double x) {
 constexpr double kLargeA = 1e6;
 
 struct Temme {
-  double z;        // of erfc; z^2 = x - a - a log(x / a)
+  double z;          // of erfc; z^2 = x - a - a log(x / a)
   double log_ratio;  // log(x / a)
-  double density;  // e^-z^2 / sqrt(2 pi a)
-  double c, dc;    // the correction to the density, and its derivative by eta
+  double density;    // e^-z^2 / sqrt(2 pi a)
+  double c, dc;      // the correction to the density, and its derivative by eta
   double eta;
 
   Temme(double a, double x) {
@@ -76,8 +76,9 @@ struct Temme {
     density = std::exp(-a * half_square) / std::sqrt(2 * kPi * a);
     // Where the density is not 0, |eta| is below 0.04, and the series by eta is exact.
     const double e = eta;
-    const double c0 = -1. / 3 + e * (1. / 12 + e * (-2. / 135 + e * (1. / 864 + e * (1. / 2835 -
-                      e * (139. / 777600)))));
+    const double c0 =
+        -1. / 3 +
+        e * (1. / 12 + e * (-2. / 135 + e * (1. / 864 + e * (1. / 2835 - e * (139. / 777600)))));
     const double dc0 = 1. / 12 + e * (-4. / 135 + e * (3. / 864 + e * (4. / 2835)));
     c = c0 + (-1. / 540 - e / 288) / a;
     dc = dc0 - 1. / 288 / a;
@@ -158,8 +159,9 @@ double digamma(double x) {
   for (; x < 10; ++x) shift -= 1 / x;
   const double z = 1 / (x * x);
   const double tail =
-      z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 -
-      z * (691. / 32760 - z / 12))))));
+      z * (1. / 12 -
+           z * (1. / 120 -
+                z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
   return shift + std::log(x) - 0.5 / x - tail;
 }
 
@@ -168,17 +170,14 @@ double ndtri(double p) {
   if (!(p >= 0 && p <= 1)) return kNaN;
   if (p == 0) return -kInf;
   if (p == 1) return kInf;
-  static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
-                             -2.759285104469687e+02, 1.383577518672690e+02,
-                             -3.066479806614716e+01, 2.506628277459239e+00};
-  static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02,
-                             -1.556989798598866e+02, 6.680131188771972e+01,
-                             -1.328068155288572e+01};
-  static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01,
-                             -2.400758277161838e+00, -2.549732539343734e+00,
-                             4.374664141464968e+00, 2.938163982698783e+00};
-  static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01,
-                             2.445134137142996e+00, 3.754408661907416e+00};
+  static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+                             1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
+  static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
+                             6.680131188771972e+01, -1.328068155288572e+01};
+  static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                             -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
+  static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                             3.754408661907416e+00};
   double x;
   const double tail = p < 0.5 ? p : 1 - p;
   if (tail < 0.02425) {
@@ -198,11 +197,9 @@ double ndtri(double p) {
 
 double erfinv(double y) {
   if (!(y >= -1 && y <= 1)) return kNaN;
-  if (std::fabs(y) > 0.5)
-    return std::copysign(-ndtri((1 - std::fabs(y)) / 2) / std::sqrt(2.0), y);
+  if (std::fabs(y) > 0.5) return std::copysign(-ndtri((1 - std::fabs(y)) / 2) / std::sqrt(2.0), y);
   double x = y * 0.88622692545275801365;
-  for (int i = 0; i < 5; ++i)
-    x -= (std::erf(x) - y) * 0.88622692545275801365 * std::exp(x * x);
+  for (int i = 0; i < 5; ++i) x -= (std::erf(x) - y) * 0.88622692545275801365 * std::exp(x * x);
   return x;
 }
 
@@ -303,8 +300,8 @@ double zeta(double x, double q) {
     sum += std::pow(at, -x);
     if (i > 100000) break;
   }
-  static const double bernoulli[] = {1. / 6,     -1. / 30,    1. / 42,      -1. / 30,
-                                     5. / 66,    -691. / 2730, 7. / 6,      -3617. / 510,
+  static const double bernoulli[] = {1. / 6,       -1. / 30,      1. / 42, -1. / 30,
+                                     5. / 66,      -691. / 2730,  7. / 6,  -3617. / 510,
                                      43867. / 798, -174611. / 330};
   const double power = std::pow(at, -x);
   sum += power * at / (x - 1) + 0.5 * power;
@@ -331,8 +328,8 @@ double polygamma(double n, double x) {
 double betainc(double a, double b, double x) {
   if (!(a > 0 && b > 0 && x >= 0 && x <= 1)) return kNaN;
   if (x == 0 || x == 1) return x;
-  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) +
-                                a * std::log(x) + b * std::log1p(-x));
+  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) +
+                                b * std::log1p(-x));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }

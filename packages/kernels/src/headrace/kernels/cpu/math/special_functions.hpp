@@ -6,7 +6,7 @@ namespace hr {
 
 double log_gamma(double x);
 double digamma(double x);
-double ndtri(double p);   // the quantile of the normal distribution
+double ndtri(double p);  // the quantile of the normal distribution
 double erfinv(double y);
 double bessel_i0e(double x);
 double bessel_i1e(double x);

@@ -54,8 +54,7 @@ bool same_values(const dnnl::memory& a, const dnnl::memory& b) {
 
 }  // namespace
 
-std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data,
-                                           const desc& wanted) {
+std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data, const desc& wanted) {
   static auto* all = new PackedValues;  // as the engine: never destroyed
   dnnl::memory source(from, engine(), const_cast<void*>(data));
   auto made = std::make_shared<dnnl::memory>(wanted, engine());
@@ -132,8 +131,7 @@ void Program::append(dnnl::primitive p, size_t scratchpad, std::vector<std::pair
 }
 
 Program::Frame* Program::borrow() const {
-  while (busy_.test_and_set(std::memory_order_acquire)) {
-  }
+  while (busy_.test_and_set(std::memory_order_acquire)) {}
   Frame* frame = frames_;
   if (frame) frames_ = frame->next;
   busy_.clear(std::memory_order_release);
@@ -159,8 +157,7 @@ Program::Frame* Program::borrow() const {
 }
 
 void Program::give_back(Frame* frame) const {
-  while (busy_.test_and_set(std::memory_order_acquire)) {
-  }
+  while (busy_.test_and_set(std::memory_order_acquire)) {}
   frame->next = frames_;
   frames_ = frame;
   busy_.clear(std::memory_order_release);

@@ -2,8 +2,8 @@
 // in prepare, run without allocation in compute.
 #pragma once
 
-#include <dnnl.hpp>
 #include <omp.h>
+#include <dnnl.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -95,8 +95,8 @@ hr_code compute_sample(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
   for (int64_t i = 0; i < n_true; ++i)
     if (truth[i] < 0 || truth[i] >= range)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                         "`true_candidate` out of range [0, %lld), received %lld",
-                         (long long)range, (long long)truth[i]);
+                         "`true_candidate` out of range [0, %lld), received %lld", (long long)range,
+                         (long long)truth[i]);
   if (s.kind == Kind::all) return compute_all(s, inputs, outputs);
   std::unique_lock<std::mutex> hold(s.mutex, std::defer_lock);
   if (s.kind == Kind::learned_unigram) hold.lock();

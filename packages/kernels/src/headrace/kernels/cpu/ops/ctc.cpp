@@ -107,12 +107,14 @@ hr_code compute_ctc(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
   for (int64_t i = 0, n = in[1]->dims[0]; i < n; ++i) {
     const int64_t b = read<int64_t>(in[1])[2 * i], label = read<int32_t>(in[2])[i];
     if (b < 0 || b >= batch)
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "labels_indices[%lld,0] = %lld is not in [0, %lld)",
-                         (long long)i, (long long)b, (long long)batch);
-    if (label < 0 || label >= classes - 1)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                         "labels_values[%lld] = %lld is not in [0, %lld), the last class being blank",
-                         (long long)i, (long long)label, (long long)(classes - 1));
+                         "labels_indices[%lld,0] = %lld is not in [0, %lld)", (long long)i,
+                         (long long)b, (long long)batch);
+    if (label < 0 || label >= classes - 1)
+      return hr_ctx_fail(
+          ctx, HR_INVALID_ARGUMENT,
+          "labels_values[%lld] = %lld is not in [0, %lld), the last class being blank",
+          (long long)i, (long long)label, (long long)(classes - 1));
     auto& sequence = labels[size_t(b)];
     if (!(p.collapse && !sequence.empty() && sequence.back() == label)) sequence.push_back(label);
   }
@@ -239,8 +241,9 @@ hr_code prepare_greedy(void*, hr_request* r) {
   const int64_t asked = hr_attr_int(r->node, "blank_index", -1);
   const int64_t blank = axis_of(asked, x->dims[2]);
   if (blank < 0)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "blank_index %lld is out of range for %lld classes",
-                           (long long)asked, (long long)x->dims[2]);
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "blank_index %lld is out of range for %lld classes", (long long)asked,
+                           (long long)x->dims[2]);
   keep_plan(r, new GreedyPlan{hr_attr_bool(r->node, "merge_repeated", 0) != 0, blank});
   r->shape_depends_on_data = 1;
   r->compute = x->dtype == HR_FLOAT ? compute_greedy<float> : compute_greedy<double>;

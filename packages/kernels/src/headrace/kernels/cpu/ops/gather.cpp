@@ -108,8 +108,7 @@ hr_code run_gather_nd(hr_ctx* ctx, const hr_tensor* params, const hr_tensor* ind
     char* to = write<char>(out) + int64_t(i) * bytes;
     if (offsets[i] >= 0)
       copy_elements(ctx, params->dtype, size, to, read<char>(params) + offsets[i] * bytes, inner);
-    else if (is_plain(params->dtype))
-      std::memset(to, 0, size_t(bytes));
+    else if (is_plain(params->dtype)) std::memset(to, 0, size_t(bytes));
   }
   return HR_OK;
 }

@@ -38,8 +38,8 @@ hr_code compute_raw(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
   if (p.padded) {
     bytes = int_at(in[1], 0);
     if (bytes <= 0)
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                         "fixed_length (%lld) must be greater than zero.", (long long)bytes);
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "fixed_length (%lld) must be greater than zero.",
+                         (long long)bytes);
     if (bytes % size)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                          "fixed_length %lld is not a multiple of %lld, the size of an element",

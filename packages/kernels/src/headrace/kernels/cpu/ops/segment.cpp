@@ -148,8 +148,8 @@ hr_code sorted_segments(hr_ctx* ctx, const std::vector<int64_t>& ids, int64_t li
 // ---- SegmentSum, ...Mean, ...Prod, ...Min, ...Max: sorted ids --------------------------------
 
 template <Way way, class T>
-hr_code compute_sorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
-                       hr_tensor* const* out, void*) {
+hr_code compute_sorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+                       void*) {
   const auto ids = to_int64(in[1]);
   int64_t segments;
   if (hr_code code = sorted_segments(ctx, ids, -1, &segments)) return code;
@@ -186,11 +186,11 @@ hr_code compute_unsorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   for (size_t i = 0; i < ids.size() && !empty; ++i)
     if (ids[i] >= segments)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s = %lld is not in [0, %lld)",
-                         element_name("segment_ids", in[1], int64_t(i)).c_str(),
-                         (long long)ids[i], (long long)segments);
+                         element_name("segment_ids", in[1], int64_t(i)).c_str(), (long long)ids[i],
+                         (long long)segments);
   fold_rows<way, T>(ctx, read<T>(in[0]), nullptr, ids.data(), empty ? 0 : int64_t(ids.size()),
-                    product(in[0]->dims, in[1]->rank, in[0]->rank), segments,
-                    blank_of<way, T>(), write<T>(out[0]));
+                    product(in[0]->dims, in[1]->rank, in[0]->rank), segments, blank_of<way, T>(),
+                    write<T>(out[0]));
   return HR_OK;
 }
 
@@ -202,11 +202,12 @@ template <Way way, class Set, bool sorted> hr_code prepare_unsorted(void*, hr_re
   return HR_OK;
 }
 
-// ---- rows chosen by index, folded by sorted segments ------------------------------------------------
+// ---- rows chosen by index, folded by sorted segments
+// ------------------------------------------------
 
 template <Way way, class T, bool counted>
-hr_code compute_sparse(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
-                       hr_tensor* const* out, void*) {
+hr_code compute_sparse(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+                       void*) {
   const auto rows = to_int64(in[1]), ids = to_int64(in[2]);
   int64_t segments = counted ? out[0]->dims[0] : -1;
   if (hr_code code = sorted_segments(ctx, ids, segments, &segments)) return code;
@@ -287,10 +288,12 @@ template <Way way, class Set, bool in_order>
 constexpr KernelRegistration unsorted(const char* op, const char* constraint) {
   return kernel(op, constraint, prepare_unsorted<way, Set, in_order>).constant(2);
 }
-template <Way way, class Set> constexpr KernelRegistration sparse(const char* op, const char* constraint) {
+template <Way way, class Set> constexpr KernelRegistration sparse(const char* op,
+                                                                  const char* constraint) {
   return kernel(op, constraint, prepare_sparse<way, Set, false>).is(HR_KERNEL_DATA_SHAPE);
 }
-template <Way way, class Set> constexpr KernelRegistration counted(const char* op, const char* constraint) {
+template <Way way, class Set> constexpr KernelRegistration counted(const char* op,
+                                                                   const char* constraint) {
   return kernel(op, constraint, prepare_sparse<way, Set, true>).constant(3);
 }
 template <Way way> constexpr KernelRegistration sparse_grad(const char* op) {

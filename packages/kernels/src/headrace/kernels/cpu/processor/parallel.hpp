@@ -95,9 +95,7 @@ inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& bo
       const int64_t end = piece_start(total, me + 1, threads);
       try {
         in_polled_stretches(ctx, begin, end, grain, body);
-      } catch (...) {
-        thrown.keep();
-      }
+      } catch (...) { thrown.keep(); }
     }
     thrown.rethrow();
     return;
@@ -120,13 +118,11 @@ inline void parallel_polled(hr_ctx* ctx, int64_t total, int64_t grain, int64_t s
 
 // As above, with pieces that begin at multiples of `block` (a power of two suits caches).
 template <class Body>
-inline void parallel_blocks(hr_ctx* ctx, int64_t total, int64_t block, int64_t grain,
-                            Body&& body) {
+inline void parallel_blocks(hr_ctx* ctx, int64_t total, int64_t block, int64_t grain, Body&& body) {
   const int64_t blocks = (total + block - 1) / block;
-  parallel_ranges(ctx, blocks, std::max<int64_t>(1, grain / block),
-                  [&](int64_t begin, int64_t end) {
-                    body(begin * block, std::min(total, end * block));
-                  });
+  parallel_ranges(
+      ctx, blocks, std::max<int64_t>(1, grain / block),
+      [&](int64_t begin, int64_t end) { body(begin * block, std::min(total, end * block)); });
 }
 
 // body(task, thread) for each of n_tasks, on at most `threads` threads, which take the tasks one by

@@ -74,9 +74,15 @@ using complex128 = std::complex<double>;
 
 // ---- what a type is --------------------------------------------------------------------------
 
-template <class T> struct ComputeOf { using type = T; };
-template <> struct ComputeOf<half> { using type = float; };
-template <> struct ComputeOf<bfloat16> { using type = float; };
+template <class T> struct ComputeOf {
+  using type = T;
+};
+template <> struct ComputeOf<half> {
+  using type = float;
+};
+template <> struct ComputeOf<bfloat16> {
+  using type = float;
+};
 // The type in which arithmetic on T is done.
 template <class T> using Compute = typename ComputeOf<T>::type;
 
@@ -91,7 +97,9 @@ template <class T> constexpr bool is_integer = std::is_integral_v<T> && !is_bool
 
 // ---- from a dtype to a type ---------------------------------------------------------------------
 
-template <class T> struct Type { using type = T; };
+template <class T> struct Type {
+  using type = T;
+};
 
 // Calls f(Type<T>{}) for the T of a dtype among those listed; f's result must be a pointer or
 // a number, and is zero for a dtype that is not listed.
@@ -120,10 +128,8 @@ HR_DTYPE_OF(hr_string, HR_STRING);
 template <class F, class First, class... Rest>
 auto with_type(hr_dtype dtype, Types<First, Rest...>, F&& f) -> decltype(f(Type<First>{})) {
   if (dtype == dtype_of<First>) return f(Type<First>{});
-  if constexpr (sizeof...(Rest) > 0)
-    return with_type(dtype, Types<Rest...>{}, f);
-  else
-    return decltype(f(Type<First>{})){};
+  if constexpr (sizeof...(Rest) > 0) return with_type(dtype, Types<Rest...>{}, f);
+  else return decltype(f(Type<First>{})){};
 }
 
 template <class... As, class... Bs>

@@ -34,17 +34,20 @@ inline hr_code index_error(hr_ctx* ctx, const hr_tensor* indices, int64_t i, int
 
 // The first element outside [0, limit), or -1.
 inline int64_t first_outside(const hr_tensor* indices, int64_t limit) {
-  return with_type(indices->dtype, IndexTypes{}, [&](auto t) -> int64_t {
-    using I = typename decltype(t)::type;
-    const I* data = read<I>(indices);
-    const int64_t n = hr_elements(indices);
-    bool bad = false;
-    for (int64_t i = 0; i < n; ++i) bad |= uint64_t(int64_t(data[i])) >= uint64_t(limit);
-    if (bad)
-      for (int64_t i = 0; i < n; ++i)
-        if (uint64_t(int64_t(data[i])) >= uint64_t(limit)) return i + 1;
-    return 0;
-  }) - 1;
+  return with_type(indices->dtype, IndexTypes{},
+                   [&](auto t) -> int64_t {
+                     using I = typename decltype(t)::type;
+                     const I* data = read<I>(indices);
+                     const int64_t n = hr_elements(indices);
+                     bool bad = false;
+                     for (int64_t i = 0; i < n; ++i)
+                       bad |= uint64_t(int64_t(data[i])) >= uint64_t(limit);
+                     if (bad)
+                       for (int64_t i = 0; i < n; ++i)
+                         if (uint64_t(int64_t(data[i])) >= uint64_t(limit)) return i + 1;
+                     return 0;
+                   }) -
+         1;
 }
 
 // Writes one element of an output of indices.

@@ -24,12 +24,9 @@ RegisteredKernels::RegisteredKernels(std::initializer_list<KernelRegistration> k
 }  // namespace hr
 
 const hr_kernel_table* hr_cpu_kernel_table() {
-  static const hr_kernel_table table = {sizeof(hr_kernel_table),
-                                        HR_KERNEL_ABI,
-                                        "cpu",
-                                        HR_KERNELS_VERSION,
-                                        sizeof(hr_kernel),
-                                        int(hr::registered().size()),
-                                        hr::registered().data()};
+  static const hr_kernel_table table = {
+      sizeof(hr_kernel_table), HR_KERNEL_ABI,     "cpu",
+      HR_KERNELS_VERSION,      sizeof(hr_kernel), int(hr::registered().size()),
+      hr::registered().data()};
   return &table;
 }

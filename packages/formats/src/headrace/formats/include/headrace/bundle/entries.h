@@ -42,16 +42,14 @@ static inline int hr_wire_next(const uint8_t* message, uint64_t size, uint64_t* 
   field->data = NULL;
   field->size = 0;
   switch (field->wire) {
-    case 0:
-      return hr_load_varint(message, size, position, &field->value) ? 1 : -1;
+    case 0: return hr_load_varint(message, size, position, &field->value) ? 1 : -1;
     case 1:
       if (size - *position < 8) return -1;
       field->value = hr_load_u64(message + *position);
       *position += 8;
       return 1;
     case 2:
-      if (!hr_load_varint(message, size, position, &field->size) ||
-          field->size > size - *position)
+      if (!hr_load_varint(message, size, position, &field->size) || field->size > size - *position)
         return -1;
       field->data = message + *position;
       *position += field->size;
@@ -61,8 +59,7 @@ static inline int hr_wire_next(const uint8_t* message, uint64_t size, uint64_t* 
       field->value = hr_load_u32(message + *position);
       *position += 4;
       return 1;
-    default:
-      return -1;
+    default: return -1;
   }
 }
 
@@ -126,7 +123,7 @@ static inline int hr_bundle_parse_entry(const uint8_t* message, uint64_t size,
 
 /* Bytes of one element in a bundle: 0 for strings and what cannot be read. */
 static inline uint64_t hr_bundle_element_size(int32_t dtype) {
-  static const uint8_t sizes[34] = {0, 4, 8, 4, 1, 2, 1, 0, 8, 8, 1, 1, 1, 4, 2, 2, 2,
+  static const uint8_t sizes[34] = {0, 4,  8, 4, 1, 2, 1, 0, 8, 8, 1, 1, 1, 4, 2, 2, 2,
                                     2, 16, 2, 0, 0, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   return dtype > 0 && dtype < 34 ? sizes[dtype] : 0;
 }

@@ -24,7 +24,7 @@ extern "C" {
 typedef struct {
   uint8_t* data;
   uint64_t size;
-  int state; /* 0: not tried yet, 1: there */
+  int state;               /* 0: not tried yet, 1: there */
   uint64_t device, number; /* which file it is; the map keeps others from getting its number */
 } hr_bundle_file;
 

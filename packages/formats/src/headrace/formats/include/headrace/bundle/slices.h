@@ -108,10 +108,8 @@ static inline uint64_t hr_copy_overlap(uint8_t* to, const int64_t* to_starts,
       source = source * (uint64_t)from_sizes[i] + (uint64_t)(at[i] - from_starts[i]);
       target = target * (uint64_t)to_sizes[i] + (uint64_t)(at[i] - to_starts[i]);
     }
-    if (from)
-      memcpy(to + target * width, from + source * width, (size_t)(run * width));
-    else
-      memset(to + target * width, 1, (size_t)(run * width));
+    if (from) memcpy(to + target * width, from + source * width, (size_t)(run * width));
+    else memset(to + target * width, 1, (size_t)(run * width));
     for (i = rank - 2; i >= 0; --i) {
       if (++at[i] < high[i]) break;
       at[i] = low[i];
@@ -188,10 +186,8 @@ static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char
     }
   }
   code = HR_BUNDLE_OK;
-  if (more < 0)
-    code = hr_bundle_lost(bundle, "the slices of an entry are damaged");
-  else if (covered != wanted)
-    code = hr_bundle_lost(bundle, "slices of the tensor are missing");
+  if (more < 0) code = hr_bundle_lost(bundle, "the slices of an entry are damaged");
+  else if (covered != wanted) code = hr_bundle_lost(bundle, "slices of the tensor are missing");
   else if (filled && memchr(filled, 0, (size_t)wanted))
     code = hr_bundle_lost(bundle, "slices of the tensor overlap");
   free(key);

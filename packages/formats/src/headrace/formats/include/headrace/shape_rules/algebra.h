@@ -42,10 +42,8 @@ static inline const char* hr_show_dims(const int64_t* dims, int64_t n, hr_text* 
   char* end = text->chars + sizeof text->chars;
   *at++ = '[';
   for (int64_t i = 0; i < n && end - at > 26; ++i) {
-    if (dims[i] == INT64_MIN)
-      at += snprintf(at, (size_t)(end - at), i ? ", ?" : "?");
-    else
-      at += snprintf(at, (size_t)(end - at), i ? ", %" PRId64 : "%" PRId64, dims[i]);
+    if (dims[i] == INT64_MIN) at += snprintf(at, (size_t)(end - at), i ? ", ?" : "?");
+    else at += snprintf(at, (size_t)(end - at), i ? ", %" PRId64 : "%" PRId64, dims[i]);
   }
   *at++ = ']';
   *at = 0;
@@ -172,7 +170,8 @@ static inline int64_t hr_element(const hr_tensor* t, int64_t i) {
     case HR_INT64: return ((const int64_t*)t->data)[i];
     case HR_INT16: return ((const int16_t*)t->data)[i];
     case HR_INT8: return ((const int8_t*)t->data)[i];
-    case HR_UINT8: case HR_BOOL: return ((const uint8_t*)t->data)[i];
+    case HR_UINT8:
+    case HR_BOOL: return ((const uint8_t*)t->data)[i];
     case HR_UINT16: return ((const uint16_t*)t->data)[i];
     case HR_UINT32: return ((const uint32_t*)t->data)[i];
     case HR_UINT64: return (int64_t)((const uint64_t*)t->data)[i];
@@ -255,7 +254,8 @@ static inline void hr_attr_list(const hr_node* node, const char* key, const int6
   *n = node->api->attr_ints(node, key, values, &count) == HR_OK ? (int32_t)count : 0;
 }
 
-/* ---- broadcasting ------------------------------------------------------------------------------ */
+/* ---- broadcasting ------------------------------------------------------------------------------
+ */
 
 /* Widens out by a shape; 0 where the two do not broadcast, out is spoilt then. */
 static inline int hr_broadcast(hr_shape* out, const int64_t* dims, int32_t rank) {

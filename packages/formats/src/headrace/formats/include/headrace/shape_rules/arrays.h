@@ -11,8 +11,7 @@ static inline hr_code hr_shape_shape(hr_request* r) {
 }
 
 static inline hr_code hr_shape_shape_n(hr_request* r) {
-  for (int32_t i = 0; i < r->node->n_outputs; ++i)
-    HR_TRY(hr_set_vector(r, i, r->inputs[i]->rank));
+  for (int32_t i = 0; i < r->node->n_outputs; ++i) HR_TRY(hr_set_vector(r, i, r->inputs[i]->rank));
   return HR_OK;
 }
 
@@ -57,8 +56,7 @@ static inline hr_code hr_shape_unravel_index(hr_request* r) {
   hr_text text;
   const hr_tensor* x = r->inputs[0];
   HR_TRY(hr_with_rank(r, 1, 1, "dims"));
-  if (x->rank > 1)
-    HR_BAD(r, "indices must have rank 0 or 1, are of shape %s", hr_show(x, &text));
+  if (x->rank > 1) HR_BAD(r, "indices must have rank 0 or 1, are of shape %s", hr_show(x, &text));
   int64_t dims[2] = {r->inputs[1]->dims[0], x->dims[0]};
   return hr_set_dims(r, 0, dims, x->rank + 1);
 }
@@ -67,8 +65,7 @@ static inline hr_code hr_shape_reshape(hr_request* r) {
   hr_text s, t;
   const hr_tensor *x = r->inputs[0], *given = r->inputs[1];
   hr_shape sizes;
-  if (given->rank != 1)
-    HR_BAD(r, "sizes must be a vector, are of shape %s", hr_show(given, &s));
+  if (given->rank != 1) HR_BAD(r, "sizes must be a vector, are of shape %s", hr_show(given, &s));
   if (!hr_known(r, 1)) return hr_depends(r);
   HR_TRY(hr_read_ints(r, 1, &sizes));
   int32_t free_at = -1, n_free = 0;
@@ -122,8 +119,7 @@ static inline hr_code hr_shape_squeeze(hr_request* r) {
   for (int32_t i = 0; i < n; ++i) {
     int64_t at;
     HR_TRY(hr_axis(r, axes[i], x->dims, x->rank, 0, &at));
-    if (x->dims[at] != 1)
-      HR_BAD(r, "dimension %" PRId64 " of %s is not 1", at, hr_show(x, &text));
+    if (x->dims[at] != 1) HR_BAD(r, "dimension %" PRId64 " of %s is not 1", at, hr_show(x, &text));
     gone[at] = 1;
   }
   hr_shape out;
@@ -171,8 +167,7 @@ static inline hr_code hr_shape_tile(hr_request* r) {
   int known;
   HR_TRY(hr_multiples(r, &out, &known));
   if (!known) return hr_depends(r);
-  for (int32_t i = 0; i < out.rank; ++i)
-    out.dims[i] = hr_times(out.dims[i], r->inputs[0]->dims[i]);
+  for (int32_t i = 0; i < out.rank; ++i) out.dims[i] = hr_times(out.dims[i], r->inputs[0]->dims[i]);
   return hr_set(r, 0, &out);
 }
 
@@ -208,8 +203,7 @@ static inline hr_code hr_shape_transpose(hr_request* r) {
       hr_push(&out, x->dims[d]);
     }
   }
-  if (!fits)
-    HR_BAD(r, "permutation %s does not fit %s", hr_show_shape(&order, &s), hr_show(x, &t));
+  if (!fits) HR_BAD(r, "permutation %s does not fit %s", hr_show_shape(&order, &s), hr_show(x, &t));
   return hr_set(r, 0, &out);
 }
 
@@ -394,9 +388,8 @@ static inline hr_code hr_shape_range(hr_request* r) {
   if (dtype == HR_FLOAT || dtype == HR_DOUBLE) {
     double a = hr_real(start), b = hr_real(limit), d = hr_real(delta);
     if (d > 0 ? b < a : b > a) HR_BAD(r, "delta leads away from the limit");
-    double steps = dtype == HR_DOUBLE
-                       ? fabs((b - a) / d)
-                       : (double)fabsf(((float)b - (float)a) / (float)d);
+    double steps =
+        dtype == HR_DOUBLE ? fabs((b - a) / d) : (double)fabsf(((float)b - (float)a) / (float)d);
     if (!(steps < 9e18)) HR_BAD(r, "the range is endless");
     n = (int64_t)ceil(steps);
   } else {
@@ -445,8 +438,7 @@ static inline hr_code hr_shape_diag_part(hr_request* r) {
   hr_text s;
   const hr_tensor* x = r->inputs[0];
   int32_t half = x->rank / 2;
-  if (x->rank % 2 || x->rank == 0)
-    HR_BAD(r, "input must have an even rank, is %s", hr_show(x, &s));
+  if (x->rank % 2 || x->rank == 0) HR_BAD(r, "input must have an even rank, is %s", hr_show(x, &s));
   if (!hr_same_dims(x->dims, x->dims + half, half))
     HR_BAD(r, "the halves of %s differ", hr_show(x, &s));
   return hr_set_dims(r, 0, x->dims, half);

@@ -12,8 +12,7 @@ static inline hr_code hr_shape_broadcast(hr_request* r) {
     const hr_tensor* x = r->inputs[i];
     if (!hr_broadcast(&out, x->dims, x->rank)) {
       if (hr_attr_bool(r->node, "incompatible_shape_error", 1))
-        HR_BAD(r, "shapes do not broadcast: %s and %s", hr_show_shape(&before, &a),
-               hr_show(x, &b));
+        HR_BAD(r, "shapes do not broadcast: %s and %s", hr_show_shape(&before, &a), hr_show(x, &b));
       r->outputs[0]->rank = 0;
       return HR_OK;
     }
@@ -39,15 +38,11 @@ static inline hr_code hr_shape_merge_or_scalar(hr_request* r) {
   int32_t first = -1;
   for (int32_t i = 0; i < r->node->n_inputs; ++i) {
     if (r->inputs[i]->rank == 0) continue;
-    if (first < 0)
-      first = i;
-    else
-      HR_TRY(hr_must_match(r, first, i));
+    if (first < 0) first = i;
+    else HR_TRY(hr_must_match(r, first, i));
   }
-  if (first < 0)
-    r->outputs[0]->rank = 0;
-  else
-    hr_set_like(r, 0, r->inputs[first]);
+  if (first < 0) r->outputs[0]->rank = 0;
+  else hr_set_like(r, 0, r->inputs[first]);
   return HR_OK;
 }
 
@@ -55,10 +50,9 @@ static inline hr_code hr_shape_select(hr_request* r) {
   hr_text a, b;
   HR_TRY(hr_must_match(r, 1, 2));
   const hr_tensor *c = r->inputs[0], *x = r->inputs[1];
-  int fits = c->rank == 0 || hr_same(c, x) ||
-             (c->rank == 1 && x->rank > 0 && c->dims[0] == x->dims[0]);
-  if (!fits)
-    HR_BAD(r, "condition %s fits no values of shape %s", hr_show(c, &a), hr_show(x, &b));
+  int fits =
+      c->rank == 0 || hr_same(c, x) || (c->rank == 1 && x->rank > 0 && c->dims[0] == x->dims[0]);
+  if (!fits) HR_BAD(r, "condition %s fits no values of shape %s", hr_show(c, &a), hr_show(x, &b));
   return hr_set_like(r, 0, x);
 }
 

@@ -41,8 +41,7 @@ static inline hr_code hr_shape_gather_nd(hr_request* r) {
   HR_TRY(hr_at_least(r, 1, 1, "indices"));
   int64_t depth = indices->dims[indices->rank - 1];
   if (depth > params->rank)
-    HR_BAD(r, "indices %s reach deeper than params %s", hr_show(indices, &s),
-           hr_show(params, &t));
+    HR_BAD(r, "indices %s reach deeper than params %s", hr_show(indices, &s), hr_show(params, &t));
   hr_shape out;
   out.rank = 0;
   hr_push_all(&out, indices->dims, indices->rank - 1);

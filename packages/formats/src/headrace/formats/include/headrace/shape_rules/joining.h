@@ -67,8 +67,7 @@ static inline hr_code hr_shape_unpack(hr_request* r) {
   const hr_tensor* x = r->inputs[0];
   HR_TRY(hr_axis(r, hr_attr_int(r->node, "axis", 0), x->dims, x->rank, 0, &at));
   if (x->dims[at] != r->node->n_outputs)
-    HR_BAD(r, "dimension %" PRId64 " of %s is not num, %d", at, hr_show(x, &s),
-           r->node->n_outputs);
+    HR_BAD(r, "dimension %" PRId64 " of %s is not num, %d", at, hr_show(x, &s), r->node->n_outputs);
   hr_shape out;
   out.rank = 0;
   hr_push_all(&out, x->dims, at);
@@ -88,8 +87,7 @@ static inline hr_code hr_shape_split(hr_request* r) {
   if (!known) return hr_depends(r);
   HR_TRY(hr_axis(r, axis, x->dims, x->rank, 0, &at));
   if (x->dims[at] % n)
-    HR_BAD(r, "dimension %" PRId64 " of %s is no multiple of num_split, %d", at, hr_show(x, &s),
-           n);
+    HR_BAD(r, "dimension %" PRId64 " of %s is no multiple of num_split, %d", at, hr_show(x, &s), n);
   hr_shape out = hr_shape_of(x);
   out.dims[at] /= n;
   for (int32_t i = 0; i < n; ++i) HR_TRY(hr_set(r, i, &out));

@@ -207,8 +207,8 @@ static inline hr_code hr_fft(hr_request* r, int half) {
   for (int32_t i = 0; i < rank; ++i) {
     if (length.dims[i] < 0)
       HR_BAD(r, "fft_length must not be negative, is %s", hr_show_shape(&length, &s));
-    hr_push(&out, half && i == rank - 1 && length.dims[i] ? length.dims[i] / 2 + 1
-                                                          : length.dims[i]);
+    hr_push(&out,
+            half && i == rank - 1 && length.dims[i] ? length.dims[i] / 2 + 1 : length.dims[i]);
   }
   return hr_set(r, 0, &out);
 }

@@ -139,10 +139,8 @@ static inline hr_code hr_shape_einsum(hr_request* r) {
   hr_shape out;
   out.rank = 0;
   for (int k = 0; k < n_output; ++k) {
-    if (output[k] == HR_EINSUM_DOTS)
-      hr_push_all(&out, dots.dims, dots.rank);
-    else
-      hr_push(&out, found[(int)output[k]]);
+    if (output[k] == HR_EINSUM_DOTS) hr_push_all(&out, dots.dims, dots.rank);
+    else hr_push(&out, found[(int)output[k]]);
   }
   return hr_set(r, 0, &out);
 }

@@ -4,8 +4,7 @@
 
 #include "algebra.h"
 
-static inline hr_code hr_check_channels(hr_request* r, int32_t x_at, int32_t at,
-                                        const char* what) {
+static inline hr_code hr_check_channels(hr_request* r, int32_t x_at, int32_t at, const char* what) {
   hr_text s, t;
   const hr_tensor* x = r->inputs[x_at];
   HR_TRY(hr_with_rank(r, at, 1, what));
@@ -36,8 +35,7 @@ static inline hr_code hr_shape_fused_batch_norm_grad(hr_request* r) {
   hr_text s, t;
   const hr_tensor *y = r->inputs[0], *x = r->inputs[1];
   HR_TRY(hr_check_image(r, 1));
-  if (!hr_same(y, x))
-    HR_BAD(r, "y_backprop %s and x %s differ", hr_show(y, &s), hr_show(x, &t));
+  if (!hr_same(y, x)) HR_BAD(r, "y_backprop %s and x %s differ", hr_show(y, &s), hr_show(x, &t));
   HR_TRY(hr_check_channels(r, 1, 2, "scale"));
   hr_set_like(r, 0, x);
   hr_set_like(r, 1, r->inputs[2]);

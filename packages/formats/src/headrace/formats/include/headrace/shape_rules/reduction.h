@@ -22,10 +22,8 @@ static inline hr_code hr_shape_reduce(hr_request* r) {
   }
   out.rank = 0;
   for (int32_t i = 0; i < x->rank; ++i) {
-    if (!gone[i])
-      hr_push(&out, x->dims[i]);
-    else if (keep)
-      hr_push(&out, 1);
+    if (!gone[i]) hr_push(&out, x->dims[i]);
+    else if (keep) hr_push(&out, 1);
   }
   return hr_set(r, 0, &out);
 }

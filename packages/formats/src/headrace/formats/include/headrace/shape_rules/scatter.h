@@ -13,15 +13,15 @@ static inline hr_code hr_shape_scatter(hr_request* r) {
   hr_text s, t, u;
   const hr_tensor *variable = r->inputs[0], *indices = r->inputs[1], *updates = r->inputs[2];
   HR_TRY(hr_at_least(r, 0, 1, "variable"));
-  if (updates->rank && !hr_is_joined(updates, indices->dims, indices->rank, variable->dims + 1,
-                                     variable->rank - 1))
+  if (updates->rank &&
+      !hr_is_joined(updates, indices->dims, indices->rank, variable->dims + 1, variable->rank - 1))
     HR_BAD(r, "updates %s do not fit indices %s and variable %s", hr_show(updates, &s),
            hr_show(indices, &t), hr_show(variable, &u));
   return hr_set_like(r, 0, variable);
 }
 
-static inline hr_code hr_check_updates(hr_request* r, int32_t at, const int64_t* dims,
-                                       int64_t rank, int scalar) {
+static inline hr_code hr_check_updates(hr_request* r, int32_t at, const int64_t* dims, int64_t rank,
+                                       int scalar) {
   hr_text s, t, u;
   const hr_tensor *indices = r->inputs[at], *updates = r->inputs[at + 1];
   HR_TRY(hr_at_least(r, at, 1, "indices"));
@@ -71,8 +71,7 @@ static inline hr_code hr_shape_dynamic_stitch(hr_request* r) {
   hr_push(&out, 0);
   for (int32_t i = 0; i < half; ++i) {
     const hr_tensor *indices = r->inputs[i], *data = r->inputs[half + i];
-    if (!hr_known(r, i))
-      known = 0;
+    if (!hr_known(r, i)) known = 0;
     else
       for (int64_t k = 0, n = hr_elements(indices); k < n; ++k) {
         int64_t at = hr_element(indices, k);
@@ -82,8 +81,7 @@ static inline hr_code hr_shape_dynamic_stitch(hr_request* r) {
       HR_BAD(r, "indices %s are no prefix of data %s", hr_show(indices, &s), hr_show(data, &t));
     const int64_t* rest = data->dims + indices->rank;
     int64_t n = data->rank - indices->rank;
-    if (i == 0)
-      hr_push_all(&out, rest, n);
+    if (i == 0) hr_push_all(&out, rest, n);
     else if (n != out.rank - 1 || !hr_same_dims(rest, out.dims + 1, n))
       HR_BAD(r, "data %d of shape %s does not end in %s", i, hr_show(data, &s),
              hr_show_dims(out.dims + 1, out.rank - 1, &t));

@@ -35,7 +35,7 @@ static inline hr_code hr_shape_slice(hr_request* r) {
 
 /* One dimension of a strided slice, worked out: also what kernels walk over. */
 typedef struct hr_interval {
-  int64_t dim;    /* of the input; -1: a new axis, of size 1 */
+  int64_t dim; /* of the input; -1: a new axis, of size 1 */
   int64_t begin, stride, count;
   int32_t shrink; /* the dimension is gone from the output */
 } hr_interval;

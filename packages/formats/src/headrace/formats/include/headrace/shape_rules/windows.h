@@ -44,7 +44,8 @@ static inline int64_t hr_padding_before(int64_t n, int64_t size, int64_t stride,
 static inline hr_code hr_check_positive(hr_request* r, const char* name, const int64_t* values,
                                         int32_t n, int32_t rank) {
   hr_text s;
-  if (n != rank) HR_BAD(r, "%s must be %d numbers, are %s", name, rank, hr_show_dims(values, n, &s));
+  if (n != rank)
+    HR_BAD(r, "%s must be %d numbers, are %s", name, rank, hr_show_dims(values, n, &s));
   for (int32_t i = 0; i < n; ++i)
     if (values[i] < 1) HR_BAD(r, "%s must be positive, are %s", name, hr_show_dims(values, n, &s));
   return HR_OK;
@@ -70,7 +71,7 @@ static inline hr_code hr_explicit_paddings(hr_request* r, int padding, int32_t r
            "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT, "
            "is %s",
            hr_show_dims(*values, n, &s));
-  for (int32_t i = 0; i < n; ++i)  /* else sums of them overflow */
+  for (int32_t i = 0; i < n; ++i) /* else sums of them overflow */
     if ((*values)[i] > INT32_MAX)
       HR_BAD(r, "explicit_paddings must fit in 32 bits, are %s", hr_show_dims(*values, n, &s));
   return HR_OK;
@@ -88,8 +89,7 @@ static inline hr_code hr_convolution(hr_request* r, int32_t space, int depthwise
   HR_TRY(hr_positive_list(r, "strides", rank, &strides));
   if (r->node->api->attr_ints(r->node, "dilations", &rates, &n_rates) == HR_OK)
     HR_TRY(hr_check_positive(r, "dilations", rates, (int32_t)n_rates, rank));
-  else
-    rates = ones;
+  else rates = ones;
   int32_t c = hr_channels_first(r->node) ? 1 : rank - 1, first = c == 1 ? 2 : 1;
   if (strides[0] != 1 || strides[c] != 1)
     HR_BAD(r, "strides over batch and depth must be 1, are %s", hr_show_dims(strides, rank, &s));
@@ -133,8 +133,8 @@ static inline hr_code hr_shape_dilation2d(hr_request* r) {
     HR_BAD(r, "depths differ: input is %s, filter is %s", hr_show(x, &s), hr_show(f, &t));
   hr_shape out = hr_shape_of(x);
   for (int32_t i = 1; i < 3; ++i)
-    HR_TRY(hr_window_count(r, x->dims[i], f->dims[i - 1], strides[i], rates[i],
-                           hr_padding(r->node), 0, &out.dims[i]));
+    HR_TRY(hr_window_count(r, x->dims[i], f->dims[i - 1], strides[i], rates[i], hr_padding(r->node),
+                           0, &out.dims[i]));
   return hr_set(r, 0, &out);
 }
 

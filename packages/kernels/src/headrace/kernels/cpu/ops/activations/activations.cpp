@@ -32,17 +32,19 @@ FUNCTION(SoftPlus, unary::Vector, (x > T(0) ? x : T(0)) + vm::log1p(vm::exp(-std
 FUNCTION(SoftSign, unary::Vector, x / (T(1) + std::fabs(x)));
 
 // A product, as in TensorFlow: a gradient that is not finite shows also where the unit is off.
-GRADIENT(RectifiedGradient, VectorOp, a * T(b > T(0)));
-GRADIENT(Rectified6Gradient, VectorOp, a * T(b > T(0) && b < T(6)));
+GRADIENT(RectifiedGradient, VectorOp, a* T(b > T(0)));
+GRADIENT(Rectified6Gradient, VectorOp, a* T(b > T(0) && b < T(6)));
 GRADIENT(ExponentialGradient, VectorOp, b < T(0) ? a * (b + T(1)) : a);
 GRADIENT(ScaledExponentialGradient, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)) : a * T(kScale));
 GRADIENT(SoftPlusGradient, VectorOp, a / (T(1) + vm::exp(-b)));
 GRADIENT(SoftSignGradient, VectorOp, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))));
 
-template <class Op, class Set> constexpr KernelRegistration map(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr KernelRegistration map(const char* op,
+                                                                const char* constraint) {
   return kernel(op, constraint, unary::prepare<Op, Set>).reuses(0);
 }
-template <class Op, class Set> constexpr KernelRegistration gradient(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr KernelRegistration gradient(const char* op,
+                                                                     const char* constraint) {
   return kernel(op, constraint, binary::prepare_merged<Op, Set>).reuses(0, 1);
 }
 

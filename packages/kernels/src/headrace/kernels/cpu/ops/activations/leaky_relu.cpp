@@ -33,9 +33,8 @@ hr_code compute_leak(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
 }
 
 template <class T>
-hr_code compute_leak_of_itself(hr_ctx* ctx, void* state, void* plan,
-                               const hr_tensor* const* inputs, hr_tensor* const* outputs,
-                               void* workspace) {
+hr_code compute_leak_of_itself(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                               hr_tensor* const* outputs, void* workspace) {
   const hr_tensor* twice[2] = {inputs[0], inputs[0]};
   return compute_leak<T>(ctx, state, plan, twice, outputs, workspace);
 }

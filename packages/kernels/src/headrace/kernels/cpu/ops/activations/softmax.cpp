@@ -20,10 +20,8 @@ hr_code compute_softmax(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
   T* y = write<T>(outputs[0]);
   parallel_ranges(ctx, hr_elements(inputs[0]) / n, grain_of(8 * n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
-                    if (is_log)
-                      log_softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
-                    else
-                      softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
+                    if (is_log) log_softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
+                    else softmax_of_rows(x + begin * n, y + begin * n, end - begin, n);
                   });
   return HR_OK;
 }

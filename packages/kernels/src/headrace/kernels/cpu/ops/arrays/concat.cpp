@@ -15,7 +15,7 @@ struct Parts {
   hr_dtype dtype;
   int64_t size;
   int64_t outer;
-  int64_t row;  // elements of the whole in a row
+  int64_t row;    // elements of the whole in a row
   int32_t first;  // the input (or output) that is part 0
   std::vector<int64_t> counts;
 };
@@ -150,8 +150,8 @@ hr_code prepare_parallel_concat(void*, hr_request* r) {
         !std::equal(x->dims + 1, x->dims + x->rank, out->dims + 1))
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
                              "input %d must be one slice of shape %s along the first dimension, "
-                             "is %s", int(i), (const char*)ShapeText(out),
-                             (const char*)ShapeText(x));
+                             "is %s",
+                             int(i), (const char*)ShapeText(out), (const char*)ShapeText(x));
   }
   return fill_request(r, parts_along(r->outputs[0]->dtype, r->inputs, r->node->n_inputs, 0, 0),
                       true);

@@ -88,8 +88,8 @@ template <class T> hr_code prepare_range_of(hr_request* r) {
                            double(start), double(limit), double(delta));
   int64_t n;
   if constexpr (std::is_integral_v<C>) {
-    const uint64_t span = delta > 0 ? uint64_t(limit) - uint64_t(start)
-                                    : uint64_t(start) - uint64_t(limit);
+    const uint64_t span =
+        delta > 0 ? uint64_t(limit) - uint64_t(start) : uint64_t(start) - uint64_t(limit);
     const uint64_t step = delta > 0 ? uint64_t(delta) : uint64_t(0) - uint64_t(delta);
     n = int64_t(span / step + (span % step != 0));
   } else {
@@ -114,8 +114,8 @@ hr_code prepare_range(void*, hr_request* r) {
 }
 
 template <class T>
-hr_code compute_linspace(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
-                         void*) {
+hr_code compute_linspace(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
+                         hr_tensor* const* out, void*) {
   using C = Compute<T>;
   const C start = *read<T>(in[0]), stop = *read<T>(in[1]);
   const int64_t n = out[0]->dims[0];
@@ -176,12 +176,14 @@ hr_code prepare_one_hot(void*, hr_request* r) {
     return hr_request_fail(r, HR_UNIMPLEMENTED, "output would have %d dimensions, above %d",
                            int(x->rank) + 1, HR_MAX_RANK);
   if (axis < 0)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for indices of rank %d",
-                           (long long)asked, int(x->rank));
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "axis %lld is out of range for indices of rank %d", (long long)asked,
+                           int(x->rank));
   hr_tensor* y = r->outputs[0];
   y->rank = x->rank + 1;
   for (int32_t d = 0, s = 0; d < y->rank; ++d) y->dims[d] = d == axis ? depth : x->dims[s++];
-  keep_plan(r, new OneHotPlan{depth, std::max<int64_t>(1, product(x->dims, int32_t(axis), x->rank))});
+  keep_plan(r,
+            new OneHotPlan{depth, std::max<int64_t>(1, product(x->dims, int32_t(axis), x->rank))});
   r->compute = compute_one_hot;
   return HR_OK;
 }

@@ -125,14 +125,11 @@ template <bool gradient> hr_code prepare_mirror(void*, hr_request* r) {
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
                              "paddings %lld and %lld of dimension %d are negative or more than "
                              "the %lld elements there are to mirror",
-                             (long long)before, (long long)after, int(d),
-                             (long long)(size - skip));
+                             (long long)before, (long long)after, int(d), (long long)(size - skip));
     inner[d] = size;
     plan->dims[d] = size + before + after;
     for (int64_t i = -before; i < size + after; ++i)
-      plan->source[d].push_back(i < 0        ? -i - 1 + skip
-                                : i >= size ? 2 * size - 1 - skip - i
-                                            : i);
+      plan->source[d].push_back(i < 0 ? -i - 1 + skip : i >= size ? 2 * size - 1 - skip - i : i);
   }
   plan->inner_elements = row_major(x->rank, inner, plan->strides);
   set_shape(r->outputs[0], x->rank, gradient ? inner : plan->dims);

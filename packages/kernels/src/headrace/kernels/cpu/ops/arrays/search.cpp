@@ -13,7 +13,8 @@
 namespace hr {
 namespace {
 
-// ---- Where ----------------------------------------------------------------------------------------
+// ---- Where
+// ----------------------------------------------------------------------------------------
 
 template <class T>
 hr_code compute_where(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
@@ -53,10 +54,11 @@ hr_code prepare_where(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- permutations and places ------------------------------------------------------------------------
+// ---- permutations and places
+// ------------------------------------------------------------------------
 
-hr_code compute_invert(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
-                       hr_tensor* const* out, void*) {
+hr_code compute_invert(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+                       void*) {
   const int64_t n = hr_elements(in[0]);
   std::vector<bool> seen(static_cast<size_t>(n), false);
   for (int64_t i = 0; i < n; ++i) {
@@ -88,8 +90,7 @@ hr_code compute_unravel(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "dims %s has a negative size or more elements than can be counted",
                        (const char*)ShapeText(int32_t(rank), dims.data()));
-  if (n == 0)
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "received empty tensor indices");
+  if (n == 0) return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "received empty tensor indices");
   if (in[0]->dtype == HR_INT32 && size > INT32_MAX)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "Input dims product is causing integer overflow: %s",

@@ -24,8 +24,7 @@ struct CopiesPlan {
 hr_code compute_copies(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                        hr_tensor* const* out, void*) {
   const auto& plan = *static_cast<const CopiesPlan*>(plan_);
-  if (!plan.covers && is_plain(out[0]->dtype))
-    zero_polled(ctx, out[0]);
+  if (!plan.covers && is_plain(out[0]->dtype)) zero_polled(ctx, out[0]);
   for (const StridedCopy& copy : plan.copies) copy.run(ctx, out[0]->data, in[0]->data);
   return HR_OK;
 }
@@ -53,9 +52,9 @@ hr_code deal(hr_request* r, const hr_tensor* space, const hr_tensor* blocked, in
       // Position j of the blocked dimension is position j * b + first of space.
       const int64_t first = o - before[d - 1];
       const int64_t low = first < 0 ? (-first + b - 1) / b : 0;
-      const int64_t high = std::min(blocked->dims[d], space->dims[d] > first
-                                                          ? (space->dims[d] - first + b - 1) / b
-                                                          : int64_t(0));
+      const int64_t high =
+          std::min(blocked->dims[d],
+                   space->dims[d] > first ? (space->dims[d] - first + b - 1) / b : int64_t(0));
       dims[d] = std::max<int64_t>(0, high - low);
       ours[d] = space_strides[d] * b;
       theirs[d] = blocked_strides[d];
@@ -70,11 +69,10 @@ hr_code deal(hr_request* r, const hr_tensor* space, const hr_tensor* blocked, in
     const int64_t n = product(dims, 0, space->rank);
     if (n == 0) continue;
     moved += n;
-    plan->copies.push_back(
-        to_blocked ? StridedCopy(space->dtype, space->rank, dims, theirs, ours, blocked_offset,
-                                 space_offset)
-                   : StridedCopy(space->dtype, space->rank, dims, ours, theirs, space_offset,
-                                 blocked_offset));
+    plan->copies.push_back(to_blocked ? StridedCopy(space->dtype, space->rank, dims, theirs, ours,
+                                                    blocked_offset, space_offset)
+                                      : StridedCopy(space->dtype, space->rank, dims, ours, theirs,
+                                                    space_offset, blocked_offset));
   }
   plan->covers = moved == hr_elements(r->outputs[0]);
   r->compute = compute_copies;
@@ -124,7 +122,8 @@ hr_code prepare_batch_to_space(void*, hr_request* r) {
   return deal_2d(r, false);
 }
 
-// ---- Roll: along each axis the tensor is cut in two pieces that change places --------------------
+// ---- Roll: along each axis the tensor is cut in two pieces that change places
+// --------------------
 
 // The copies of one roll; null, or what is wrong with the axes.
 const char* roll_copies(const hr_tensor* x, const hr_tensor* shifts, const hr_tensor* axes,
@@ -180,7 +179,8 @@ hr_code prepare_roll(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- ReverseSequence --------------------------------------------------------------------------------
+// ---- ReverseSequence
+// --------------------------------------------------------------------------------
 
 struct SequencePlan {
   int64_t chunk, sequence, sequence_step, batch, batch_step;
@@ -212,9 +212,10 @@ hr_code prepare_reverse_sequence(void*, hr_request* r) {
   const int64_t s = hr_attr_int(r->node, "seq_dim", 0), b = hr_attr_int(r->node, "batch_dim", 0);
   if (s < 0 || s >= x->rank || b < 0 || b >= x->rank || s == b || lengths->rank != 1 ||
       lengths->dims[0] != x->dims[b])
-    return hr_request_fail(
-        r, HR_INVALID_ARGUMENT, "seq_dim %lld, batch_dim %lld and seq_lengths %s do not fit input %s",
-        (long long)s, (long long)b, (const char*)ShapeText(lengths), (const char*)ShapeText(x));
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "seq_dim %lld, batch_dim %lld and seq_lengths %s do not fit input %s",
+                           (long long)s, (long long)b, (const char*)ShapeText(lengths),
+                           (const char*)ShapeText(x));
   int64_t strides[HR_MAX_RANK];
   row_major(x->rank, x->dims, strides);
   keep_plan(r, new SequencePlan{std::max<int64_t>(1, strides[std::max(s, b)]), x->dims[s],
@@ -223,7 +224,8 @@ hr_code prepare_reverse_sequence(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- data formats ------------------------------------------------------------------------------------
+// ---- data formats
+// ------------------------------------------------------------------------------------
 
 // target[i]: where letter i of the source format stands in the target format.
 struct FormatPlan {

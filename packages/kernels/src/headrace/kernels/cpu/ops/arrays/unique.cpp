@@ -14,7 +14,8 @@
 namespace hr {
 namespace {
 
-// ---- Unique ----------------------------------------------------------------------------------------
+// ---- Unique
+// ----------------------------------------------------------------------------------------
 
 // Elements as keys: numbers by value, strings by their bytes. NaN equals nothing, as in TensorFlow.
 template <class T> struct KeyOf {

@@ -17,8 +17,8 @@ template <hr_code (*rule)(hr_request*)> hr_code view(void*, hr_request* request)
 
 // ---- copies that are no views -----------------------------------------------------------
 
-hr_code copy_each(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                  hr_tensor* const* out, void*) {
+hr_code copy_each(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
+                  void*) {
   const auto n = reinterpret_cast<intptr_t>(plan);
   for (intptr_t i = 0; i < n; ++i)
     if (in[i]->data != out[i]->data)
@@ -40,8 +40,8 @@ void put(hr_tensor* out, int64_t i, int64_t value) {
   else write<int64_t>(out)[i] = value;
 }
 
-hr_code compute_shape(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
-                      hr_tensor* const* out, void*) {
+hr_code compute_shape(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+                      void*) {
   for (int32_t d = 0; d < in[0]->rank; ++d) {
     if (out[0]->dtype == HR_INT32 && in[0]->dims[d] > INT32_MAX)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
@@ -147,14 +147,14 @@ hr_code compute_concat_offset(hr_ctx* ctx, void*, void* plan, const hr_tensor* c
   int64_t at = 0;
   for (intptr_t i = 0; i < n; ++i) {
     if (hr_elements(in[1 + i]) != rank)
-      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "input %d should contain %lld elements, but got %lld",
-                         int(i), (long long)rank, (long long)hr_elements(in[1 + i]));
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                         "input %d should contain %lld elements, but got %lld", int(i),
+                         (long long)rank, (long long)hr_elements(in[1 + i]));
     for (int64_t d = 0; d < rank; ++d) {
       if (d != axis && int_at(in[1 + i], d) != int_at(in[1], d))
-        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                           "shapes 0 and %d differ in dimension %lld: %lld and %lld", int(i),
-                           (long long)d, (long long)int_at(in[1], d),
-                           (long long)int_at(in[1 + i], d));
+        return hr_ctx_fail(
+            ctx, HR_INVALID_ARGUMENT, "shapes 0 and %d differ in dimension %lld: %lld and %lld",
+            int(i), (long long)d, (long long)int_at(in[1], d), (long long)int_at(in[1 + i], d));
       put(out[i], d, d == axis ? at : 0);
     }
     at += int_at(in[1 + i], axis);

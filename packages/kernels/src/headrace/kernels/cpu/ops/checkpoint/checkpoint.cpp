@@ -27,10 +27,8 @@ hr_code compute_save(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
     for (int32_t i = 0; i < n; ++i) {
       const std::string name = string_at(inputs[1], i);
       const std::string_view slice = text_at(inputs[2], i);
-      if (slice.empty())
-        writer.add(name, inputs[3 + i]);
-      else
-        writer.add_slice(name, bundle::parsed_slice(slice, name), inputs[3 + i]);
+      if (slice.empty()) writer.add(name, inputs[3 + i]);
+      else writer.add_slice(name, bundle::parsed_slice(slice, name), inputs[3 + i]);
     }
     writer.finish();
   });
@@ -40,7 +38,8 @@ hr_code check_lists(hr_request* r, int64_t wanted, const char* what) {
   if (hr_code code = need_scalar(r, 0, "prefix")) return code;
   for (int i : {1, 2}) {
     if (r->inputs[i]->rank == 1 && r->inputs[i]->dims[0] == wanted) continue;
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "%s must have one element for each of %lld %s, is %s",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "%s must have one element for each of %lld %s, is %s",
                            i == 1 ? "tensor_names" : "shape_and_slices", (long long)wanted, what,
                            ShapeText(r->inputs[i]).text);
   }
@@ -62,9 +61,9 @@ struct RestorePlan {
 
 const char* name_of(hr_dtype dtype) {
   static constexpr const char* kNames[] = {
-      "invalid", "float32", "float64", "int32", "uint8",  "int16",     "int8",    "string",
-      "complex64", "int64", "bool",  "qint8", "quint8", "qint32", "bfloat16", "qint16",
-      "quint16", "uint16", "complex128", "float16", "resource", "variant", "uint32", "uint64"};
+      "invalid",   "float32", "float64",    "int32",   "uint8",    "int16",   "int8",     "string",
+      "complex64", "int64",   "bool",       "qint8",   "quint8",   "qint32",  "bfloat16", "qint16",
+      "quint16",   "uint16",  "complex128", "float16", "resource", "variant", "uint32",   "uint64"};
   return dtype >= 0 && dtype < int(sizeof kNames / sizeof kNames[0]) ? kNames[dtype] : "unknown";
 }
 

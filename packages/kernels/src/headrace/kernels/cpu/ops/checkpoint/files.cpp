@@ -71,7 +71,10 @@ hr_code compute_sharded(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
                         hr_tensor* const* outputs, void*) {
   char end[64];
   if (any)
-    std::snprintf(end, sizeof end, "-?????" "-of-%05d", int(*read<int32_t>(inputs[1])));
+    std::snprintf(end, sizeof end,
+                  "-?????"
+                  "-of-%05d",
+                  int(*read<int32_t>(inputs[1])));
   else
     std::snprintf(end, sizeof end, "-%05d-of-%05d", int(*read<int32_t>(inputs[1])),
                   int(*read<int32_t>(inputs[2])));

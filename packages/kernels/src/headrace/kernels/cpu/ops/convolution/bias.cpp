@@ -68,10 +68,8 @@ HR_CLONES void sum_rows_float(const float* v, float* t, float* s, int64_t rows, 
 
 template <class T>
 void add(const T* v, const T* b, T* o, int64_t rows, int64_t n) {
-  if constexpr (std::is_same_v<T, float>)
-    add_rows_float(v, b, o, rows, n);
-  else
-    add_rows(v, b, o, rows, n);
+  if constexpr (std::is_same_v<T, float>) add_rows_float(v, b, o, rows, n);
+  else add_rows(v, b, o, rows, n);
 }
 
 template <class T>
@@ -91,8 +89,7 @@ hr_code compute_bias_add(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
         for (; i < end; ++i) {
           if constexpr (std::is_same_v<T, float>)
             add_one_float(value + i * c.inner, bias[i % c.channels], out + i * c.inner, c.inner);
-          else
-            add_one(value + i * c.inner, bias[i % c.channels], out + i * c.inner, c.inner);
+          else add_one(value + i * c.inner, bias[i % c.channels], out + i * c.inner, c.inner);
         }
       });
   return HR_OK;
@@ -112,8 +109,7 @@ hr_code compute_bias_grad(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
       A* mine = totals + 2 * c.channels * (most_threads(ctx) > 1 ? this_thread() : 0);
       if constexpr (std::is_same_v<T, float>)
         sum_rows_float(value + i * c.channels, mine, mine + c.channels, end - i, c.channels);
-      else
-        sum_rows(value + i * c.channels, mine, mine + c.channels, end - i, c.channels);
+      else sum_rows(value + i * c.channels, mine, mine + c.channels, end - i, c.channels);
     });
     for (int64_t j = 0; j < c.channels; ++j) {
       A sum = totals[j];

@@ -39,10 +39,8 @@ hr_code compute_zero(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
   const size_t bytes = size_t(hr_elements(out) * hr_dtype_size(out->dtype));
   if (bytes) std::memset(out->data, 0, bytes);
   if (bytes && p.direction == Direction::forward && (p.epilogue.bias || p.epilogue.batch_norm)) {
-    if (out->dtype == HR_DOUBLE)
-      finish<double>(ctx, p, inputs, write<double>(out));
-    else
-      finish<float>(ctx, p, inputs, write<float>(out));
+    if (out->dtype == HR_DOUBLE) finish<double>(ctx, p, inputs, write<double>(out));
+    else finish<float>(ctx, p, inputs, write<float>(out));
   }
   return HR_OK;
 }
@@ -136,15 +134,14 @@ hr_code prepare(void*, hr_request* r) {
   if (code != HR_OK) return code;
   if (direction != Direction::forward &&
       (x.rank != r->inputs[2]->rank || filter.rank != r->inputs[2]->rank))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "ranks differ: input is %s, filter is %s, out_backprop is %s",
-                           ShapeText(&x).text, ShapeText(&filter).text,
-                           ShapeText(r->inputs[2]).text);
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT, "ranks differ: input is %s, filter is %s, out_backprop is %s",
+        ShapeText(&x).text, ShapeText(&filter).text, ShapeText(r->inputs[2]).text);
   if (direction != Direction::forward && ignores_sizes(r) &&
       (hr_elements(&x) == 0 || hr_elements(&filter) == 0 || hr_elements(r->inputs[2]) == 0)) {
-    code = check_window_attributes(
-        r, x.rank, dimension_list(r->node, "strides"),
-        depthwise ? PerDimension{} : dimension_list(r->node, "dilations"));
+    code =
+        check_window_attributes(r, x.rank, dimension_list(r->node, "strides"),
+                                depthwise ? PerDimension{} : dimension_list(r->node, "dilations"));
     if (code != HR_OK) return code;
     copy_shape(direction == Direction::to_input ? &x : &filter, out);
     r->compute = compute_zero;
@@ -209,9 +206,8 @@ hr_code prepare(void*, hr_request* r) {
       // What oneDNN has no sound kernel for the loops can do.
       r->compute = compute_loops<float>;
       r->workspace = 0;
-      if (p->direction == Direction::forward &&
-          (p->epilogue.bias || p->epilogue.batch_norm ||
-           p->epilogue.activation != Activation::none))
+      if (p->direction == Direction::forward && (p->epilogue.bias || p->epilogue.batch_norm ||
+                                                 p->epilogue.activation != Activation::none))
         p->epilogue_apart = true;
     }
 #else

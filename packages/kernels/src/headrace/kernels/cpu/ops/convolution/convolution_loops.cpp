@@ -11,8 +11,7 @@ namespace {
 struct Strides {
   int64_t batch, space, channel;
   Strides(const Window& w, int64_t positions, int64_t channels)
-      : batch(positions * channels),
-        space(w.channels_first ? 1 : channels),
+      : batch(positions * channels), space(w.channels_first ? 1 : channels),
         channel(w.channels_first ? positions : 1) {}
 };
 

@@ -29,8 +29,7 @@ double largest_magnitude(hr_ctx* ctx, const void* data, int64_t n) {
   parallel_ranges(ctx, n, kGrainBytes / 4, [&](int64_t begin, int64_t end) {
     const uint32_t mine = largest_bits(x + begin, end - begin);
     uint32_t seen = largest;
-    while (seen < mine && !largest.compare_exchange_weak(seen, mine)) {
-    }
+    while (seen < mine && !largest.compare_exchange_weak(seen, mine)) {}
   });
   const uint32_t bits = largest;
   return bits >= 0x7f800000u ? double(INFINITY) : double(bits_as<float>(bits));
@@ -127,7 +126,8 @@ bool append_activation(const Epilogue& e, bool finite, dnnl::post_ops& ops) {
 }
 
 // The filter times a batch normalisation's scale, where both are constants; empty where they are
-// not, or where a product leaves the normal numbers and the result would differ by more than rounding.
+// not, or where a product leaves the normal numbers and the result would differ by more than
+// rounding.
 std::vector<float> scaled_filter(hr_request* r, const Plan& p) {
   if (!p.epilogue.batch_norm || p.epilogue_apart || !r->inputs[1]->data || !r->inputs[2]->data ||
       !r->inputs[5]->data)
@@ -207,10 +207,9 @@ std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool fin
       if (!known || wanted == filter) return program->reordered(fe, wanted);
       return program->constant(onednn::packed(filter, known, wanted));
     };
-    std::vector<std::pair<int, int>> args = {
-        {DNNL_ARG_SRC, program->reordered(xe, fwd.src_desc())},
-        {DNNL_ARG_WEIGHTS, weights()},
-        {DNNL_ARG_DST, out}};
+    std::vector<std::pair<int, int>> args = {{DNNL_ARG_SRC, program->reordered(xe, fwd.src_desc())},
+                                             {DNNL_ARG_WEIGHTS, weights()},
+                                             {DNNL_ARG_DST, out}};
     if (bias) args.push_back({DNNL_ARG_BIAS, program->external(3, bias_desc)});
     for (int i = 0; normalises && i < 2; ++i)
       args.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(i) | DNNL_ARG_SRC_1,

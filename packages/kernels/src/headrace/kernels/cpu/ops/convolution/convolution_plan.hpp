@@ -23,7 +23,7 @@ struct Plan {
   Convolution c;
   Direction direction;
   Epilogue epilogue;
-  int x, filter, y;             // which of inputs..., output they are; -1: the output
+  int x, filter, y;               // which of inputs..., output they are; -1: the output
   bool epilogue_apart = false;    // not inside the convolution: a second pass
   bool activation_apart = false;  // of the epilogue, the activation alone is a second pass
 #if HR_WITH_ONEDNN
@@ -91,10 +91,8 @@ void finish(hr_ctx* ctx, const Plan& p, const hr_tensor* const* inputs, T* y) {
   const int64_t channels = p.c.out_channels;
   if (e.bias || e.batch_norm) {
     std::vector<T> scale(channels, T(1)), shift(channels);
-    if (e.bias)
-      std::copy_n(read<T>(inputs[2]), channels, shift.data());
-    else
-      normalising_factors(e, inputs, channels, scale.data(), shift.data());
+    if (e.bias) std::copy_n(read<T>(inputs[2]), channels, shift.data());
+    else normalising_factors(e, inputs, channels, scale.data(), shift.data());
     scale_and_shift(ctx, y, scale.data(), shift.data(), p.c.w, channels);
   }
   activate(ctx, p, y);

@@ -47,17 +47,16 @@ hr_code compute_patches(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
   const int64_t image = w.in_positions() * pixel, patch = w.window_positions() * pixel;
   const char* x = static_cast<const char*>(inputs[0]->data);
   char* y = static_cast<char*>(outputs[0]->data);
-  parallel_ranges(ctx, w.batch * outs, grain_of(patch + 16 * w.window_positions()), [&](int64_t i, int64_t end) {
-    for (; i < end; ++i) {
-      over_window(w, i % outs, [&](int64_t q, int64_t p) {
-        char* to = y + i * patch + q * pixel;
-        if (p < 0)
-          std::memset(to, 0, size_t(pixel));
-        else
-          std::memcpy(to, x + i / outs * image + p * pixel, size_t(pixel));
-      });
-    }
-  });
+  parallel_ranges(ctx, w.batch * outs, grain_of(patch + 16 * w.window_positions()),
+                  [&](int64_t i, int64_t end) {
+                    for (; i < end; ++i) {
+                      over_window(w, i % outs, [&](int64_t q, int64_t p) {
+                        char* to = y + i * patch + q * pixel;
+                        if (p < 0) std::memset(to, 0, size_t(pixel));
+                        else std::memcpy(to, x + i / outs * image + p * pixel, size_t(pixel));
+                      });
+                    }
+                  });
   return HR_OK;
 }
 
@@ -186,7 +185,8 @@ HR_KERNELS = {
     kernel("ExtractVolumePatches", nullptr, prepare_patches, compute_patches),
     kernel("Dilation2D", "T=" HR_REALS, prepare_dilation<Dilation::forward>),
     kernel("Dilation2DBackpropInput", "T=" HR_REALS, widened<prepare_dilation<Dilation::to_input>>),
-    kernel("Dilation2DBackpropFilter", "T=" HR_REALS, widened<prepare_dilation<Dilation::to_filter>>),
+    kernel("Dilation2DBackpropFilter", "T=" HR_REALS,
+           widened<prepare_dilation<Dilation::to_filter>>),
 };
 
 }  // namespace hr

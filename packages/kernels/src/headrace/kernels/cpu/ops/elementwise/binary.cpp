@@ -90,12 +90,13 @@ hr_code prepare_power(void*, hr_request* r) {
   return binary::prepare_loops(r, loops ? loops : binary::loops_for<PowerIntegers, Signed>(dtype));
 }
 
-template <class Op, class Set> constexpr KernelRegistration in_place(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr KernelRegistration in_place(const char* op,
+                                                                     const char* constraint) {
   return kernel(op, constraint, binary::prepare<Op, Set>).reuses(0, 1);
 }
 template <class Op> constexpr KernelRegistration gradient(const char* op) {
-  return kernel(op, "T=" HR_FLOATS "|" HR_COMPLEXES,
-             binary::prepare_merged<Op, FloatsAndComplexes>).reuses(0, 1);
+  return kernel(op, "T=" HR_FLOATS "|" HR_COMPLEXES, binary::prepare_merged<Op, FloatsAndComplexes>)
+      .reuses(0, 1);
 }
 
 }  // namespace
@@ -117,20 +118,25 @@ HR_KERNELS = {
     in_place<Atan2, Floats>("Atan2", "T=" HR_FLOATS),
     in_place<NextAfter, WideFloats>("NextAfter", "T=" HR_WIDE_FLOATS),
     kernel("RealDiv", "T=" HR_NUMBERS,
-        prepare_division<DivideIntegers, DivideFloats, FloatsAndComplexes>).reuses(0, 1),
+           prepare_division<DivideIntegers, DivideFloats, FloatsAndComplexes>)
+        .reuses(0, 1),
     kernel("Div", "T=" HR_NUMBERS,
-        prepare_division<DivideIntegers, DivideFloats, FloatsAndComplexes>).reuses(0, 1),
+           prepare_division<DivideIntegers, DivideFloats, FloatsAndComplexes>)
+        .reuses(0, 1),
     kernel("FloorDiv", "T=" HR_REALS,
-        prepare_division<FloorQuotientIntegers, FloorQuotientFloats, Floats>).reuses(0, 1),
+           prepare_division<FloorQuotientIntegers, FloorQuotientFloats, Floats>)
+        .reuses(0, 1),
     kernel("TruncateDiv", "T=" HR_REALS,
-        prepare_division<DivideIntegers, TruncateQuotientFloats, Floats>).reuses(0, 1),
+           prepare_division<DivideIntegers, TruncateQuotientFloats, Floats>)
+        .reuses(0, 1),
     kernel("FloorMod", "T=" HR_REALS,
-        prepare_division<FloorRemainderIntegers, FloorRemainderFloats, Floats>).reuses(0, 1),
+           prepare_division<FloorRemainderIntegers, FloorRemainderFloats, Floats>)
+        .reuses(0, 1),
     kernel("TruncateMod", "T=" HR_FLOATS "|" HR_INDICES,
-        prepare_division<TruncateRemainderIntegers, TruncateRemainderFloats, Floats>)
+           prepare_division<TruncateRemainderIntegers, TruncateRemainderFloats, Floats>)
         .reuses(0, 1),
     kernel("Mod", "T=" HR_FLOATS "|" HR_INDICES,
-        prepare_division<TruncateRemainderIntegers, TruncateRemainderFloats, Floats>)
+           prepare_division<TruncateRemainderIntegers, TruncateRemainderFloats, Floats>)
         .reuses(0, 1),
     kernel("Pow", "T=" HR_FLOATS "|" HR_COMPLEXES "|" HR_SIGNED, prepare_power).reuses(0, 1),
     gradient<SigmoidGrad>("SigmoidGrad"),

@@ -54,10 +54,8 @@ HR_CLONES void convert_cloned(const From* from, To* to, int64_t n) {
 
 template <class To, class From> void loop(const void* from, void* to, int64_t n) {
   constexpr bool common = std::is_same_v<To, float> || std::is_same_v<From, float>;
-  if constexpr (common)
-    convert_cloned(static_cast<const From*>(from), static_cast<To*>(to), n);
-  else
-    convert(static_cast<const From*>(from), static_cast<To*>(to), n);
+  if constexpr (common) convert_cloned(static_cast<const From*>(from), static_cast<To*>(to), n);
+  else convert(static_cast<const From*>(from), static_cast<To*>(to), n);
 }
 
 struct CastPlan {
@@ -124,9 +122,9 @@ hr_code prepare_bucketize(void*, hr_request* r) {
   if (!std::is_sorted(list.begin(), list.end()))
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "boundaries must be sorted");
   keep_plan(r, new std::vector<float>(list.begin(), list.end()));
-  r->compute = with_type(r->inputs[0]->dtype, Join<WideFloats, Indices>{}, [](auto t) -> hr_compute {
-    return compute_bucketize<typename decltype(t)::type>;
-  });
+  r->compute =
+      with_type(r->inputs[0]->dtype, Join<WideFloats, Indices>{},
+                [](auto t) -> hr_compute { return compute_bucketize<typename decltype(t)::type>; });
   return HR_OK;
 }
 

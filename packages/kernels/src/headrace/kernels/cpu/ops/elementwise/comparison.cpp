@@ -34,9 +34,9 @@ OP(Less, VectorOp, bool, a < b);
 OP(LessEqual, VectorOp, bool, a <= b);
 OP(Greater, VectorOp, bool, a > b);
 OP(GreaterEqual, VectorOp, bool, a >= b);
-OP(And, VectorOp, bool, a & b);
+OP(And, VectorOp, bool, a& b);
 OP(Or, VectorOp, bool, a | b);
-OP(BitAnd, VectorOp, T, T(a & b));
+OP(BitAnd, VectorOp, T, T(a& b));
 OP(BitOr, VectorOp, T, T(a | b));
 OP(BitXor, VectorOp, T, T(a ^ b));
 
@@ -106,15 +106,16 @@ hr_code compute_approximate(hr_ctx*, void*, void* plan_, const hr_tensor* const*
 
 hr_code prepare_approximate(void*, hr_request* r) {
   if (hr_code code = hr_shape_merge(r)) return code;
-  keep_plan(r, new TolerancePlan{hr_elements(r->inputs[0]),
-                                 hr_attr_float(r->node, "tolerance", 1e-5f)});
+  keep_plan(
+      r, new TolerancePlan{hr_elements(r->inputs[0]), hr_attr_float(r->node, "tolerance", 1e-5f)});
   r->compute = with_type(r->inputs[0]->dtype, Numbers{}, [](auto t) -> hr_compute {
     return compute_approximate<typename decltype(t)::type>;
   });
   return HR_OK;
 }
 
-template <class Op, class Set> constexpr KernelRegistration two(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr KernelRegistration two(const char* op,
+                                                                const char* constraint) {
   return kernel(op, constraint, binary::prepare<Op, Set>);
 }
 

@@ -142,8 +142,8 @@ hr_code compute_clip(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_t
   const bool low = hr_elements(in[1]) != 1, high = hr_elements(in[2]) != 1;
   const T *x = read<T>(in[0]), *l = read<T>(in[1]), *h = read<T>(in[2]);
   T* y = write<T>(out[0]);
-  const auto loop = low ? (high ? clip<T, 1, 1> : clip<T, 1, 0>)
-                        : (high ? clip<T, 0, 1> : clip<T, 0, 0>);
+  const auto loop =
+      low ? (high ? clip<T, 1, 1> : clip<T, 1, 0>) : (high ? clip<T, 0, 1> : clip<T, 0, 0>);
   parallel_blocks(ctx, n, 64, grain_of(2 * int64_t(sizeof(T))), [&](int64_t begin, int64_t end) {
     loop(x + begin, l + (low ? begin : 0), h + (high ? begin : 0), y + begin, end - begin);
   });
@@ -158,7 +158,8 @@ hr_code prepare_clip(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- AddN -----------------------------------------------------------------------------------------
+// ---- AddN
+// -----------------------------------------------------------------------------------------
 
 // sum (+)= a + b + c + d, from left to right; the absent ones are null and come last.
 template <class T>
@@ -214,7 +215,8 @@ hr_code prepare_add_n(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- Betainc and Cross ------------------------------------------------------------------------------
+// ---- Betainc and Cross
+// ------------------------------------------------------------------------------
 
 template <class T>
 hr_code compute_betainc(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
@@ -223,8 +225,7 @@ hr_code compute_betainc(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_te
   const auto at = [&](int k, int64_t i) {
     return double(read<T>(in[k])[hr_elements(in[k]) == 1 ? 0 : i]);
   };
-  for (int64_t i = 0; i < n; ++i)
-    write<T>(out[0])[i] = T(betainc(at(0, i), at(1, i), at(2, i)));
+  for (int64_t i = 0; i < n; ++i) write<T>(out[0])[i] = T(betainc(at(0, i), at(1, i), at(2, i)));
   return HR_OK;
 }
 
@@ -243,8 +244,7 @@ hr_code compute_cross(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tens
     const T *a = read<T>(in[0]) + 3 * i, *b = read<T>(in[1]) + 3 * i;
     for (int j = 0; j < 3; ++j) {
       const int p = (j + 1) % 3, q = (j + 2) % 3;
-      write<T>(out[0])[3 * i + j] =
-          T(minus(times(C(a[p]), C(b[q])), times(C(a[q]), C(b[p]))));
+      write<T>(out[0])[3 * i + j] = T(minus(times(C(a[p]), C(b[q])), times(C(a[q]), C(b[p]))));
     }
   }
   return HR_OK;

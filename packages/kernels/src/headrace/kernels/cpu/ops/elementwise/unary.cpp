@@ -127,10 +127,12 @@ using SignedNumbers = Join<FloatsAndComplexes, Signed>;
 #define T_CONTINUOUS "T=" HR_FLOATS "|" HR_COMPLEXES
 #define T_SIGNED T_CONTINUOUS "|" HR_SIGNED
 
-template <class Op, class Set> constexpr KernelRegistration map(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr KernelRegistration map(const char* op,
+                                                                const char* constraint) {
   return kernel(op, constraint, unary::prepare<Op, Set>);
 }
-template <class Op, class Set> constexpr KernelRegistration in_place(const char* op, const char* constraint) {
+template <class Op, class Set> constexpr KernelRegistration in_place(const char* op,
+                                                                     const char* constraint) {
   return map<Op, Set>(op, constraint).reuses(0);
 }
 template <class Op> constexpr KernelRegistration floats(const char* op) {

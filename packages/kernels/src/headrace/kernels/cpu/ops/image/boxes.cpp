@@ -124,8 +124,7 @@ hr_code compute_selection(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
                        double(s.overlap));
   const Selected chosen =
       p.version
-          ? select(ctx, s, n, scores,
-                   [&](int64_t i, int64_t j) { return overlap_of(boxes, i, j); })
+          ? select(ctx, s, n, scores, [&](int64_t i, int64_t j) { return overlap_of(boxes, i, j); })
           : select(ctx, s, n, scores,
                    [&](int64_t i, int64_t j) { return read<float>(boxes)[i * n + j]; });
   const int64_t count = int64_t(chosen.boxes.size()), length = p.pad ? most : count;
@@ -141,10 +140,8 @@ hr_code compute_selection(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
     if (code != HR_OK) return code;
     for (int64_t i = 0; i < length; ++i) {
       const float score = i < count ? chosen.scores[i] : 0.0f;
-      if (outputs[1]->dtype == HR_HALF)
-        write<half>(outputs[1])[i] = half(score);
-      else
-        write<float>(outputs[1])[i] = score;
+      if (outputs[1]->dtype == HR_HALF) write<half>(outputs[1])[i] = half(score);
+      else write<float>(outputs[1])[i] = score;
     }
   }
   if (p.version >= 4) {
@@ -202,9 +199,8 @@ hr_code compute_drawing(hr_ctx*, void*, void*, const hr_tensor* const* inputs,
         continue;
       float colour[4];
       for (int64_t k = 0; k < std::min<int64_t>(4, depth); ++k)
-        colour[k] =
-            given ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k]
-                  : kColours[b % 10][k];
+        colour[k] = given ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k]
+                          : kColours[b % 10][k];
       if (depth == 1 && !given) colour[0] = 1;
       auto paint = [&](int64_t i, int64_t j) {
         std::copy_n(colour, std::min<int64_t>(4, depth), y + (i * width + j) * depth);

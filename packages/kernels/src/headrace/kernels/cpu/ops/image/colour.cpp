@@ -64,10 +64,8 @@ hr_code compute_pixels(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs
         std::copy_n(x + 3 * i, 3, hsv);
       } else {
         to_hsv(x + 3 * i, hsv);
-        if (change == Change::hue)
-          hsv[0] = hsv[0] + by - std::floor(hsv[0] + by);
-        else
-          hsv[1] = std::min(T(1), std::max(T(0), hsv[1] * by));
+        if (change == Change::hue) hsv[0] = hsv[0] + by - std::floor(hsv[0] + by);
+        else hsv[1] = std::min(T(1), std::max(T(0), hsv[1] * by));
       }
       to_rgb(hsv, y + 3 * i);
     }
@@ -140,7 +138,8 @@ HR_KERNELS = {
     kernel("RGBToHSV", "T=" HR_FLOATS, widened<prepare_pixels<Change::to_hsv>>).reuses(0),
     kernel("HSVToRGB", "T=" HR_FLOATS, widened<prepare_pixels<Change::to_rgb>>).reuses(0),
     kernel("AdjustHue", "T=half|float", widened<prepare_pixels<Change::hue>>).reuses(0),
-    kernel("AdjustSaturation", "T=half|float", widened<prepare_pixels<Change::saturation>>).reuses(0),
+    kernel("AdjustSaturation", "T=half|float", widened<prepare_pixels<Change::saturation>>)
+        .reuses(0),
     kernel("AdjustContrastv2", "T=half|float", widened<prepare_contrast<false>>).reuses(0),
     kernel("AdjustContrast", nullptr, prepare_contrast<true>),
 };

@@ -32,9 +32,7 @@ struct File {
   int samples() const {
     return colour == kRgb ? 3 : colour == kRgba ? 4 : colour == kGreyAlpha ? 2 : 1;
   }
-  int own_channels() const {
-    return colour != kPalette ? samples() : transparent.empty() ? 3 : 4;
-  }
+  int own_channels() const { return colour != kPalette ? samples() : transparent.empty() ? 3 : 4; }
   size_t row_bytes(uint64_t columns) const {
     return size_t((columns * uint64_t(samples() * depth) + 7) / 8);
   }
@@ -78,8 +76,8 @@ void read_header(std::string_view data, File* f) {
   const bool narrow = f->depth == 1 || f->depth == 2 || f->depth == 4;
   const bool fits = f->depth == 8 || (f->depth == 16 && f->colour != kPalette) ||
                     (narrow && (f->colour == kGrey || f->colour == kPalette));
-  if (!known || !fits || data[10] || data[11] || uint8_t(data[12]) > 1 || !f->width ||
-      !f->height || f->width >> 31 || f->height >> 31)
+  if (!known || !fits || data[10] || data[11] || uint8_t(data[12]) > 1 || !f->width || !f->height ||
+      f->width >> 31 || f->height >> 31)
     throw Corruption{"its header is damaged"};
   if (uint64_t(f->width) * f->height > uint64_t(1) << 29) throw Corruption{"it is too large"};
 }
@@ -222,10 +220,8 @@ hr_code decode(hr_ctx* ctx, std::string_view contents, int64_t channels, hr_tens
   if (const char* what = zlib_unpacked(f.data, size, &rows)) throw Corruption{what};
   set_shape(out, {int64_t(f.height), int64_t(f.width), channels});
   if (hr_code code = ctx->api->allocate(ctx, out)) return code;
-  if (out->dtype == HR_UINT16)
-    unpack(f, &rows, channels, write<uint16_t>(out));
-  else
-    unpack(f, &rows, channels, write<uint8_t>(out));
+  if (out->dtype == HR_UINT16) unpack(f, &rows, channels, write<uint16_t>(out));
+  else unpack(f, &rows, channels, write<uint8_t>(out));
   return HR_OK;
 }
 
@@ -235,8 +231,8 @@ hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   try {
     return decode(ctx, contents, *static_cast<const int64_t*>(plan), outputs[0]);
   } catch (const Corruption& corruption) {
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                       "%zu bytes are no image that can be read: %s", contents.size(), corruption.what);
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%zu bytes are no image that can be read: %s",
+                       contents.size(), corruption.what);
   } catch (const std::bad_alloc&) {
     return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for the image");
   }

@@ -311,12 +311,9 @@ hr_code prepare_resize_grad(void*, hr_request* r) {
   read_taps(r, method, p);
   r->compute = with_type(dx->dtype, Reals{}, [](auto type) -> hr_compute {
     using T = typename decltype(type)::type;
-    if constexpr (method == Method::nearest)
-      return compute_nearest_grad<T>;
-    else if constexpr (is_real_float<T>)
-      return compute_weighted_grad<T>;
-    else
-      return nullptr;
+    if constexpr (method == Method::nearest) return compute_nearest_grad<T>;
+    else if constexpr (is_real_float<T>) return compute_weighted_grad<T>;
+    else return nullptr;
   });
   if (hr_dtype_size(dx->dtype) == 2) r->workspace = size_t(hr_elements(dx)) * sizeof(float);
   return HR_OK;

@@ -13,8 +13,7 @@ struct Scale {
   bool align_corners, half_pixel;
   Scale(int64_t in, int64_t out, bool align, bool half)
       : scale(align && out > 1 ? float(in - 1) / float(out - 1) : float(in) / float(out)),
-        align_corners(align),
-        half_pixel(half) {}
+        align_corners(align), half_pixel(half) {}
   float position(int64_t i) const {
     return half_pixel ? (float(i) + 0.5f) * scale - 0.5f : float(i) * scale;
   }

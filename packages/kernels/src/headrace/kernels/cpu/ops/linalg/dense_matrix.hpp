@@ -44,7 +44,8 @@ template <class W> struct Lu {
   int sign = 1;
   bool singular = false;
 
-  template <class Poll> Lu(Matrix<W> matrix, Poll&& poll) : a(std::move(matrix)), rows(size_t(a.rows)) {
+  template <class Poll> Lu(Matrix<W> matrix, Poll&& poll)
+      : a(std::move(matrix)), rows(size_t(a.rows)) {
     const int64_t n = a.rows;
     std::iota(rows.begin(), rows.end(), int64_t(0));
     for (int64_t k = 0; k < n; ++k) {
@@ -168,7 +169,8 @@ void qr(Matrix<W>* a, Matrix<W>* q, bool full, Poll&& poll) {
   }
 }
 
-// ---- one-sided Jacobi: a (m by n, m >= n) becomes U S, v its right vectors ------------------------
+// ---- one-sided Jacobi: a (m by n, m >= n) becomes U S, v its right vectors
+// ------------------------
 
 // Turns columns i and j of a (and v) so that they become orthogonal; true if they were.
 template <class W> bool orthogonalise(Matrix<W>* a, Matrix<W>* v, int64_t i, int64_t j) {
@@ -252,11 +254,11 @@ template <class W> void complete(Matrix<W>* u, int64_t first) {
   }
 }
 
-// ---- eigenvalues of a self-adjoint matrix, ascending, by cyclic Jacobi -----------------------------
+// ---- eigenvalues of a self-adjoint matrix, ascending, by cyclic Jacobi
+// -----------------------------
 
 template <class W, class Poll>
-void self_adjoint_eig(Matrix<W> a, std::vector<double>* values, Matrix<W>* vectors,
-                      Poll&& poll) {
+void self_adjoint_eig(Matrix<W> a, std::vector<double>* values, Matrix<W>* vectors, Poll&& poll) {
   const int64_t n = a.rows;
   for (int64_t i = 0; i < n; ++i)  // the lower triangle counts
     for (int64_t j = i + 1; j < n; ++j) a[i][j] = conj_of(a[j][i]);
@@ -297,9 +299,8 @@ void self_adjoint_eig(Matrix<W> a, std::vector<double>* values, Matrix<W>* vecto
   }
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-    return real_of(a[i][i]) < real_of(a[j][j]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t i, int64_t j) { return real_of(a[i][i]) < real_of(a[j][j]); });
   values->clear();
   *vectors = Matrix<W>(n, n);
   for (int64_t j = 0; j < n; ++j) {

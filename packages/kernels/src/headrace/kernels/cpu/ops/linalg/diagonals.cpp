@@ -17,14 +17,14 @@ namespace {
 // [..., count, longest] (or [..., longest] for one diagonal).
 struct BandPlan {
   int64_t matrices, rows, columns;
-  int64_t low, high;     // k of the lowest and of the highest diagonal
+  int64_t low, high;  // k of the lowest and of the highest diagonal
   int64_t longest;
   bool right_super, right_sub;  // short diagonals end at the right
 
   int64_t count() const { return high - low + 1; }
   int64_t length(int64_t k) const {
-    return std::max<int64_t>(0, std::min(rows + std::min<int64_t>(k, 0),
-                                         columns - std::max<int64_t>(k, 0)));
+    return std::max<int64_t>(
+        0, std::min(rows + std::min<int64_t>(k, 0), columns - std::max<int64_t>(k, 0)));
   }
   int64_t shift(int64_t k) const {
     return (k >= 0 ? right_super : right_sub) ? longest - length(k) : 0;
@@ -35,8 +35,7 @@ struct BandPlan {
       const int64_t n = length(k);
       const int64_t row0 = std::max<int64_t>(0, -k), column0 = std::max<int64_t>(0, k);
       const int64_t to = (matrix * count() + high - k) * longest + shift(k);
-      for (int64_t i = 0; i < n; ++i)
-        f((matrix * rows + row0 + i) * columns + column0 + i, to + i);
+      for (int64_t i = 0; i < n; ++i) f((matrix * rows + row0 + i) * columns + column0 + i, to + i);
     }
   }
 };
@@ -53,13 +52,12 @@ hr_code read_band(hr_request* r, const hr_tensor* matrix, int32_t k_input, bool 
     p->high = int_at(k, hr_elements(k) > 1 ? 1 : 0);
     if (p->low > p->high || p->low <= -p->rows - (p->rows == 0) ||
         p->high >= p->columns + (p->columns == 0))
-      return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                             "diagonals %lld to %lld are not in a matrix of %lld x %lld",
-                             (long long)p->low, (long long)p->high, (long long)p->rows,
-                             (long long)p->columns);
+      return hr_request_fail(
+          r, HR_INVALID_ARGUMENT, "diagonals %lld to %lld are not in a matrix of %lld x %lld",
+          (long long)p->low, (long long)p->high, (long long)p->rows, (long long)p->columns);
   }
-  p->longest = std::min(p->rows + std::min<int64_t>(p->high, 0),
-                        p->columns - std::max<int64_t>(p->low, 0));
+  p->longest =
+      std::min(p->rows + std::min<int64_t>(p->high, 0), p->columns - std::max<int64_t>(p->low, 0));
   const auto align = aligned ? attr_text(r->node, "align", "RIGHT_LEFT") : "LEFT_LEFT";
   p->right_super = align.substr(0, 5) == "RIGHT";
   p->right_sub = align.size() > 6 && align.substr(align.find('_') + 1) == "RIGHT";
@@ -74,8 +72,7 @@ bool is_v3(const hr_request* r) {
 void blank(hr_ctx* ctx, hr_tensor* out, const hr_tensor* padding) {
   static const char zero[16] = {};
   if (padding) fill_elements(ctx, out->dtype, out->data, padding->data, hr_elements(out));
-  else if (is_plain(out->dtype))
-    fill_elements(ctx, out->dtype, out->data, zero, hr_elements(out));
+  else if (is_plain(out->dtype)) fill_elements(ctx, out->dtype, out->data, zero, hr_elements(out));
 }
 
 void copy_one(hr_ctx* ctx, const hr_tensor* to, int64_t i, const hr_tensor* from, int64_t j) {
@@ -155,16 +152,18 @@ hr_code prepare_set_diag(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- MatrixBandPart -----------------------------------------------------------------------------------
+// ---- MatrixBandPart
+// -----------------------------------------------------------------------------------
 
 hr_code compute_band(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                      hr_tensor* const* out, void*) {
   const auto& p = *static_cast<const BandPlan*>(plan_);
   const int64_t lower = int_at(in[1], 0), upper = int_at(in[2], 0);
   if (lower > p.rows || upper > p.columns)
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                       "num_lower %lld and num_upper %lld are more than a matrix of %lld x %lld has",
-                       (long long)lower, (long long)upper, (long long)p.rows, (long long)p.columns);
+    return hr_ctx_fail(
+        ctx, HR_INVALID_ARGUMENT,
+        "num_lower %lld and num_upper %lld are more than a matrix of %lld x %lld has",
+        (long long)lower, (long long)upper, (long long)p.rows, (long long)p.columns);
   const int64_t size = hr_dtype_size(in[0]->dtype);
   char* to = write<char>(out[0]);
   const char* from = read<char>(in[0]);
@@ -172,11 +171,12 @@ hr_code compute_band(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in
     poll(ctx);
     const int64_t row = i % p.rows;
     const int64_t begin = lower < 0 ? 0 : std::min(p.columns, std::max<int64_t>(0, row - lower));
-    const int64_t end = std::max(begin, upper < 0 ? p.columns : std::min(p.columns, row + upper + 1));
+    const int64_t end =
+        std::max(begin, upper < 0 ? p.columns : std::min(p.columns, row + upper + 1));
     const int64_t at = i * p.columns * size;
     std::memset(to + at, 0, size_t(begin * size));
-    if (to != from) std::memcpy(to + at + begin * size, from + at + begin * size,
-                                size_t((end - begin) * size));
+    if (to != from)
+      std::memcpy(to + at + begin * size, from + at + begin * size, size_t((end - begin) * size));
     std::memset(to + at + end * size, 0, size_t((p.columns - end) * size));
   }
   return HR_OK;

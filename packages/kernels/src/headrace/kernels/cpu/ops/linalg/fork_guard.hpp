@@ -1,9 +1,9 @@
 // Keeps forks and calls of a library with threads of its own apart.
 //
 // OpenBLAS ends its threads before a fork; calls of other threads that wait for them then wait for
-// good, in the parent (NumPy's do so, too). So a fork waits for the calls under way, and a call that
-// comes during a fork waits for that. It waits a moment only: what the fork waits for next may be
-// this thread.
+// good, in the parent (NumPy's do so, too). So a fork waits for the calls under way, and a call
+// that comes during a fork waits for that. It waits a moment only: what the fork waits for next may
+// be this thread.
 #ifndef HEADRACE_CPU_LINALG_FORK_GUARD_HPP
 #define HEADRACE_CPU_LINALG_FORK_GUARD_HPP
 

@@ -45,12 +45,12 @@ struct Library {
 struct Name {
   const char *real, *complex;
 };
-constexpr Name kNames[] = {
-    {"gemm", "gemm"},   {"trsm", "trsm"},   {"syrk", "herk"},   {"syr2k", "her2k"},
-    {"potrf", "potrf"}, {"getrf", "getrf"}, {"getrs", "getrs"}, {"laswp", "laswp"},
-    {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"ormqr", "unmqr"}, {"labrd", "labrd"},
-    {"gebd2", "gebd2"}, {"ormbr", "unmbr"}, {"latrd", "latrd"}, {"sytd2", "hetd2"},
-    {"ormtr", "unmtr"}};
+constexpr Name kNames[] = {{"gemm", "gemm"},   {"trsm", "trsm"},   {"syrk", "herk"},
+                           {"syr2k", "her2k"}, {"potrf", "potrf"}, {"getrf", "getrf"},
+                           {"getrs", "getrs"}, {"laswp", "laswp"}, {"geqrf", "geqrf"},
+                           {"orgqr", "ungqr"}, {"ormqr", "unmqr"}, {"labrd", "labrd"},
+                           {"gebd2", "gebd2"}, {"ormbr", "unmbr"}, {"latrd", "latrd"},
+                           {"sytd2", "hetd2"}, {"ormtr", "unmtr"}};
 constexpr const char* kOfRealNumbers[] = {"bdsdc", "stedc", "sterf"};
 
 bool is_whole(const Library& candidate) {
@@ -139,8 +139,8 @@ template <class T> std::vector<T> space(int64_t columns) {
 
 namespace {
 
-// OpenBLAS's own count of threads. It holds for the process, so it is set while the first of ours needs
-// it and restored after the last; NumPy computes the same meanwhile, on one thread.
+// OpenBLAS's own count of threads. It holds for the process, so it is set while the first of ours
+// needs it and restored after the last; NumPy computes the same meanwhile, on one thread.
 struct ThreadCount {
   int (*get)() = reinterpret_cast<int (*)()>(library().function("openblas_get_num_threads"));
   void (*set)(const int64_t*) =
@@ -335,8 +335,8 @@ void Lapack<T>::sytd2(char uplo, int64_t n, T* a, int64_t lda, Real<T>* d, Real<
 }
 
 template <class T>
-void Lapack<T>::ormtr(char uplo, int64_t n, int64_t columns, const T* a, int64_t lda,
-                      const T* tau, T* c, int64_t ldc) {
+void Lapack<T>::ormtr(char uplo, int64_t n, int64_t columns, const T* a, int64_t lda, const T* tau,
+                      T* c, int64_t ldc) {
   static void* const f = find<T>("ormtr", "unmtr");
   const char side = 'L', trans = 'N';
   auto work = space<T>(columns);

@@ -13,8 +13,12 @@
 
 namespace hr::lapack {
 
-template <class T> struct RealOf { using type = T; };
-template <class R> struct RealOf<std::complex<R>> { using type = R; };
+template <class T> struct RealOf {
+  using type = T;
+};
+template <class R> struct RealOf<std::complex<R>> {
+  using type = R;
+};
 template <class T> using Real = typename RealOf<T>::type;
 
 // Whether there is a LAPACK; it is looked for once.
@@ -23,8 +27,8 @@ bool available();
 // Whether its integers can count the elements of a matrix of n columns.
 bool fits(int64_t n);
 
-// While one lives that is wanted, OpenBLAS computes on the threads that call it. Its threads spin for
-// one another: beside others that want the cores, a decomposition of 5 ms took seconds.
+// While one lives that is wanted, OpenBLAS computes on the threads that call it. Its threads spin
+// for one another: beside others that want the cores, a decomposition of 5 ms took seconds.
 class OneThread {
  public:
   explicit OneThread(bool wanted);
@@ -74,8 +78,8 @@ template <class T> struct Lapack {
   // c [m, n] becomes Q c or, with 'C', Q^H c.
   static void ormqr(char trans, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
                     const T* tau, T* c, int64_t ldc);
-  static void labrd(int64_t m, int64_t n, int64_t block, T* a, int64_t lda, Real<T>* d,
-                    Real<T>* e, T* tauq, T* taup, T* x, int64_t ldx, T* y, int64_t ldy);
+  static void labrd(int64_t m, int64_t n, int64_t block, T* a, int64_t lda, Real<T>* d, Real<T>* e,
+                    T* tauq, T* taup, T* x, int64_t ldx, T* y, int64_t ldy);
   static void gebd2(int64_t m, int64_t n, T* a, int64_t lda, Real<T>* d, Real<T>* e, T* tauq,
                     T* taup);
   static void ormbr(char of, char side, char trans, int64_t m, int64_t n, int64_t k, const T* a,

@@ -147,8 +147,8 @@ const char* self_adjoint_eig(const T* in, int64_t n, std::vector<Real<T>>* value
   return nullptr;
 }
 
-// u [m, full ? m : min(m, n)] and v [n, full ? n : min(m, n)]; both null: values alone. Where LAPACK
-// does not find them, values and vectors are not numbers.
+// u [m, full ? m : min(m, n)] and v [n, full ? n : min(m, n)]; both null: values alone. Where
+// LAPACK does not find them, values and vectors are not numbers.
 template <class T, class Poll>
 void svd(const T* in, int64_t m, int64_t n, bool full, std::vector<Real<T>>* values, T* u, T* v,
          Poll&& poll) {

@@ -66,9 +66,7 @@ struct Item {
   hr_tensor* const* out;
   int64_t i;
 
-  template <class T> const T* input(int k, int64_t size) const {
-    return read<T>(in[k]) + i * size;
-  }
+  template <class T> const T* input(int k, int64_t size) const { return read<T>(in[k]) + i * size; }
   template <class T> T* output(int k, int64_t size) const { return write<T>(out[k]) + i * size; }
   auto polling() const {
     return [ctx = ctx] { poll(ctx); };
@@ -103,7 +101,8 @@ struct Cholesky {
     const T* in = m.input<T>(0, n * n);
     T* out = m.output<T>(0, n * n);
     if constexpr (!is_small_float<T>)
-      if (by_lapack<T>(m.p) && all_finite(in, n * n)) return large::cholesky(in, n, out, m.polling());
+      if (by_lapack<T>(m.p) && all_finite(in, n * n))
+        return large::cholesky(in, n, out, m.polling());
     auto a = load(in, n, n);
     if (!dense::cholesky(&a, m.polling()))
       return "Cholesky decomposition was not successful. The input might not be valid.";
@@ -328,9 +327,8 @@ template <class Op, class T>
 hr_code compute(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
                 void*) {
   const auto& p = *static_cast<const MatrixPlan*>(plan);
-  return each_matrix(ctx, p, [&](int64_t i) {
-    return Op::template run<T>(Item{ctx, p, in, out, i});
-  });
+  return each_matrix(ctx, p,
+                     [&](int64_t i) { return Op::template run<T>(Item{ctx, p, in, out, i}); });
 }
 
 MatrixPlan* plan_of(hr_request* r) {

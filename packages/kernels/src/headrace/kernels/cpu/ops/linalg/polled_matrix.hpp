@@ -53,8 +53,7 @@ template <class T, class Poll> bool cholesky(int64_t n, T* a, Poll&& poll) {
     if (L::potrf('U', block, diagonal, n) != 0) return false;
     in_pieces(right, 2.0 * double(block) * double(j + block), poll, [&](int64_t at, int64_t count) {
       T* beside = a + (j + block + at) * n;
-      if (j)
-        L::gemm('C', 'N', block, count, j, T(-1), column, n, beside, n, T(1), beside + j, n);
+      if (j) L::gemm('C', 'N', block, count, j, T(-1), column, n, beside, n, T(1), beside + j, n);
       L::trsm('L', 'U', 'C', 'N', block, count, diagonal, n, beside + j, n);
     });
   }
@@ -104,8 +103,8 @@ template <class T, class Poll> void qr(int64_t m, int64_t n, T* a, T* tau, Poll&
     poll();
     Lapack<T>::geqrf(m - j, block, corner, m, tau + j);
     in_pieces(right, 4.0 * double(block) * double(m - j), poll, [&](int64_t at, int64_t count) {
-      Lapack<T>::ormqr('C', m - j, count, block, corner, m, tau + j,
-                       a + (j + block + at) * m + j, m);
+      Lapack<T>::ormqr('C', m - j, count, block, corner, m, tau + j, a + (j + block + at) * m + j,
+                       m);
     });
   }
 }
@@ -127,8 +126,8 @@ void q_of(int64_t m, int64_t columns, int64_t k, T* a, const T* tau, Poll&& poll
     const int64_t block = std::min(panel, k - j), right = columns - j - block;
     T* corner = a + j * m + j;
     in_pieces(right, 4.0 * double(block) * double(m - j), poll, [&](int64_t at, int64_t count) {
-      Lapack<T>::ormqr('N', m - j, count, block, corner, m, tau + j,
-                       a + (j + block + at) * m + j, m);
+      Lapack<T>::ormqr('N', m - j, count, block, corner, m, tau + j, a + (j + block + at) * m + j,
+                       m);
     });
     poll();
     Lapack<T>::orgqr(m - j, block, block, corner, m, tau + j);
@@ -210,8 +209,8 @@ void bidiagonalise(int64_t m, int64_t n, T* a, Real<T>* d, Real<T>* e, T* tauq, 
   for (; n - i > kUnblocked; i += block) {
     T *panel = a + i * m + i, *rest = panel + block * m + block;
     poll();
-    L::labrd(m - i, n - i, block, panel, m, d + i, e + i, tauq + i, taup + i, x.data(), m,
-             y.data(), n);
+    L::labrd(m - i, n - i, block, panel, m, d + i, e + i, tauq + i, taup + i, x.data(), m, y.data(),
+             n);
     L::gemm('N', 'C', m - i - block, n - i - block, block, T(-1), panel + block, m,
             y.data() + block, n, T(1), rest, m);
     L::gemm('N', 'N', m - i - block, n - i - block, block, T(-1), x.data() + block, m,

@@ -26,7 +26,9 @@ hr_code compute_check(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
   if (bad)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s : Tensor had %s values",
                        static_cast<const std::string*>(plan)->c_str(),
-                       bad == 3 ? "Inf and NaN" : bad == 2 ? "Inf" : "NaN");
+                       bad == 3   ? "Inf and NaN"
+                       : bad == 2 ? "Inf"
+                                  : "NaN");
   if (out[0]->data != x) std::memcpy(out[0]->data, x, size_t(n) * sizeof(T));
   return HR_OK;
 }

@@ -137,8 +137,7 @@ hr_code compute_l2_loss(hr_ctx* ctx, void*, void*, const hr_tensor* const* input
                     double& mine = parts[most_threads(ctx) > 1 ? this_thread() : 0];
                     if constexpr (std::is_same_v<T, float>)
                       mine += squares_float(x + begin, end - begin);
-                    else
-                      mine += squares(x + begin, end - begin);
+                    else mine += squares(x + begin, end - begin);
                   });
   double sum = 0;
   for (int64_t t = 0; t < most_threads(ctx); ++t) sum += parts[t];
@@ -160,7 +159,7 @@ hr_code prepare_l2_loss(void*, hr_request* r) {
 HR_KERNELS = {
     kernel("SoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS, widened<prepare_cross_entropy>),
     kernel("SparseSoftmaxCrossEntropyWithLogits", "T=" HR_FLOATS,
-        widened<prepare_sparse_cross_entropy>),
+           widened<prepare_sparse_cross_entropy>),
     kernel("L2Loss", "T=" HR_FLOATS, prepare_l2_loss),
 };
 

@@ -214,8 +214,7 @@ hr_code multiply(hr_ctx* ctx, const Plan& p, const T* a, const T* b, T* c, T* pa
     if constexpr (std::is_floating_point_v<T>) {
       const gemm::Problem<T> one{p.rows, p.columns, p.inner, a, p.inner,  false,
                                  b,      p.columns, false,   c, p.columns};
-      if (gemm::is_small(p.rows, p.columns, p.inner))
-        gemm::small(one);
+      if (gemm::is_small(p.rows, p.columns, p.inner)) gemm::small(one);
       else if (hr_code code = gemm::blocked(ctx, one, p.cut, packed, nullptr); code != HR_OK)
         return code;
     } else {
@@ -246,8 +245,7 @@ hr_code compute_einsum(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   if (p.n == 2) {
     pack(ctx, p.operands[1], read<T>(inputs[1]), b);
     const int64_t n = p.batch * p.rows * p.columns;
-    if (p.inner == 0)
-      std::fill_n(c, n, T(0));
+    if (p.inner == 0) std::fill_n(c, n, T(0));
     else if (hr_code code = n ? multiply(ctx, p, a, b, c, c + n) : HR_OK; code != HR_OK)
       return code;
     result = c;

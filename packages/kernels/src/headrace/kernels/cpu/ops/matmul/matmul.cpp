@@ -123,10 +123,8 @@ hr_code compute_empty(hr_ctx*, void*, void* plan, const hr_tensor* const* inputs
 
 template <class T>
 HR_INLINE T conjugated(T x, bool yes) {
-  if constexpr (is_complex<T>)
-    return yes ? std::conj(x) : x;
-  else
-    return x;
+  if constexpr (is_complex<T>) return yes ? std::conj(x) : x;
+  else return x;
 }
 
 // Integers and complex numbers: row by row, the inner loop over contiguous columns.
@@ -190,10 +188,8 @@ hr_code choose(hr_request* r, Product* p) {
   const hr_dtype dtype = r->outputs[0]->dtype;
   r->flops = 2.0 * double(p->batch) * double(p->m) * double(p->n) * double(p->k);
   if (dtype == HR_FLOAT || dtype == HR_DOUBLE) {
-    if (dtype == HR_FLOAT)
-      choose_floats<float>(r, p);
-    else
-      choose_floats<double>(r, p);
+    if (dtype == HR_FLOAT) choose_floats<float>(r, p);
+    else choose_floats<double>(r, p);
     return HR_OK;
   }
   r->compute = with_type(dtype, Join<Integers, Complexes>{}, [](auto type) -> hr_compute {
@@ -235,8 +231,7 @@ hr_code prepare_batch_matmul(void*, hr_request* r) {
                            r->inputs[0]->dtype, r->inputs[1]->dtype, r->outputs[0]->dtype);
   if (std::string_view(r->node->op) == "BatchMatMul") {  // its batches do not broadcast
     const hr_tensor *x = r->inputs[0], *y = r->inputs[1];
-    if (x->rank != y->rank ||
-        !std::equal(x->dims, x->dims + std::max(x->rank - 2, 0), y->dims))
+    if (x->rank != y->rank || !std::equal(x->dims, x->dims + std::max(x->rank - 2, 0), y->dims))
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
                              "In[0] and In[1] must have the same batch dimensions: %s, %s",
                              ShapeText(x).text, ShapeText(y).text);

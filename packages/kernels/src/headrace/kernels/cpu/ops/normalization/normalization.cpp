@@ -35,7 +35,8 @@ Plan read_plan(const hr_request* r, const hr_tensor* x) {
           hr_attr_bool(r->node, "is_training", 1) != 0};
 }
 
-// Runs rows(first row, rows) for channels last, planes(plane) for channels first, on the intra-op pool.
+// Runs rows(first row, rows) for channels last, planes(plane) for channels first, on the intra-op
+// pool.
 template <class Rows, class Planes>
 void over(hr_ctx* ctx, const Plan& p, Rows&& rows, Planes&& planes) {
   if (p.inner == 1) {
@@ -341,9 +342,9 @@ hr_code prepare_lrn(void*, hr_request* r) {
   copy_shape(r->inputs[0], r->outputs[0]);
   const int64_t n = r->inputs[0]->dims[3];
   const int64_t radius = std::min(hr_attr_int(r->node, "depth_radius", 5), n);
-  auto* rule = keep_plan(
-      r, new response::Rule{radius, hr_attr_float(r->node, "bias", 1),
-                            hr_attr_float(r->node, "alpha", 1), hr_attr_float(r->node, "beta", 0.5f)});
+  auto* rule = keep_plan(r, new response::Rule{radius, hr_attr_float(r->node, "bias", 1),
+                                               hr_attr_float(r->node, "alpha", 1),
+                                               hr_attr_float(r->node, "beta", 0.5f)});
   r->workspace = sizeof(float) * size_t(response::scratch(*rule, n)) * std::max(1, r->threads);
   r->compute = gradient ? compute_lrn_grad : compute_lrn;
   return HR_OK;
@@ -359,9 +360,9 @@ HR_KERNELS = {
     kernel("FusedBatchNormGradV2", nullptr, widened<prepare_backward>).reuses(0),
     kernel("FusedBatchNormGradV3", nullptr, widened<prepare_backward>).reuses(0),
     kernel("BatchNormWithGlobalNormalization", "T=float|half|bfloat16",
-        widened<prepare_global<false>>),
+           widened<prepare_global<false>>),
     kernel("BatchNormWithGlobalNormalizationGrad", "T=float|half|bfloat16",
-        widened<prepare_global<true>>),
+           widened<prepare_global<true>>),
     kernel("LRN", nullptr, widened<prepare_lrn<false>>),
     kernel("LRNGrad", nullptr, widened<prepare_lrn<true>>),
 };

@@ -151,8 +151,8 @@ struct AdagradDA {
   template <class C>
   static void prepare(Parameters<C>&) {}
   template <class C>
-  HR_INLINE static void step(C& var, C& gradients, C& squared_gradients, C&,
-                             C grad, const Parameters<C>& p) {
+  HR_INLINE static void step(C& var, C& gradients, C& squared_gradients, C&, C grad,
+                             const Parameters<C>& p) {
     gradients += grad;
     squared_gradients += grad * grad;
     const C shrunk = sign(gradients) * above_zero(magnitude(gradients) - p.l1 * p.global_step);
@@ -170,8 +170,8 @@ struct Adadelta {
   template <class C>
   static void prepare(Parameters<C>&) {}
   template <class C>
-  HR_INLINE static void step(C& var, C& accum, C& accum_update, C&,
-                             C grad, const Parameters<C>& p) {
+  HR_INLINE static void step(C& var, C& accum, C& accum_update, C&, C grad,
+                             const Parameters<C>& p) {
     accum = accum * p.rho + grad * grad * (C(1) - p.rho);
     const C update = std::sqrt(accum_update + p.epsilon) / std::sqrt(accum + p.epsilon) * grad;
     var -= update * p.learning_rate;

@@ -220,7 +220,8 @@ hr_code choose(hr_request* r, int32_t gradient, bool by_rows) {
         return compute_descent<typename decltype(type)::type>;
       });
   }
-  if (!r->compute) return hr_request_fail(r, HR_UNIMPLEMENTED, "no optimizer of dtype %s", dtype_name(dtype));
+  if (!r->compute)
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "no optimizer of dtype %s", dtype_name(dtype));
   keep_plan(r, new Plan{gradient, by_rows});
   return HR_OK;
 }
@@ -259,18 +260,20 @@ namespace rule = optimizer;
 
 HR_KERNELS = {
     kernel("ApplyGradientDescent", "T=" HR_NUMBERS, prepare<rule::GradientDescent, 2, false>),
-    kernel("ResourceApplyGradientDescent", "T=" HR_NUMBERS, prepare<rule::GradientDescent, 2, false>),
+    kernel("ResourceApplyGradientDescent", "T=" HR_NUMBERS,
+           prepare<rule::GradientDescent, 2, false>),
     HR_BOTH("ApplyProximalGradientDescent", (prepare<rule::ProximalGradientDescent, 4, false>)),
     HR_BOTH("ApplyMomentum", (prepare_nesterov<rule::Momentum, 3, false>)),
     kernel("ResourceApplyKerasMomentum", "T=" HR_FLOATS,
-        prepare_nesterov<rule::KerasMomentum, 3, false>),
+           prepare_nesterov<rule::KerasMomentum, 3, false>),
     HR_BOTH("ApplyAdagrad", (prepare_adagrad<rule::Adagrad, 3, false>)),
     HR_BOTH("ApplyAdagradV2", (prepare_adagrad<rule::AdagradV2, 4, false>)),
     HR_BOTH("ApplyProximalAdagrad", (prepare<rule::ProximalAdagrad, 5, false>)),
     HR_BOTH("ApplyAdagradDA", (prepare<rule::AdagradDA, 3, false>)),
     HR_BOTH("ApplyAdadelta", (prepare<rule::Adadelta, 6, false>)),
     HR_BOTH("ApplyAdam", (prepare_nesterov<rule::Adam, 9, false>)),
-    kernel("ResourceApplyAdamWithAmsgrad", "T=" HR_FLOATS, prepare<rule::AdamWithAmsgrad, 10, false>),
+    kernel("ResourceApplyAdamWithAmsgrad", "T=" HR_FLOATS,
+           prepare<rule::AdamWithAmsgrad, 10, false>),
     HR_BOTH("ApplyAdaMax", (prepare<rule::AdaMax, 8, false>)),
     HR_BOTH("ApplyRMSProp", (prepare<rule::RMSProp, 7, false>)),
     HR_BOTH("ApplyCenteredRMSProp", (prepare<rule::CenteredRMSProp, 8, false>)),
@@ -282,7 +285,7 @@ HR_KERNELS = {
             (prepare<rule::ProximalGradientDescent, 4, true>)),
     HR_BOTH("SparseApplyMomentum", (prepare_nesterov<rule::Momentum, 3, true>)),
     kernel("ResourceSparseApplyKerasMomentum", "T=" HR_FLOATS,
-        prepare_nesterov<rule::KerasMomentum, 3, true>),
+           prepare_nesterov<rule::KerasMomentum, 3, true>),
     HR_BOTH("SparseApplyAdagrad", (prepare_adagrad<rule::Adagrad, 3, true>)),
     HR_BOTH("SparseApplyAdagradV2", (prepare_adagrad<rule::AdagradV2, 4, true>)),
     HR_BOTH("SparseApplyProximalAdagrad", (prepare<rule::ProximalAdagrad, 5, true>)),

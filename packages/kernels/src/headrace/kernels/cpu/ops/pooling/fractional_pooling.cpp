@@ -120,8 +120,8 @@ hr_code prepare_forward(void*, hr_request* r) {
 
 // ---- backward -----------------------------------------------------------------------------------
 
-// The windows [begin, end) of an axis, as TensorFlow reads a sequence: it may skip elements, go back
-// (an empty window) or past the end, which cuts it off.
+// The windows [begin, end) of an axis, as TensorFlow reads a sequence: it may skip elements, go
+// back (an empty window) or past the end, which cuts it off.
 hr_code read_windows(hr_ctx* ctx, const hr_tensor* at, int64_t windows, int64_t size,
                      bool overlapping, std::vector<std::pair<int64_t, int64_t>>* found) {
   const int64_t* b = read<int64_t>(at);
@@ -162,8 +162,7 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   const hr_tensor *dy = inputs[is_max ? 2 : 1], *dx = outputs[0];
   const hr_tensor *rows = inputs[is_max ? 3 : 2], *columns = inputs[is_max ? 4 : 3];
   Windows row_windows, column_windows;
-  hr_code code =
-      read_windows(ctx, rows, dy->dims[1], dx->dims[1], p.overlapping, &row_windows);
+  hr_code code = read_windows(ctx, rows, dy->dims[1], dx->dims[1], p.overlapping, &row_windows);
   if (code == HR_OK)
     code = read_windows(ctx, columns, dy->dims[2], dx->dims[2], p.overlapping, &column_windows);
   if (code != HR_OK) return code;
@@ -171,9 +170,7 @@ hr_code compute_backward(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   std::vector<int64_t> at(static_cast<size_t>(outs * c));  // of the maximum, or how many
   T* to = write<T>(dx);
   std::fill_n(to, hr_elements(dx), T(0));
-  auto over = [&](auto&& f) {
-    over_cells(row_windows, column_windows, dx->dims[2], f);
-  };
+  auto over = [&](auto&& f) { over_cells(row_windows, column_windows, dx->dims[2], f); };
   for (int64_t n = 0; n < dx->dims[0]; ++n, to += ins * c) {
     const T* g = read<T>(dy) + n * outs * c;
     if (is_max) {

@@ -1,5 +1,6 @@
 // MaxPool that keeps which position of each window was the first of its maxima, as a byte, and the
-// gradient that reads it in the place of the pool's input. The runtime's window_index.pyx makes both.
+// gradient that reads it in the place of the pool's input. The runtime's window_index.pyx makes
+// both.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -45,20 +46,20 @@ hr_code compute_maxima(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   const bool lanes = pooling::has_lanes(s);
   T* y = write<T>(outputs[0]);
   uint8_t* index = write<uint8_t>(outputs[1]);
-  pooling::by_image(
-      ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t begin, int64_t end) {
-        const int64_t at = image * s.out_positions() * s.channels;
-        if constexpr (std::is_same_v<T, float>) {
-          if (!lanes || !pooling::lane_maxima(s, x, y + at, index + at, begin, end))
-            maxima_of_float(s, x, y + at, index + at, begin, end);
-        } else if constexpr (std::is_same_v<T, double>) {
-          maxima_of_double(s, x, y + at, index + at, begin, end);
-        } else if constexpr (std::is_same_v<T, half>) {
-          maxima_of_half(s, x, y + at, index + at, begin, end);
-        } else {
-          maxima_of_bfloat16(s, x, y + at, index + at, begin, end);
-        }
-      });
+  pooling::by_image(ctx, s, read<T>(inputs[0]),
+                    [&](int64_t image, const T* x, int64_t begin, int64_t end) {
+                      const int64_t at = image * s.out_positions() * s.channels;
+                      if constexpr (std::is_same_v<T, float>) {
+                        if (!lanes || !pooling::lane_maxima(s, x, y + at, index + at, begin, end))
+                          maxima_of_float(s, x, y + at, index + at, begin, end);
+                      } else if constexpr (std::is_same_v<T, double>) {
+                        maxima_of_double(s, x, y + at, index + at, begin, end);
+                      } else if constexpr (std::is_same_v<T, half>) {
+                        maxima_of_half(s, x, y + at, index + at, begin, end);
+                      } else {
+                        maxima_of_bfloat16(s, x, y + at, index + at, begin, end);
+                      }
+                    });
   return HR_OK;
 }
 
@@ -93,30 +94,31 @@ hr_code compute_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   T* dx = write<T>(outputs[0]);
   const bool lanes = pooling::has_lanes(p.s);
   std::atomic<bool> inside{true};
-  parallel_ranges(
-      ctx, p.s.images, grain_of(2 * in * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
-        std::vector<float> sum, grad;  // narrow floats are added as float
-        for (; i < end; ++i) {
-          T* to = dx + i * in;
-          const T* from = dy + i * out;
-          if constexpr (is_small_float<T>) {
-            grad.resize(out);
-            sum.assign(in, 0.0f);
-            widen(from, grad.data(), out);
-            if (!scatter_image(p, sum.data(), grad.data(), index + i * out)) inside = false;
-            narrow(sum.data(), to, in);
-          } else {
-            if constexpr (std::is_same_v<T, float>) {
-              if (lanes) {
-                pooling::lane_gradient_by_index(p.s, index + i * out, to, from);
-                continue;
-              }
-            }
-            std::fill_n(to, in, T(0));
-            if (!scatter_image(p, to, from, index + i * out)) inside = false;
-          }
-        }
-      });
+  parallel_ranges(ctx, p.s.images, grain_of(2 * in * int64_t(sizeof(T))),
+                  [&](int64_t i, int64_t end) {
+                    std::vector<float> sum, grad;  // narrow floats are added as float
+                    for (; i < end; ++i) {
+                      T* to = dx + i * in;
+                      const T* from = dy + i * out;
+                      if constexpr (is_small_float<T>) {
+                        grad.resize(out);
+                        sum.assign(in, 0.0f);
+                        widen(from, grad.data(), out);
+                        if (!scatter_image(p, sum.data(), grad.data(), index + i * out))
+                          inside = false;
+                        narrow(sum.data(), to, in);
+                      } else {
+                        if constexpr (std::is_same_v<T, float>) {
+                          if (lanes) {
+                            pooling::lane_gradient_by_index(p.s, index + i * out, to, from);
+                            continue;
+                          }
+                        }
+                        std::fill_n(to, in, T(0));
+                        if (!scatter_image(p, to, from, index + i * out)) inside = false;
+                      }
+                    }
+                  });
   if (inside) return HR_OK;
   return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                      "index has a number that is no position of its window");

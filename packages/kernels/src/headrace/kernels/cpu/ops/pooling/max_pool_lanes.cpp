@@ -20,8 +20,7 @@ struct Run {
 
 using Maxima = bool (*)(const float* x, const Run& run, float* y);
 using Indexed = bool (*)(const float* x, const Run& run, float* y, uint8_t* index);
-using IndexedGradient = void (*)(const uint8_t* index, const Run& run, float* dx,
-                                 const float* dy);
+using IndexedGradient = void (*)(const uint8_t* index, const Run& run, float* dx, const float* dy);
 using Gradient = bool (*)(const float* x, const Run& run, float* dx, const float* dy);
 
 // By rows and columns of the window, less one.
@@ -165,7 +164,8 @@ void over_runs(const Shape& s, int64_t begin, int64_t end, F&& f) {
   }
 }
 
-// What a run leaves out, channel by channel: those whose sum is NaN, in the order it is taken there.
+// What a run leaves out, channel by channel: those whose sum is NaN, in the order it is taken
+// there.
 void add_lost_gradients(int64_t rows, int64_t columns, const float* x, const Run& r, float* dx,
                         const float* dy) {
   for (int64_t i = 0; i < r.count; ++i, x += r.step, dx += r.step, dy += r.channels) {

@@ -45,14 +45,16 @@ hr_code compute_max(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inpu
   const bool lanes = pooling::has_lanes(s);
   [[maybe_unused]] const auto loop = pooling::has_rows(s) ? maxima_of_rows_float : maxima_float;
   T* y = write<T>(outputs[0]);
-  pooling::by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
-    T* to = y + image * s.out_positions() * s.channels;
-    if constexpr (std::is_same_v<T, float>) {
-      if (!lanes || !pooling::lane_maxima(s, x, to, nullptr, b, e)) loop(s, x, to, b, e);
-    } else {
-      pooling::maxima(s, x, to, b, e);
-    }
-  });
+  pooling::by_image(ctx, s, read<T>(inputs[0]),
+                    [&](int64_t image, const T* x, int64_t b, int64_t e) {
+                      T* to = y + image * s.out_positions() * s.channels;
+                      if constexpr (std::is_same_v<T, float>) {
+                        if (!lanes || !pooling::lane_maxima(s, x, to, nullptr, b, e))
+                          loop(s, x, to, b, e);
+                      } else {
+                        pooling::maxima(s, x, to, b, e);
+                      }
+                    });
   return HR_OK;
 }
 
@@ -61,13 +63,12 @@ hr_code compute_average(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
                         hr_tensor* const* outputs, void*) {
   const pooling::Shape& s = static_cast<Plan*>(plan)->s;
   T* y = write<T>(outputs[0]);
-  pooling::by_image(ctx, s, read<T>(inputs[0]), [&](int64_t image, const T* x, int64_t b, int64_t e) {
-    T* to = y + image * s.out_positions() * s.channels;
-    if constexpr (std::is_same_v<T, float>)
-      averages_float(s, x, to, b, e);
-    else
-      pooling::averages(s, x, to, b, e);
-  });
+  pooling::by_image(ctx, s, read<T>(inputs[0]),
+                    [&](int64_t image, const T* x, int64_t b, int64_t e) {
+                      T* to = y + image * s.out_positions() * s.channels;
+                      if constexpr (std::is_same_v<T, float>) averages_float(s, x, to, b, e);
+                      else pooling::averages(s, x, to, b, e);
+                    });
   return HR_OK;
 }
 
@@ -84,8 +85,7 @@ hr_code compute_average_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor
       std::fill(dx + i * image, dx + (i + 1) * image, T(0));
       if constexpr (std::is_same_v<T, float>)
         average_gradient_float(s, dx + i * image, dy + i * out);
-      else
-        pooling::average_gradient<T>(s, dx + i * image, dy + i * out);
+      else pooling::average_gradient<T>(s, dx + i * image, dy + i * out);
     }
   });
   return HR_OK;
@@ -96,10 +96,9 @@ hr_code compute_average_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor
 template <class T, class F>
 HR_INLINE void over_images(const pooling::Shape& s, const T* x, int64_t begin, int64_t end, F&& f) {
   for (int64_t i = begin; i < end; ++i) {
-    pooling::over_maxima<false>(
-        s, x + i * s.in_positions() * s.channels, 0, s.out_positions(),
-        [&](int64_t o, int64_t c, int64_t n, const Compute<T>*, const int32_t* at)
-            HR_INLINE_LAMBDA { f(i, o, c, n, at); });
+    pooling::over_maxima<false>(s, x + i * s.in_positions() * s.channels, 0, s.out_positions(),
+                                [&](int64_t o, int64_t c, int64_t n, const Compute<T>*,
+                                    const int32_t* at) HR_INLINE_LAMBDA { f(i, o, c, n, at); });
   }
 }
 
@@ -118,18 +117,18 @@ hr_code compute_max_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* co
   const int64_t out = p.s.out_positions() * p.s.channels;
   const T *x = read<T>(inputs[0]), *dy = read<T>(inputs[p.dy]);
   T* dx = write<T>(outputs[0]);
-  parallel_ranges(
-      ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t i, int64_t end) {
-        for (; i < end; ++i) {
-          if constexpr (std::is_same_v<T, float>) {
-            (lanes ? pooling::lane_max_gradient : max_gradient_float)(p.s, x + i * image,
-                                                                      dx + i * image, dy + i * out);
-          } else {
-            std::fill_n(dx + i * image, image, T(0));
-            pooling::max_gradient(p.s, x + i * image, dx + i * image, dy + i * out);
-          }
-        }
-      });
+  parallel_ranges(ctx, p.s.images, grain_of(2 * image * int64_t(sizeof(T))),
+                  [&](int64_t i, int64_t end) {
+                    for (; i < end; ++i) {
+                      if constexpr (std::is_same_v<T, float>) {
+                        (lanes ? pooling::lane_max_gradient : max_gradient_float)(
+                            p.s, x + i * image, dx + i * image, dy + i * out);
+                      } else {
+                        std::fill_n(dx + i * image, image, T(0));
+                        pooling::max_gradient(p.s, x + i * image, dx + i * image, dy + i * out);
+                      }
+                    }
+                  });
   return HR_OK;
 }
 
@@ -175,11 +174,10 @@ hr_code compute_max_gradient_gradient(hr_ctx* ctx, void*, void* plan,
           T* to = out + i * pooled;
           const T* from = grad + i * image;
           std::fill_n(to, pooled, T(0));
-          pooling::over_first_equal(s, x + i * image, y + i * pooled,
-                                    [&](bool hit, int64_t at, int64_t o, int64_t j)
-                                        HR_INLINE_LAMBDA {
-                                          to[o * c + j] = hit ? from[at * c + j] : to[o * c + j];
-                                        });
+          pooling::over_first_equal(
+              s, x + i * image, y + i * pooled,
+              [&](bool hit, int64_t at, int64_t o, int64_t j)
+                  HR_INLINE_LAMBDA { to[o * c + j] = hit ? from[at * c + j] : to[o * c + j]; });
         }
       });
   return HR_OK;
@@ -227,10 +225,8 @@ hr_code compute_by_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
         return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                            "argmax %lld at %lld is outside its image of %lld elements",
                            (long long)where[o], (long long)o, (long long)image);
-      if (to_input)
-        to[at] = T(to[at] + grad[o]);
-      else
-        to[o] = grad[at];
+      if (to_input) to[at] = T(to[at] + grad[o]);
+      else to[o] = grad[at];
     }
   }
   return HR_OK;
@@ -366,13 +362,14 @@ HR_KERNELS = {
     kernel("MaxPoolGrad", "T=" HR_REALS, widened<prepare<Kind::max_gradient>>),
     kernel("MaxPoolGradV2", "T=" HR_REALS, widened<prepare<Kind::max_gradient, 3>>).constant(3, 4),
     kernel("MaxPoolGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
-    kernel("MaxPoolGradGradV2", "T=" HR_REALS, prepare<Kind::max_gradient_gradient, 3>).constant(3, 4),
+    kernel("MaxPoolGradGradV2", "T=" HR_REALS, prepare<Kind::max_gradient_gradient, 3>)
+        .constant(3, 4),
     kernel("MaxPoolWithArgmax", "T=" HR_REALS, prepare<Kind::argmax>),
     kernel("MaxPoolGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_to_input>),
     kernel("MaxPoolGradGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_from_input>),
     kernel("MaxPool3D", "T=" HR_REALS, prepare<Kind::max>),
     kernel("MaxPool3DGrad", "T=half|bfloat16|float;TInput=half|bfloat16|float",
-        widened<prepare<Kind::max_gradient>>),
+           widened<prepare<Kind::max_gradient>>),
     kernel("MaxPool3DGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
     kernel("AvgPool", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
     kernel("AvgPoolGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),

@@ -20,7 +20,8 @@ struct Shape {
   int64_t out_positions() const { return out[0] * out[1] * out[2]; }
 };
 
-constexpr int64_t kChunk = 256;  // channels at a time: what is made of them stays in the first cache
+constexpr int64_t kChunk =
+    256;  // channels at a time: what is made of them stays in the first cache
 
 template <class T> HR_INLINE bool is_nan(T v) {
   if constexpr (std::is_floating_point_v<T>) return v != v;
@@ -58,7 +59,8 @@ HR_INLINE void over_windows(const Shape& s, int64_t begin, int64_t end, F&& f) {
   }
 }
 
-// Calls f(position, its number in the whole window) for all positions of the box, in memory's order.
+// Calls f(position, its number in the whole window) for all positions of the box, in memory's
+// order.
 template <class F>
 HR_INLINE void over_numbered_box(const Shape& s, const Box& box, F&& f) {
   for (int64_t i = 0; i < box.n[0]; ++i) {
@@ -122,8 +124,8 @@ HR_INLINE void group_maxima(const Group<const T>& group, bool first, Compute<T>*
   }
 }
 
-// The same for floats, in half the time; returns whether a sum was NaN: then a value may be, and the
-// maxima are to be taken again.
+// The same for floats, in half the time; returns whether a sum was NaN: then a value may be, and
+// the maxima are to be taken again.
 template <int count, bool first, class T>
 HR_INLINE bool group_maxima_of_numbers(const Group<const T>& group, T* best, int64_t n) {
   const Group<const T> g = group;
@@ -149,9 +151,8 @@ HR_INLINE void box_maxima(const Shape& s, const Box& box, const T* image, int64_
                           Compute<T>* best) {
   const T* filler = image + box.first * s.channels;  // once more changes no maximum
   by_group(s, box, image, filler,
-           [&](const Group<const T>& group, auto count, bool first) HR_INLINE_LAMBDA {
-             group_maxima<count(), T>(group, first, best, n);
-           });
+           [&](const Group<const T>& group, auto count, bool first)
+               HR_INLINE_LAMBDA { group_maxima<count(), T>(group, first, best, n); });
 }
 
 template <class T>
@@ -266,8 +267,8 @@ HR_INLINE void over_maxima(const Shape& s, const T* image, int64_t begin, int64_
   });
 }
 
-// Maxima, and for each the number, among its window's positions, of the first that has it. NaN wins.
-// No window has more than 256 positions or lies in the padding alone.
+// Maxima, and for each the number, among its window's positions, of the first that has it. NaN
+// wins. No window has more than 256 positions or lies in the padding alone.
 template <class T>
 HR_INLINE void maxima_with_index(const Shape& s, const T* image, T* y, uint8_t* index,
                                  int64_t begin, int64_t end) {
@@ -318,9 +319,8 @@ HR_INLINE void averages(const Shape& s, const T* image, T* y, int64_t begin, int
       const int64_t n = std::min(kChunk, s.channels - c);
       Compute<T> sum[kChunk];
       by_group(s, box, image + c, zeros,
-               [&](const Group<const T>& group, auto places, bool first) HR_INLINE_LAMBDA {
-                 group_sums<places(), T>(group, first, sum, n);
-               });
+               [&](const Group<const T>& group, auto places, bool first)
+                   HR_INLINE_LAMBDA { group_sums<places(), T>(group, first, sum, n); });
       T* to = y + o * s.channels + c;
       for (int64_t j = 0; j < n; ++j) to[j] = T(sum[j] / divisor);
     }

@@ -36,8 +36,7 @@ hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDim
       if (padding >= w->size[i / 2])
         return hr_request_fail(r, HR_INVALID_ARGUMENT,
                                "%s padding %lld needs to be smaller than the window size %lld",
-                               sides[i / 2][i % 2], (long long)padding,
-                               (long long)w->size[i / 2]);
+                               sides[i / 2][i % 2], (long long)padding, (long long)w->size[i / 2]);
     }
   }
   s->images = first ? w->batch * w->channels : w->batch;

@@ -212,9 +212,7 @@ hr_code compute_gamma_gradient(hr_ctx* ctx, void*, void*, const hr_tensor* const
   return HR_OK;
 }
 
-hr_code prepare_gamma_gradient(void*, hr_request* r) {
-  return hr_shape_broadcast(r);
-}
+hr_code prepare_gamma_gradient(void*, hr_request* r) { return hr_shape_broadcast(r); }
 
 // ---- crops --------------------------------------------------------------------------------------
 

@@ -54,14 +54,11 @@ struct Uniform {
   static constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
   void operator()(const uint32_t* bits, T* out, int64_t n) const {
     for (int64_t i = 0; i < n; ++i) {
-      if constexpr (std::is_same_v<T, float>)
-        out[i] = unit_float(bits[i]);
+      if constexpr (std::is_same_v<T, float>) out[i] = unit_float(bits[i]);
       else if constexpr (std::is_same_v<T, double>)
         out[i] = unit_double(bits[2 * i], bits[2 * i + 1]);
-      else if constexpr (std::is_same_v<T, half>)
-        out[i] = unit_half(bits[i]);
-      else
-        out[i] = unit_bfloat16(bits[i]);
+      else if constexpr (std::is_same_v<T, half>) out[i] = unit_half(bits[i]);
+      else out[i] = unit_bfloat16(bits[i]);
     }
   }
 };
@@ -89,8 +86,7 @@ struct UniformInt {
     for (int64_t i = 0; i < n; ++i) {
       if constexpr (sizeof(T) == 8)
         out[i] = T(low + (bits[2 * i] | uint64_t(bits[2 * i + 1]) << 32) % range);
-      else
-        out[i] = T(low + bits[i] % range);
+      else out[i] = T(low + bits[i] % range);
     }
   }
 };
@@ -100,10 +96,8 @@ struct FullInt {
   static constexpr int per_block = sizeof(T) == 8 ? 2 : 4;
   void operator()(const uint32_t* bits, T* out, int64_t n) const {
     for (int64_t i = 0; i < n; ++i) {
-      if constexpr (sizeof(T) == 8)
-        out[i] = T(bits[2 * i] | uint64_t(bits[2 * i + 1]) << 32);
-      else
-        out[i] = T(bits[i]);
+      if constexpr (sizeof(T) == 8) out[i] = T(bits[2 * i] | uint64_t(bits[2 * i + 1]) << 32);
+      else out[i] = T(bits[i]);
     }
   }
 };
@@ -345,11 +339,13 @@ HR_KERNELS = {
         .with_state(make_random_state, end_random_state),
     kernel("StatelessRandomUniform", "dtype=" HR_FLOATS, prepare_fill<Kind::uniform, true>)
         .constant(0),
-    kernel("StatelessRandomNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, true>).constant(0),
+    kernel("StatelessRandomNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::normal, true>)
+        .constant(0),
     kernel("StatelessTruncatedNormal", "dtype=" HR_FLOATS, prepare_fill<Kind::truncated, true>)
         .constant(0),
     kernel("StatelessRandomUniformInt", nullptr, prepare_uniform_int<true>).constant(0),
-    kernel("StatelessRandomUniformFullInt", nullptr, prepare_fill<Kind::full_int, true>).constant(0),
+    kernel("StatelessRandomUniformFullInt", nullptr, prepare_fill<Kind::full_int, true>)
+        .constant(0),
     kernel("StatelessMultinomial", "T=" HR_REALS, prepare_multinomial<true>).constant(1),
 };
 

@@ -13,7 +13,8 @@
 namespace hr {
 namespace {
 
-// ---- counts ------------------------------------------------------------------------------------------
+// ---- counts
+// ------------------------------------------------------------------------------------------
 
 template <class T> void add_count(hr_tensor* out, int64_t at, const hr_tensor* weights, int64_t i) {
   T& bin = write<T>(out)[at];
@@ -88,7 +89,8 @@ hr_code compute_histogram(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
   if (!(low < high))
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "value_range should satisfy value_range[0] < value_range[1], but got "
-                       "[%g, %g]", double(low), double(high));
+                       "[%g, %g]",
+                       double(low), double(high));
   std::memset(out[0]->data, 0, size_t(out[0]->bytes));
   const int64_t bins = out[0]->dims[0];
   const double step = (double(high) - double(low)) / double(bins);
@@ -107,11 +109,12 @@ hr_code prepare_histogram(void*, hr_request* r) {
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "value_range must have 2 elements, is %s",
                            (const char*)ShapeText(r->inputs[1]));
   if (r->outputs[0]->dims[0] < 1)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "nbins should be a positive number, but got %lld",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "nbins should be a positive number, but got %lld",
                            (long long)r->outputs[0]->dims[0]);
-  r->compute = with_type(r->inputs[0]->dtype, Join<WideFloats, Indices>{}, [](auto t) -> hr_compute {
-    return compute_histogram<typename decltype(t)::type>;
-  });
+  r->compute =
+      with_type(r->inputs[0]->dtype, Join<WideFloats, Indices>{},
+                [](auto t) -> hr_compute { return compute_histogram<typename decltype(t)::type>; });
   return HR_OK;
 }
 

@@ -20,13 +20,13 @@
 namespace hr {
 namespace {
 
-constexpr int64_t kChunk = kBlocksOfChunk * kBlock;  // of a full reduction per piece of work
+constexpr int64_t kChunk = kBlocksOfChunk * kBlock;     // of a full reduction per piece of work
 constexpr int64_t kColumns = 128, kMostColumns = 1024;  // that one piece of work adds up
 
 struct ReducePlan {
-  int64_t n;                      // elements per result
-  int64_t inner;                  // of the last run
-  bool rows;                      // the last run is reduced
+  int64_t n;                        // elements per result
+  int64_t inner;                    // of the last run
+  bool rows;                        // the last run is reduced
   int32_t kept_rank, reduced_rank;  // of the runs before the last
   int64_t kept_dims[HR_MAX_RANK], kept_strides[HR_MAX_RANK], kept;
   int64_t reduced_dims[HR_MAX_RANK], reduced_strides[HR_MAX_RANK], reduced;
@@ -80,9 +80,9 @@ hr_code compute_rows(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in
       }
       Total total = Total(Op::start());
       for (int64_t r = 0; r < p.reduced; ++r)
-        total = Op::fold(total,
-                         fold_row<Op, T>(at + offset_of(r, p.reduced_rank, p.reduced_dims,
-                                                        p.reduced_strides), p.inner));
+        total = Op::fold(total, fold_row<Op, T>(at + offset_of(r, p.reduced_rank, p.reduced_dims,
+                                                               p.reduced_strides),
+                                                p.inner));
       y[k] = Op::finish(total, p.n);
     }
   });
@@ -115,11 +115,11 @@ hr_code compute_columns(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const*
           for (int64_t r0 = 0; r0 < p.reduced; r0 += kRows) {
             std::fill(acc, acc + width, Op::start());
             for (int64_t r = r0; r < std::min(p.reduced, r0 + kRows); ++r)
-              fold_columns<Op, T>(at + (p.reduced_rank == 1 ? r * p.reduced_strides[0]
-                                                           : offset_of(r, p.reduced_rank,
-                                                                       p.reduced_dims,
-                                                                       p.reduced_strides)),
-                                  acc, width);
+              fold_columns<Op, T>(
+                  at + (p.reduced_rank == 1
+                            ? r * p.reduced_strides[0]
+                            : offset_of(r, p.reduced_rank, p.reduced_dims, p.reduced_strides)),
+                  acc, width);
             for (int64_t c = 0; c < width; ++c) total[c] = Op::fold(total[c], Total(acc[c]));
           }
           for (int64_t c = 0; c < width; ++c)
@@ -155,9 +155,9 @@ struct Loops {
 };
 
 template <class Op, class T> const Loops* loops() {
-  static const Loops table = {compute_all<Op, T>,     compute_rows<Op, T>, compute_columns<Op, T>,
-                              compute_each<Op, T>, compute_empty<Op, T>,
-                              sizeof(typename Op::Total)};
+  static const Loops table = {compute_all<Op, T>,     compute_rows<Op, T>,
+                              compute_columns<Op, T>, compute_each<Op, T>,
+                              compute_empty<Op, T>,   sizeof(typename Op::Total)};
   return &table;
 }
 
@@ -170,8 +170,7 @@ hr_code read_axes(hr_request* r, bool* reduced) {
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
                              (long long)asked, int(x->rank));
     if (reduced[axis])
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is given twice",
-                             (long long)axis);
+      return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axis);
     reduced[axis] = true;
   }
   return HR_OK;
@@ -254,7 +253,8 @@ template <template <class> class Op, class Set> hr_code prepare_reduce(void*, hr
                        }));
 }
 
-// ---- folds for other kernels ------------------------------------------------------------------------
+// ---- folds for other kernels
+// ------------------------------------------------------------------------
 
 template <class Op, class T> const Fold* fold() {
   using Total = typename Op::Total;
@@ -268,14 +268,12 @@ template <class Op, class T> const Fold* fold() {
       },
       [](const void* totals, int64_t n, void* total) {
         Total sum = Total(Op::start());
-        for (int64_t i = 0; i < n; ++i)
-          sum = Op::fold(sum, static_cast<const Total*>(totals)[i]);
+        for (int64_t i = 0; i < n; ++i) sum = Op::fold(sum, static_cast<const Total*>(totals)[i]);
         *static_cast<Total*>(total) = sum;
       },
       [](const void* totals, int64_t n, void* total) {
         Total sum = static_cast<const Total*>(totals)[0];
-        for (int64_t i = 1; i < n; ++i)
-          sum = Op::fold(sum, static_cast<const Total*>(totals)[i]);
+        for (int64_t i = 1; i < n; ++i) sum = Op::fold(sum, static_cast<const Total*>(totals)[i]);
         *static_cast<Total*>(total) = sum;
       },
       [](const void* total, int64_t n, void* out) {

@@ -42,8 +42,12 @@ template <class T> struct MeanOf : SumOf<T> {
     if constexpr (is_integer<T>) return n ? T(truncated_quotient(total, Total(n))) : T(0);
     else return T(Compute<T>(total / Total(typename RealOf<Total>::type(n))));
   }
-  template <class A> struct RealOf { using type = A; };
-  template <class A> struct RealOf<std::complex<A>> { using type = A; };
+  template <class A> struct RealOf {
+    using type = A;
+  };
+  template <class A> struct RealOf<std::complex<A>> {
+    using type = A;
+  };
 };
 template <class T> struct NormOf : SumOf<T> {
   using Acc = Compute<T>;
@@ -106,7 +110,8 @@ template <class T> struct AnyOf {
   static T finish(Total total, int64_t) { return total != 0; }
 };
 
-// ---- loops ---------------------------------------------------------------------------------------
+// ---- loops
+// ---------------------------------------------------------------------------------------
 
 // A reduction that may be reassociated: the compiler keeps several partial results in vectors.
 template <class Op, class T> HR_INLINE typename Op::Acc fold_lanes(const T* x, int64_t n) {
@@ -176,8 +181,8 @@ HR_CLONES typename Op::Acc fold_lanes_cloned(const T* x, int64_t n) {
 
 // For rarer types the code of three processor levels is not worth its size.
 template <class T>
-constexpr bool common = is_real_float<T> || std::is_same_v<T, int32_t> ||
-                        std::is_same_v<T, int64_t>;
+constexpr bool common =
+    is_real_float<T> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
 
 template <class Op, class T> typename Op::Acc fold_block(const T* x, int64_t n) {
   if constexpr (common<T>) return fold_lanes_cloned<Op, T>(x, n);

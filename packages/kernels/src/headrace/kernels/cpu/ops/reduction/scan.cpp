@@ -28,23 +28,23 @@ hr_code compute_arg(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
   I* y = write<I>(out[0]);
   parallel_ranges(ctx, p.outer * p.inner, grain_of(p.n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const T* at = x + k / p.inner * p.n * p.inner + k % p.inner;
-      int64_t best = 0;
-      C value = at[0];
-      bool found = value == value;
-      for (int64_t i = 1; i < p.n; ++i) {
-        poll_at(ctx, i);
-        const C v = at[i * p.inner];
-        if (found ? (largest ? v > value : v < value) : v == v) {
-          best = i;
-          value = v;
-          found = true;
-        }
-      }
-      y[k] = I(best);
-    }
-  });
+                    for (int64_t k = begin; k < end; ++k) {
+                      const T* at = x + k / p.inner * p.n * p.inner + k % p.inner;
+                      int64_t best = 0;
+                      C value = at[0];
+                      bool found = value == value;
+                      for (int64_t i = 1; i < p.n; ++i) {
+                        poll_at(ctx, i);
+                        const C v = at[i * p.inner];
+                        if (found ? (largest ? v > value : v < value) : v == v) {
+                          best = i;
+                          value = v;
+                          found = true;
+                        }
+                      }
+                      y[k] = I(best);
+                    }
+                  });
   return HR_OK;
 }
 
@@ -70,8 +70,8 @@ template <bool largest> hr_code prepare_arg(void*, hr_request* r) {
   for (int32_t d = 0; d < x->rank; ++d)
     if (d != axis) y->dims[y->rank++] = x->dims[d];
   const int32_t a = int32_t(axis);
-  keep_plan(r, new LinePlan{product(x->dims, 0, a), x->dims[a],
-                            product(x->dims, a + 1, x->rank), false, false});
+  keep_plan(r, new LinePlan{product(x->dims, 0, a), x->dims[a], product(x->dims, a + 1, x->rank),
+                            false, false});
   switch (y->dtype) {
     case HR_INT32: r->compute = arg_of<largest, int32_t>(x->dtype); break;
     case HR_INT64: r->compute = arg_of<largest, int64_t>(x->dtype); break;
@@ -108,19 +108,19 @@ hr_code compute_cumulative(hr_ctx* ctx, void*, void* plan_, const hr_tensor* con
   T* y = write<T>(out[0]);
   parallel_ranges(ctx, p.outer * p.inner, grain_of(2 * p.n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t first = k / p.inner * p.n * p.inner + k % p.inner;
-      C total = Op::template start<C>();
-      for (int64_t i = 0; i < p.n; ++i) {
-        poll_at(ctx, i);
-        const int64_t at = first + (p.reverse ? p.n - 1 - i : i) * p.inner;
-        const C v = x[at];  // read before y, which may lie over x
-        if (p.exclusive) y[at] = T(total);
-        total = Op::fold(total, v);
-        if (!p.exclusive) y[at] = T(total);
-      }
-    }
-  });
+                    for (int64_t k = begin; k < end; ++k) {
+                      const int64_t first = k / p.inner * p.n * p.inner + k % p.inner;
+                      C total = Op::template start<C>();
+                      for (int64_t i = 0; i < p.n; ++i) {
+                        poll_at(ctx, i);
+                        const int64_t at = first + (p.reverse ? p.n - 1 - i : i) * p.inner;
+                        const C v = x[at];  // read before y, which may lie over x
+                        if (p.exclusive) y[at] = T(total);
+                        total = Op::fold(total, v);
+                        if (!p.exclusive) y[at] = T(total);
+                      }
+                    }
+                  });
   return HR_OK;
 }
 

@@ -35,32 +35,32 @@ hr_code compute_top(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
   if (p.k == 0) return HR_OK;
   parallel_ranges(ctx, p.rows, grain_of(4 * p.n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
-    int32_t* order = static_cast<int32_t*>(workspace) + this_thread() * p.n;
-    for (int64_t r = begin; r < end; ++r) {
-      poll(ctx);
-      const T* x = read<T>(in[0]) + r * p.n;
-      if (p.k == 1) {
-        int32_t best = 0;
-        for (int32_t i = 1; i < p.n; ++i) {
-          poll_at(ctx, i);
-          if (before<C>(x[i], i, x[best], best)) best = i;
-        }
-        order[0] = best;
-      } else {
-        std::iota(order, order + p.n, 0);
-        int64_t compared = 0;
-        const auto less = [&, ctx](int32_t i, int32_t j) {
-          poll_at(ctx, ++compared);
-          return before<C>(x[i], i, x[j], j);
-        };
-        std::partial_sort(order, order + p.k, order + p.n, less);
-      }
-      for (int64_t i = 0; i < p.k; ++i) {
-        write<T>(out[0])[r * p.k + i] = x[order[i]];
-        put_index(out[1], r * p.k + i, order[i]);
-      }
-    }
-  });
+                    int32_t* order = static_cast<int32_t*>(workspace) + this_thread() * p.n;
+                    for (int64_t r = begin; r < end; ++r) {
+                      poll(ctx);
+                      const T* x = read<T>(in[0]) + r * p.n;
+                      if (p.k == 1) {
+                        int32_t best = 0;
+                        for (int32_t i = 1; i < p.n; ++i) {
+                          poll_at(ctx, i);
+                          if (before<C>(x[i], i, x[best], best)) best = i;
+                        }
+                        order[0] = best;
+                      } else {
+                        std::iota(order, order + p.n, 0);
+                        int64_t compared = 0;
+                        const auto less = [&, ctx](int32_t i, int32_t j) {
+                          poll_at(ctx, ++compared);
+                          return before<C>(x[i], i, x[j], j);
+                        };
+                        std::partial_sort(order, order + p.k, order + p.n, less);
+                      }
+                      for (int64_t i = 0; i < p.k; ++i) {
+                        write<T>(out[0])[r * p.k + i] = x[order[i]];
+                        put_index(out[1], r * p.k + i, order[i]);
+                      }
+                    }
+                  });
   return HR_OK;
 }
 
@@ -70,8 +70,8 @@ hr_code prepare_top(void*, hr_request* r) {
   const hr_tensor* x = r->inputs[0];
   const int64_t n = x->dims[x->rank - 1];
   if (n > std::numeric_limits<int32_t>::max())
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "rows of %lld elements: at most %d",
-                           (long long)n, std::numeric_limits<int32_t>::max());
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "rows of %lld elements: at most %d", (long long)n,
+                           std::numeric_limits<int32_t>::max());
   keep_plan(r, new TopPlan{product(x->dims, 0, x->rank - 1), n,
                            r->outputs[0]->dims[r->outputs[0]->rank - 1]});
   r->workspace = size_t(n) * sizeof(int32_t) * size_t(std::max<int32_t>(1, r->threads));
@@ -83,17 +83,16 @@ hr_code prepare_top(void*, hr_request* r) {
 
 // The nth smallest (or largest) of each row.
 template <class T>
-hr_code compute_nth(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in, hr_tensor* const* out,
-                    void*) {
+hr_code compute_nth(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+                    hr_tensor* const* out, void*) {
   const auto& p = *static_cast<const TopPlan*>(plan_);
   std::vector<Compute<T>> row(static_cast<size_t>(p.n));
   for (int64_t r = 0; r < p.rows; ++r) {
     std::copy_n(read<T>(in[0]) + r * p.n, p.n, row.begin());
     poll(ctx);
     // NaN is last: an order of which NaN is no part would lead the algorithm out of the row.
-    std::nth_element(row.begin(), row.begin() + p.k, row.end(), [](Compute<T> a, Compute<T> b) {
-      return a < b || (a == a && b != b);
-    });
+    std::nth_element(row.begin(), row.begin() + p.k, row.end(),
+                     [](Compute<T> a, Compute<T> b) { return a < b || (a == a && b != b); });
     write<T>(out[0])[r] = T(row[size_t(p.k)]);
   }
   return HR_OK;

@@ -25,8 +25,7 @@ template <ScatterUpdate way, class C> HR_INLINE C folded(C a, C b) {
   else if constexpr (way == kDiv) {
     if constexpr (is_integer<C>) return truncated_quotient(a, b);
     else return a / b;
-  }
-  else if constexpr (way == kMin) return smaller(a, b);
+  } else if constexpr (way == kMin) return smaller(a, b);
   else return larger(a, b);
 }
 
@@ -51,9 +50,8 @@ void or_row(void* row, const void* update, int64_t n, bool single) {
 }
 
 template <ScatterUpdate way, class Set> RowLoop loop_for(hr_dtype dtype) {
-  return with_type(dtype, Set{}, [](auto t) -> RowLoop {
-    return fold_row<way, typename decltype(t)::type>;
-  });
+  return with_type(dtype, Set{},
+                   [](auto t) -> RowLoop { return fold_row<way, typename decltype(t)::type>; });
 }
 
 RowLoop loop_of(ScatterUpdate way, hr_dtype dtype) {
@@ -109,7 +107,8 @@ hr_code keep_scatter_plan(hr_request* r, ScatterUpdate way, hr_dtype dtype, hr_c
 
 namespace {
 
-// ---- rows of a variable --------------------------------------------------------------------------
+// ---- rows of a variable
+// --------------------------------------------------------------------------
 
 hr_code check_fit(hr_ctx* ctx, const hr_tensor* variable, const hr_tensor* indices,
                   const hr_tensor* updates) {
@@ -126,8 +125,8 @@ hr_code check_fit(hr_ctx* ctx, const hr_tensor* variable, const hr_tensor* indic
                      (const char*)ShapeText(variable));
 }
 
-hr_code compute_rows(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                     hr_tensor* const*, void*) {
+hr_code compute_rows(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const*,
+                     void*) {
   WriteSlots<1> variable(ctx, in, in[2]->dtype);
   if (variable.code) return variable.code;
   const hr_tensor& value = variable.values[0];
@@ -147,7 +146,8 @@ template <ScatterUpdate way> hr_code prepare_rows(void*, hr_request* r) {
   return keep_scatter_plan(r, way, r->inputs[2]->dtype, compute_rows);
 }
 
-// ---- slices of a variable ------------------------------------------------------------------------
+// ---- slices of a variable
+// ------------------------------------------------------------------------
 
 hr_code scatter_nd(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target,
                    const hr_tensor* indices, const hr_tensor* updates) {
@@ -165,8 +165,8 @@ hr_code scatter_nd(hr_ctx* ctx, const ScatterPlan& p, const hr_tensor* target,
   int64_t bad;
   const auto offsets = slice_offsets(indices, target->dims, &bad);
   if (bad >= 0 && !p.ignore) return slice_error(ctx, indices, bad, target->rank, target->dims);
-  return scatter_rows(ctx, p, target, product(target->dims, int32_t(depth), target->rank),
-                      offsets, updates);
+  return scatter_rows(ctx, p, target, product(target->dims, int32_t(depth), target->rank), offsets,
+                      updates);
 }
 
 hr_code compute_slices(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
@@ -184,7 +184,8 @@ template <ScatterUpdate way> hr_code prepare_slices(void*, hr_request* r) {
   return keep_scatter_plan(r, way, r->inputs[2]->dtype, compute_slices);
 }
 
-// ---- tensors -----------------------------------------------------------------------------------------
+// ---- tensors
+// -----------------------------------------------------------------------------------------
 
 hr_code compute_tensor(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                        hr_tensor* const* out, void*) {

@@ -21,9 +21,8 @@ SliceMasks::SliceMasks(const hr_node* node)
 
 bool slice_shape_depends(const SliceMasks& masks, int64_t entries) {
   for (int64_t i = 0; i < entries && i < 64; ++i) {
-    const bool free_of_values =
-        ((masks.ellipsis | masks.new_axis | masks.shrink) >> i & 1) ||
-        (masks.begin & masks.end) >> i & 1;
+    const bool free_of_values = ((masks.ellipsis | masks.new_axis | masks.shrink) >> i & 1) ||
+                                (masks.begin & masks.end) >> i & 1;
     if (!free_of_values) return true;
   }
   return false;
@@ -124,9 +123,8 @@ hr_code read_slice_spec(const SliceMasks& masks, int32_t rank, const int64_t* di
     const int64_t span = e - b;
     spec->begin[d] = b;
     spec->stride[d] = stride;
-    spec->length[d] = span == 0 || (span < 0) != (stride < 0)
-                          ? 0
-                          : span / stride + (span % stride != 0 ? 1 : 0);
+    spec->length[d] =
+        span == 0 || (span < 0) != (stride < 0) ? 0 : span / stride + (span % stride != 0 ? 1 : 0);
     spec->final_of[d] = spec->final_rank;
     keep(spec->length[d]);
     ++d;
@@ -160,8 +158,8 @@ hr_code give_output(hr_ctx* ctx, bool by_data, const SliceSpec& spec, hr_tensor*
   return ctx->api->allocate(ctx, out);
 }
 
-hr_code read_slice(int32_t rank, const int64_t* dims, const hr_tensor* begin,
-                   const hr_tensor* size, SliceSpec* spec, SliceError* error) {
+hr_code read_slice(int32_t rank, const int64_t* dims, const hr_tensor* begin, const hr_tensor* size,
+                   SliceSpec* spec, SliceError* error) {
   spec->rank = spec->final_rank = rank;
   for (int32_t d = 0; d < rank; ++d) {
     const int64_t b = int_at(begin, d), s = int_at(size, d);
@@ -187,8 +185,7 @@ hr_code compute_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
   SliceError error;
   if (hr_code code = read_slice(in[0]->rank, in[0]->dims, in[1], in[2], &spec, &error))
     return hr_ctx_fail(ctx, code, "%s", error.text);
-  if (hr_code code =
-          give_output(ctx, static_cast<RunSlicePlan*>(plan)->by_data, spec, out[0]))
+  if (hr_code code = give_output(ctx, static_cast<RunSlicePlan*>(plan)->by_data, spec, out[0]))
     return code;
   copy_out_of(in[0]->dtype, spec, in[0]->dims, true).run(ctx, out[0]->data, in[0]->data);
   return HR_OK;
@@ -205,10 +202,9 @@ uint64_t slice_shape_inputs(const hr_node*, const hr_tensor* const* known) {
 hr_code prepare_slice(void*, hr_request* r) {
   const hr_tensor *x = r->inputs[0], *begin = r->inputs[1], *size = r->inputs[2];
   if (begin->rank != 1 || size->rank != 1 || begin->dims[0] != x->rank || size->dims[0] != x->rank)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "begin and size have %lld and %lld elements for rank %d",
-                           (long long)hr_elements(begin), (long long)hr_elements(size),
-                           int(x->rank));
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT, "begin and size have %lld and %lld elements for rank %d",
+        (long long)hr_elements(begin), (long long)hr_elements(size), int(x->rank));
   SliceSpec spec;
   SliceError error;
   if (begin->data && size->data) {
@@ -319,7 +315,8 @@ StridedCopy copy_into(hr_dtype dtype, const SliceSpec& spec, const int64_t* dims
 
 bool is_empty(const SliceSpec& spec) { return product(spec.final_dims, 0, spec.final_rank) == 0; }
 
-// stretches: for TensorStridedSliceUpdate, which broadcasts, and looks at no value of an empty slice.
+// stretches: for TensorStridedSliceUpdate, which broadcasts, and looks at no value of an empty
+// slice.
 bool takes_value(const SliceSpec& spec, const hr_tensor* value, bool stretches) {
   return stretches ? is_empty(spec) || value_stretches(spec, value) : value_fits(spec, value);
 }
@@ -384,10 +381,11 @@ hr_code check_bounds(hr_request* r) {
   const hr_tensor* const* in = r->inputs;
   for (int i = 1; i <= 3; ++i)
     if (in[i]->rank != 1 || in[i]->dims[0] != in[1]->dims[0])
-      return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                             "Expected begin, end, and strides to be 1D equal size tensors, but got "
-                             "shapes %s, %s, and %s instead.",
-                             ShapeText(in[1]).text, ShapeText(in[2]).text, ShapeText(in[3]).text);
+      return hr_request_fail(
+          r, HR_INVALID_ARGUMENT,
+          "Expected begin, end, and strides to be 1D equal size tensors, but got "
+          "shapes %s, %s, and %s instead.",
+          ShapeText(in[1]).text, ShapeText(in[2]).text, ShapeText(in[3]).text);
   return HR_OK;
 }
 

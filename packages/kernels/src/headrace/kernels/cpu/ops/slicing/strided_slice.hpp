@@ -13,12 +13,12 @@ struct SliceMasks {
 };
 
 struct SliceSpec {
-  int32_t rank = 0;                   // of what is sliced
+  int32_t rank = 0;  // of what is sliced
   int64_t begin[HR_MAX_RANK];
   int64_t stride[HR_MAX_RANK];
   int64_t length[HR_MAX_RANK];
-  int32_t final_of[HR_MAX_RANK];      // the result's dimension for each of these; -1: shrunk
-  int32_t final_rank = 0;             // of the result, with new axes and without shrunk ones
+  int32_t final_of[HR_MAX_RANK];  // the result's dimension for each of these; -1: shrunk
+  int32_t final_rank = 0;         // of the result, with new axes and without shrunk ones
   int64_t final_dims[HR_MAX_RANK];
 };
 

@@ -91,8 +91,8 @@ hr_code compute_distance(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   // Two sorted lists, walked together.
   for (size_t i = 0, j = 0; i < hypotheses.size() || j < truths.size();) {
     poll(ctx);
-    const bool has_guess = j == truths.size() || (i < hypotheses.size() &&
-                                                  hypotheses[i].group <= truths[j].group);
+    const bool has_guess =
+        j == truths.size() || (i < hypotheses.size() && hypotheses[i].group <= truths[j].group);
     const auto& group = has_guess ? hypotheses[i].group : truths[j].group;
     const bool has_truth = j < truths.size() && truths[j].group == group;
     const auto& guess = has_guess ? hypotheses[i++].values : empty;

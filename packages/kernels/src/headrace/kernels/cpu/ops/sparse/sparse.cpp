@@ -132,7 +132,7 @@ hr_code compute_reshape(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "reshape cannot infer the missing input size for an empty tensor unless all "
                        "specified input sizes are non-zero");
-  if (unknown != shape.end()) known *= *unknown = total / known;
+  if (unknown != shape.end()) known *= * unknown = total / known;
   if (known != total)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%lld elements do not fit new_shape %s",
                        (long long)total,
@@ -189,15 +189,13 @@ hr_code compute_reorder(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
 hr_code prepare_reorder(void*, hr_request* r) {
   if (r->inputs[0]->rank != 2 || r->inputs[1]->rank != 1 ||
       r->inputs[0]->dims[0] != r->inputs[1]->dims[0])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "input_indices %s and input_values %s are no sparse tensor",
-                           (const char*)ShapeText(r->inputs[0]),
-                           (const char*)ShapeText(r->inputs[1]));
+    return hr_request_fail(
+        r, HR_INVALID_ARGUMENT, "input_indices %s and input_values %s are no sparse tensor",
+        (const char*)ShapeText(r->inputs[0]), (const char*)ShapeText(r->inputs[1]));
   if (r->inputs[2]->rank != 1 || r->inputs[2]->dims[0] != r->inputs[0]->dims[1])
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "Index rank (%lld) and shape %s of input_shape do not match",
-                           (long long)r->inputs[0]->dims[1],
-                           (const char*)ShapeText(r->inputs[2]));
+                           (long long)r->inputs[0]->dims[1], (const char*)ShapeText(r->inputs[2]));
   copy_shape(r->inputs[0], r->outputs[0]);
   copy_shape(r->inputs[1], r->outputs[1]);
   return HR_OK;

@@ -81,8 +81,8 @@ hr_code prepare_image(void*, hr_request* r) {
                            "Tensor must be 4-D with last dim 1, 3, or 4, not %s",
                            ShapeText(x).text);
   if (x->dims[1] == 0 || x->dims[2] == 0)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "input tensor must have non-zero dims. Found: %s.",
-                           ShapeText(x).text);
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "input tensor must have non-zero dims. Found: %s.", ShapeText(x).text);
   if (x->dims[1] >= int64_t(1) << 31 || x->dims[2] >= int64_t(1) << 31)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "no PNG file holds an image of shape %s",
                            ShapeText(x).text);
@@ -95,9 +95,9 @@ hr_code prepare_image(void*, hr_request* r) {
                            (long long)x->dims[3]);
   std::copy_n(read<uint8_t>(bad), x->dims[3], plan.bad);
   keep_plan(r, new ImagePlan(plan));
-  r->compute = with_type(x->dtype, Types<uint8_t, float, half, double>{}, [](auto type) -> hr_compute {
-    return compute_image<typename decltype(type)::type>;
-  });
+  r->compute = with_type(
+      x->dtype, Types<uint8_t, float, half, double>{},
+      [](auto type) -> hr_compute { return compute_image<typename decltype(type)::type>; });
   return summary::prepare_tagged(r);
 }
 
@@ -127,7 +127,10 @@ std::string wav(const float* samples, int64_t frames, int64_t channels, uint32_t
   put_little(&made, bytes);
   for (int64_t i = 0; i < frames * channels; ++i) {
     const double value = std::round(double(samples[i]) * 32768);
-    const double kept = value >= 32767 ? 32767 : value >= -32768 ? value : std::isnan(value) ? 0 : -32768;
+    const double kept = value >= 32767      ? 32767
+                        : value >= -32768   ? value
+                        : std::isnan(value) ? 0
+                                            : -32768;
     put_little(&made, uint16_t(int16_t(kept)));
   }
   return made;

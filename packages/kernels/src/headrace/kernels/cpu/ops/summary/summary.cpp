@@ -9,8 +9,8 @@
 namespace hr {
 namespace {
 
-using summary::Summary;
 using protobuf::Message;
+using summary::Summary;
 
 // ---- numbers ------------------------------------------------------------------------------------
 
@@ -40,12 +40,11 @@ hr_code prepare_scalar(void*, hr_request* r) {
 
 Message tensor_message(const hr_tensor* t) {
   Message shape, made;
-  for (int32_t i = 0; i < t->rank; ++i)
-    shape.always(2, Message().number(1, uint64_t(t->dims[i])));
+  for (int32_t i = 0; i < t->rank; ++i) shape.always(2, Message().number(1, uint64_t(t->dims[i])));
   made.number(1, uint64_t(t->dtype)).always(2, shape);
   if (t->dtype != HR_STRING)
-    return made.text(4, {static_cast<const char*>(t->data),
-                         size_t(hr_elements(t) * hr_dtype_size(t->dtype))});
+    return made.text(
+        4, {static_cast<const char*>(t->data), size_t(hr_elements(t) * hr_dtype_size(t->dtype))});
   for (int64_t i = 0, n = hr_elements(t); i < n; ++i) made.always(8, text_at(t, i));
   return made;
 }

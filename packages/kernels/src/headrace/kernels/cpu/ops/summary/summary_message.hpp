@@ -13,14 +13,23 @@
 namespace hr::summary {
 
 // The numbers of Summary.Value's fields.
-enum : uint32_t { kTag = 1, kSimpleValue = 2, kImage = 4, kHisto = 5, kAudio = 6, kTensor = 8,
-                  kMetadata = 9 };
+enum : uint32_t {
+  kTag = 1,
+  kSimpleValue = 2,
+  kImage = 4,
+  kHisto = 5,
+  kAudio = 6,
+  kTensor = 8,
+  kMetadata = 9
+};
 
 class Summary {
  public:
   void add(const protobuf::Message& value) { message_.always(1, value); }
   void add(std::string_view value) { message_.always(1, value); }
-  hr_code give(hr_ctx* ctx, hr_tensor* out) const { return set_text(ctx, out, 0, message_.bytes()); }
+  hr_code give(hr_ctx* ctx, hr_tensor* out) const {
+    return set_text(ctx, out, 0, message_.bytes());
+  }
 
  private:
   protobuf::Message message_;

@@ -20,7 +20,8 @@ namespace hr {
 namespace fused {
 namespace {
 
-template <class U> void spread(const Walk<1>& walk, const U* from, int64_t begin, int64_t n, U* to) {
+template <class U> void spread(const Walk<1>& walk, const U* from, int64_t begin, int64_t n,
+                               U* to) {
   const int32_t last = walk.rank - 1;
   const int64_t inner = walk.dims[last], stride = walk.strides[0][last];
   for (int64_t done = 0; done < n;) {
@@ -55,8 +56,16 @@ void store_constant(const Constant& c, void* to) {
       return;
     }
     case kDouble: std::memcpy(to, &c.value, sizeof c.value); return;
-    case kInt32: { const auto v = int32_t(c.value); std::memcpy(to, &v, sizeof v); return; }
-    case kInt64: { const auto v = int64_t(c.value); std::memcpy(to, &v, sizeof v); return; }
+    case kInt32: {
+      const auto v = int32_t(c.value);
+      std::memcpy(to, &v, sizeof v);
+      return;
+    }
+    case kInt64: {
+      const auto v = int64_t(c.value);
+      std::memcpy(to, &v, sizeof v);
+      return;
+    }
     default: *static_cast<bool*>(to) = c.value != 0;
   }
 }

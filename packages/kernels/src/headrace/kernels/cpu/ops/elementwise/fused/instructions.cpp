@@ -1,7 +1,8 @@
 // Each instruction computes what the kernel of its op computes, bit for bit: the expressions are
 // those of unary.cpp, binary.cpp, activations.cpp, leaky_relu.cpp, comparison.cpp, select.cpp and
-// cast.cpp. Divisions of integers are none: one by zero fails its op, and an instruction cannot fail.
-// Nor are remainders of floats: arithmetic bounds them, and they take a third longer in a chain.
+// cast.cpp. Divisions of integers are none: one by zero fails its op, and an instruction cannot
+// fail. Nor are remainders of floats: arithmetic bounds them, and they take a third longer in a
+// chain.
 #include "ops/elementwise/fused/instructions.hpp"
 
 #include <cmath>
@@ -75,9 +76,9 @@ namespace {
   X(Greater, 2, a > b, kNumbers) X(GreaterEqual, 2, a >= b, kNumbers)
 
 // Values of half stay values of half.
-constexpr const char* kExact[] = {"Identity", "StopGradient", "Neg",     "Abs",     "Relu",
-                                  "Sign",     "Relu6",        "Maximum", "Minimum", "ClipByValue",
-                                  "Select",   "SelectV2"};
+constexpr const char* kExact[] = {"Identity", "StopGradient", "Neg",    "Abs",
+                                  "Relu",     "Sign",         "Relu6",  "Maximum",
+                                  "Minimum",  "ClipByValue",  "Select", "SelectV2"};
 
 // Whose last operand is a number that the op has as an attribute, and does not round to half.
 constexpr const char* kWithNumber[] = {"LeakyRelu", "LeakyReluGrad"};
@@ -115,7 +116,8 @@ struct ChoiceOp {
   template <class T> static HR_INLINE T apply(uint8_t c, T a, T b) { return c ? a : b; }
 };
 
-// ---- loops ----------------------------------------------------------------------------------------
+// ---- loops
+// ----------------------------------------------------------------------------------------
 
 template <class Op, class A, class R> HR_CLONES void one(const A* a, R* out, int64_t n) {
   HR_INDEPENDENT
@@ -181,16 +183,16 @@ template <class Op, class R, class... As> const Loops* loops() {
         {nullptr, L::template call<1>, L::template call<2>, L::template call<3>}};
     return &table;
   } else {
-    static const Loops table = {
-        {nullptr, L::template call<1>, L::template call<2>, L::template call<3>,
-         L::template call<4>, L::template call<5>, L::template call<6>, L::template call<7>}};
+    static const Loops table = {{nullptr, L::template call<1>, L::template call<2>,
+                                 L::template call<3>, L::template call<4>, L::template call<5>,
+                                 L::template call<6>, L::template call<7>}};
     return &table;
   }
 }
 
 constexpr bool holds(Set set, int rep) {
-  return set == kAny || (set == kBools ? rep == kBool
-                                       : rep != kBool && (set == kNumbers || rep <= kDouble));
+  return set == kAny ||
+         (set == kBools ? rep == kBool : rep != kBool && (set == kNumbers || rep <= kDouble));
 }
 
 template <class Op, int operands, Set set, bool predicate, int rep> const Loops* loops_of() {
@@ -223,8 +225,8 @@ template <int rep> const Loops* choices() {
   {#Name, 3, kChoice, true, {choices<0>(), choices<1>(), choices<2>(), choices<3>(), choices<4>()}}
 
 struct Table {
-  Instruction rows[96] = {HR_ALL_SAME(SAME_ROW) HR_ALL_PREDICATES(PREDICATE_ROW)
-                          CHOICE_ROW(Select), CHOICE_ROW(SelectV2),
+  Instruction rows[96] = {HR_ALL_SAME(SAME_ROW) HR_ALL_PREDICATES(PREDICATE_ROW) CHOICE_ROW(Select),
+                          CHOICE_ROW(SelectV2),
                           {"Cast", 1, kCast, false, {}}};
   int count = 0;
   Table() {
@@ -243,7 +245,8 @@ const Table& table() {
   return made;
 }
 
-// ---- conversions ------------------------------------------------------------------------------------
+// ---- conversions
+// ------------------------------------------------------------------------------------
 
 // As cast.cpp converts: floats to integers by way of signed ones, as processors do.
 template <class From, class To> HR_CLONES void convert(const From* from, To* to, int64_t n) {
@@ -254,8 +257,8 @@ template <class From, class To> HR_CLONES void convert(const From* from, To* to,
   }
 }
 template <int from, int to> void cast(const void* const* in, void* out, int64_t n) {
-  convert(at<typename RepType<from>::type>(in, 0),
-          static_cast<typename RepType<to>::type*>(out), n);
+  convert(at<typename RepType<from>::type>(in, 0), static_cast<typename RepType<to>::type*>(out),
+          n);
 }
 
 template <class From, class To> HR_CLONES void load(const void* from, void* to, int64_t n) {

@@ -12,11 +12,21 @@ namespace hr::fused {
 enum Rep { kFloat, kDouble, kInt32, kInt64, kBool, kReps };
 
 template <int rep> struct RepType;
-template <> struct RepType<kFloat> { using type = float; };
-template <> struct RepType<kDouble> { using type = double; };
-template <> struct RepType<kInt32> { using type = int32_t; };
-template <> struct RepType<kInt64> { using type = int64_t; };
-template <> struct RepType<kBool> { using type = bool; };
+template <> struct RepType<kFloat> {
+  using type = float;
+};
+template <> struct RepType<kDouble> {
+  using type = double;
+};
+template <> struct RepType<kInt32> {
+  using type = int32_t;
+};
+template <> struct RepType<kInt64> {
+  using type = int64_t;
+};
+template <> struct RepType<kBool> {
+  using type = bool;
+};
 
 constexpr int64_t rep_size(Rep rep) {
   return rep == kBool ? 1 : rep == kFloat || rep == kInt32 ? 4 : 8;
@@ -25,9 +35,15 @@ constexpr int64_t rep_size(Rep rep) {
 // kReps: values of this dtype take part in no program.
 constexpr Rep rep_of(hr_dtype dtype) {
   switch (dtype) {
-    case HR_FLOAT: case HR_HALF: case HR_BFLOAT16: return kFloat;
+    case HR_FLOAT:
+    case HR_HALF:
+    case HR_BFLOAT16: return kFloat;
     case HR_DOUBLE: return kDouble;
-    case HR_INT8: case HR_UINT8: case HR_INT16: case HR_UINT16: case HR_INT32: return kInt32;
+    case HR_INT8:
+    case HR_UINT8:
+    case HR_INT16:
+    case HR_UINT16:
+    case HR_INT32: return kInt32;
     case HR_INT64: return kInt64;
     case HR_BOOL: return kBool;
     default: return kReps;
@@ -63,7 +79,7 @@ struct Instruction {
   const char* name;  // the op that it computes
   int operands;      // in the order of the op's inputs; AddN takes any number
   Kind kind;
-  bool exact;        // the result of values of half is one without rounding
+  bool exact;                  // the result of values of half is one without rounding
   const Loops* by_rep[kReps];  // of the last operand; null: no such instruction
   bool takes_number = false;   // a number of any precision is its last operand
 };

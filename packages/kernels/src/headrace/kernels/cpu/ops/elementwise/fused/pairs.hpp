@@ -6,8 +6,8 @@
 
 namespace hr::fused {
 
-// Of floats: second(first(a, b), c), or where `turned` second(c, first(a, b)). Bit k of moves: operand
-// k has n values. null: no loop computes both.
+// Of floats: second(first(a, b), c), or where `turned` second(c, first(a, b)). Bit k of moves:
+// operand k has n values. null: no loop computes both.
 Loop pair_loop(const char* first, const char* second, bool turned, int moves);
 
 }  // namespace hr::fused

@@ -15,12 +15,12 @@ constexpr int64_t kBlock = kFoldBlock;
 // Where an operand lies, or a result goes.
 struct Place {
   enum Kind {
-    kNumber,    // one value, computed or converted once
-    kBuffer,    // of this thread, filled for each block
-    kTiled,     // of this thread, a vector repeated over more than a block
-    kWhole,     // an input's own memory, as large as the result
-    kRow,       // an input's own memory, a vector longer than a block
-    kOne,       // an input's own memory, one value
+    kNumber,  // one value, computed or converted once
+    kBuffer,  // of this thread, filled for each block
+    kTiled,   // of this thread, a vector repeated over more than a block
+    kWhole,   // an input's own memory, as large as the result
+    kRow,     // an input's own memory, a vector longer than a block
+    kOne,     // an input's own memory, one value
     kOutput,
   } kind;
   int32_t index;
@@ -41,8 +41,8 @@ struct InputLoad {
   int32_t input;
   hr_dtype dtype;
   int32_t from_size, to_size;
-  int32_t to;       // a number or a buffer
-  Walk<1> walk;     // of kSpread
+  int32_t to;    // a number or a buffer
+  Walk<1> walk;  // of kSpread
 };
 
 struct Plan {
@@ -50,17 +50,17 @@ struct Plan {
   std::vector<PlannedStep> numbers, steps;
   std::vector<Constant> constants;
   size_t inputs = 0;
-  int32_t n_numbers = 0;        // constants come first
+  int32_t n_numbers = 0;  // constants come first
   int32_t buffers = 0;
   int64_t value_size = 4;
-  int64_t n = 0;                // values that the program computes
-  int64_t vector = 0;           // length of the vectors over the last dimension, or 0
+  int64_t n = 0;       // values that the program computes
+  int64_t vector = 0;  // length of the vectors over the last dimension, or 0
   // Block b begins at b * block, or, where row is not 0, at a multiple of kBlock from its row's
   // beginning.
   int64_t block = kBlock, row = 0, blocks = 0;
-  int64_t scratch = 0;          // bytes of a thread
-  hr_dtype result = HR_INVALID; // of the program
-  int32_t result_buffer = -1;   // where the result must be converted or folded
+  int64_t scratch = 0;           // bytes of a thread
+  hr_dtype result = HR_INVALID;  // of the program
+  int32_t result_buffer = -1;    // where the result must be converted or folded
   // Of a reduction:
   const Fold* fold = nullptr;
   int64_t rows = 0, length = 0;

@@ -121,8 +121,7 @@ class Reader {
     const bool casts = instruction.kind == kCast;
     if (!casts && (!instruction.by_rep[rep] || is_narrow_integer(dtype)))
       return "the op is not known for that dtype";
-    if (casts && (rep_of(to) == kReps || is_narrow_integer(to)))
-      return "no cast to that dtype";
+    if (casts && (rep_of(to) == kReps || is_narrow_integer(to))) return "no cast to that dtype";
     Step step{};
     step.name = instruction.name;
     step.operands = instruction.operands;
@@ -186,8 +185,7 @@ hr_code read_program(hr_node* node, bool reduces, Program* program) {
   for (size_t i = 0; i < lines.size; ++i) {
     const std::string_view line(lines[i].data, lines[i].size);
     const bool closes = reduces && i + 1 == lines.size;
-    const char* why =
-        closes ? reader.read_reduction(line) : reader.read(line, i + 1 == lines.size);
+    const char* why = closes ? reader.read_reduction(line) : reader.read(line, i + 1 == lines.size);
     if (why) return refuse(line, why);
   }
   if (program->steps.empty()) return refuse("", "the program is empty");

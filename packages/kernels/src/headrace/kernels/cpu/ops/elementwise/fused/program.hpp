@@ -19,7 +19,7 @@ struct Operand {
 };
 
 struct Step {
-  const char* name; // of the instruction
+  const char* name;    // of the instruction
   const Loops* loops;  // null: a cast
   Loop cast;
   int32_t operands;
@@ -38,8 +38,8 @@ struct Program {
   std::vector<Step> steps;
   std::vector<Constant> constants;
   std::vector<hr_dtype> temporaries;
-  std::string reduction;  // the op that closes it, or empty
-  int64_t value_size = 4; // bytes of the widest value
+  std::string reduction;   // the op that closes it, or empty
+  int64_t value_size = 4;  // bytes of the widest value
 };
 
 // Reads the attribute "program" of a node; an error is left on the node.
