@@ -7,6 +7,7 @@ from headrace.graph.api.namespace import find, keep_public_names, names
 keep_public_names(__name__)
 
 from headrace.graph.builder import operators as operators  # noqa: E402 - gives Tensor its operators
+from headrace.graph.builder import packing as packing  # noqa: E402 - converts lists of tensors
 from headrace.graph.framework.graph import Graph as Graph  # noqa: E402
 from headrace.graph.framework.graph import get_default_graph as get_default_graph  # noqa: E402
 from headrace.graph.framework.operation import Operation as Operation  # noqa: E402

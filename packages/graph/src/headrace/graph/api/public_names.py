@@ -45,12 +45,13 @@ _GRAPH = {
     **_all("framework.device_spec", "DeviceSpec"),
     **_all(
         "builder.indexed_slices",
-        "IndexedSlices SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor",
+        "IndexedSlices SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor "
+        "convert_to_tensor_or_indexed_slices is_tensor",
     ),
     **_all(
         "builder.conversion",
         "constant convert_to_tensor register_tensor_conversion_function "
-        "convert_to_tensor_or_indexed_slices make_tensor_proto make_ndarray is_tensor",
+        "make_tensor_proto make_ndarray",
     ),
     **_all("framework.constant_value", "get_static_value"),
     **_all("builder.slice_syntax", "newaxis"),
@@ -101,11 +102,11 @@ _CONTROL_FLOW = {
     "Assert": "control_flow.assertion",
     **_all("control_flow.while_loop", "while_loop"),
     "debugging.Assert": "control_flow.assertion",
-    "is_tensor": "builder.conversion",
 }
 
 _STATE = {
-    **_all("variables.variable", "Variable VariableSynchronization VariableAggregation"),
+    **_all("variables.variable", "Variable"),
+    **_all("variables.distribution", "VariableSynchronization VariableAggregation"),
     **_all(
         "variables.variable_collections",
         "global_variables all_variables "
@@ -116,11 +117,12 @@ _STATE = {
     ),
     **_all(
         "variables.variable_scope",
-        "VariableScope variable_scope get_variable get_variable_scope get_local_variable "
-        "variable_op_scope variable_creator_scope no_regularizer AUTO_REUSE",
+        "VariableScope variable_scope get_variable_scope variable_op_scope variable_creator_scope "
+        "no_regularizer AUTO_REUSE",
     ),
+    **_all("variables.get_variable", "get_variable get_local_variable"),
     **_all(
-        "variables.partitioned_variable",
+        "variables.partitioners",
         "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner "
         "create_partitioned_variables",
     ),

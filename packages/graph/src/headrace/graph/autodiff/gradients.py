@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.dtypes import resource
-from headrace.graph.builder.conversion import convert_to_tensor, convert_to_tensor_or_indexed_slices
-from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient_function

@@ -19,7 +19,6 @@ from headrace.graph.framework.tensor_shape import Dimension, TensorShape
 
 # (priority, order of registration, types, function); subclasses of a type count as it.
 _conversions: list[tuple[int, int, Any, Callable[..., Any]]] = []
-_conversion_of_type: dict[type, Callable[..., Any] | None] = {}
 
 
 def register_tensor_conversion_function(
@@ -41,11 +40,15 @@ def register_tensor_conversion_function(
         raise TypeError("conversion_func must be callable.")
     _conversions.append((priority, len(_conversions), types, conversion_func))
     _conversions.sort(key=lambda entry: entry[:2])
-    _conversion_of_type.clear()
 
 
 def _conversions_of(kind: type) -> list[Callable[..., Any]]:
     return [entry[3] for entry in _conversions if issubclass(kind, entry[2])]
+
+
+def converts_before_constants(kind: type) -> bool:
+    """Whether a conversion function of a type precedes the conversion to a constant."""
+    return any(issubclass(kind, entry[2]) and entry[0] < 100 for entry in _conversions)
 
 
 def convert_to_tensor(
@@ -125,22 +128,6 @@ def convert_n_to_tensor(
         convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}", preferred_dtype)
         for i, v in enumerate(values)
     ]
-
-
-def convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
-    """Converts a value, but leaves IndexedSlices and SparseTensors as they are."""
-    from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
-
-    if isinstance(value, (IndexedSlices, SparseTensor)):
-        if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
-            raise ValueError(
-                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype "
-                f"{value.dtype.name}"
-            )
-        return value
-    return convert_to_tensor(value, dtype, name, as_ref=as_ref)
 
 
 internal_convert_to_tensor = convert_to_tensor
@@ -245,63 +232,6 @@ def _convert_shape(
 register_tensor_conversion_function((TensorShape, Dimension), _convert_shape, 100)
 
 
-def _convert_sequence(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
-    """A list with tensors in it becomes a Pack."""
-    if not _has_tensor(value):
-        return NotImplemented
-    return pack_sequence(value, dtype, name or "packed")
-
-
-def _has_tensor(value: Any) -> bool:
-    for item in value:
-        if type(item) is Tensor or hasattr(item, "_as_graph_element"):
-            return True
-        if isinstance(item, (list, tuple)) and _has_tensor(item):
-            return True
-        if _converts(item):
-            return True
-    return False
-
-
-def _converts(item: Any) -> bool:
-    return not isinstance(item, (int, float, str, bytes, np.ndarray, list, tuple)) and any(
-        issubclass(type(item), entry[2]) and entry[0] < 100 for entry in _conversions
-    )
-
-
-def pack_sequence(value: Any, dtype: Any, name: str) -> Tensor:
-    """Stacks lists of tensors and numbers, at any depth, into one tensor."""
-    from headrace.graph.builder.op_builder import op
-
-    if dtype is None:
-        dtype = _first_type(value)
-    graph = get_default_graph()
-    with graph.name_scope(name) as scope:
-        items = []
-        for i, item in enumerate(value):
-            if isinstance(item, (list, tuple)) and _has_tensor(item):
-                items.append(pack_sequence(item, dtype, str(i)))
-            else:
-                items.append(convert_to_tensor(item, dtype, name=str(i)))
-        return op("Pack", items, name=scope)
-
-
-def _first_type(value: Any) -> DType | None:
-    for item in value:
-        if isinstance(item, (list, tuple)):
-            found = _first_type(item)
-            if found is not None:
-                return found
-        elif isinstance(getattr(item, "dtype", None), DType):
-            return item.dtype.base_dtype
-    return None
-
-
-register_tensor_conversion_function((list, tuple), _convert_sequence, 99)
-
-
 # ---- TensorProto ---------------------------------------------------------------------------------
 
 
@@ -319,10 +249,3 @@ def make_ndarray(tensor: Any) -> np.ndarray:
     from headrace.formats import tensor_codec
 
     return tensor_codec.make_ndarray(tensor)
-
-
-def is_tensor(x: Any) -> bool:
-    """Whether x is a tensor, a sparse tensor or a variable."""
-    from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
-
-    return isinstance(x, (Tensor, SparseTensor, IndexedSlices)) or hasattr(x, "_as_graph_element")

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor, register_tensor_conversion_function
+from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.tensor_shape import TensorShape
@@ -187,8 +188,6 @@ class SparseTensor:
     __div__ = __truediv__
 
     def _dense_op(self, op_type: str, other: Any, name: str) -> SparseTensor:
-        from headrace.graph.builder.op_builder import op
-
         dense = convert_to_tensor(other, self.dtype.base_dtype, name="y")
         return self._with_values(
             op(op_type, self._indices, self._values, self._dense_shape, dense, name=name)
@@ -231,12 +230,29 @@ def convert_to_tensor_or_sparse_tensor(
     return convert_to_tensor(value, dtype, name=name)
 
 
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    """Converts a value, but leaves IndexedSlices and SparseTensors as they are."""
+    if isinstance(value, (IndexedSlices, SparseTensor)):
+        if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype "
+                f"{value.dtype.name}"
+            )
+        return value
+    return convert_to_tensor(value, dtype, name, as_ref=as_ref)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a tensor, a sparse tensor or a variable."""
+    return isinstance(x, (Tensor, SparseTensor, IndexedSlices)) or hasattr(x, "_as_graph_element")
+
+
 def _densify(
     value: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
     """IndexedSlices as a dense tensor: the rows summed into place."""
-    from headrace.graph.builder.op_builder import op
-
     if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
         raise ValueError(
             f"Tensor conversion requested dtype {as_dtype(dtype).name} for IndexedSlices with "

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.graph.builder.conversion import scalar_attrs
 from headrace.graph.builder.op_inputs import convert_inputs, flatten_inputs
 from headrace.graph.framework.create_op import add_node
 from headrace.graph.framework.graph import get_default_graph
@@ -111,8 +112,6 @@ def _build_with_number(
             pair = (tensor.dtype.as_datatype_enum, wanted.as_datatype_enum)
             attr_set = found.by_types.get(pair if tensor is x else pair[::-1])
             if attr_set is not None:
-                from headrace.graph.builder.conversion import scalar_attrs
-
                 value = scalar_attrs(number, wanted)
                 full = _node_name(graph, found.name if name is None else name)
                 const = add_node(

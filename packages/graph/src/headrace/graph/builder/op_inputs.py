@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.formats.op_signature import NO_DEFAULT, Arg
+from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.framework.attributes import plain_value
 from headrace.graph.framework.op_template import OpTemplate
 from headrace.graph.framework.operation import Tensor
@@ -64,8 +65,6 @@ def _declared_type(value: Any) -> int | None:
 def _convert_one(
     found: OpTemplate, arg: Arg, value: Any, known: dict[str, Any], decided_by: dict[str, str]
 ) -> Tensor:
-    from headrace.graph.builder.conversion import convert_to_tensor
-
     attr = arg.type_attr
     wanted: int | None = arg.dtype or known.get(attr)
     preferred = None
@@ -127,8 +126,6 @@ def _check_type(
 def _convert_list(
     found: OpTemplate, arg: Arg, values: Any, known: dict[str, Any], decided_by: dict[str, str]
 ) -> list[Tensor]:
-    from headrace.graph.builder.conversion import convert_to_tensor
-
     values = _as_list(found, arg, values)
     attr = arg.type_attr
     wanted: int | None = arg.dtype or known.get(attr)
@@ -184,8 +181,6 @@ def _convert_list(
 def _convert_type_list(
     found: OpTemplate, arg: Arg, values: Any, known: dict[str, Any]
 ) -> list[Tensor]:
-    from headrace.graph.builder.conversion import convert_to_tensor
-
     values = _as_list(found, arg, values)
     wanted = known.get(arg.type_list_attr)
     if wanted is not None and len(wanted) != len(values):

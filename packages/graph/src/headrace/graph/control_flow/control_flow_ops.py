@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.graph.builder.conversion import convert_to_tensor, convert_to_tensor_or_indexed_slices
-from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.indexed_slices import (
+    IndexedSlices,
+    SparseTensor,
+    convert_to_tensor_or_indexed_slices,
+)
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.graph import get_default_graph

@@ -17,10 +17,11 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.layers.input_spec import check_inputs
+from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
+from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.partitioned_variable import PartitionedVariable
-from headrace.graph.variables.variable import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.variable_collections import global_variables
-from headrace.graph.variables.variable_scope import get_variable, get_variable_scope, variable_scope
+from headrace.graph.variables.variable_scope import get_variable_scope, variable_scope
 
 # names of layers that were given none, counted in each graph and scope
 _counts: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], int]] = weakref.WeakKeyDictionary()

@@ -19,8 +19,8 @@ from headrace.graph.ops.normalization.normalization import batch_normalization a
 from headrace.graph.ops.normalization.normalization import fused_batch_norm
 from headrace.graph.ops.reduction import reduce_mean
 from headrace.graph.ops.state import assign, assign_sub
+from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.initializers import Ones, Zeros
-from headrace.graph.variables.variable import VariableAggregation, VariableSynchronization
 
 _ZEROS, _ONES = Zeros(), Ones()
 

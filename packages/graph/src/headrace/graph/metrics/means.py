@@ -16,7 +16,8 @@ from headrace.graph.ops.arrays.arrays import ones_like, zeros
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import reduce_sum
 from headrace.graph.ops.state import assign_add
-from headrace.graph.variables.variable import Variable, VariableAggregation, VariableSynchronization
+from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
+from headrace.graph.variables.variable import Variable
 from headrace.graph.variables.variable_scope import variable_scope
 
 

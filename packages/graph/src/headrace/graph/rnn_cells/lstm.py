@@ -12,7 +12,7 @@ from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.elementwise.elementwise import clip_by_value, tanh
 from headrace.graph.rnn_cells.cell import LSTMStateTuple, RNNCell, checked_depth
 from headrace.graph.variables.initializers import Zeros
-from headrace.graph.variables.partitioned_variable import fixed_size_partitioner
+from headrace.graph.variables.partitioners import fixed_size_partitioner
 
 
 class BasicLSTMCell(RNNCell):

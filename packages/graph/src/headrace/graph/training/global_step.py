@@ -8,8 +8,8 @@ from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.initializers import zeros_initializer
-from headrace.graph.variables.variable_scope import get_variable
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:

@@ -16,13 +16,14 @@ from headrace.graph.framework.scopes import (
     init_scope,
     name_scope,
 )
+from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.initializers import zeros_initializer
 from headrace.graph.variables.variable import Variable
 from headrace.graph.variables.variable_collections import (
     moving_average_variables,
     trainable_variables,
 )
-from headrace.graph.variables.variable_scope import get_variable, get_variable_scope, variable_scope
+from headrace.graph.variables.variable_scope import get_variable_scope, variable_scope
 
 
 def assign_moving_average(

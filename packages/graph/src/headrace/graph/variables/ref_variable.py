@@ -11,9 +11,10 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.ops import state
 from headrace.graph.variables.initial_dependencies import without_uninitialized
-from headrace.graph.variables.variable import Variable
+from headrace.graph.variables.variable import Variable, variable_kind
 
 
+@variable_kind(use_resource=False)
 class RefVariable(Variable):
     """A variable whose readers hold a reference to its storage (VariableV2, Assign, ...)."""
 

@@ -12,9 +12,10 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.variables.initial_dependencies import without_uninitialized
-from headrace.graph.variables.variable import Variable
+from headrace.graph.variables.variable import Variable, variable_kind
 
 
+@variable_kind(use_resource=True)
 class ResourceVariable(Variable):
     """A variable that is read and assigned through a handle (VarHandleOp, ReadVariableOp, ...)."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import enum
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder import operators
@@ -16,6 +16,7 @@ from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.ops import state
 from headrace.graph.platform.v2_compat import resource_variables_enabled
+from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.save_slice_info import SaveSliceInfo
 from headrace.graph.variables.variable_collections import (  # noqa: F401 - where TF 1.x's programs look
     global_variables,
@@ -24,24 +25,9 @@ from headrace.graph.variables.variable_collections import (  # noqa: F401 - wher
     trainable_variables,
     variables_initializer,
 )
+from headrace.graph.variables.variable_scope import get_variable_scope
 
-
-class VariableSynchronization(enum.Enum):
-    """When copies of a variable are brought together; one copy needs none."""
-
-    AUTO = 0
-    NONE = 1
-    ON_WRITE = 2
-    ON_READ = 3
-
-
-class VariableAggregation(enum.Enum):
-    """How updates of several copies are put together; one copy needs none."""
-
-    NONE = 0
-    SUM = 1
-    MEAN = 2
-    ONLY_FIRST_REPLICA = 3
+_Kind = TypeVar("_Kind", bound="Variable")
 
 
 class _ByKind(type):
@@ -73,18 +59,24 @@ def _construct(**kwargs: Any) -> Any:
         if message is not None:
             use_resource = message.is_resource
         else:
-            from headrace.graph.variables.variable_scope import get_variable_scope
-
             use_resource = get_variable_scope().use_resource
             if use_resource is None:
                 use_resource = resource_variables_enabled()
-    if use_resource:
-        from headrace.graph.variables.resource_variable import ResourceVariable
+    return _kinds[bool(use_resource)](**kwargs)
 
-        return ResourceVariable(**kwargs)
-    from headrace.graph.variables.ref_variable import RefVariable
 
-    return RefVariable(**kwargs)
+# By use_resource. The package `variables` imports both kinds, and each registers itself.
+_kinds: dict[bool, type[Variable]] = {}
+
+
+def variable_kind(use_resource: bool) -> Callable[[type[_Kind]], type[_Kind]]:
+    """Decorator: registers the class that `Variable(..., use_resource=use_resource)` makes."""
+
+    def register(cls: type[_Kind]) -> type[_Kind]:
+        _kinds[use_resource] = cls
+        return cls
+
+    return register
 
 
 def _wrapped(creator: Any, following: Any) -> Any:

@@ -10,9 +10,10 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.partitioned_variable import PartitionedVariable, split_shape
 from headrace.graph.variables.save_slice_info import SaveSliceInfo
-from headrace.graph.variables.variable import Variable, VariableAggregation, VariableSynchronization
+from headrace.graph.variables.variable import Variable
 
 _STORE = ("__variable_store",)
 

@@ -9,9 +9,12 @@ from headrace.graph.builder.conversion import (
     constant,
     convert_n_to_tensor,
     convert_to_tensor,
+)
+from headrace.graph.builder.indexed_slices import (
+    IndexedSlices,
+    SparseTensor,
     convert_to_tensor_or_indexed_slices,
 )
-from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.builder.operators import true_division
 from headrace.graph.framework.operation import Tensor
