@@ -37,8 +37,9 @@ _MATRICES = {
     "linalg.set_diag": "ops.linalg.diagonals:matrix_set_diag",
     "linalg.tensor_diag": "ops.arrays.arrays:diag",
     "linalg.tensor_diag_part": "ops.arrays.arrays:diag_part",
-    **rows("ops.arrays.arrays", "eye matrix_transpose", "linalg"),
-    "linalg.transpose": "ops.arrays.arrays:matrix_transpose",
+    **rows("ops.arrays.creation", "eye", "linalg"),
+    **rows("ops.arrays.shapes", "matrix_transpose", "linalg"),
+    "linalg.transpose": "ops.arrays.shapes:matrix_transpose",
     "linalg.cross": "ops.elementwise.elementwise",
     "linalg.global_norm": "ops.clipping",
 }

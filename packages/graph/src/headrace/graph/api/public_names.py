@@ -1,6 +1,6 @@
 """The table of public names: which module has the object of `hr.<name>`.
 
-    "placeholder": "ops.arrays.arrays"  attribute `placeholder` of headrace.graph.ops.arrays.arrays
+    "zeros": "ops.arrays.creation"      attribute `zeros` of headrace.graph.ops.arrays.creation
     "nn.relu": "ops.activations"        in the sub-namespace hr.nn (made by being named)
     "log": "ops.elementwise.elementwise:logarithm"  under another name there
     "float32": "=headrace.formats.dtypes"           in a module outside of this package
@@ -32,8 +32,12 @@ _DTYPES = {
 _GRAPH = {
     **_all(
         "framework.graph",
-        "Graph get_default_graph reset_default_graph add_to_collection add_to_collections "
-        "get_collection get_collection_ref get_all_collection_keys set_random_seed get_seed",
+        "Graph get_default_graph reset_default_graph",
+    ),
+    **_all(
+        "framework.default_graph",
+        "add_to_collection add_to_collections get_collection get_collection_ref "
+        "get_all_collection_keys set_random_seed get_seed",
     ),
     **_all("framework.graph_keys", "GraphKeys"),
     **_all("framework.operation", "Operation Tensor"),
@@ -209,14 +213,25 @@ _ARITHMETIC = {
     **_all("ops.matmul.matmul", "matmul tensordot einsum"),
     **_all("ops.matmul.matmul", "matmul matvec tensordot einsum", "linalg"),
     **_all(
-        "ops.arrays.arrays",
+        "ops.arrays.placeholders",
         "placeholder placeholder_with_default sparse_placeholder stop_gradient guarantee_const "
-        "ensure_shape zeros ones fill zeros_like ones_like eye range linspace lin_space one_hot "
-        "sequence_mask shape shape_n size rank broadcast_dynamic_shape broadcast_static_shape "
-        "reshape expand_dims squeeze transpose matrix_transpose broadcast_to tile concat stack "
-        "parallel_stack unstack split meshgrid pad reverse reverse_v2 reverse_sequence roll "
-        "invert_permutation unique unique_with_counts setdiff1d searchsorted space_to_depth "
-        "depth_to_space space_to_batch_nd batch_to_space_nd diag diag_part",
+        "ensure_shape",
+    ),
+    **_all(
+        "ops.arrays.creation",
+        "zeros ones fill zeros_like ones_like eye range linspace lin_space one_hot sequence_mask",
+    ),
+    **_all(
+        "ops.arrays.shapes",
+        "shape shape_n size rank broadcast_dynamic_shape broadcast_static_shape reshape "
+        "expand_dims squeeze transpose matrix_transpose broadcast_to tile",
+    ),
+    **_all("ops.arrays.joining", "concat stack parallel_stack unstack split meshgrid"),
+    **_all(
+        "ops.arrays.arrays",
+        "pad reverse reverse_v2 reverse_sequence roll invert_permutation unique "
+        "unique_with_counts setdiff1d searchsorted space_to_depth depth_to_space "
+        "space_to_batch_nd batch_to_space_nd diag diag_part",
     ),
     **_all("ops.slicing", "slice strided_slice"),
     **_all("ops.gather", "gather gather_nd batch_gather boolean_mask"),
@@ -277,7 +292,7 @@ _NETWORKS = {
     "random.gamma": "ops.random.random:random_gamma",
     "random.poisson": "ops.random.random:random_poisson",
     **_all("ops.random.random", "truncated_normal multinomial", "random"),
-    "random.set_random_seed": "framework.graph",
+    "random.set_random_seed": "framework.default_graph",
     **_all("ops.clipping", "clip_by_norm global_norm clip_by_global_norm clip_by_average_norm"),
 }
 

@@ -65,7 +65,7 @@ _SPARSE = {
     ),
     "sparse.matmul": "ops.sparse.sparse:sparse_dense_matmul",
     "sparse.expand_dims": "ops.sparse.layout",
-    "sparse.placeholder": "ops.arrays.arrays:sparse_placeholder",
+    "sparse.placeholder": "ops.arrays.placeholders:sparse_placeholder",
     "sparse.SparseTensor": "builder.indexed_slices",
     "sparse_tensor_dense_matmul": "ops.sparse.sparse:sparse_dense_matmul",
     "sparse_tensor_to_dense": "ops.sparse.sparse:to_dense",
@@ -153,12 +153,9 @@ _SMALL = {
         "random",
     ),
     "random.categorical": "ops.random.random",
-    "random.get_seed": "framework.graph",
-    **rows(
-        "ops.arrays.arrays",
-        "batch_to_space_nd reshape reverse roll space_to_batch_nd tile",
-        "manip",
-    ),
+    "random.get_seed": "framework.default_graph",
+    **rows("ops.arrays.shapes", "reshape tile", "manip"),
+    **rows("ops.arrays.arrays", "batch_to_space_nd reverse roll space_to_batch_nd", "manip"),
     "manip.gather_nd": "ops.gather",
 }
 

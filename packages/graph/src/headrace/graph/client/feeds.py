@@ -120,3 +120,14 @@ def _strings(tensor: Tensor, value: Any) -> np.ndarray:
                 "which has dtype string"
             )
     return array if array.ndim == 0 else flat.reshape(array.shape)
+
+
+def flat_feeds(feeds: Any) -> list[Any]:
+    """Returns the feeds of a list, with the three tensors of each SparseTensor."""
+    out: list[Any] = []
+    for item in feeds or ():
+        if isinstance(item, SparseTensor):
+            out.extend([item.indices, item.values, item.dense_shape])
+        else:
+            out.append(item)
+    return out

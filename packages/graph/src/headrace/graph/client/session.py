@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from headrace.formats import services
 from headrace.formats.errors import OpError
-from headrace.graph.client.feeds import as_feed, feed_tensor, resolve
+from headrace.graph.client.feeds import as_feed, feed_tensor, flat_feeds, resolve
 from headrace.graph.client.fetches import FetchPlan, structure_key
+from headrace.graph.client.partial_runs import PartialRuns
+from headrace.graph.client.service import as_target, as_text, open_service, serialized
 from headrace.graph.framework.default_session import AsDefault, session_stack
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_codec import graph_wire
 from headrace.graph.framework.operation import Operation, Tensor
 
 _RECENT_PLANS = 128  # and as many that were recent before
-_OPEN_PARTIAL_RUNS = 1024
-
-
-@dataclass
-class _PartialRun:
-    """A step in several calls, and what of it is to come: names of tensors and operations."""
-
-    step: Any
-    feeds: set[str]
-    fetches: set[str]
 
 
 class _Run:
@@ -74,7 +63,7 @@ class BaseSession:
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         self._closed = True
-        self._target = _as_target(target)
+        self._target = as_target(target)
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a hr.Graph, but got {type(graph)}")
         self._graph = get_default_graph() if graph is None else graph
@@ -84,9 +73,8 @@ class BaseSession:
         self._older_runs: dict[Any, _Run] = {}
         self._extended = 0
         self._changes_seen = 0
-        self._partial: dict[str, _PartialRun] = {}
-        self._partial_count = itertools.count()
-        self._service = _open(self._target, config)
+        self._partial_runs = PartialRuns()
+        self._service = open_service(self._target, config)
         self._closed = False
 
     @property
@@ -232,7 +220,7 @@ class BaseSession:
         return _Run(step, feeds, plan)
 
     def _traced(self, run: _Run, arrays: Any, options: Any, run_metadata: Any) -> list[Any]:
-        wire = b"" if options is None else _serialized(options, "options", "RunOptions")
+        wire = b"" if options is None else serialized(options, "options", "RunOptions")
         if run_metadata is not None and not hasattr(run_metadata, "ParseFromString"):
             raise TypeError(f"run_metadata must be a RunMetadata, not {run_metadata!r}")
         try:
@@ -353,27 +341,16 @@ class BaseSession:
         """
         self._check_usable()
         plan = FetchPlan(self._graph, fetches)
-        tensors = [feed_tensor(self._graph, item) for item in _flat_feeds(feeds)]
+        tensors = [feed_tensor(self._graph, item) for item in flat_feeds(feeds)]
         self.extend()
         try:
-            step = self._service.partial_run_setup(
-                [t.name for t in tensors],
-                [t.name for t in plan.tensors],
-                [op.name for op in plan.targets],
-            )
+            return self._partial_runs.set_up(self._service, tensors, plan)
         except OpError as error:
             self._locate(error)
             raise
-        handle = f"partial_{next(self._partial_count)}"
-        names = [t.name for t in plan.tensors] + [op.name for op in plan.targets]
-        self._partial[handle] = _PartialRun(step, {t.name for t in tensors}, set(names))
-        if len(self._partial) > _OPEN_PARTIAL_RUNS:
-            abandoned = self._partial.pop(next(iter(self._partial)))
-            abandoned.step.cancel("newer partial runs took its place")
-        return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
-        """Goes on with a step: feeds some of its feeds, and waits for some of its fetches.
+        """Continues a step: feeds some of its feeds, and waits for some of its fetches.
 
         The handle ends with the call that completes the feeds and fetches named at set-up. A
         session keeps the 1,024 partial runs set up last.
@@ -382,27 +359,15 @@ class BaseSession:
           otherwise as `run`.
         """
         self._check_usable()
-        run = self._partial.get(handle)
-        if run is None:
-            raise ValueError(
-                f"no partial run has the handle {handle!r}, or it has ended: call "
-                "partial_run_setup before partial_run"
-            )
+        run = self._partial_runs.find(handle)
         plan = FetchPlan(self._graph, fetches)
         pairs = [] if feed_dict is None else resolve(self._graph, feed_dict)
         arrays = {tensor.name: as_feed(tensor, value) for tensor, value in pairs}
-        # Targets have no value to wait for: the name of an operation asks for its end.
-        names = [t.name for t in plan.tensors] + [op.name for op in plan.targets]
         try:
-            values = run.step.run(arrays, names)
+            return plan.build(self._partial_runs.go_on(handle, run, arrays, plan))
         except OpError as error:
             self._locate(error)
             raise
-        run.feeds.difference_update(arrays)
-        run.fetches.difference_update(names)
-        if not run.feeds and not run.fetches:
-            self._partial.pop(handle, None)
-        return plan.build(values)
 
     # -- default session -------------------------------------------------------------------
 
@@ -443,9 +408,9 @@ class Session(BaseSession):
     @staticmethod
     def reset(target: str, containers: Any = None, config: Any = None) -> None:
         """Clears the variables, queues, ... of containers at a target; of all where None."""
-        service = _open(_as_target(target), config)
+        service = open_service(as_target(target), config)
         try:
-            service.reset([_as_text(c) for c in containers or ()])
+            service.reset([as_text(c) for c in containers or ()])
         finally:
             service.close()
 
@@ -470,46 +435,3 @@ class InteractiveSession(BaseSession):
             session_stack.sessions.remove(self)
             if self._graph_default is not None:
                 self._graph_default.__exit__(None, None, None)
-
-
-# ---- small things ------------------------------------------------------------------------------
-
-
-def _flat_feeds(feeds: Any) -> list[Any]:
-    from headrace.graph.builder.indexed_slices import SparseTensor
-
-    out: list[Any] = []
-    for item in feeds or ():
-        if isinstance(item, SparseTensor):
-            out.extend([item.indices, item.values, item.dense_shape])
-        else:
-            out.append(item)
-    return out
-
-
-def _open(target: str, config: Any) -> Any:
-    """The session service of a target's scheme."""
-    scheme, colon, _ = target.partition("://")
-    name = scheme if colon else "local"
-    wire = b"" if config is None else _serialized(config, "config", "ConfigProto")
-    return services.find_service(services.SESSIONS, name)(target, wire)
-
-
-def _serialized(message: Any, argument: str, kind: str) -> bytes:
-    if isinstance(message, bytes):
-        return message
-    if not hasattr(message, "SerializeToString") or message.DESCRIPTOR.name != kind:
-        raise TypeError(f"{argument} must be a {kind}, but got {type(message)}")
-    return message.SerializeToString()
-
-
-def _as_target(target: Any) -> str:
-    if target is None:
-        return ""
-    if not isinstance(target, (str, bytes)):
-        raise TypeError(f"target must be a string, but got {type(target)}")
-    return _as_text(target)
-
-
-def _as_text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else value

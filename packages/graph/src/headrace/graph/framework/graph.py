@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from headrace.graph.framework.device_spec import DeviceSpec, canonical, merged
+from headrace.graph.framework.element_names import element_by_name
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scope import (
     Controller,
@@ -107,46 +108,9 @@ class Graph:
                 raise ValueError(f"Operation {obj.name!r} is not an element of this graph.")
             return obj
         if isinstance(obj, (str, bytes)):
-            return self._element_by_name(
-                obj.decode() if isinstance(obj, bytes) else obj, allow_tensor, allow_operation
-            )
+            name = obj.decode() if isinstance(obj, bytes) else obj
+            return element_by_name(self._by_name, name, allow_tensor, allow_operation)
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
-
-    def _element_by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
-        if ":" in name:
-            if not allow_tensor:
-                raise ValueError(f"Name {name!r} appears to refer to a Tensor, not an Operation.")
-            op_name, _, number = name.rpartition(":")
-            if not op_name or not number.isdigit() or ":" in op_name:
-                raise ValueError(
-                    f"The name {name!r} looks a like a Tensor name, but is not a valid one. "
-                    'Tensor names must be of the form "<op_name>:<output_index>".'
-                )
-            op = self._by_name.get(op_name)
-            if op is None:
-                raise KeyError(
-                    f"The name {name!r} refers to a Tensor which does not exist. "
-                    f"The operation, {op_name!r}, does not exist in the graph."
-                )
-            outputs = op.outputs
-            if int(number) >= len(outputs):
-                raise KeyError(
-                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
-                    f"{op_name!r}, exists but only has {len(outputs)} outputs."
-                )
-            return outputs[int(number)]
-        if not allow_operation:
-            raise ValueError(
-                f"The name {name!r} refers to an Operation, not a Tensor. "
-                'Tensor names must be of the form "<op_name>:<output_index>".'
-                if name in self._by_name
-                else f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. "
-                'Tensor names must be of the form "<op_name>:<output_index>".'
-            )
-        op = self._by_name.get(name)
-        if op is None:
-            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
-        return op
 
     def create_op(
         self,
@@ -521,77 +485,3 @@ def reset_default_graph() -> None:
 def _op_of(value: Any) -> Any:
     op = getattr(value, "op", None)
     return op if isinstance(op, Operation) else value
-
-
-# ---- functions on the default graph ---------------------------------------------------------
-
-
-def add_to_collection(name: Any, value: Any) -> None:
-    """Appends a value to a collection of the default graph."""
-    get_default_graph().add_to_collection(name, value)
-
-
-def add_to_collections(names: Any, value: Any) -> None:
-    """Appends a value to several collections of the default graph."""
-    get_default_graph().add_to_collections(names, value)
-
-
-def get_collection(key: Any, scope: str | None = None) -> list[Any]:
-    """The values of a collection of the default graph, in a new list."""
-    return get_default_graph().get_collection(key, scope)
-
-
-def get_collection_ref(key: Any) -> list[Any]:
-    """A collection of the default graph itself, to be changed in place."""
-    return get_default_graph().get_collection_ref(key)
-
-
-def get_all_collection_keys() -> list[Any]:
-    """The names of the default graph's collections."""
-    return get_default_graph().get_all_collection_keys()
-
-
-def set_random_seed(seed: int | None) -> None:
-    """Sets the default graph's random seed."""
-    get_default_graph().seed = seed
-
-
-def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op, from the graph's and the op's own.
-
-    Returns: (None, None) where neither is set: the op then takes a fresh one at run.
-    """
-    graph = get_default_graph()
-    graph_seed = graph.seed
-    if graph_seed is not None:
-        if op_seed is None:
-            op_seed = graph.version  # the next node's number, as in TF 1.x
-        seeds: tuple[int | None, int | None] = (_in_int32(graph_seed), _in_int32(op_seed))
-    elif op_seed is not None:
-        seeds = (DEFAULT_GRAPH_SEED, _in_int32(op_seed))
-    else:
-        return None, None
-    # (0, 0) would ask for a fresh seed at run.
-    return (0, 2**31 - 1) if seeds == (0, 0) else seeds
-
-
-DEFAULT_GRAPH_SEED = 87654321
-
-
-def _in_int32(seed: Any) -> int:
-    return int(seed) % (2**31 - 1)
-
-
-__all__ = [
-    "DEFAULT_GRAPH_SEED",
-    "Graph",
-    "add_to_collection",
-    "add_to_collections",
-    "get_all_collection_keys",
-    "get_collection",
-    "get_collection_ref",
-    "get_default_graph",
-    "get_seed",
-    "reset_default_graph",
-    "set_random_seed",
-]

@@ -11,7 +11,7 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
 from headrace.graph.losses.weight_broadcasting import squeeze_to_match
 from headrace.graph.metrics.means import collect, matched, metric_variable, quotient
-from headrace.graph.ops.arrays.arrays import ones_like
+from headrace.graph.ops.arrays.creation import ones_like
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 from headrace.graph.ops.state import assign_add, scatter_add

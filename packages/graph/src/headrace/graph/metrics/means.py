@@ -12,7 +12,7 @@ from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies
 from headrace.graph.losses.weight_broadcasting import broadcast_weights, squeeze_to_match
-from headrace.graph.ops.arrays.arrays import ones_like, zeros
+from headrace.graph.ops.arrays.creation import ones_like, zeros
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import reduce_sum
 from headrace.graph.ops.state import assign_add

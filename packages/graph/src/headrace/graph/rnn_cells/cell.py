@@ -13,7 +13,7 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import as_shape
 from headrace.graph.layers.layer import Layer
-from headrace.graph.ops.arrays.arrays import zeros
+from headrace.graph.ops.arrays.creation import zeros
 from headrace.graph.variables.variable_scope import get_variable_scope, variable_scope
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from headrace.graph.autodiff.gradients import gradients
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.framework.default_session import get_default_session
-from headrace.graph.ops.arrays.arrays import placeholder
+from headrace.graph.ops.arrays.placeholders import placeholder
 
 
 def compute_gradient(

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder import operators
 from headrace.graph.builder.conversion import convert_to_tensor, register_tensor_conversion_function
-from headrace.graph.framework import import_scope as scope_names
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Operation, Tensor
@@ -25,6 +24,7 @@ from headrace.graph.variables.variable_collections import (  # noqa: F401 - wher
     trainable_variables,
     variables_initializer,
 )
+from headrace.graph.variables.variable_messages import read_variable_def, variable_def
 from headrace.graph.variables.variable_scope import get_variable_scope
 
 _Kind = TypeVar("_Kind", bound="Variable")
@@ -440,48 +440,11 @@ class Variable(metaclass=_ByKind):
         raise NotImplementedError
 
     def _to_proto(self, snapshot: str, is_resource: bool, export_scope: str | None) -> Any:
-        from headrace.formats.proto.variable_pb2 import VariableDef
-
-        if export_scope is not None and not self._tensor_name.startswith(export_scope):
-            return None
-
-        def stripped(name: str) -> str:
-            return scope_names.strip_name_scope(name, export_scope)
-
-        message = VariableDef(
-            variable_name=stripped(self._tensor_name),
-            initializer_name=stripped(self.initializer.name),
-            snapshot_name=stripped(snapshot),
-            is_resource=is_resource,
-            trainable=self._trainable,
-            synchronization=f"VARIABLE_SYNCHRONIZATION_{self._synchronization.name}",
-            aggregation=f"VARIABLE_AGGREGATION_{self._aggregation.name}",
-        )
-        if self._initial_value is not None:
-            message.initial_value_name = stripped(self._initial_value.name)
-        if self._save_slice_info is not None:
-            message.save_slice_info_def.MergeFrom(self._save_slice_info.to_proto(export_scope))
-        return message
+        return variable_def(self, snapshot, is_resource, export_scope)
 
     def _read_proto(self, message: Any, import_scope: str | None) -> tuple[Any, Any]:
         """Sets what both kinds have; returns (element of variable_name, of snapshot_name)."""
-        graph = get_default_graph()
-
-        def element(name: str) -> Any:
-            return graph.as_graph_element(scope_names.prepend_name_scope(name, import_scope))
-
-        self._trainable = message.trainable or self._listed_as_trainable(message)
-        self._synchronization = VariableSynchronization(message.synchronization)
-        self._aggregation = VariableAggregation(message.aggregation)
-        self._initializer_op = element(message.initializer_name)
-        self._initial_value = (
-            element(message.initial_value_name) if message.initial_value_name else None
-        )
-        if message.HasField("save_slice_info_def"):
-            self._save_slice_info = SaveSliceInfo(
-                save_slice_info_def=message.save_slice_info_def, import_scope=import_scope
-            )
-        return element(message.variable_name), element(message.snapshot_name)
+        return read_variable_def(self, message, import_scope)
 
     @staticmethod
     def _listed_as_trainable(message: Any) -> bool:

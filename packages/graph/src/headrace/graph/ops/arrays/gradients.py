@@ -12,7 +12,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.ops.arrays.arrays import concat
+from headrace.graph.ops.arrays.joining import concat
 
 
 def _passes(op_type: str) -> None:

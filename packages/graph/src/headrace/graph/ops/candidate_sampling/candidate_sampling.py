@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.formats import op_catalogue
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.graph import get_seed
+from headrace.graph.framework.default_graph import get_seed
 from headrace.graph.framework.op_registry import no_gradient
 
 

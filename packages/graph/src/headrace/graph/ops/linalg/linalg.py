@@ -9,7 +9,7 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
-from headrace.graph.ops.arrays.arrays import matrix_transpose
+from headrace.graph.ops.arrays.shapes import matrix_transpose
 from headrace.graph.ops.elementwise.elementwise import real
 from headrace.graph.ops.linalg import decomposition_gradients as _1  # noqa: F401 - of this family
 from headrace.graph.ops.linalg import diagonals as _2  # noqa: F401 - of this family

@@ -10,7 +10,7 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
-from headrace.graph.ops.arrays.arrays import matrix_transpose
+from headrace.graph.ops.arrays.shapes import matrix_transpose
 from headrace.graph.ops.elementwise.elementwise import absolute, cast, conj
 from headrace.graph.ops.linalg.linalg import svd
 from headrace.graph.ops.matmul.matmul import matmul

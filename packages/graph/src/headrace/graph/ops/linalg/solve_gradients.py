@@ -9,7 +9,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.cond import cond
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.ops.arrays.arrays import matrix_transpose
+from headrace.graph.ops.arrays.shapes import matrix_transpose
 from headrace.graph.ops.elementwise.elementwise import cast, conj, real
 
 # In these rules Xᴴ is the adjoint, and the gradient of a real loss is that of TensorFlow: what one

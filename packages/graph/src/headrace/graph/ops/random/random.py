@@ -7,7 +7,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.graph import get_seed
+from headrace.graph.framework.default_graph import get_seed
 from headrace.graph.framework.op_registry import gradient, gradient_not_built, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope

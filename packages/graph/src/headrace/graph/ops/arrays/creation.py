@@ -1,0 +1,166 @@
+"""Tensors made from a shape or a range: zeros, ones, eye, range, one_hot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.formats.dtypes import as_dtype
+from headrace.graph.builder.conversion import constant, convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import as_dims
+
+
+def _filled(shape: Any, dtype: Any, value: Any, name: str) -> Tensor:
+    wanted = as_dtype(dtype).base_dtype
+    if wanted.name == "string":
+        value = "" if value == 0 else value
+    elif wanted.name == "bool":
+        value = bool(value)
+    with name_scope(name) as scope:
+        if not isinstance(shape, Tensor):
+            try:
+                dims: Any = as_dims(shape)
+            except TypeError:
+                dims = None
+            if dims is not None and None not in dims:
+                count = int(np.prod(dims, dtype=np.int64))
+                if count < 1000:
+                    return constant(value, dtype=wanted, shape=dims, name=scope)
+                shape = convert_to_tensor(
+                    np.array(dims, np.int32 if max(dims) < 2**31 else np.int64),
+                    name="shape_as_tensor",
+                )
+            else:
+                shape = convert_to_tensor(shape, dtype="int32")
+        return op("Fill", shape, constant(value, dtype=wanted, name="Const"), name=scope)
+
+
+def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
+    """A tensor of zeros (False, or empty strings)."""
+    return _filled(shape, dtype, 0, name or "zeros")
+
+
+def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
+    """A tensor of ones (or True)."""
+    return _filled(shape, dtype, 1, name or "ones")
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of shape dims with one value everywhere."""
+    return op("Fill", dims, value, name=name)
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Zeros of tensor's shape, of its dtype or another."""
+    x = convert_to_tensor(tensor, name="tensor")
+    wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
+    if wanted is x.dtype.base_dtype:
+        return op("ZerosLike", x, name=name or "zeros_like")
+    return zeros(op("Shape", x), wanted, name=name or "zeros_like")
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Ones of tensor's shape, of its dtype or another."""
+    x = convert_to_tensor(tensor, name="tensor")
+    wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
+    return ones(op("Shape", x), wanted, name=name or "ones_like")
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = "float32",
+    name: str | None = None,
+) -> Tensor:
+    """The identity matrix, or a batch of them. Returns: batch_shape + [num_rows, num_columns]."""
+    with name_scope(name or "eye"):
+        columns = num_rows if num_columns is None else num_columns
+        short = op("Minimum", num_rows, columns)
+        batch = convert_to_tensor([] if batch_shape is None else batch_shape, dtype="int32")
+        diagonal = ones(op("ConcatV2", [batch, op("Reshape", short, [1])], 0), dtype)
+        if num_columns is None:
+            return op("MatrixDiag", diagonal)
+        shape = op("ConcatV2", [batch, op("Pack", [num_rows, columns])], 0)
+        return op("MatrixSetDiag", zeros(shape, dtype), diagonal)
+
+
+def range(  # noqa: A001 - TF's name
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """start, start + delta, ... up to but without limit. With one argument: from 0 to it."""
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name) as scope:
+        values = [convert_to_tensor(v, dtype=dtype) for v in (start, limit, delta)]
+        if dtype is None:
+            order = ("int32", "int64", "float32", "float64")
+            widest = max(
+                (v.dtype.base_dtype.name for v in values),
+                key=lambda n: order.index(n) if n in order else -1,
+            )
+            values = [
+                v if v.dtype.base_dtype.name == widest else op("Cast", v, DstT=widest)
+                for v in values
+            ]
+        return op("Range", *values, name=scope)
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    """num evenly spaced values from start to stop, both included."""
+    return op("LinSpace", start, stop, num, name=name)
+
+
+lin_space = linspace
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """on_value at each index along a new axis of size depth, off_value elsewhere."""
+    wanted = None if dtype is None else as_dtype(dtype)
+    for value in (on_value, off_value):
+        if wanted is None and value is not None:
+            wanted = convert_to_tensor(value).dtype.base_dtype
+    wanted = wanted or as_dtype("float32")
+    on = convert_to_tensor(1 if on_value is None else on_value, dtype=wanted, name="on_value")
+    off = convert_to_tensor(0 if off_value is None else off_value, dtype=wanted, name="off_value")
+    return op("OneHot", indices, depth, on, off, axis=-1 if axis is None else axis, name=name)
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: str | None = None
+) -> Tensor:
+    """True for the first lengths[i] places of row i. Returns: lengths' shape + [maxlen]."""
+    with name_scope(name or "SequenceMask"):
+        lengths = convert_to_tensor(lengths)
+        if maxlen is None:
+            axes = op("Range", 0, op("Rank", lengths), 1)
+            maxlen = op(
+                "Maximum", op("Max", lengths, axes), constant(0, dtype=lengths.dtype.base_dtype)
+            )
+        else:
+            maxlen = convert_to_tensor(maxlen, dtype=lengths.dtype.base_dtype)
+        row = op(
+            "Range",
+            constant(0, dtype=lengths.dtype.base_dtype),
+            maxlen,
+            constant(1, dtype=lengths.dtype.base_dtype),
+        )
+        mask = op("Less", row, op("ExpandDims", lengths, -1))
+        wanted = as_dtype(dtype)
+        return mask if wanted.name == "bool" else op("Cast", mask, DstT=wanted)

@@ -1,0 +1,80 @@
+"""Joining and splitting: concat, stack, split, meshgrid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import name_scope
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """Tensors joined along an axis; their other dimensions are equal."""
+    values = list(values) if isinstance(values, list | tuple) else [values]
+    if len(values) == 1:
+        return op("Identity", values[0], name=name)
+    return op("ConcatV2", values, axis, name=name)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Tensors of one shape side by side along a new axis."""
+    return op(
+        "Pack",
+        list(values) if not isinstance(values, Tensor) else unstack(values),
+        axis=axis,
+        name=name,
+    )
+
+
+def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
+    """Tensors of one known shape side by side along a new first axis."""
+    return stack(values, name=name)
+
+
+def unstack(
+    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> list[Tensor]:
+    """The slices along an axis, as a list; num: how many, where the shape does not tell."""
+    value = convert_to_tensor(value, name="value")
+    if num is None:
+        dims = value._shape  # noqa: SLF001
+        if dims is None or dims[axis] is None:
+            raise ValueError(f"Cannot infer num from shape {value.get_shape()}: give num")
+        num = dims[axis]
+    return list(op("Unpack", value, num=num, axis=axis, name=name))
+
+
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+) -> list[Tensor]:
+    """A tensor cut along an axis: into equal parts (an int), or into parts of the given sizes."""
+    sizes = num_or_size_splits
+    if isinstance(sizes, int | np.integer):
+        return list(op("Split", axis, value, num_split=int(sizes), name=name))
+    sizes = convert_to_tensor(sizes)
+    if num is None:
+        num = sizes._shape[0] if sizes._shape else None  # noqa: SLF001
+        if num is None:
+            raise ValueError("split: the number of parts is not known: give num")
+    return list(op("SplitV", value, sizes, axis, num_split=num, name=name))
+
+
+def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
+    """Coordinate tensors of a grid from vectors of coordinates; indexing "xy" or "ij"."""
+    indexing = kwargs.pop("indexing", "xy")
+    with name_scope(kwargs.pop("name", "meshgrid")):
+        if indexing not in ("xy", "ij"):
+            raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+        n = len(args)
+        shaped = [op("Reshape", x, [1] * i + [-1] + [1] * (n - i - 1)) for i, x in enumerate(args)]
+        sizes = [op("Size", x) for x in args]
+        if indexing == "xy" and n > 1:
+            shaped[0] = op("Reshape", shaped[0], [1, -1] + [1] * (n - 2))
+            shaped[1] = op("Reshape", shaped[1], [-1, 1] + [1] * (n - 2))
+            sizes[0], sizes[1] = sizes[1], sizes[0]
+        full = op("Pack", sizes) if sizes else []
+        return [op("BroadcastTo", x, full) for x in shaped]
