@@ -27,7 +27,6 @@ const KNOWN_IMPORTS: string[] = [
   'controls -> media',
   'graph/canvas -> graph',
   'graph/cards -> graph',
-  'graph/cards -> trace',
   'graph/toolbar -> graph',
   'metrics/cards.ts -> metrics/scalar_card.tsx',
   'metrics -> controls',
@@ -68,9 +67,9 @@ const KNOWN_LONG: string[] = [
   'projector/scatter_view.tsx: Picture',
   'runs/run_table.tsx: RunTable',
   'shell/shell.tsx: Shell',
-  'trace/slice_tab.tsx: SliceTab',
-  'trace/toolbar.tsx: Toolbar',
-  'trace/trace_model.ts: TraceModel',
+  'trace/panels/slice_tab.tsx: SliceTab',
+  'trace/toolbar/toolbar.tsx: Toolbar',
+  'trace/data/trace_model.ts: TraceModel',
 ];
 
 const sources = readSources();
@@ -98,7 +97,7 @@ test('every import that is excused closes a cycle still', () => {
 
 test('no function is longer than 120 lines, no class longer than 200', () => {
   const long = [...sources].flatMap(([file, source]) => longDeclarations(file, source));
-  assert.deepEqual(long.sort(), KNOWN_LONG);
+  assert.deepEqual(long.sort(), KNOWN_LONG.sort());
 });
 
 /** Returns: the syntax tree of every source file of the front end, by its path under src. */

@@ -1,16 +1,16 @@
 /** Where the time of a step went: lanes, transfers, critical path, memory (the EEG). */
 import { useEffect } from 'preact/hooks';
 import { loaded } from '../state/catalogue.ts';
-import { KEYS, onKey } from './keys.ts';
-import { LanesView } from './lanes_view.tsx';
-import { Mirror } from './mirror.tsx';
-import { Failed, Notices, Opening } from './opening.tsx';
-import { Sidebar } from './sidebar.tsx';
-import { Toolbar } from './toolbar.tsx';
-import './trace_hook.ts';
-import { followPattern, warm } from './trace_search.ts';
-import { followSelection } from './trace_selection.ts';
-import { chosen, followTraces, mainTrace, readTraces, traces, tracesFailure } from './trace_state.ts';
+import { Failed, Notices, Opening } from './panels/loading.tsx';
+import { Sidebar } from './panels/sidebar.tsx';
+import { KEYS, onKey } from './timeline/keys.ts';
+import { Mirror } from './timeline/text_alternative.tsx';
+import { LanesView } from './timeline/timeline_view.tsx';
+import { Toolbar } from './toolbar/toolbar.tsx';
+import './timeline/trace_hook.ts';
+import { followPattern, warm } from './state/trace_search.ts';
+import { followSelection } from './state/trace_selection.ts';
+import { chosen, followTraces, mainTrace, readTraces, traces, tracesFailure } from './state/trace_state.ts';
 
 export default function TracePage() {
   useEffect(() => {

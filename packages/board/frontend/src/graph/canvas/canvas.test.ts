@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { oklch } from '../../picture/oklch.ts';
 import { pngScale } from '../export_graph.ts';
 import { sampleGraph } from '../model/sample_graph.ts';
 import { ViewLayout } from '../model/view_layout.ts';
@@ -8,7 +9,6 @@ import { between, bringIntoView, fit, zoomAbout } from './camera.ts';
 import { drawScene } from './draw_scene.ts';
 import { edgeWidth, traceEdge } from './edge_path.ts';
 import { buildIndex, IndexedScene } from './indexed_scene.ts';
-import { oklch } from './oklch.ts';
 import { Paint } from './paint.ts';
 import { SvgSurface } from './svg_surface.ts';
 

@@ -1,9 +1,10 @@
 /** Colours of items: by structure, device, kind of op, time, memory, or difference. */
+
+import { oklch } from '../../picture/oklch.ts';
 import type { Costs } from '../model/cost_sums.ts';
 import { joinedKind } from '../model/difference_kinds.ts';
 import type { Family, GraphModel } from '../model/graph_model.ts';
 import { verticesOf } from '../model/view_state.ts';
-import { oklch } from './oklch.ts';
 
 export type Theme = 'light' | 'dark' | 'contrast';
 export type ColourMode = 'structure' | 'device' | 'op' | 'time' | 'memory' | 'diff';

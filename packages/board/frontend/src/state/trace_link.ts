@@ -1,0 +1,17 @@
+/** The way from other pages to the Trace page: the address field that they set before they go there. */
+import { batch } from '@preact/signals';
+import { selectedNode } from './selection.ts';
+import { text } from './url_codec.ts';
+import { goTo, urlSignal } from './url_state.ts';
+
+/** The name of the run whose steps the Trace page shows; "" is the first run with a trace. */
+export const traceRun = urlSignal<string>('trun', text, '');
+
+/** Goes to the slices of a node in the steps of a run; null keeps the run that the Trace page shows. */
+export function showSlicesOfNode(run: string | null, node: string): void {
+  goTo('trace');
+  batch(() => {
+    if (run !== null) traceRun.value = run;
+    selectedNode.value = node;
+  });
+}

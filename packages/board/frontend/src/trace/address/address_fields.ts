@@ -1,0 +1,47 @@
+/** What the address keeps of the Trace page. Light: other pages set it before they go there. */
+import { type Codec, choice, flag, list, text } from '../../state/url_codec.ts';
+import { urlSignal } from '../../state/url_state.ts';
+import { formatView, parseView, type TimeView } from '../layout/time_view.ts';
+
+const viewCodec: Codec<TimeView | null> = { encode: formatView, decode: parseView };
+
+const markCodec: Codec<TimeView | null> = {
+  encode: (range) => (range && range.t0 === range.t1 ? String(Math.round(range.t0)) : formatView(range)),
+  decode: (said) => {
+    const time = said === '' ? Number.NaN : Number(said);
+    return Number.isFinite(time) ? { t0: time, t1: time } : parseView(said);
+  },
+};
+
+export type Colouring = 'kind' | 'op' | 'scope' | 'device' | 'family';
+export type SideTab = 'step' | 'slice' | 'area' | 'compare';
+
+export const traceTag = urlSignal<string>('ttag', text, '');
+/** Keys (trace_keys.ts) of the steps that are shown below the chosen one. */
+export const comparedSteps = urlSignal<string[]>('tcmp', list, []);
+/** null: all of the step. */
+export const windowOfTime = urlSignal<TimeView | null>('tv', viewCodec, null);
+export const colouring = urlSignal<Colouring>(
+  'tcol',
+  choice('kind', 'op', 'scope', 'device', 'family'),
+  'kind',
+);
+export const showCritical = urlSignal<boolean>('tcrit', flag, false);
+export const showArrows = urlSignal<boolean>('tarr', flag, true);
+/** auto: where there are few lanes. */
+export const scopesChoice = urlSignal<'auto' | 'on' | 'off'>('tsco', choice('auto', 'on', 'off'), 'auto');
+export const showMemory = urlSignal<boolean>('tmem', flag, true);
+export const closedGroups = urlSignal<string[]>('tclosed', list, []);
+/** Keys of lanes (rows.ts) that stay on top, and of those that are left out. */
+export const pinnedLanes = urlSignal<string[]>('tpin', list, []);
+export const hiddenLanes = urlSignal<string[]>('thide', list, []);
+/** Only lanes whose title has this text are shown. */
+export const laneFilter = urlSignal<string>('tlanes', text, '');
+/** A marked range of time, or a time: then both ends are the same. */
+export const mark = urlSignal<TimeView | null>('tm', markCodec, null);
+/** The pattern that slices are searched by. */
+export const pattern = urlSignal<string>('tq', text, '');
+/** `section.slice` and `section.t0~t1.lanes`, as selection_address.ts reads them. */
+export const sliceInUrl = urlSignal<string>('tsl', text, '');
+export const areaInUrl = urlSignal<string>('tar', text, '');
+export const sidebarTab = urlSignal<SideTab>('tside', choice('step', 'slice', 'area', 'compare'), 'step');

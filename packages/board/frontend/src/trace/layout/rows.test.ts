@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LaneInfo } from '../data/trace_api.ts';
+import {
+  AS_THEY_ARE,
+  heightOf,
+  laneKey,
+  laneMiddle,
+  lanesBetween,
+  layRows,
+  pinnedHeight,
+  rowAt,
+  type Section,
+  topOf,
+} from './rows.ts';
+
+function lane(id: number, task: string, device: string, row = 0): LaneInfo {
+  const shown = { task_title: task, device_title: device, thread: `thread ${id}` };
+  return { id, task, device, row, slices: 1, busy_ns: 1, ...shown };
+}
+
+const lanes = [
+  lane(0, 'w0', 'CPU:0'),
+  lane(1, 'w0', 'CPU:0', 1),
+  lane(2, 'w0', 'GPU:0'),
+  lane(3, 'w1', 'CPU:0'),
+];
+const section: Section = { trace: 7, title: '', duration: 100, lanes, memory: ['cpu'] };
+
+test('a device of several lanes is a group, a device of one is its lane', () => {
+  const rows = layRows([section], AS_THEY_ARE, true);
+  assert.deepEqual(
+    rows.map((row) => [row.kind, row.title, row.lanes]),
+    [
+      ['group', 'w0 · CPU:0', []],
+      ['lane', 'thread 0', [0]],
+      ['lane', '', [1]],
+      ['lane', 'w0 · GPU:0', [2]],
+      ['lane', 'w1 · CPU:0', [3]],
+      ['memory', 'cpu', []],
+    ],
+  );
+});
+
+test('rows follow each other without gaps', () => {
+  const rows = layRows([section, { ...section, title: 'step 9' }], AS_THEY_ARE, true);
+  let y = 0;
+  for (const row of rows) {
+    assert.equal(row.y, y);
+    y += row.height;
+  }
+  assert.equal(heightOf(rows), y);
+  for (const row of rows) {
+    assert.equal(rowAt(rows, row.y, 0), row);
+    assert.equal(rowAt(rows, row.y + row.height - 0.5, 0), row);
+  }
+  assert.equal(rowAt(rows, y, 0), null);
+  assert.equal(rowAt(rows, -1, 0), null);
+});
+
+test('a closed group draws all its lanes in one row', () => {
+  const rows = layRows([section], { ...AS_THEY_ARE, closed: new Set(['w0|CPU:0']) }, false);
+  assert.deepEqual(rows[0]!.lanes, [0, 1]);
+  assert.equal(rows.length, 3);
+  const middles = [0, 1, 2].map((id) => laneMiddle(rows, 0, id, 0)!);
+  assert.ok(middles[0]! < middles[1]! && middles[1]! < rows[0]!.height && middles[2]! > rows[0]!.height);
+  assert.equal(laneMiddle(rows, 1, 0, 0), null);
+});
+
+test('lanes grow into the room, headings do not', () => {
+  const [low, high] = [1, 1.5].map((stretch) => layRows([section], AS_THEY_ARE, true, stretch));
+  assert.equal(high![0]!.height, low![0]!.height);
+  assert.equal(high![1]!.height, low![1]!.height * 1.5);
+  assert.ok(heightOf(high!) > heightOf(low!));
+});
+
+test('a lane has its scopes above it, what overlaps it has none', () => {
+  const rows = layRows([section], AS_THEY_ARE, false, 1, 2);
+  assert.deepEqual(
+    rows.slice(0, 6).map((row) => [row.kind, row.of, row.lanes]),
+    [
+      ['group', -1, []],
+      ['scopes', 0, []],
+      ['scopes', 0, []],
+      ['lane', -1, [0]],
+      ['lane', -1, [1]],
+      ['scopes', 2, []],
+    ],
+  );
+});
+
+test('an area selects the lanes that it touches, of its own step', () => {
+  const rows = layRows([section, { ...section, title: 'b' }], AS_THEY_ARE, false);
+  const [, first, second, third] = rows;
+  assert.deepEqual(lanesBetween(rows, 0, first!.y + 1, third!.y + 1, 0), [0, 1, 2]);
+  assert.deepEqual(lanesBetween(rows, 0, second!.y + 3, second!.y + 2, 0), [1]);
+  assert.deepEqual(lanesBetween(rows, 1, 0, 10, 0), []);
+});
+
+test('pinned lanes come first and stay where they are when the others are scrolled', () => {
+  const choice = { ...AS_THEY_ARE, pinned: new Set([laneKey(lanes[3]!)]) };
+  const rows = layRows([section], choice, true);
+  assert.deepEqual(
+    rows.map((row) => [row.kind, row.lanes, row.pinned]),
+    [
+      ['lane', [3], true],
+      ['group', [], false],
+      ['lane', [0], false],
+      ['lane', [1], false],
+      ['lane', [2], false],
+      ['memory', [], false],
+    ],
+  );
+  const high = pinnedHeight(rows);
+  assert.equal(high, rows[0]!.height);
+  const scroll = 30;
+  assert.equal(topOf(rows[0]!, scroll), 0);
+  assert.equal(rowAt(rows, 1, scroll), rows[0]);
+  assert.equal(
+    rowAt(rows, high + 1, scroll),
+    rows.find((row) => row.y + row.height > high + 1 + scroll),
+  );
+  assert.equal(laneMiddle(rows, 0, 3, scroll), high / 2);
+  assert.equal(laneMiddle(rows, 0, 2, scroll), laneMiddle(rows, 0, 2, 0)! - scroll);
+});
+
+test('lanes that are hidden or that the filter leaves out have no row, nor has a group without lanes', () => {
+  const hidden = layRows([section], { ...AS_THEY_ARE, hidden: new Set([laneKey(lanes[2]!)]) }, false);
+  assert.deepEqual(
+    hidden.flatMap((row) => row.lanes),
+    [0, 1, 3],
+  );
+  const filtered = layRows([section], { ...AS_THEY_ARE, filter: ' W1 ' }, false);
+  assert.deepEqual(
+    filtered.map((row) => row.lanes),
+    [[3]],
+  );
+  const none = layRows([section], { ...AS_THEY_ARE, filter: 'nothing' }, false);
+  assert.deepEqual(none, []);
+});

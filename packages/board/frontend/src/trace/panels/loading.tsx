@@ -1,0 +1,95 @@
+/** What is said while a trace is read, and when it cannot be. */
+import type { ComponentChildren } from 'preact';
+import type { TraceModel } from '../data/trace_model.ts';
+import { bytesText } from '../layout/ruler_ticks.ts';
+import { keyOfTrace, lanesWidth, shown, traces } from '../state/trace_state.ts';
+
+function nameOf(model: TraceModel): string {
+  const row = traces.value?.find((one) => one.id === model.id);
+  return `step ${keyOfTrace.value.get(model.id) ?? row?.step ?? model.id}`;
+}
+
+function sizeOf(model: TraceModel): string {
+  const row = traces.value?.find((one) => one.id === model.id);
+  return row?.bytes ? `, ${bytesText(row.bytes)}` : '';
+}
+
+/** In place of the lanes, until the first of them are there. */
+export function Opening({ model }: { model: TraceModel }) {
+  const failure = model.failure.value;
+  if (failure !== null) {
+    return (
+      <Failed retry={() => model.retry(lanesWidth.peek())}>
+        <p>The trace of {nameOf(model)} could not be read.</p>
+        <p class="faint">{failure}</p>
+      </Failed>
+    );
+  }
+  return (
+    <div class="trace-opening" role="status" aria-busy="true">
+      <span class="trace-busy" aria-hidden="true" />
+      <p>
+        Reading {nameOf(model)}
+        {sizeOf(model)}…
+      </p>
+      <p class="faint">The first time the server reads the whole trace; then it keeps it.</p>
+    </div>
+  );
+}
+
+export function Failed({ retry, children }: { retry: () => void; children: ComponentChildren }) {
+  return (
+    <div class="trace-opening" role="alert">
+      {children}
+      <button type="button" onClick={retry}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+/** In a tab: what went wrong there, and a way to try again. */
+export function TabFailure({ children, retry }: { children: string; retry: () => void }) {
+  return (
+    <section role="alert">
+      <p class="faint">{children}</p>
+      <button type="button" onClick={retry}>
+        Try again
+      </button>
+    </section>
+  );
+}
+
+/** Above the lanes: steps that are still read or failed, and windows that are not as sharp as they could be. */
+export function Notices() {
+  const said = shown.value.flatMap((model, i): { text: string; retry: (() => void) | null }[] => {
+    const retry = () => model.retry(lanesWidth.peek());
+    const opened = model.header.value !== null;
+    const [failure, blurred] = [model.failure.value, model.windowFailure.value];
+    if (!opened && i === 0) return [];
+    if (!opened && failure === null)
+      return [{ text: `Reading ${nameOf(model)}${sizeOf(model)}…`, retry: null }];
+    if (failure !== null) {
+      const what = opened ? 'What delayed' : 'The trace of';
+      return [{ text: `${what} ${nameOf(model)} could not be read: ${failure}`, retry }];
+    }
+    if (blurred === null) return [];
+    return [{ text: `A finer picture of ${nameOf(model)} could not be read: ${blurred}`, retry }];
+  });
+  if (!said.length) return null;
+  return (
+    <ul class="trace-notices">
+      {said.map(({ text, retry }) => (
+        <li key={text} role={retry ? 'alert' : 'status'} aria-busy={retry === null}>
+          {retry === null && <span class="trace-busy" aria-hidden="true" />}
+          {text}
+          {retry && (
+            <button type="button" class="trace-inline" onClick={retry}>
+              Try again
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,96 @@
+/** The same node in other steps, and again in this one. */
+import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../../api/failure.ts';
+import { safeText } from '../../shell/safe_text.ts';
+import { type Everywhere, fetchEverywhere } from '../data/trace_api.ts';
+import { durationText } from '../layout/ruler_ticks.ts';
+import { goToSlice } from '../state/trace_selection.ts';
+import { chooseTrace, keyOfTrace, mainTrace, ofTheRun } from '../state/trace_state.ts';
+import { TabFailure } from './loading.tsx';
+
+const FIRST_ROWS = 40;
+
+export function Elsewhere({ trace, slice, node }: { trace: number; slice: number; node: string }) {
+  const [answer, setAnswer] = useState<{ key: string; found: Everywhere | null; failure: string }>({
+    key: '',
+    found: null,
+    failure: '',
+  });
+  const [tries, setTries] = useState(0);
+  const [all, setAll] = useState(false);
+  const key = `${trace} ${node}`;
+  useEffect(() => {
+    let here = true;
+    fetchEverywhere(trace, node)
+      .then((found) => here && setAnswer({ key, found, failure: '' }))
+      .catch((error: unknown) => {
+        const failure = messageOf(error);
+        if (here) setAnswer({ key, found: null, failure });
+      });
+    return () => {
+      here = false;
+    };
+  }, [key, tries]);
+  if (answer.key !== key) return null;
+  if (!answer.found) {
+    const said = `The other steps could not be read: ${answer.failure}`;
+    return <TabFailure retry={() => setTries(tries + 1)}>{said}</TabFailure>;
+  }
+  const { slices: rows, skipped = [] } = answer.found;
+  const steps = new Set(rows.map((row) => row.trace)).size;
+  const traced = ofTheRun.value.length;
+  const unseen = traced - steps - skipped.length;
+  const most = Math.max(1, ...rows.map((row) => row.dur));
+  if (rows.length <= 1 && traced <= 1) return null;
+  return (
+    <section>
+      <h3>
+        In all traced steps{' '}
+        <span class="faint">
+          {rows.length.toLocaleString('en')} {rows.length === 1 ? 'slice' : 'slices'}, {steps} of {traced}{' '}
+          {traced === 1 ? 'step' : 'steps'}
+        </span>
+      </h3>
+      <table class="trace-bars">
+        <tbody>
+          {(all ? rows : rows.slice(0, FIRST_ROWS)).map((row) => {
+            const self = row.trace === trace && row.slice === slice;
+            const go = () => {
+              const other = ofTheRun.peek().find((one) => one.id === row.trace);
+              if (other && row.trace !== mainTrace.peek()?.id) chooseTrace(other);
+              void goToSlice(row.trace, row.slice);
+            };
+            return (
+              <tr key={`${row.trace} ${row.slice}`} aria-current={self || undefined}>
+                <td class="trace-bar-name">
+                  <span class="trace-bar plain" style={{ width: `${(100 * row.dur) / most}%` }} />
+                  <button type="button" class="trace-link" onClick={go}>
+                    step {safeText(keyOfTrace.value.get(row.trace) ?? String(row.step), 40)}
+                  </button>
+                </td>
+                <td>{durationText(row.dur)}</td>
+                <td class="faint">at {durationText(row.start)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {rows.length > FIRST_ROWS && (
+        <button type="button" class="quiet trace-all" onClick={() => setAll(!all)}>
+          {all ? 'Fewer' : `${rows.length - FIRST_ROWS} more`}
+        </button>
+      )}
+      {unseen > 0 && (
+        <p class="faint">
+          Of {unseen} {unseen === 1 ? 'step' : 'steps'} nothing is said: the node has no slice there, or the
+          step was not looked into (only the 16 nearest are; large ones only once they were opened).
+        </p>
+      )}
+      {skipped.map((one) => (
+        <p key={one.trace} class="faint">
+          step {safeText(keyOfTrace.value.get(one.trace) ?? String(one.step), 40)}: {safeText(one.error, 200)}
+        </p>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,256 @@
+/** All that the trace says of the selected slice. */
+import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../../api/failure.ts';
+import { showGraphOfRun } from '../../graph/graph_list.ts';
+import { safeText } from '../../shell/safe_text.ts';
+import { selectedNode } from '../../state/selection.ts';
+import { fetchSlice, type SliceDetails } from '../data/trace_api.ts';
+import { bytesText, durationText, exactText } from '../layout/ruler_ticks.ts';
+import { goToSlice } from '../state/trace_selection.ts';
+import { chosenRun, mainTrace, markedOf, nodeOf, selectedSlice } from '../state/trace_state.ts';
+import { TabFailure } from './loading.tsx';
+import { Elsewhere } from './other_steps.tsx';
+
+export function SliceTab() {
+  const at = selectedSlice.value;
+  const [answer, setAnswer] = useState<{ key: string; details: SliceDetails | null; failure: string }>({
+    key: '',
+    details: null,
+    failure: '',
+  });
+  const [tries, setTries] = useState(0);
+  const key = at ? `${at.trace} ${at.slice}` : '';
+  useEffect(() => {
+    if (!at) return;
+    let here = true;
+    // Who selects a slice often has all of it already.
+    const known = 'outputs' in at ? Promise.resolve(at as unknown as SliceDetails) : null;
+    (known ?? fetchSlice(at.trace, at.slice))
+      .then((details) => here && setAnswer({ key, details, failure: '' }))
+      .catch((error: unknown) => {
+        const failure = messageOf(error);
+        if (here) setAnswer({ key, details: null, failure });
+      });
+    return () => {
+      here = false;
+    };
+  }, [key, tries]);
+  if (!at) return <OfNode />;
+  if (answer.key === key && answer.failure) {
+    const said = `The slice could not be read: ${answer.failure}`;
+    return <TabFailure retry={() => setTries(tries + 1)}>{said}</TabFailure>;
+  }
+  const details = answer.key === key ? answer.details : null;
+  if (!details) {
+    return (
+      <p class="faint" role="status" aria-busy="true">
+        Reading the slice…
+      </p>
+    );
+  }
+  const whole = mainTrace.value?.header.value?.duration_ns ?? 1;
+  const wait = details.start - details.scheduled;
+  return (
+    <>
+      <OfNode />
+      <section>
+        <h2 class="trace-node">{safeText(details.node)}</h2>
+        <p>
+          {safeText(details.op, 100)} · <strong>{durationText(details.dur)}</strong>
+          {details.critical && <span class="trace-badge">critical path</span>}
+        </p>
+        <div class="trace-buttons">
+          <InGraph node={nodeOf(details)} />
+        </div>
+      </section>
+      <section>
+        <h3>Time</h3>
+        <table class="trace-plain">
+          <tbody>
+            {wait > 0 && <Line name="Scheduled" value={exactText(details.scheduled)} />}
+            {wait > 0 && <Line name="Waited" value={exactText(wait)} />}
+            <Line name="Started" value={exactText(details.start)} />
+            <Line name="Ended" value={exactText(details.end)} />
+            <Line name="Took" value={exactText(details.dur)} />
+            {details.op_end > details.op_start && (
+              <Line name="Of it the kernel" value={exactText(details.op_end - details.op_start)} />
+            )}
+            <Line name="Share of the step" value={`${((100 * details.dur) / whole).toFixed(2)} %`} />
+          </tbody>
+        </table>
+      </section>
+      <section>
+        <h3>Where</h3>
+        <table class="trace-plain">
+          <tbody>
+            <Line name="Device" value={safeText(details.device)} />
+            {details.thread && <Line name="Thread" value={safeText(details.thread)} />}
+          </tbody>
+        </table>
+      </section>
+      {details.outputs.length > 0 && (
+        <section>
+          <h3>Outputs</h3>
+          <table class="trace-plain">
+            <tbody>
+              {details.outputs.map((output) => (
+                <tr key={output.slot}>
+                  <td class="faint">{output.slot}</td>
+                  <td>
+                    {output.dtype} {output.unknown_rank ? '[?]' : `[${output.shape.join(', ')}]`}
+                  </td>
+                  <td>{bytesText(output.requested_bytes || output.allocated_bytes)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {details.memory.length > 0 && (
+        <section>
+          <h3>Memory</h3>
+          <table class="trace-plain">
+            <tbody>
+              {details.memory.map((used) => (
+                <Line
+                  key={used.allocator}
+                  name={safeText(used.allocator)}
+                  value={`${bytesText(used.total_bytes)}, peak ${bytesText(used.peak_bytes)}`}
+                />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      <Transfers details={details} trace={at.trace} />
+      {details.fused.length > 0 && <Names title="Ran as one" names={details.fused} />}
+      {details.inputs.length > 0 && <Names title="Inputs" names={details.inputs} />}
+      <Elsewhere trace={at.trace} slice={at.slice} node={details.node} />
+      {details.label && (
+        <section>
+          <h3>Label</h3>
+          <p class="trace-label">{safeText(details.label)}</p>
+        </section>
+      )}
+    </>
+  );
+}
+
+function Line({ name, value }: { name: string; value: string }) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td>{value}</td>
+    </tr>
+  );
+}
+
+const FIRST_NAMES = 40;
+
+function Names({ title, names }: { title: string; names: string[] }) {
+  const [all, setAll] = useState(false);
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul class="trace-names">
+        {(all ? names : names.slice(0, FIRST_NAMES)).map((name) => (
+          <li key={name}>{safeText(name, 200)}</li>
+        ))}
+      </ul>
+      {names.length > FIRST_NAMES && (
+        <button type="button" class="quiet trace-all" onClick={() => setAll(!all)}>
+          {all ? 'Fewer' : `${names.length - FIRST_NAMES} more`}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Transfers({ details, trace }: { details: SliceDetails; trace: number }) {
+  if (!details.transfers.length) return null;
+  return (
+    <section>
+      <h3>Transfers</h3>
+      <ul class="trace-stalls">
+        {details.transfers.map((move) => {
+          const out = move.from_slice === details.slice;
+          return (
+            <li key={`${move.from_slice} ${move.to_slice}`}>
+              <button
+                type="button"
+                onClick={() => void goToSlice(trace, out ? move.to_slice : move.from_slice)}
+              >
+                <strong>{out ? 'to' : 'from'}</strong>
+                <span class="trace-name">{safeText(move.name, 120)}</span>
+                <span class="faint">
+                  {durationText(Math.max(0, move.to - move.from))}
+                  {move.bytes > 0 && `, ${bytesText(move.bytes)}`}
+                </span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+/** What is selected, where that is not just the slice's own node: a scope, a stack, or a node not traced. */
+function OfNode() {
+  const found = markedOf.value;
+  const slice = selectedSlice.value;
+  if (!found || found.node !== selectedNode.value) return null;
+  if (slice && nodeOf(slice) === found.node) return null;
+  const name = <span class="trace-node">{safeText(found.node)}</span>;
+  if (found.failure !== null) {
+    return (
+      <section role="alert">
+        <p>
+          The slices of {name} could not be read: {found.failure}
+        </p>
+      </section>
+    );
+  }
+  if (found.total === 0) {
+    return (
+      <section role="status">
+        <p>No slice of this step is of {name}.</p>
+        <p class="faint">
+          It did not run in this step, ran as a part of another node, or the trace is of another graph.
+        </p>
+        <div class="trace-buttons">
+          <InGraph node={found.node} />
+        </div>
+      </section>
+    );
+  }
+  return (
+    <section role="status">
+      <p>
+        {found.total.toLocaleString('en')} {found.total === 1 ? 'slice' : 'slices'} of {name}
+        {found.places < found.total && `; the first ${found.places.toLocaleString('en')} are marked`}. Below
+        is one of them.
+      </p>
+    </section>
+  );
+}
+
+/** Goes to the graph of the run that was traced. */
+function InGraph({ node }: { node: string }) {
+  const [failure, setFailure] = useState('');
+  const run = chosenRun.value;
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          if (run === null) return;
+          showGraphOfRun(run, node).catch((error: unknown) => setFailure(messageOf(error)));
+        }}
+      >
+        Show in graph
+      </button>
+      {failure && <span class="faint">{failure}</span>}
+    </>
+  );
+}

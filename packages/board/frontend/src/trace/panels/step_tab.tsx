@@ -1,0 +1,208 @@
+/** The step as a whole: what delayed it, what it waited for, where its time went. */
+import { safeText } from '../../shell/safe_text.ts';
+import { themeVersion } from '../../style/theme.ts';
+import { colouring, showCritical, windowOfTime } from '../address/address_fields.ts';
+import type { Stall, TraceHeader } from '../data/trace_api.ts';
+import { LEVELS } from '../data/trace_items.ts';
+import { inkNow, legendOf } from '../draw/trace_colours.ts';
+import { groupsOf, groupTitle } from '../layout/rows.ts';
+import { bytesText, durationText, percentText } from '../layout/ruler_ticks.ts';
+import { fitRange } from '../layout/time_view.ts';
+import { goToSlice, selectNode } from '../state/trace_selection.ts';
+import { duration, lanesWidth, mainTrace } from '../state/trace_state.ts';
+import { Bars } from './bar_table.tsx';
+import { TabFailure } from './loading.tsx';
+
+const KINDS: Record<Stall['kind'], string> = {
+  receive: 'waited for a tensor',
+  sync: 'waited for a queue',
+  copy: 'copied',
+  queue: 'was ready, its thread was busy',
+};
+
+const MOST_STALLS = 30;
+
+export function StepTab() {
+  const model = mainTrace.value;
+  const header = model?.header.value;
+  const summary = model?.summary.value;
+  if (!model || !header) return <p class="faint">{model?.failure.value ?? 'Reading the step…'}</p>;
+  const show = (slice: number, from: number, to: number) => {
+    windowOfTime.value = fitRange(from, to, duration.peek(), 0.4);
+    void goToSlice(model.id, slice);
+  };
+  return (
+    <>
+      <Legend header={header} />
+      {summary ? (
+        <>
+          <section>
+            <h3>
+              Long waits <span class="faint">{summary.stalls.length || 'none'}</span>
+            </h3>
+            {summary.stalls.length === 0 && (
+              <p class="faint">No wait is above 1 % of the step and 3 times the median.</p>
+            )}
+            <ul class="trace-stalls">
+              {summary.stalls.slice(0, MOST_STALLS).map((stall) => (
+                <li key={`${stall.to.slice} ${stall.begin}`}>
+                  <button
+                    type="button"
+                    onClick={() => show(stall.to.slice, stall.begin, stall.begin + stall.wait_ns)}
+                  >
+                    <strong class="trace-wait">{durationText(stall.wait_ns)}</strong>
+                    <span class="trace-name">{safeText(stall.to.node, 120)}</span>
+                    <span class="faint">
+                      {KINDS[stall.kind]}
+                      {stall.from && ` — ${safeText(stall.from.node, 60)}`}
+                    </span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+            {summary.stalls.length > MOST_STALLS && (
+              <p class="faint">{summary.stalls.length - MOST_STALLS} shorter ones more.</p>
+            )}
+          </section>
+          <section>
+            <h3>
+              Critical path
+              <button
+                type="button"
+                class={`trace-toggle small${showCritical.value ? ' on' : ''}`}
+                aria-pressed={showCritical.value}
+                onClick={() => {
+                  showCritical.value = !showCritical.peek();
+                }}
+              >
+                Show
+              </button>
+            </h3>
+            <p class="faint">
+              {summary.critical.slices < header.slices
+                ? `${summary.critical.slices.toLocaleString('en')} slices, `
+                : 'All slices, one after the other: '}
+              {durationText(summary.critical.self_ns)} of work; {durationText(summary.critical.gap_ns)} in
+              between ({percentText(summary.critical.gap_ns / Math.max(1, header.duration_ns))}).
+            </p>
+            {summary.critical.slices < header.slices && (
+              <Bars
+                rows={summary.critical.by_op.map((row) => ({
+                  name: row.op,
+                  op: row.op,
+                  ns: row.total_ns,
+                  count: row.count,
+                }))}
+                whole={header.duration_ns}
+                first={6}
+              />
+            )}
+          </section>
+          <section>
+            <h3>Time by op</h3>
+            <Bars
+              rows={summary.totals.by_op.map((row) => ({
+                name: row.op,
+                op: row.op,
+                ns: row.total_ns,
+                count: row.count,
+              }))}
+              whole={summary.totals.total_ns}
+              first={8}
+            />
+          </section>
+          <section>
+            <h3>Time by node</h3>
+            <Bars
+              rows={summary.totals.by_node.map((row) => ({
+                name: row.node,
+                op: row.op,
+                ns: row.total_ns,
+                count: row.count,
+                run: () => selectNode(row.node),
+              }))}
+              whole={summary.totals.total_ns}
+              first={8}
+            />
+          </section>
+          <Devices header={header} />
+          <Clocks header={header} transfers={summary.transfer_count} />
+        </>
+      ) : (
+        <Summing failure={model.failure.value} retry={() => model.retry(lanesWidth.peek())} />
+      )}
+    </>
+  );
+}
+
+function Summing({ failure, retry }: { failure: string | null; retry: () => void }) {
+  if (failure !== null) return <TabFailure retry={retry}>{failure}</TabFailure>;
+  return (
+    <p class="faint" role="status" aria-busy="true">
+      Walking the critical path…
+    </p>
+  );
+}
+
+function Legend({ header }: { header: TraceHeader }) {
+  void themeVersion.value;
+  if (colouring.value !== 'kind') return null;
+  return (
+    <ul class="trace-legend" aria-label="Colours">
+      {legendOf(header.ops, inkNow()).map((tone) => (
+        <li key={tone.title}>
+          <span style={{ background: tone.fills[LEVELS]! }} />
+          {tone.title}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Devices({ header }: { header: TraceHeader }) {
+  const groups = groupsOf(header.lanes);
+  const rows = groups.map((lanes) => ({
+    name: groupTitle(lanes[0]!),
+    ns: lanes.reduce((sum, lane) => sum + lane.busy_ns, 0),
+    lanes: lanes.length,
+  }));
+  return (
+    <section>
+      <h3>Devices</h3>
+      <table class="trace-plain">
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <td>{safeText(row.name, 100)}</td>
+              <td class="faint">
+                {row.lanes} {row.lanes === 1 ? 'lane' : 'lanes'}
+              </td>
+              <td>{durationText(row.ns)}</td>
+              <td class="faint">{percentText(row.ns / Math.max(1, header.duration_ns * row.lanes))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Clocks({ header, transfers }: { header: TraceHeader; transfers: number }) {
+  const moved = Object.entries(header.skew_ns).filter(([, ns]) => ns !== 0);
+  return (
+    <section>
+      <h3>The trace</h3>
+      <p class="faint">
+        {header.slices.toLocaleString('en')} slices in {bytesText(header.bytes)},{' '}
+        {transfers.toLocaleString('en')} {transfers === 1 ? 'transfer' : 'transfers'} matched.
+        {header.untimed > 0 && ` ${header.untimed} nodes without a time are left out.`}
+      </p>
+      {moved.map(([task, ns]) => (
+        <p key={task} class="faint">
+          The clock of {safeText(task, 80)} was {durationText(Math.abs(ns))} {ns < 0 ? 'ahead' : 'behind'}.
+          Its lanes are moved by that, so that nothing arrives before it was sent.
+        </p>
+      ))}
+    </section>
+  );
+}

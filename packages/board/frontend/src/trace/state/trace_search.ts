@@ -1,0 +1,134 @@
+/** Finds nodes of a trace by a pattern, and goes from one to the next. */
+import { effect, signal } from '@preact/signals';
+import { messageOf } from '../../api/failure.ts';
+import { startWorker } from '../../shell/workers.ts';
+import { pattern } from '../address/address_fields.ts';
+import { NameSearch } from '../data/name_search.ts';
+import { fetchPlaces, type Place, type TraceNames } from '../data/trace_api.ts';
+import { namesOf } from '../data/trace_names.ts';
+import { goToSlice } from './trace_selection.ts';
+import { mainTrace } from './trace_state.ts';
+
+const MOST_TIME_MS = 1000;
+/** Names in one call; several are under way at once. */
+const NAMES_AT_ONCE = 1000;
+const CALLS_AT_ONCE = 4;
+/** As many places as one can walk through; the count is of all. */
+const MOST_PLACES = 5000;
+const TYPING_MS = 80;
+
+export interface Found {
+  pattern: string;
+  /** All names that match. */
+  names: ReadonlySet<string>;
+  /** The first of their slices, by time. */
+  places: Place[];
+  /** All slices, also those that are not listed. */
+  total: number;
+  /** Which of the places is shown; -1 before the first. */
+  at: number;
+  wrong: 'pattern' | 'time' | 'server' | null;
+  said: string;
+}
+
+export const found = signal<Found | null>(null);
+/** Whether the box is asked for: it takes the focus. */
+export const askToFind = signal(0);
+
+let known: { trace: number; names: TraceNames; search: NameSearch } | null = null;
+let serial = 0;
+let stop = new AbortController();
+
+/** Fetches the names of a trace and hands them to a worker, so that the first search finds it warm. */
+export async function warm(trace: number): Promise<NonNullable<typeof known>> {
+  if (known?.trace === trace) return known;
+  const names = await namesOf(trace);
+  if (known?.trace === trace) return known;
+  known?.search.close();
+  const search = new NameSearch(() => startWorker('trace_names'), names.names, MOST_TIME_MS);
+  known = { trace, names, search };
+  return known;
+}
+
+/** Searches; a pattern that takes too long is stopped. */
+export async function find(text: string): Promise<void> {
+  const mine = ++serial;
+  stop.abort();
+  stop = new AbortController();
+  const { signal: ended } = stop;
+  const model = mainTrace.peek();
+  if (!text || !model) {
+    found.value = null;
+    return;
+  }
+  const none: Found = {
+    pattern: text,
+    names: new Set(),
+    places: [],
+    total: 0,
+    at: -1,
+    wrong: null,
+    said: '',
+  };
+  try {
+    const { names, search } = await warm(model.id);
+    if (mine !== serial) return;
+    const answer = await search.find(text);
+    if (!answer || mine !== serial) return;
+    const ids = Array.from(answer.found);
+    if (answer.wrong || !ids.length) {
+      found.value = { ...none, wrong: answer.wrong, said: answer.said };
+      return;
+    }
+    const matching = new Set(ids.map((i) => names.names[i]!));
+    const total = ids.reduce((n, i) => n + names.counts[i]!, 0);
+    const places = await placesOf(model.id, ids, ended);
+    if (mine === serial) found.value = { ...none, names: matching, places, total };
+  } catch (error) {
+    if (mine !== serial) return;
+    const said = messageOf(error);
+    found.value = { ...none, wrong: 'server', said };
+  }
+}
+
+/** The first MOST_PLACES slices of names, by time. */
+async function placesOf(trace: number, ids: number[], ended: AbortSignal): Promise<Place[]> {
+  const calls: number[][] = [];
+  for (let i = 0; i < ids.length; i += NAMES_AT_ONCE) calls.push(ids.slice(i, i + NAMES_AT_ONCE));
+  let all: Place[] = [];
+  for (let i = 0; i < calls.length; i += CALLS_AT_ONCE) {
+    const answers = await Promise.all(
+      calls.slice(i, i + CALLS_AT_ONCE).map((names) => fetchPlaces(trace, { names }, ended)),
+    );
+    all = all.concat(...answers.map((answer) => answer.places));
+    all.sort((a, b) => a.start - b.start || a.slice - b.slice);
+    all.length = Math.min(all.length, MOST_PLACES);
+  }
+  return all;
+}
+
+/** Goes to the next slice that was found, or the one before. */
+export async function goToFound(by: 1 | -1): Promise<void> {
+  const now = found.peek();
+  const model = mainTrace.peek();
+  if (!now?.places.length || !model) return;
+  const from = now.at < 0 && by < 0 ? 0 : now.at;
+  const at = (from + by + now.places.length) % now.places.length;
+  found.value = { ...now, at };
+  await goToSlice(model.id, now.places[at]!.slice);
+}
+
+/** Keeps what was found true while the page is shown. Returns: what ends that. */
+export function followPattern(): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = effect(() => {
+    const text = pattern.value;
+    void mainTrace.value;
+    clearTimeout(timer);
+    timer = setTimeout(() => void find(text), TYPING_MS);
+  });
+  return () => {
+    clearTimeout(timer);
+    end();
+  };
+}

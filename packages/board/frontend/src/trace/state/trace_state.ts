@@ -1,0 +1,271 @@
+/** What the Trace page shows: which steps, which window, what is selected. */
+import { batch, computed, effect, signal } from '@preact/signals';
+import { messageOf } from '../../api/failure.ts';
+import { runById, series, tagById } from '../../state/catalogue.ts';
+import { stepCursor } from '../../state/selection.ts';
+import { traceRun } from '../../state/trace_link.ts';
+import {
+  areaInUrl,
+  closedGroups,
+  colouring,
+  comparedSteps,
+  hiddenLanes,
+  laneFilter,
+  mark,
+  pinnedLanes,
+  scopesChoice,
+  showMemory,
+  sliceInUrl,
+  traceTag,
+  windowOfTime,
+} from '../address/address_fields.ts';
+import { traceKeys } from '../address/step_keys.ts';
+import { fetchFamilies } from '../data/node_families.ts';
+import { fetchTraces, type SliceRef, type TraceRow } from '../data/trace_api.ts';
+import { TraceModel } from '../data/trace_model.ts';
+import { groupsOf, heightOf, laneKey, layRows, type Row, type Section } from '../layout/rows.ts';
+import { SCOPE_LEVELS } from '../layout/scope_runs.ts';
+import { fitAll, type TimeView } from '../layout/time_view.ts';
+
+/** All traces of the log; null until the first answer. */
+export const traces = signal<TraceRow[] | null>(null);
+/** Why they could not be asked for. */
+export const tracesFailure = signal<string | null>(null);
+
+export const tracedRuns = computed(() => {
+  const runs = new Map<number, TraceRow[]>();
+  for (const row of traces.value ?? []) {
+    const rows = runs.get(row.run);
+    if (rows) rows.push(row);
+    else runs.set(row.run, [row]);
+  }
+  return runs;
+});
+
+export const chosenRun = computed<number | null>(() => {
+  const runs = [...tracedRuns.value.keys()];
+  return runs.find((id) => runById.value.get(id)?.name === traceRun.value) ?? runs[0] ?? null;
+});
+
+/** The traces of the chosen run, and what the address calls each. */
+export const ofTheRun = computed<TraceRow[]>(() =>
+  chosenRun.value === null ? [] : (tracedRuns.value.get(chosenRun.value) ?? []),
+);
+export const keyOfTrace = computed(() => traceKeys(ofTheRun.value));
+
+/** The trace nearest to the step cursor; the last one without a cursor. */
+export const chosen = computed<TraceRow | null>(() => {
+  const rows = ofTheRun.value;
+  const cursor = stepCursor.value;
+  if (cursor === null) return rows.at(-1) ?? null;
+  let best: TraceRow | null = null;
+  for (const row of rows) {
+    const away = Math.abs(row.step - cursor);
+    const before = best ? Math.abs(best.step - cursor) : Number.POSITIVE_INFINITY;
+    if (away < before || (away === before && row.tag === traceTag.value)) best = row;
+  }
+  return best;
+});
+
+export const MOST_COMPARED = 5;
+
+export const compared = computed<TraceRow[]>(() => {
+  const wanted = new Set(comparedSteps.value);
+  const keys = keyOfTrace.value;
+  return ofTheRun.value
+    .filter((row) => wanted.has(keys.get(row.id)!) && row.id !== chosen.value?.id)
+    .slice(0, MOST_COMPARED);
+});
+
+const models = new Map<number, TraceModel>();
+const KEPT_MODELS = 8;
+/** How wide the lanes are, in CSS pixels. */
+export const lanesWidth = signal(1200);
+export const lanesHeight = signal(700);
+/** How far the lanes are scrolled. */
+export const lanesScroll = signal(0);
+/** A step of few lanes uses the room that there is, up to this much. */
+const MOST_STRETCH = 1.5;
+const OF_THE_ROOM = 0.7;
+
+function modelOf(id: number): TraceModel {
+  let model = models.get(id);
+  if (!model) {
+    model = new TraceModel(id);
+    models.set(id, model);
+    void model.open(lanesWidth.peek());
+    for (const old of [...models.keys()]) {
+      if (models.size <= KEPT_MODELS) break;
+      if (!shownIds.has(old) && old !== id) models.delete(old);
+    }
+  }
+  return model;
+}
+let shownIds = new Set<number>();
+
+/** The steps that are shown, the chosen one first. */
+export const shown = computed<TraceModel[]>(() => {
+  const rows = chosen.value ? [chosen.value, ...compared.value] : [];
+  shownIds = new Set(rows.map((row) => row.id));
+  return rows.map((row) => modelOf(row.id));
+});
+export const mainTrace = computed<TraceModel | null>(() => shown.value[0] ?? null);
+
+export const duration = computed(() =>
+  Math.max(1, ...shown.value.map((model) => model.header.value?.duration_ns ?? 1)),
+);
+export const timeView = computed<TimeView>(() => windowOfTime.value ?? fitAll(duration.value));
+
+export const sections = computed<Section[]>(() => {
+  const many = shown.value.length > 1;
+  return shown.value.flatMap((model) => {
+    const header = model.header.value;
+    if (!header) return [];
+    void model.curves.value;
+    const titles = new Map(header.lanes.map((lane) => [lane.task, lane.task_title]));
+    const tasks = groupsOf(header.lanes).length > 1 && titles.size > 1;
+    const memory = model.memory.map((curve) => {
+      const what = curve.source === 'outputs' ? 'memory (estimate)' : `memory ${curve.name}`;
+      return tasks ? `${titles.get(curve.task) ?? curve.task} · ${what}` : what;
+    });
+    const title = many ? `step ${keyOfTrace.value.get(model.id) ?? header.step}` : '';
+    return [{ trace: model.id, title, duration: header.duration_ns, lanes: header.lanes, memory }];
+  });
+});
+const FEW_LANES = 3;
+export const showScopes = computed(() => {
+  if (scopesChoice.value !== 'auto') return scopesChoice.value === 'on';
+  return sections.value.reduce((n, section) => n + section.lanes.length, 0) <= FEW_LANES;
+});
+export const rows = computed<Row[]>(() => {
+  const choice = {
+    closed: new Set(closedGroups.value),
+    pinned: new Set(pinnedLanes.value),
+    hidden: new Set(hiddenLanes.value),
+    filter: laneFilter.value,
+  };
+  const levels = showScopes.value ? SCOPE_LEVELS : 0;
+  const laid = layRows(sections.value, choice, showMemory.value, 1, levels);
+  const stretch = Math.min(MOST_STRETCH, (OF_THE_ROOM * lanesHeight.value) / Math.max(1, heightOf(laid)));
+  return stretch > 1 ? layRows(sections.value, choice, showMemory.value, stretch, levels) : laid;
+});
+/** How many lanes of the chosen step are left out by hand, and by the filter. */
+export const leftOut = computed(() => {
+  const lanes = sections.value[0]?.lanes ?? [];
+  const hidden = new Set(hiddenLanes.value);
+  const byHand = lanes.filter((lane) => hidden.has(laneKey(lane))).length;
+  const there = new Set(rows.value.flatMap((row) => (row.section === 0 ? row.lanes : [])));
+  return { byHand, all: lanes.length, seen: there.size };
+});
+
+export interface Area {
+  trace: number;
+  t0: number;
+  t1: number;
+  /** null: all. */
+  lanes: number[] | null;
+}
+
+export type SelectedSlice = SliceRef & { trace: number };
+
+export const selectedSlice = signal<SelectedSlice | null>(null);
+/** What was found of the selected node in the chosen step; null without a node. */
+export const markedOf = signal<{
+  node: string;
+  trace: number;
+  places: number;
+  total: number;
+  failure: string | null;
+} | null>(null);
+export const selectedArea = signal<Area | null>(null);
+export function chooseTrace(row: TraceRow): void {
+  batch(() => {
+    const sameRun = row.run === chosenRun.peek();
+    traceRun.value = runById.peek().get(row.run)?.name ?? '';
+    traceTag.value = row.tag;
+    stepCursor.value = row.step;
+    selectedSlice.value = null;
+    selectedArea.value = null;
+    sliceInUrl.value = '';
+    areaInUrl.value = '';
+    mark.value = null;
+    if (!sameRun) {
+      comparedSteps.value = [];
+      windowOfTime.value = null;
+    }
+  });
+}
+
+/** Steps to the next or the previous trace of the run. */
+export function chooseNeighbour(by: 1 | -1): void {
+  const all = ofTheRun.peek();
+  const at = all.findIndex((row) => row.id === chosen.peek()?.id);
+  const next = all[at + by];
+  if (next) chooseTrace(next);
+}
+
+/** Shows a step below the chosen one, or no more. */
+export function toggleCompared(row: TraceRow): void {
+  const key = keyOfTrace.peek().get(row.id)!;
+  const now = comparedSteps.peek();
+  comparedSteps.value = now.includes(key) ? now.filter((one) => one !== key) : [...now, key];
+}
+
+function toggled(of: typeof closedGroups, key: string): void {
+  const now = of.peek();
+  of.value = now.includes(key) ? now.filter((k) => k !== key) : [...now, key];
+}
+
+export function togglePinned(key: string): void {
+  toggled(pinnedLanes, key);
+}
+
+export function toggleHidden(key: string): void {
+  toggled(hiddenLanes, key);
+}
+
+export function toggleGroup(key: string): void {
+  toggled(closedGroups, key);
+}
+
+/** The node of the graph that a slice is of; a tensor that came over the network is its maker's. */
+export function nodeOf(slice: SliceRef): string {
+  if (slice.graph_node) return slice.graph_node;
+  return slice.op === 'RecvTensor' ? slice.node.replace(/^edge_\d+_/, '') : slice.node;
+}
+
+// The list of traces follows the catalogue.
+const traceCount = computed(() =>
+  series.value.reduce((n, one) => n + (tagById.value.get(one.tag)?.kind === 'run_metadata' ? one.n : 0), 0),
+);
+let asked = 0;
+
+/** Asks which traces there are; of several answers the last asked for counts. */
+export async function readTraces(): Promise<void> {
+  const turn = ++asked;
+  try {
+    const rows = await fetchTraces();
+    if (turn !== asked) return;
+    traces.value = rows;
+    tracesFailure.value = null;
+  } catch (error) {
+    if (turn === asked) tracesFailure.value = messageOf(error);
+  }
+}
+
+/** Keeps the state true while the page is shown. Returns: what ends that. */
+export function followTraces(): () => void {
+  const ends = [
+    effect(() => {
+      const run = chosenRun.value;
+      if (colouring.value === 'family' && run !== null) void fetchFamilies(run);
+    }),
+    effect(() => {
+      void traceCount.value;
+      void readTraces();
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}

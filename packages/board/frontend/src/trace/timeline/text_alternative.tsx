@@ -1,0 +1,97 @@
+/** What the canvas shows, as lists: for those who do not see it, and for tests. */
+import { useSignalEffect } from '@preact/signals';
+import { useRef, useState } from 'preact/hooks';
+import { safeText } from '../../shell/safe_text.ts';
+import { itemsBetween, MERGED } from '../data/trace_items.ts';
+import { durationText } from '../layout/ruler_ticks.ts';
+import { rows, sections, selectedArea, selectedSlice, shown, timeView } from '../state/trace_state.ts';
+
+const MOST_ITEMS = 12;
+const MOST_LANES = 100;
+const WAIT_MS = 250;
+
+interface MirrorLane {
+  title: string;
+  items: string[];
+  more: number;
+}
+
+export function Mirror() {
+  const [{ lanes, more }, setLanes] = useState<{ lanes: MirrorLane[]; more: number }>({ lanes: [], more: 0 });
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useSignalEffect(() => {
+    void [timeView.value, rows.value];
+    for (const model of shown.value) void model.version.value;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setLanes(mirrored()), WAIT_MS);
+  });
+  const slice = selectedSlice.value;
+  const area = selectedArea.value;
+  return (
+    <div class="hidden-for-the-eye">
+      <p id="trace-keys">
+        Arrow keys go from slice to slice; with Shift they select an area. W and S zoom, A and D pan, F fits,
+        M marks, Escape clears. The list named Lanes says what is seen.
+      </p>
+      <p role="status">
+        {slice
+          ? `Selected: ${safeText(slice.node, 200)}, ${durationText(slice.dur)}`
+          : 'No slice is selected'}
+        {area &&
+          `. Area: ${durationText(area.t1 - area.t0)} from ${durationText(area.t0)}, ${
+            area.lanes ? `lanes ${area.lanes.map((lane) => lane + 1).join(', ')}` : 'all lanes'
+          }`}
+      </p>
+      <ul id="trace-mirror" aria-label="Lanes">
+        {lanes.map((lane) => (
+          <li key={lane.title} data-lane={lane.title}>
+            {lane.title}
+            <ul>
+              {lane.items.map((item) => (
+                <li key={item}>{item}</li>
+              ))}
+              {lane.more > 0 && <li>and {lane.more} more</li>}
+            </ul>
+          </li>
+        ))}
+        {more > 0 && <li>and {more} more lanes</li>}
+      </ul>
+    </div>
+  );
+}
+
+function mirrored(): { lanes: MirrorLane[]; more: number } {
+  const view = timeView.peek();
+  const models = shown.peek();
+  const parts = sections.peek();
+  const all = rows.peek().filter((row) => row.kind === 'lane');
+  return {
+    more: Math.max(0, all.length - MOST_LANES),
+    lanes: all.slice(0, MOST_LANES).map((row) => {
+      const section = parts[row.section];
+      const model = models.find((one) => one.id === section?.trace);
+      const lane = section?.lanes[row.lanes[0]!];
+      const under = lane?.row ? `, row ${lane.row + 1}` : '';
+      const place = lane ? `${lane.task_title} ${lane.device_title} ${lane.thread}${under}` : row.title;
+      const title = safeText(section?.title ? `${section.title}, ${place}` : place, 200);
+      const items = model?.items;
+      const header = model?.header.peek();
+      if (!items || !header) return { title, items: [], more: 0 };
+      const [from, to] = itemsBetween(items, row.lanes[0]!, view.t0, view.t1);
+      const { dur, kind, count, op, name, start } = items.columns;
+      // The longest of them, in order of time.
+      const longest = Array.from({ length: to - from }, (_, k) => from + k)
+        .sort((a, b) => dur[b]! - dur[a]!)
+        .slice(0, MOST_ITEMS)
+        .sort((a, b) => a - b);
+      const said = longest.map((i) => {
+        const what =
+          kind[i] === MERGED
+            ? `${count[i]} slices, mostly ${safeText(header.ops[op[i]!] ?? '', 60)}`
+            : safeText(items.names[name[i]!] ?? '', 200);
+        return `${what}, ${durationText(dur[i]!)} at ${durationText(start[i]!)}`;
+      });
+      return { title, items: said, more: to - from - said.length };
+    }),
+  };
+}

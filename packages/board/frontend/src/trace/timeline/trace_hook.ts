@@ -1,0 +1,74 @@
+/** window.__board.trace: what the Trace page shows. */
+import { expose } from '../../shell/test_hook.ts';
+import { colouring, comparedSteps, mark, showCritical } from '../address/address_fields.ts';
+import { found } from '../state/trace_search.ts';
+import {
+  chosen,
+  mainTrace,
+  markedOf,
+  rows,
+  sections,
+  selectedArea,
+  selectedSlice,
+  timeView,
+} from '../state/trace_state.ts';
+import { hovered } from './hit_test.ts';
+import { layoutOf } from './item_rects.ts';
+import { arrowsLeftOut, frameTimes, lastDrawn } from './timeline_canvas.ts';
+
+/** All that the page shows; the parts are found out when they are asked for. */
+expose('trace', () => {
+  const model = mainTrace.peek();
+  const summary = model?.summary.peek();
+  return {
+    chosen: chosen.peek() && { ...chosen.peek() },
+    compared: [...comparedSteps.peek()],
+    view: { ...timeView.peek() },
+    colouring: colouring.peek(),
+    critical: showCritical.peek(),
+    selected: selectedSlice.peek() && { ...selectedSlice.peek() },
+    area: selectedArea.peek() && { ...selectedArea.peek() },
+    found: told(),
+    mark: mark.peek(),
+    hovered: hovered.peek() && { ...hovered.peek() },
+    markedOf: markedOf.peek(),
+    arrows: { ...arrowsLeftOut.peek() },
+    marked: model?.marked.length ?? 0,
+    analysed: model?.header.peek()?.analysed ?? false,
+    drawn: { ...lastDrawn },
+    get sections() {
+      return sections.peek().map(({ trace, title, duration }) => ({ trace, title, duration }));
+    },
+    get rows() {
+      return rows.peek().map((row) => ({ ...row, lanes: [...row.lanes] }));
+    },
+    get stalls() {
+      return summary?.stalls ?? null;
+    },
+    get transfers() {
+      return summary?.transfer_count ?? null;
+    },
+    get criticalSlices() {
+      return summary?.critical_path.map((row) => row.slice) ?? null;
+    },
+    get skew() {
+      return summary?.skew_ns ?? null;
+    },
+    get memory() {
+      return model?.memory.map(({ name, peak, time }) => ({ name, peak, points: time.length })) ?? [];
+    },
+    get items() {
+      return layoutOf();
+    },
+    get frames() {
+      return [...frameTimes];
+    },
+  };
+});
+
+function told() {
+  const now = found.peek();
+  if (!now) return null;
+  const { pattern, total, at, wrong, said } = now;
+  return { pattern, total, at, wrong, said, names: now.names.size, places: now.places.length };
+}
