@@ -3,14 +3,14 @@ import './graph.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { latest } from '../api/live.ts';
 import { safeText } from '../shell/safe_text.ts';
-import { graphName } from './address.ts';
 import type { Stage } from './canvas/stage.ts';
 import { Inspector } from './cards/inspector.tsx';
-import { exportNote } from './export_graph.ts';
-import { current, graphs, listFailure, loadGraphs, upload, uploadFailure } from './graph_list.ts';
-import { GraphView } from './graph_view.tsx';
-import { followAddress, opening, read, session } from './session.ts';
+import { exportNote } from './export/export_graph.ts';
+import { graphName } from './session/address.ts';
+import { current, graphs, listFailure, loadGraphs, upload, uploadFailure } from './session/graph_list.ts';
+import { followAddress, opening, read, session } from './session/session.ts';
 import { Toolbar } from './toolbar/toolbar.tsx';
+import { GraphView } from './view/graph_view.tsx';
 
 export default function GraphPage() {
   const stage = useRef<Stage | null>(null);

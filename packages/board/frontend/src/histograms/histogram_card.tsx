@@ -16,13 +16,13 @@ import { runColour } from '../runs/colours.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
+import { histogramApart, histogramAxis, histogramLog, histogramMode } from './address_fields.ts';
 import { draw } from './histogram_draw.ts';
 import { bucketsCsv, type RawHistograms, rawBucketsCsv, tableJson } from './histogram_export.ts';
-import { HistogramMirror } from './histogram_mirror.tsx';
 import { type Bucket, compose, hit, type Layer, type Mode, type StepAxis } from './histogram_scene.ts';
 import { fetchTables, type HistogramTable } from './histogram_table.ts';
 import { exposeScene } from './histogram_test_hook.ts';
-import { histogramApart, histogramAxis, histogramLog, histogramMode } from './histogram_view.ts';
+import { HistogramMirror } from './text_alternative.tsx';
 
 const MOST_ROWS = 200;
 const MOST_ROWS_LARGE = 500;

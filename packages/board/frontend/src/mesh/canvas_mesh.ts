@@ -1,5 +1,5 @@
 /** Paints meshes without a GPU: faces from far to near, each in one shade. */
-import { projectAll } from '../projector/orbit_camera.ts';
+import { projectAll } from '../scene/orbit_camera.ts';
 import { lightOn } from './mesh_geometry.ts';
 import type { MeshPainter, MeshScene } from './mesh_scene.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { slantCamera } from '../projector/orbit_camera.ts';
+import { slantCamera } from '../scene/orbit_camera.ts';
 import { cameraOfConfig } from './config_camera.ts';
 
 test('a mesh is seen from where its config says', () => {

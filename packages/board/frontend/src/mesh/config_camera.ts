@@ -1,5 +1,5 @@
 /** From where a mesh is seen first, as its writer said in the words of three.js. */
-import { type Camera, slantCamera, turned } from '../projector/orbit_camera.ts';
+import { type Camera, slantCamera, turned } from '../scene/orbit_camera.ts';
 
 type Vector = [number, number, number];
 

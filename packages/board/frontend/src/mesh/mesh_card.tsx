@@ -11,17 +11,9 @@ import { choiceOf, setChoice } from '../media/media_view.ts';
 import { useCardFrame } from '../metrics/card_frame.tsx';
 import type { CardProps } from '../metrics/cards.ts';
 import { downloadCanvas } from '../picture/download.ts';
-import { rgbOf } from '../projector/colour_by.ts';
-import {
-  axesOf,
-  type Camera,
-  matrixOf,
-  panned,
-  turned,
-  zoomed,
-  zoomedAt,
-} from '../projector/orbit_camera.ts';
+import { rgbOf } from '../picture/label_colours.ts';
 import { runColour } from '../runs/colours.ts';
+import { axesOf, type Camera, matrixOf, panned, turned, zoomed, zoomedAt } from '../scene/orbit_camera.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
 import { stepCursor } from '../state/selection.ts';

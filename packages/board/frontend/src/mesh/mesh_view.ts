@@ -1,6 +1,6 @@
 /** How meshes are looked at; in the address. */
 
-import { type Camera, cameraCodec } from '../projector/orbit_camera.ts';
+import { type Camera, cameraCodec } from '../scene/orbit_camera.ts';
 import { choice, list } from '../state/url_codec.ts';
 import { urlSignal } from '../state/url_state.ts';
 import type { MeshMode } from './mesh_scene.ts';

@@ -1,13 +1,10 @@
 /** Embeddings: points of many dimensions in two or three, with their neighbours. */
 import { useEffect } from 'preact/hooks';
 import { downloadCanvas } from '../picture/download.ts';
+import { cameraCodec, slantCamera } from '../scene/orbit_camera.ts';
 import { safeText } from '../shell/safe_text.ts';
 import { expose } from '../shell/test_hook.ts';
-import { DataPanel } from './data_panel.tsx';
-import { focus, followSearch, matches, neighbours, picked } from './emphasis.ts';
-import { cameraCodec, slantCamera } from './orbit_camera.ts';
-import { PointsPanel } from './points_panel.tsx';
-import { followProjection, layout, progress } from './projection.ts';
+import { boxTool, camera, dimensions, method, plainCanvas } from './address/address_fields.ts';
 import {
   chosen,
   colourColumn,
@@ -18,9 +15,12 @@ import {
   loading,
   nameOf,
   table,
-} from './projector_data.ts';
-import { boxTool, camera, dimensions, method, plainCanvas } from './projector_state.ts';
-import { lastPicture, Scatter } from './scatter_view.tsx';
+} from './data/projector_data.ts';
+import { DataPanel } from './panels/data_panel.tsx';
+import { PointsPanel } from './panels/points_panel.tsx';
+import { focus, followSearch, matches, neighbours, picked } from './points/emphasis.ts';
+import { followProjection, layout, progress } from './projection/projection.ts';
+import { lastPicture, Scatter } from './scatter/scatter_view.tsx';
 
 const MOST_EXPOSED = 60;
 

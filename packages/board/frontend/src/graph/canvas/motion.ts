@@ -1,5 +1,5 @@
 /** Boxes between their old and their new places. */
-import type { IndexedScene } from './indexed_scene.ts';
+import type { IndexedScene } from '../scene/indexed_scene.ts';
 
 /** Where each item of a new scene starts from: its old place, or the old place of the group that opened. */
 export function startBoxes(

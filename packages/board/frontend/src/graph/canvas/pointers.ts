@@ -1,7 +1,8 @@
 /** What mouse, pen and fingers do on the canvas. */
-import { GROUP } from '../model/scene.ts';
-import { type Camera, zoomAbout } from './camera.ts';
-import type { IndexedScene } from './indexed_scene.ts';
+
+import { type Camera, zoomAbout } from '../drawing/camera.ts';
+import type { IndexedScene } from '../scene/indexed_scene.ts';
+import { GROUP } from '../scene/scene.ts';
 
 export interface StageEvents {
   select(item: number | null): void;

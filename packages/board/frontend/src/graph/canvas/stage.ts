@@ -1,14 +1,15 @@
 /** The canvas: camera, frames, the bitmap that is moved while the full picture is costly, and pointers. */
+
+import { between, bringIntoView, type Camera, ease, fit, type Rect, zoomAbout } from '../drawing/camera.ts';
+import { drawScene } from '../drawing/draw_scene.ts';
+import { SIGNS } from '../drawing/draw_sign.ts';
+import type { Paint } from '../drawing/paint.ts';
+import type { DrawJob, Emphasis, Inks } from '../drawing/surface.ts';
 import type { GraphModel } from '../model/graph_model.ts';
-import { GROUP, OPENED, STACK } from '../model/scene.ts';
-import { between, bringIntoView, type Camera, ease, fit, type Rect, zoomAbout } from './camera.ts';
-import { drawScene } from './draw_scene.ts';
-import { SIGNS } from './draw_sign.ts';
-import type { IndexedScene } from './indexed_scene.ts';
+import type { IndexedScene } from '../scene/indexed_scene.ts';
+import { GROUP, OPENED, STACK } from '../scene/scene.ts';
 import { inBetween, startBoxes } from './motion.ts';
-import type { Paint } from './paint.ts';
 import { Pointers, type StageEvents } from './pointers.ts';
-import type { DrawJob, Emphasis, Inks } from './surface.ts';
 
 const DIRECT_MS = 9; // pictures that take no longer than this are drawn anew in each frame
 const SLICE_MS = 7;

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
 import { messageOf } from '../../api/failure.ts';
 import { safeText } from '../../shell/safe_text.ts';
-import type { Session } from '../session.ts';
+import type { Session } from '../session/session.ts';
 
 interface Attribute {
   name: string;

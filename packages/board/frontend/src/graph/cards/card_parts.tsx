@@ -2,10 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { safeText } from '../../shell/safe_text.ts';
-import { tracing } from '../address.ts';
 import type { Neighbour } from '../model/reach.ts';
 import { isOpen, isSide, itemOf } from '../model/view_state.ts';
-import type { Session } from '../session.ts';
+import { tracing } from '../session/address.ts';
+import type { Session } from '../session/session.ts';
 
 const MOST_ROWS = 12;
 

@@ -1,7 +1,8 @@
 /** What a card says of time and memory in the traced steps. */
-import type { ShownCosts, Spread } from '../costs.ts';
-import type { Session } from '../session.ts';
-import { duration, megabytes } from '../units.ts';
+
+import { duration, megabytes } from '../model/units.ts';
+import type { Session } from '../session/session.ts';
+import type { ShownCosts, Spread } from '../session/step_costs.ts';
 import type { FactRow } from './card_parts.tsx';
 
 export function costRows(session: Session, vertices: readonly number[]): FactRow[] {

@@ -1,9 +1,9 @@
 /** Which groups are built alike, and which nearly so. */
 import { useState } from 'preact/hooks';
 import { safeText } from '../../shell/safe_text.ts';
-import { toneBorder, toneFill } from '../canvas/paint.ts';
-import type { Session } from '../session.ts';
-import { paintTheme } from '../theme_of_paint.ts';
+import { paintTheme } from '../canvas/canvas_theme.ts';
+import { toneBorder, toneFill } from '../drawing/paint.ts';
+import type { Session } from '../session/session.ts';
 import { StructuralDiff } from './structural_diff.tsx';
 
 /** Groups of the same structure, and those that are nearly the same, with how they differ. */

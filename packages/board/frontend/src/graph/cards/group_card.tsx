@@ -1,7 +1,8 @@
 /** The card of a group. */
-import { colourMode } from '../address.ts';
-import type { Session } from '../session.ts';
-import { count } from '../units.ts';
+
+import { count } from '../model/units.ts';
+import { colourMode } from '../session/address.ts';
+import type { Session } from '../session/session.ts';
 import { Actions, type FactRow, Facts, Neighbours, Title } from './card_parts.tsx';
 import { costRows } from './cost_rows.tsx';
 import { FamilySection } from './family_section.tsx';

@@ -1,11 +1,11 @@
 /** The card of what is selected: an op, a group, a stack, or the graph as a whole. */
-import { colourMode } from '../address.ts';
-import type { Session } from '../session.ts';
-import { DifferencePanel } from './difference_panel.tsx';
+import { colourMode } from '../session/address.ts';
+import type { Session } from '../session/session.ts';
+import { DifferencePanel } from './comparison_panel.tsx';
 import { GraphCard } from './graph_card.tsx';
 import { GroupCard } from './group_card.tsx';
 import { OpCard } from './op_card.tsx';
-import { StackCard } from './stack_card.tsx';
+import { StackCard } from './series_card.tsx';
 
 export function Inspector({ session }: { session: Session }) {
   return (

@@ -1,10 +1,10 @@
 /** The card of an op. */
 import { safeText } from '../../shell/safe_text.ts';
-import { colourMode } from '../address.ts';
 import { ADDED, MOVED } from '../model/difference_kinds.ts';
 import { inputsOf, outputsOf } from '../model/reach.ts';
-import type { Session } from '../session.ts';
-import { megabytes } from '../units.ts';
+import { megabytes } from '../model/units.ts';
+import { colourMode } from '../session/address.ts';
+import type { Session } from '../session/session.ts';
 import { Attributes } from './attributes.tsx';
 import { Actions, type FactRow, Facts, Neighbours, Title } from './card_parts.tsx';
 import { costRows } from './cost_rows.tsx';

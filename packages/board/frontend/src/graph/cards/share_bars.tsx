@@ -1,8 +1,8 @@
 /** How many ops of each kind, or on each device. */
 import { useState } from 'preact/hooks';
 import { safeText } from '../../shell/safe_text.ts';
-import type { Session } from '../session.ts';
-import { count } from '../units.ts';
+import { count } from '../model/units.ts';
+import type { Session } from '../session/session.ts';
 
 export function histogram(
   session: Session,

@@ -1,7 +1,7 @@
 /** A button that shows the slices of an item on the Trace page, in the run of its graph. */
 import { runById } from '../../state/catalogue.ts';
 import { showSlicesOfNode } from '../../state/trace_link.ts';
-import type { Session } from '../session.ts';
+import type { Session } from '../session/session.ts';
 
 export function SlicesButton({ session, item }: { session: Session; item: number }) {
   // A graph that was uploaded as a file belongs to no run.

@@ -3,11 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
 import { messageOf } from '../../api/failure.ts';
 import { safeText } from '../../shell/safe_text.ts';
-import type { DiffReply } from '../difference.ts';
 import { opWithin } from '../model/op_within.ts';
-import type { Session } from '../session.ts';
-import { count } from '../units.ts';
-import { Rows } from './difference_panel.tsx';
+import { count } from '../model/units.ts';
+import type { DiffReply } from '../session/comparison.ts';
+import type { Session } from '../session/session.ts';
+import { Rows } from './comparison_panel.tsx';
 
 export function StructuralDiff({
   session,

@@ -1,11 +1,11 @@
 /** By what the graph is coloured: for costs by which traced steps, for differences from which graph. */
 import { safeText } from '../../shell/safe_text.ts';
 import { runById } from '../../state/catalogue.ts';
-import { colourMode, otherName } from '../address.ts';
-import type { ColourMode } from '../canvas/paint.ts';
-import { graphNamed, graphs } from '../graph_list.ts';
-import type { Session } from '../session.ts';
-import { count } from '../units.ts';
+import type { ColourMode } from '../drawing/paint.ts';
+import { count } from '../model/units.ts';
+import { colourMode, otherName } from '../session/address.ts';
+import { graphNamed, graphs } from '../session/graph_list.ts';
+import type { Session } from '../session/session.ts';
 import { Popover } from './popover.tsx';
 
 const MODES: [ColourMode, string][] = [

@@ -1,7 +1,7 @@
 /** Which kinds of op are not shown. */
 import { safeText } from '../../shell/safe_text.ts';
-import type { Session } from '../session.ts';
-import { count } from '../units.ts';
+import { count } from '../model/units.ts';
+import type { Session } from '../session/session.ts';
 import { Popover } from './popover.tsx';
 
 export function HideOps({ session }: { session: Session }) {

@@ -1,8 +1,8 @@
 /** Finds ops and groups by a pattern, and leads to them. */
 import { useRef, useState } from 'preact/hooks';
 import { safeText } from '../../shell/safe_text.ts';
-import type { Session } from '../session.ts';
-import { count } from '../units.ts';
+import { count } from '../model/units.ts';
+import type { Session } from '../session/session.ts';
 
 export function SearchBox({
   session,

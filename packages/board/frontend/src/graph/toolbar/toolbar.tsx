@@ -2,10 +2,10 @@
 import { useRef } from 'preact/hooks';
 import { safeText } from '../../shell/safe_text.ts';
 import type { Stage } from '../canvas/stage.ts';
-import { saveDot, savePng, saveSvg } from '../export_graph.ts';
-import { chooseGraph, current, graphNamed, graphs, upload } from '../graph_list.ts';
-import type { Session } from '../session.ts';
-import { count } from '../units.ts';
+import { saveDot, savePng, saveSvg } from '../export/export_graph.ts';
+import { count } from '../model/units.ts';
+import { chooseGraph, current, graphNamed, graphs, upload } from '../session/graph_list.ts';
+import type { Session } from '../session/session.ts';
 import { ColourChoice, CompareChoice } from './colour_choice.tsx';
 import { HideOps } from './hide_ops.tsx';
 import { Popover } from './popover.tsx';

@@ -1,7 +1,7 @@
 /** All that the trace says of the selected slice. */
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/failure.ts';
-import { showGraphOfRun } from '../../graph/graph_list.ts';
+import { showGraphOfRun } from '../../graph/session/graph_list.ts';
 import { safeText } from '../../shell/safe_text.ts';
 import { selectedNode } from '../../state/selection.ts';
 import { fetchSlice, type SliceDetails } from '../data/trace_api.ts';

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { CLOSED, type ViewState } from '../model/view_state.ts';
+import type { SceneMessage } from '../scene/indexed_scene.ts';
+import type { LayoutRequest } from '../scene/layout.worker.ts';
+import { LayoutClient } from './layout_client.ts';
+
+class FakeWorker extends EventTarget {
+  readonly fail: (why: string) => void;
+  readonly asked: (LayoutRequest & { kind: 'layout' })[] = [];
+  ended = false;
+  constructor(fail: (why: string) => void) {
+    super();
+    this.fail = fail;
+  }
+  postMessage(request: LayoutRequest): void {
+    if (request.kind === 'layout') this.asked.push(request);
+  }
+  terminate(): void {
+    this.ended = true;
+  }
+  answer(i: number): void {
+    const data = { serial: this.asked[i]!.serial };
+    this.dispatchEvent(Object.assign(new Event('message'), { data }));
+  }
+}
+
+function client() {
+  const workers: FakeWorker[] = [];
+  const shown: ViewState[] = [];
+  const layout = new LayoutClient(
+    (failed) => {
+      workers.push(new FakeWorker(failed));
+      return workers.at(-1) as unknown as Worker;
+    },
+    () => ({ kind: 'load', bundle: new ArrayBuffer(1), font: '' }),
+    (_: SceneMessage, view) => shown.push(view),
+  );
+  return { layout, workers, shown };
+}
+
+const views = [1, 2, 3].map((n): ViewState => ({ ...CLOSED, open: new Set([n]) }));
+
+test('views that are superseded are not laid out, and their scenes not shown', () => {
+  const { layout, workers, shown } = client();
+  for (const view of views) layout.ask(view);
+  const [worker] = workers;
+  worker!.answer(0);
+  assert.deepEqual(
+    worker!.asked.map((r) => r.view),
+    [views[0], views[2]],
+  );
+  assert.deepEqual(shown, []);
+  worker!.answer(1);
+  assert.deepEqual(shown, [views[2]]);
+  assert.equal(layout.busy.value, false);
+});
+
+test('a long layout that nobody waits for any more is ended', () => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const { layout, workers, shown } = client();
+  layout.ask(views[0]!);
+  layout.ask(views[1]!);
+  mock.timers.tick(1000);
+  assert.ok(workers[0]!.ended);
+  workers[1]!.answer(0);
+  assert.deepEqual(shown, [views[1]]);
+  mock.timers.reset();
+});
+
+test('a cancelled layout never shows, and the next view is laid out', () => {
+  const { layout, workers, shown } = client();
+  layout.ask(views[0]!);
+  layout.cancel();
+  assert.ok(workers[0]!.ended);
+  assert.equal(layout.busy.value, false);
+  layout.ask(views[1]!);
+  workers[0]!.answer(0);
+  workers[1]!.answer(0);
+  assert.deepEqual(shown, [views[1]]);
+});
+
+test('a worker that breaks says why, and another is tried when that is wanted', () => {
+  const { layout, workers, shown } = client();
+  layout.ask(views[0]!);
+  workers[0]!.fail('too much recursion');
+  assert.equal(layout.failure.value, 'too much recursion');
+  assert.equal(layout.busy.value, false);
+  layout.retry();
+  assert.equal(layout.failure.value, null);
+  workers[1]!.answer(0);
+  assert.deepEqual(shown, [views[0]]);
+  // After a failure another view, too, is laid out, and only that.
+  layout.ask(views[1]!);
+  workers[1]!.fail('again');
+  layout.ask(views[2]!);
+  workers[2]!.answer(0);
+  assert.deepEqual(shown, [views[0], views[2]]);
+  assert.equal(workers[2]!.asked.length, 1);
+});

@@ -1,0 +1,126 @@
+/** The worker that lays out views, as the page sees it: one request at a time, the newest next. */
+import { signal } from '@preact/signals';
+import type { ViewState } from '../model/view_state.ts';
+import type { SceneMessage } from '../scene/indexed_scene.ts';
+import type { LayoutRequest } from '../scene/layout.worker.ts';
+
+/** A layout that nobody waits for any more is ended when it has taken this long. */
+const PATIENCE_MS = 700;
+
+export class LayoutClient {
+  readonly busy = signal(false);
+  /** Why there is no picture of the view that was asked for; null while all is well. */
+  readonly failure = signal<string | null>(null);
+  roundTripMs = 0;
+  private readonly start: (failed: (why: string) => void) => Worker;
+  private readonly load: () => LayoutRequest & { kind: 'load' };
+  private readonly heard: (message: SceneMessage, view: ViewState) => void;
+  private worker: Worker | null = null;
+  private serial = 0;
+  private running: { view: ViewState; since: number } | null = null;
+  private waiting: ViewState | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  /**
+   * Args:
+   *   start: makes a worker, and tells why when it breaks.
+   *   load: what a new worker is told first.
+   *   heard: takes the scene of a view that is still wanted.
+   */
+  constructor(
+    start: (failed: (why: string) => void) => Worker,
+    load: () => LayoutRequest & { kind: 'load' },
+    heard: (message: SceneMessage, view: ViewState) => void,
+  ) {
+    this.start = start;
+    this.load = load;
+    this.heard = heard;
+  }
+
+  ask(view: ViewState): void {
+    this.busy.value = true;
+    this.failure.value = null;
+    if (!this.running) {
+      this.send(view);
+      return;
+    }
+    this.waiting = view;
+    const left = PATIENCE_MS - (performance.now() - this.running.since);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      if (!this.waiting) return;
+      this.end();
+      this.next();
+    }, left);
+  }
+
+  /** Lays out the last view once more, with a new worker. */
+  retry(): void {
+    const view = this.waiting ?? this.running?.view;
+    this.end();
+    if (view) this.ask(view);
+  }
+
+  /** Ends what is being laid out. */
+  cancel(): void {
+    this.end();
+    this.waiting = null;
+    this.busy.value = false;
+  }
+
+  close(): void {
+    this.cancel();
+  }
+
+  private end(): void {
+    clearTimeout(this.timer);
+    this.worker?.terminate();
+    this.worker = null;
+    this.serial++;
+    if (this.running && !this.waiting) this.waiting = this.running.view;
+    this.running = null;
+  }
+
+  private next(): void {
+    if (this.waiting) this.send(this.waiting);
+  }
+
+  private send(view: ViewState): void {
+    const worker = this.worker ?? this.begin();
+    this.waiting = null;
+    this.serial++;
+    this.running = { view, since: performance.now() };
+    worker.postMessage({ kind: 'layout', serial: this.serial, view } satisfies LayoutRequest);
+  }
+
+  private begin(): Worker {
+    const worker = this.start((why) => {
+      if (worker === this.worker) this.failed(why);
+    });
+    this.worker = worker;
+    worker.addEventListener('message', ({ data }: MessageEvent<SceneMessage>) => this.answered(data));
+    const load = this.load();
+    worker.postMessage(load, [load.bundle]);
+    return worker;
+  }
+
+  private answered(message: SceneMessage): void {
+    if (message.serial !== this.serial || !this.running) return;
+    const { view, since } = this.running;
+    clearTimeout(this.timer);
+    this.running = null;
+    if (this.waiting) {
+      this.next();
+      return;
+    }
+    this.roundTripMs = performance.now() - since;
+    this.busy.value = false;
+    this.heard(message, view);
+  }
+
+  private failed(text: string): void {
+    this.end();
+    this.busy.value = false;
+    this.failure.value = text;
+  }
+}

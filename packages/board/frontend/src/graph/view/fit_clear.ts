@@ -1,0 +1,45 @@
+/** The camera that shows all of a graph. */
+
+import type { Stage } from '../canvas/stage.ts';
+import { type Camera, fit } from '../drawing/camera.ts';
+import type { IndexedScene } from '../scene/indexed_scene.ts';
+import { OPENED } from '../scene/scene.ts';
+import type { Session } from '../session/session.ts';
+
+const LEGEND = { width: 216, height: 190 };
+const CORNER = { width: 190, height: 165 };
+
+/** The camera that shows all, clear of the corners that hold the legend and the minimap. */
+export function fitClear(indexed: IndexedScene, stage: Stage): Camera {
+  const { width, height } = stage;
+  const all = { x: 0, y: 0, w: indexed.scene.width, h: indexed.scene.height };
+  const taken = (camera: Camera, left: number, top: number, right: number, bottom: number) =>
+    indexed
+      .itemsIn(
+        camera.x + left / camera.k,
+        camera.y + top / camera.k,
+        camera.x + right / camera.k,
+        camera.y + bottom / camera.k,
+      )
+      .some((i) => indexed.scene.kind[i] !== OPENED);
+  const whole = fit(all, width, height);
+  const left = taken(whole, 0, height - LEGEND.height, LEGEND.width, height) ? LEGEND.width - 20 : 0;
+  const right = taken(whole, width - CORNER.width, height - CORNER.height, width, height)
+    ? CORNER.width - 20
+    : 0;
+  if (left + right === 0) return whole;
+  // Lifted clear of the corners, or moved aside: whichever shows more.
+  const aside = fit(all, width - left - right, height);
+  const lifted = fit(
+    all,
+    width,
+    height - Math.max(left > 0 ? LEGEND.height : 0, right > 0 ? CORNER.height : 0),
+  );
+  if (lifted.k > aside.k) return lifted;
+  return { x: aside.x - left / aside.k, y: aside.y, k: aside.k };
+}
+
+export function fitAll(session: Session, stage: Stage | null): void {
+  const indexed = session.scene.peek();
+  if (indexed && stage) stage.move(fitClear(indexed, stage), 220);
+}
