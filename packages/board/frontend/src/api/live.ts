@@ -5,7 +5,7 @@
  */
 import { effect, signal } from '@preact/signals';
 import { apiUrl, getJson } from './client.ts';
-import { canTell, takeTurns } from './turns.ts';
+import { canTell, takeTurns } from './leader_election.ts';
 import type { Change } from './types.ts';
 
 export type Connection = 'connecting' | 'live' | 'polling' | 'lost';

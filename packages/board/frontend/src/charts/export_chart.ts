@@ -2,7 +2,7 @@
 import { fitCanvas, textWidth } from '../scene/canvas_surface.ts';
 import type { Pen } from '../scene/pen.ts';
 import { SvgPen } from '../scene/svg_pen.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { chartColours } from './chart_colours.ts';
 import type { Curve } from './chart_model.ts';
 import { arrange, type ChartColours, drawAxes, drawCurve, drawMarks, marksOf } from './draw_chart.ts';

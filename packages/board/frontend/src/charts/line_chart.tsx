@@ -1,10 +1,10 @@
 /** A chart of lines: two canvases, one for the lines and one for what follows the pointer. */
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { copyText } from '../browser/clipboard.ts';
 import { fitCanvas, textWidth } from '../scene/canvas_surface.ts';
 import { forgetPaint, paintSoon } from '../scene/paint_queue.ts';
-import { copyText } from '../shell/copy_text.ts';
-import { safeText } from '../shell/safe_text.ts';
 import { hoveredRun, stepCursor, stepFrom, stepTo } from '../state/selection.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { themeVersion } from '../style/theme.ts';
 import { chartColours } from './chart_colours.ts';
 import { type ChartView, type Curve, mapping, type Plot, type Span } from './chart_model.ts';

@@ -1,6 +1,6 @@
 /** A chart in words, for those who do not see it: what each curve has last, least and greatest. */
 import { useMemo } from 'preact/hooks';
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { type Curve, SUPERSEDED } from './chart_model.ts';
 import { shortNumber } from './ticks.ts';
 

@@ -1,11 +1,11 @@
 /** The table beside the cross-hair: one for the page, in the chart that the pointer is on. */
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { Icon } from '../shell/icons.tsx';
-import { safeText } from '../shell/safe_text.ts';
+import { choice } from '../address/url_codec.ts';
+import { urlSignal } from '../address/url_state.ts';
+import { Icon } from '../controls/icons.tsx';
 import { hoveredRun } from '../state/selection.ts';
-import { choice } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
+import { safeText } from '../strings/safe_text.ts';
 import type { ChartView } from './chart_model.ts';
 import { pinnedCrosshair } from './crosshair.ts';
 import { orderTouches, type Touch, type TouchOrder } from './nearest.ts';

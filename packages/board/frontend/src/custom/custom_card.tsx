@@ -1,12 +1,12 @@
 /** The card of a layout of custom scalars: its charts by category, changed and kept in the page. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
-import { messageOf } from '../api/failure.ts';
-import { useCardFrame } from '../metrics/card_frame.tsx';
-import type { CardProps } from '../metrics/cards.ts';
+import { messageOf } from '../api/error_message.ts';
+import type { CardProps } from '../cards/card.ts';
+import { useCardFrame } from '../cards/card_frame.tsx';
 import { visibleRuns } from '../runs/visible_runs.ts';
-import { safeText } from '../shell/safe_text.ts';
 import { runById, seriesByTag } from '../state/catalogue.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { CustomChart } from './custom_chart.tsx';
 import { asLayout, type Layout } from './layout.ts';
 import { LayoutEditor } from './layout_editor.tsx';

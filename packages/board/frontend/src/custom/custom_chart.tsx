@@ -2,15 +2,15 @@
 import { useMemo } from 'preact/hooks';
 import type { Run, Tag } from '../api/types.ts';
 import type { Curve } from '../charts/chart_model.ts';
-import { MOST_TAGS } from '../metrics/chart_formula.ts';
-import { downloads } from '../metrics/downloads.ts';
-import { scalarTags } from '../metrics/made_charts.ts';
-import { ScalarPlot } from '../metrics/scalar_plot.tsx';
-import { dressedCurves, setZoom, zoomOf } from '../metrics/scalar_query.ts';
-import type { ShownCurves } from '../metrics/use_curves.ts';
-import { useScalarChart } from '../metrics/use_scalar_chart.ts';
-import { Menu } from '../shell/menu.tsx';
-import { safeText } from '../shell/safe_text.ts';
+import { Menu } from '../controls/menu.tsx';
+import { dressedCurves, setZoom, zoomOf } from '../scalars/curves/scalar_query.ts';
+import type { ShownCurves } from '../scalars/curves/use_curves.ts';
+import { useScalarChart } from '../scalars/curves/use_scalar_chart.ts';
+import { downloads } from '../scalars/downloads.ts';
+import { ScalarPlot } from '../scalars/scalar_plot.tsx';
+import { MOST_TAGS } from '../scalars/settings/chart_formula.ts';
+import { scalarTags } from '../scalars/settings/custom_charts.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { type LayoutChart, type MarginSeries, matchedTags, patternError, valuesAt } from './layout.ts';
 
 interface Props {

@@ -1,5 +1,5 @@
 /** Layouts of charts that a program wrote into its log, or a reader made in the page. */
-import { patternOf } from '../patterns/pattern.ts';
+import { patternOf } from '../strings/pattern.ts';
 
 export interface MarginSeries {
   value: string;

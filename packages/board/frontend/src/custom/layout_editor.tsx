@@ -1,7 +1,7 @@
 /** A form for a layout: categories, and in each its charts. */
 import { useRef, useState } from 'preact/hooks';
-import { safeText } from '../shell/safe_text.ts';
 import { meta } from '../state/catalogue.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { chartFromText, chartToText, type Layout, patternError } from './layout.ts';
 
 interface Props {

@@ -1,15 +1,15 @@
 /** Layouts that readers made or changed, by the name of the tag: kept beside the logs, never in them. */
+
 import type { Tag } from '../api/types.ts';
-import { stored } from '../state/stored.ts';
+import { NO_TAG } from '../cards/card.ts';
+import { stored } from '../storage/stored.ts';
 import type { Layout } from './layout.ts';
 
 export const layouts = stored<Record<string, Layout>>('layouts', {});
 
-const MADE = -1;
-
 /** The tag under which a layout that no log has is shown. */
 export const layoutTag = (name: string): Tag => ({
-  id: MADE,
+  id: NO_TAG,
   name,
   kind: 'custom_scalars',
   plugin: '',
@@ -17,7 +17,7 @@ export const layoutTag = (name: string): Tag => ({
   description: '',
 });
 
-export const isMadeLayout = (tag: Tag): boolean => tag.id === MADE;
+export const isMadeLayout = (tag: Tag): boolean => tag.id === NO_TAG;
 
 /** Keeps a layout; null forgets it. */
 export function keepLayout(name: string, layout: Layout | null): void {

@@ -2,7 +2,7 @@
 import './graph.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { latest } from '../api/live.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import type { Stage } from './canvas/stage.ts';
 import { Inspector } from './cards/inspector.tsx';
 import { exportNote } from './export/export_graph.ts';

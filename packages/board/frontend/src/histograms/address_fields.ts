@@ -1,6 +1,6 @@
 /** How histograms are shown, on all cards alike; part of the address. */
-import { choice, flag } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
+import { choice, flag } from '../address/url_codec.ts';
+import { urlSignal } from '../address/url_state.ts';
 import type { Mode, StepAxis } from './histogram_scene.ts';
 
 export const histogramMode = urlSignal<Mode>(

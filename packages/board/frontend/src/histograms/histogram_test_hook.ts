@@ -1,5 +1,5 @@
 /** window.__board.histograms: what each histogram card draws. */
-import { expose } from '../shell/test_hook.ts';
+import { expose } from '../testing/test_hook.ts';
 import type { Bucket, Scene } from './histogram_scene.ts';
 
 interface Drawn {

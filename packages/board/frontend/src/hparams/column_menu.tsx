@@ -1,7 +1,7 @@
 /** Which columns are shown. */
 
 import { PopUp } from '../controls/pop_up.tsx';
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { hiddenColumns, table } from './hparams_view.ts';
 
 export function ColumnMenu() {

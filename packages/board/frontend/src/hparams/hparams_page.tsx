@@ -1,14 +1,14 @@
 /** The HParams page: how metrics hang on hyperparameters, over all sessions. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../controls/icons.tsx';
+import { Menu } from '../controls/menu.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { csvCell, download } from '../picture/download.ts';
-import { Icon } from '../shell/icons.tsx';
-import { Menu } from '../shell/menu.tsx';
-import { safeText } from '../shell/safe_text.ts';
-import { expose } from '../shell/test_hook.ts';
 import { loaded } from '../state/catalogue.ts';
 import { hparams, hparamsFailure, hparamsLoaded } from '../state/hparams.ts';
 import { loading } from '../state/server.ts';
+import { safeText } from '../strings/safe_text.ts';
+import { expose } from '../testing/test_hook.ts';
 import { clearFilters, setBrushChooses } from './brushing.ts';
 import { ColumnMenu } from './column_menu.tsx';
 import {

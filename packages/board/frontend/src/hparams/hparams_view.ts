@@ -1,10 +1,10 @@
 /** What the HParams page shows; all of it in the address. */
 import { computed } from '@preact/signals';
+import { type Codec, choice, flag, list, text } from '../address/url_codec.ts';
+import { urlSignal } from '../address/url_state.ts';
 import { runById } from '../state/catalogue.ts';
 import { hparams } from '../state/hparams.ts';
 import { type RunChoice, runChoiceCodec } from '../state/run_choice.ts';
-import { type Codec, choice, flag, list, text } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
 import { rowsThatMeet } from './axis.ts';
 import { inOrder } from './axis_order.ts';
 import { type Aggregate, type Column, sorted, tableOf } from './model.ts';

@@ -1,5 +1,5 @@
 /** How much the chosen metric hangs on each hyperparameter, as bars. */
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { metRows, table, targetColumn } from './hparams_view.ts';
 import { importances } from './rank_correlation.ts';
 

@@ -1,7 +1,7 @@
 /** Draws parallel coordinates: where axes and lines lie, on a canvas or into a file. */
 import type { Palette } from '../picture/palette.ts';
 import type { Surface } from '../picture/surface.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { type Axis, axisTicks, placeOf } from './axis.ts';
 import { scaleColour } from './colour_scale.ts';
 import { shortened } from './shortened.ts';

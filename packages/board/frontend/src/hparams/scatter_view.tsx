@@ -4,8 +4,8 @@ import { CanvasView } from '../picture/canvas_view.tsx';
 import { isLight } from '../picture/colour_mix.ts';
 import { paletteNow } from '../picture/palette.ts';
 import type { Surface } from '../picture/surface.ts';
-import { safeText } from '../shell/safe_text.ts';
 import { hoveredRun } from '../state/selection.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { axisOf, axisTicks, placeOf } from './axis.ts';
 import { scaleColour } from './colour_scale.ts';
 import {

@@ -1,11 +1,11 @@
 /** The table of sessions: sortable, with a condition per column. */
 
-import { RunName } from '../controls/run_name.tsx';
 import { TypedField } from '../controls/typed_field.tsx';
 import { shortNumber } from '../picture/axis_ticks.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { RunName } from '../runs/run_name.tsx';
 import { runById } from '../state/catalogue.ts';
 import { hoveredRun, inspectedRun } from '../state/selection.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { setFilter } from './brushing.ts';
 import { parseFilter } from './filter.ts';
 import { filters, order, orderedRows, shownColumns, table } from './hparams_view.ts';

@@ -1,18 +1,19 @@
 /** The card of a tag of sounds: for each run a waveform and a player, for every step. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { messageOf } from '../api/failure.ts';
+import { messageOf } from '../api/error_message.ts';
 import type { Run } from '../api/types.ts';
-import { RunName } from '../controls/run_name.tsx';
-import { StepBar } from '../controls/step_bar.tsx';
-import { useCardFrame } from '../metrics/card_frame.tsx';
-import type { CardProps } from '../metrics/cards.ts';
+import type { CardProps } from '../cards/card.ts';
+import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
+import { useCardFrame } from '../cards/card_frame.tsx';
+import { StepBar } from '../cards/step_bar.tsx';
 import { CanvasView } from '../picture/canvas_view.tsx';
 import { fileName } from '../picture/download.ts';
 import { paletteNow } from '../picture/palette.ts';
 import { runColour } from '../runs/colours.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { RunName } from '../runs/run_name.tsx';
 import { nearestStep } from '../state/nearest_step.ts';
 import { stepCursor } from '../state/selection.ts';
+import { safeText } from '../strings/safe_text.ts';
 import {
   type BlobItem,
   blobUrl,
@@ -23,7 +24,6 @@ import {
   placeNear,
   useRows,
 } from './blob_rows.ts';
-import { chosenStep, unionOfSteps } from './card_choice.ts';
 import { fileEnding } from './media_types.ts';
 import { choiceOf, setChoice } from './media_view.ts';
 import { playTime, waveform } from './waveform.ts';

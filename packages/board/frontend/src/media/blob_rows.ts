@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { apiUrl, getColumns, getJson } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
-import { ofEachRun, useAnswer } from '../api/use_answer.ts';
+import { ofEachRun, useAnswer } from '../api/use_response.ts';
 import { nearestStep } from '../state/nearest_step.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';

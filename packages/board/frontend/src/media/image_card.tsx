@@ -1,16 +1,16 @@
 /** The card of a tag of images: every step of every run within reach, alone, side by side or compared. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { RunName } from '../controls/run_name.tsx';
-import { StepBar } from '../controls/step_bar.tsx';
+import type { CardProps } from '../cards/card.ts';
+import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
+import { type MenuItem, useCardFrame } from '../cards/card_frame.tsx';
+import { StepBar } from '../cards/step_bar.tsx';
 import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
-import { type MenuItem, useCardFrame } from '../metrics/card_frame.tsx';
-import type { CardProps } from '../metrics/cards.ts';
 import { downloadCanvas, fileName } from '../picture/download.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { RunName } from '../runs/run_name.tsx';
 import { stepCursor } from '../state/selection.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { blobUrl, placeNear, useRows } from './blob_rows.ts';
-import { chosenStep, unionOfSteps } from './card_choice.ts';
 import { ImageAdjust } from './image_adjust.tsx';
 import { ImagePane, type PaneState } from './image_pane.tsx';
 import { pictureOf, type Wanted } from './image_store.ts';

@@ -1,6 +1,6 @@
 /** One image, or the comparison of two, at any zoom. What was shown stays until the next one is decoded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { messageOf } from '../api/failure.ts';
+import { messageOf } from '../api/error_message.ts';
 import { type Adjustment, applyLevels, type Difference, isNeutral, levels, subtract } from './adjust.ts';
 import type { BlobItem } from './blob_rows.ts';
 import { keyOf, type Picture, pictureOf, type Wanted } from './image_store.ts';

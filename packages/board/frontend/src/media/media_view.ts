@@ -1,7 +1,7 @@
 /** How media cards are shown; part of the address. */
-import { choice, number } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
-import { type CardChoice, type Choices, choicesCodec } from './card_choice.ts';
+import { choice, number } from '../address/url_codec.ts';
+import { urlSignal } from '../address/url_state.ts';
+import { type CardChoice, type Choices, choicesCodec } from '../cards/card_choice.ts';
 
 export type Compare = 'off' | 'wipe' | 'difference';
 

@@ -1,7 +1,7 @@
 /** With what the images of a card are compared: a run and a step, and how. */
 import type { Run } from '../api/types.ts';
-import { safeText } from '../shell/safe_text.ts';
-import { nearestIndex } from './card_choice.ts';
+import { nearestIndex } from '../cards/card_choice.ts';
+import { safeText } from '../strings/safe_text.ts';
 import type { Compare } from './media_view.ts';
 
 interface PartnerBarProps {

@@ -2,8 +2,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
-import { messageOf } from '../api/failure.ts';
-import { useAnswer } from '../api/use_answer.ts';
+import { messageOf } from '../api/error_message.ts';
+import { useAnswer } from '../api/use_response.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { serverBoot } from '../state/server.ts';

@@ -1,8 +1,8 @@
 /** How meshes are looked at; in the address. */
 
+import { choice, list } from '../address/url_codec.ts';
+import { urlSignal } from '../address/url_state.ts';
 import { type Camera, cameraCodec } from '../scene/orbit_camera.ts';
-import { choice, list } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
 import type { MeshMode } from './mesh_scene.ts';
 
 export const meshMode = urlSignal<MeshMode>('ms', choice('surface', 'wireframe', 'points'), 'surface');

@@ -3,9 +3,9 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import { runQuery } from '../runs/visible_runs.ts';
-import { safeText } from '../shell/safe_text.ts';
 import { meta } from '../state/catalogue.ts';
-import { kindFilter, tagFilter } from './view.ts';
+import { safeText } from '../strings/safe_text.ts';
+import { kindFilter, tagFilter } from './grid/grid_address.ts';
 
 interface Health {
   bytes_done: number;

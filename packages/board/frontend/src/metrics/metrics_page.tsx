@@ -3,14 +3,14 @@ import '../style/metrics.css';
 import { crosshair } from '../charts/crosshair.ts';
 import { shownCharts } from '../charts/shown_charts.ts';
 import { Tooltip } from '../charts/tooltip.tsx';
+import { isLoading, loaderCounts } from '../scalars/curves/curve_loader.ts';
 import { isPainting } from '../scene/paint_queue.ts';
-import { expose } from '../shell/test_hook.ts';
 import { loaded, runs } from '../state/catalogue.ts';
-import { cardCount, sections } from './card_list.ts';
-import { isLoading, loaderCounts } from './curve_loader.ts';
+import { expose } from '../testing/test_hook.ts';
 import { EmptyBoard, LoadingBoard, NothingMatches } from './empty_states.tsx';
-import { Grid } from './grid.tsx';
-import { Toolbar } from './toolbar.tsx';
+import { cardCount, sections } from './grid/card_list.ts';
+import { Grid } from './grid/grid.tsx';
+import { Toolbar } from './toolbar/toolbar.tsx';
 
 export default function MetricsPage() {
   return (

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
-import { ofEachRun, useAnswer } from '../api/use_answer.ts';
+import { ofEachRun, useAnswer } from '../api/use_response.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { inRange, nothingInRange } from '../state/step_range.ts';

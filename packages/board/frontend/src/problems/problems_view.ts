@@ -1,7 +1,8 @@
 /** What the Problems page shows; in the address. */
+
+import { choice, text } from '../address/url_codec.ts';
+import { goTo, urlSignal } from '../address/url_state.ts';
 import type { Problem } from '../api/types.ts';
-import { choice, text } from '../state/url_codec.ts';
-import { goTo, urlSignal } from '../state/url_state.ts';
 
 export type Shown = 'all' | Problem['severity'];
 export const severity = urlSignal<Shown>('psev', choice<Shown>('all', 'error', 'warning', 'note'), 'all');

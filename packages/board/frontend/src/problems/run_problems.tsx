@@ -1,6 +1,6 @@
 /** How many problems a run has, with the way to them, in the panel of details. */
 import type { Run } from '../api/types.ts';
-import { addInspectorPart } from '../shell/inspector.tsx';
+import { addInspectorPart } from '../inspector/inspector.tsx';
 import { problems } from '../state/catalogue.ts';
 import { lossesByRun } from './losses.ts';
 import { byteSize } from './problem_words.ts';

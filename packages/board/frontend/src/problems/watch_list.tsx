@@ -1,13 +1,13 @@
 /** Tags that are NaN or infinite somewhere, with the first such step of each run. */
 import { computed } from '@preact/signals';
+import { goTo } from '../address/url_state.ts';
 import type { Problem, Run } from '../api/types.ts';
-import { RunName } from '../controls/run_name.tsx';
-import { tagFilter } from '../metrics/view.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { tagFilter } from '../metrics/grid/grid_address.ts';
+import { RunName } from '../runs/run_name.tsx';
 import { problems, runById, tagById } from '../state/catalogue.ts';
 import { stepCursor } from '../state/selection.ts';
 import { loading } from '../state/server.ts';
-import { goTo } from '../state/url_state.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { notFinite } from './problem_words.ts';
 import { onlyRun } from './problems_view.ts';
 

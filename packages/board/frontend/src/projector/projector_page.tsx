@@ -2,8 +2,8 @@
 import { useEffect } from 'preact/hooks';
 import { downloadCanvas } from '../picture/download.ts';
 import { cameraCodec, slantCamera } from '../scene/orbit_camera.ts';
-import { safeText } from '../shell/safe_text.ts';
-import { expose } from '../shell/test_hook.ts';
+import { safeText } from '../strings/safe_text.ts';
+import { expose } from '../testing/test_hook.ts';
 import { boxTool, camera, dimensions, method, plainCanvas } from './address/address_fields.ts';
 import {
   chosen,

@@ -2,7 +2,7 @@
 import { computed } from '@preact/signals';
 import type { Run } from '../api/types.ts';
 import { runs } from '../state/catalogue.ts';
-import { stored } from '../state/stored.ts';
+import { stored } from '../storage/stored.ts';
 import { colour, themeVersion } from '../style/theme.ts';
 import { assignSlots, DASHES, type Slot } from './colour_slots.ts';
 import { groupColour, groupOfRun } from './group_colours.ts';

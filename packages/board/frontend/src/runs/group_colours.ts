@@ -1,10 +1,11 @@
 /** The colour of each group of runs: the same on every card, whichever runs it shows. */
+
 import { computed } from '@preact/signals';
 import type { Run } from '../api/types.ts';
-import { groupBy, groupCenter } from '../metrics/view.ts';
 import { runs } from '../state/catalogue.ts';
 import { colour, themeVersion } from '../style/theme.ts';
 import { assignSlots } from './colour_slots.ts';
+import { groupBy, groupCenter } from './grouping.ts';
 import { groupsOf, type RunGroup } from './run_groups.ts';
 import { runValue } from './visible_runs.ts';
 

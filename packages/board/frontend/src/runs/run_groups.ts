@@ -1,7 +1,7 @@
 /** Runs in groups, by a pattern of their names or by a hyperparameter. */
 import type { Run } from '../api/types.ts';
-import { patternOf } from '../patterns/pattern.ts';
-import { naturally } from './natural_order.ts';
+import { naturally } from '../strings/natural_order.ts';
+import { patternOf } from '../strings/pattern.ts';
 
 export interface RunGroup {
   title: string;

@@ -2,7 +2,7 @@
  * What the box above the runs understands: plain text (all letters in order), a regular expression, or a
  * condition such as `acc > 0.9 and not name ~ "old" or min(loss) < 1e-3`. `tag:best` is a tag that a reader gave.
  */
-import { type Pattern, patternOf } from '../patterns/pattern.ts';
+import { type Pattern, patternOf } from '../strings/pattern.ts';
 
 export type Value = number | string | boolean | undefined;
 

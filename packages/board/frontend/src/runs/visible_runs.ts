@@ -1,15 +1,15 @@
 /** The runs of the table and those of them that are drawn. */
 import { computed } from '@preact/signals';
+import { flag, text } from '../address/url_codec.ts';
+import { urlSignal } from '../address/url_state.ts';
 import type { Run, Series } from '../api/types.ts';
-import { noteOf } from '../notes/notes.ts';
 import { runs, series, tagById, tags } from '../state/catalogue.ts';
 import { hparamsByRun } from '../state/hparams.ts';
 import { choose, chooser, everyRun, only } from '../state/run_choice.ts';
 import { runChoice } from '../state/selection.ts';
-import { stored } from '../state/stored.ts';
-import { flag, text } from '../state/url_codec.ts';
-import { urlSignal } from '../state/url_state.ts';
-import { inOrder } from './natural_order.ts';
+import { stored } from '../storage/stored.ts';
+import { inOrder } from '../strings/natural_order.ts';
+import { noteOf } from './notes.ts';
 import { parseQuery, type Value } from './run_query.ts';
 
 /** The text of the box above the run table. */

@@ -1,9 +1,10 @@
 /** What the whole page has to say: no server, changes that are not saved, work that died. */
+
+import { messages, putAway } from '../browser/messages.ts';
+import { Icon } from '../controls/icons.tsx';
 import { failure, loaded } from '../state/catalogue.ts';
-import { saveAgain, unsaved } from '../state/stored.ts';
-import { Icon } from './icons.tsx';
-import { messages, putAway } from './messages.ts';
-import { safeText } from './safe_text.ts';
+import { saveAgain, unsaved } from '../storage/stored.ts';
+import { safeText } from '../strings/safe_text.ts';
 
 const TITLES: Record<string, string> = {
   notes: 'Notes and tags of runs',

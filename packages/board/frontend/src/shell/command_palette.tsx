@@ -1,8 +1,8 @@
 /** Ctrl-K: pages, tags, runs and actions by a few letters of their names. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { fitness } from './fitness.ts';
-import { safeText } from './safe_text.ts';
+import { fitness } from '../strings/fuzzy_score.ts';
+import { safeText } from '../strings/safe_text.ts';
 
 export interface Command {
   text: string;

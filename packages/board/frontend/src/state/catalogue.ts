@@ -1,10 +1,10 @@
 /** What the server has: runs, tags and series, renewed whenever it says that something changed. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
-import { messageOf } from '../api/failure.ts';
+import { messageOf } from '../api/error_message.ts';
 import { latest } from '../api/live.ts';
 import type { Meta, Problem, Run, Series, Tag } from '../api/types.ts';
-import { bootOf, newRuns, newSeries, type RunsReply, type TagsReply } from './catalogue_news.ts';
+import { bootOf, newRuns, newSeries, type RunsReply, type TagsReply } from './catalogue_update.ts';
 import { hoveredRun, inspectedRun, inspectedTag } from './selection.ts';
 import { enterBoot, serverBoot } from './server.ts';
 

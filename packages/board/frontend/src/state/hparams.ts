@@ -1,7 +1,7 @@
 /** Hyperparameters and their sessions, followed while the logs grow. */
 import { computed, effect, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
-import { messageOf } from '../api/failure.ts';
+import { messageOf } from '../api/error_message.ts';
 import { loaded, runs, series, tags } from './catalogue.ts';
 import { serverBoot } from './server.ts';
 import { withRunsBelow } from './session_runs.ts';

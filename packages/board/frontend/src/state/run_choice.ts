@@ -1,5 +1,5 @@
 /** Which runs are chosen: all but some, or none but some; short in the address. */
-import type { Codec } from './url_codec.ts';
+import type { Codec } from '../address/url_codec.ts';
 
 export interface RunChoice {
   base: 'all' | 'none';

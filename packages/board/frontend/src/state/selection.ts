@@ -1,8 +1,8 @@
 /** What every page shares: the chosen runs, the step cursor, the selected node. */
 import { signal } from '@preact/signals';
+import { optionalNumber, text } from '../address/url_codec.ts';
+import { urlSignal } from '../address/url_state.ts';
 import { everyRun, type RunChoice, runChoiceCodec } from './run_choice.ts';
-import { optionalNumber, text } from './url_codec.ts';
-import { urlSignal } from './url_state.ts';
 
 /** The runs that are chosen by their boxes; `visibleRuns` (runs/visible_runs.ts) also heeds the query. */
 export const runChoice = urlSignal<RunChoice>('runs', runChoiceCodec, everyRun);

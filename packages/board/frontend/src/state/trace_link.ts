@@ -1,8 +1,8 @@
 /** The way from other pages to the Trace page: the address field that they set before they go there. */
 import { batch } from '@preact/signals';
+import { text } from '../address/url_codec.ts';
+import { goTo, urlSignal } from '../address/url_state.ts';
 import { selectedNode } from './selection.ts';
-import { text } from './url_codec.ts';
-import { goTo, urlSignal } from './url_state.ts';
 
 /** The name of the run whose steps the Trace page shows; "" is the first run with a trace. */
 export const traceRun = urlSignal<string>('trun', text, '');

@@ -1,6 +1,6 @@
 /** Light, dark or high contrast; what canvases draw with comes from the same CSS variables. */
 import { effect, signal } from '@preact/signals';
-import { kept } from '../state/kept.ts';
+import { kept } from '../browser/local_storage.ts';
 
 export type Theme = 'auto' | 'light' | 'dark' | 'contrast';
 const themes: Theme[] = ['auto', 'light', 'dark', 'contrast'];

@@ -2,16 +2,16 @@
 import { useMemo } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
-import { useAnswer } from '../api/use_answer.ts';
-import { RunName } from '../controls/run_name.tsx';
-import { StepBar } from '../controls/step_bar.tsx';
+import { useAnswer } from '../api/use_response.ts';
+import type { CardProps } from '../cards/card.ts';
+import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
+import { StepBar } from '../cards/step_bar.tsx';
 import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
-import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
-import type { CardProps } from '../metrics/cards.ts';
 import { shortNumber } from '../picture/axis_ticks.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { RunName } from '../runs/run_name.tsx';
 import { stepCursor } from '../state/selection.ts';
+import { safeText } from '../strings/safe_text.ts';
 
 interface TensorReply {
   step: number;

@@ -5,7 +5,7 @@
 import MarkdownIt, { type Token } from 'markdown-it';
 import type { ComponentChild } from 'preact';
 import { createElement } from 'preact';
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { safeLines } from './safe_lines.ts';
 
 const parser = new MarkdownIt({ html: false, linkify: true, typographer: false, breaks: false });

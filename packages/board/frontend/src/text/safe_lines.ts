@@ -1,4 +1,4 @@
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 
 /** Treacherous characters shown, line breaks and tabs kept. */
 export function safeLines(text: string): string {

@@ -1,7 +1,7 @@
 /** The texts of one event: as markdown, plain, or raw with every hidden character shown. */
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { safeText } from '../shell/safe_text.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { safeLines } from './safe_lines.ts';
 import { cutAtHits } from './text_search.ts';
 import type { TextMode } from './text_view.ts';

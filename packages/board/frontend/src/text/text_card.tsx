@@ -1,19 +1,19 @@
 /** The card of a tag of texts: each run's at a step, a search through all steps, or what changed. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { messageOf } from '../api/failure.ts';
+import { messageOf } from '../api/error_message.ts';
 import type { Run } from '../api/types.ts';
-import { RunName } from '../controls/run_name.tsx';
-import { StepBar } from '../controls/step_bar.tsx';
+import type { CardProps } from '../cards/card.ts';
+import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
+import { useCardFrame } from '../cards/card_frame.tsx';
+import { StepBar } from '../cards/step_bar.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
-import { chosenStep, unionOfSteps } from '../media/card_choice.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { PartnerBar } from '../media/partner_bar.tsx';
-import { useCardFrame } from '../metrics/card_frame.tsx';
-import type { CardProps } from '../metrics/cards.ts';
-import { safeText } from '../shell/safe_text.ts';
+import { RunName } from '../runs/run_name.tsx';
 import { nearestStep } from '../state/nearest_step.ts';
 import { stepCursor } from '../state/selection.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { TextBody } from './text_body.tsx';
 import { TextDiff } from './text_diff.tsx';
 import { textMenu } from './text_downloads.ts';

@@ -1,7 +1,7 @@
 /** What the texts of a card can be saved as. */
 import type { Run, Tag } from '../api/types.ts';
+import type { MenuItem } from '../cards/card_frame.tsx';
 import type { Place } from '../media/blob_rows.ts';
-import type { MenuItem } from '../metrics/card_frame.tsx';
 import { download } from '../picture/download.ts';
 import { allTexts, textOf } from './text_rows.ts';
 

@@ -1,9 +1,9 @@
 /** What a search through all steps of some runs found. */
 import { useEffect, useState } from 'preact/hooks';
-import { messageOf } from '../api/failure.ts';
+import { messageOf } from '../api/error_message.ts';
 import type { Run } from '../api/types.ts';
-import { RunName } from '../controls/run_name.tsx';
-import { safeText } from '../shell/safe_text.ts';
+import { RunName } from '../runs/run_name.tsx';
+import { safeText } from '../strings/safe_text.ts';
 import { TextBody } from './text_body.tsx';
 import { type Search, searchTexts } from './text_rows.ts';
 import { hitsSaid } from './text_search.ts';

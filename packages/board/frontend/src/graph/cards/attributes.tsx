@@ -1,8 +1,8 @@
 /** The attributes of an op, as the server words them; long ones in full when asked for. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
-import { messageOf } from '../../api/failure.ts';
-import { safeText } from '../../shell/safe_text.ts';
+import { messageOf } from '../../api/error_message.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import type { Session } from '../session/session.ts';
 
 interface Attribute {

@@ -1,7 +1,7 @@
 /** What the cards of ops, groups, stacks and the graph are made of. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import type { Neighbour } from '../model/reach.ts';
 import { isOpen, isSide, itemOf } from '../model/view_state.ts';
 import { tracing } from '../session/address.ts';

@@ -1,7 +1,7 @@
 /** All that differs between the shown graph and the one it is compared with, each with a way to it. */
 import { useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
 import { selectedNode } from '../../state/selection.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../model/units.ts';
 import { colourMode, otherName } from '../session/address.ts';
 import type { ShownDifference } from '../session/comparison.ts';

@@ -1,6 +1,6 @@
 /** Which groups are built alike, and which nearly so. */
 import { useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { paintTheme } from '../canvas/canvas_theme.ts';
 import { toneBorder, toneFill } from '../drawing/paint.ts';
 import type { Session } from '../session/session.ts';

@@ -1,5 +1,5 @@
 /** The card of the graph as a whole. */
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../model/units.ts';
 import type { Session } from '../session/session.ts';
 import { Facts } from './card_parts.tsx';

@@ -1,5 +1,5 @@
 /** The card of an op. */
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { ADDED, MOVED } from '../model/difference_kinds.ts';
 import { inputsOf, outputsOf } from '../model/reach.ts';
 import { megabytes } from '../model/units.ts';

@@ -1,6 +1,6 @@
 /** The card of a stack: repeated siblings that are drawn as one. */
 import { useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../model/units.ts';
 import type { Session } from '../session/session.ts';
 import { Actions, Facts, Title } from './card_parts.tsx';

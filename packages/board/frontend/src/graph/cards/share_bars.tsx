@@ -1,6 +1,6 @@
 /** How many ops of each kind, or on each device. */
 import { useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../model/units.ts';
 import type { Session } from '../session/session.ts';
 

@@ -1,6 +1,6 @@
 /** What of the Graph page lives in the address. */
-import { type Codec, choice, text } from '../../state/url_codec.ts';
-import { urlSignal } from '../../state/url_state.ts';
+import { type Codec, choice, text } from '../../address/url_codec.ts';
+import { urlSignal } from '../../address/url_state.ts';
 import type { Camera } from '../drawing/camera.ts';
 import type { ColourMode } from '../drawing/paint.ts';
 import type { Direction } from '../model/reach.ts';

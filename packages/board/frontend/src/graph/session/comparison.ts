@@ -1,7 +1,7 @@
 /** How the shown graph differs from another: by vertex for the colours, by name for the list. */
 import { effect, signal } from '@preact/signals';
 import { getColumns, getJson } from '../../api/client.ts';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import type { Difference } from '../drawing/paint.ts';
 import { type Counts, kindsOf, type Sums } from '../model/difference_kinds.ts';
 import type { GraphModel } from '../model/graph_model.ts';

@@ -1,9 +1,9 @@
 /** Which graphs there are, and which of them the address names. */
 import { batch, computed, signal } from '@preact/signals';
+import { address, goTo } from '../../address/url_state.ts';
 import { getJson, sendBytes } from '../../api/client.ts';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { selectedNode } from '../../state/selection.ts';
-import { address, goTo } from '../../state/url_state.ts';
 import { cameraInUrl, graphName, tracing, viewText } from './address.ts';
 
 export interface GraphEntry {

@@ -1,5 +1,5 @@
 /** Matches a pattern against all names; the page ends this worker when a pattern takes too long. */
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 
 export type SearchRequest =
   | { kind: 'names'; labels: string[]; parent: Int32Array; own: Uint8Array; root: number }

@@ -2,10 +2,10 @@
 import { batch, effect, type Signal, signal, untracked } from '@preact/signals';
 import { getColumns } from '../../api/client.ts';
 import type { Column } from '../../api/columns.ts';
-import { messageOf } from '../../api/failure.ts';
-import { safeText } from '../../shell/safe_text.ts';
-import { startWorker } from '../../shell/workers.ts';
+import { messageOf } from '../../api/error_message.ts';
+import { startWorker } from '../../browser/workers.ts';
 import { selectedNode } from '../../state/selection.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import type { Emphasis } from '../drawing/surface.ts';
 import { type GraphHeader, GraphModel } from '../model/graph_model.ts';
 import { CLOSED, decodeView, encodeView, itemOf, reveal, type ViewState } from '../model/view_state.ts';

@@ -1,7 +1,7 @@
 /** What ops cost in the traced steps that the reader chose: one of the things a graph is coloured by. */
 import { computed, effect, signal } from '@preact/signals';
 import { getColumns, getJson } from '../../api/client.ts';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { series, tagById } from '../../state/catalogue.ts';
 import { type Costs, summed } from '../model/cost_sums.ts';
 import type { GraphModel } from '../model/graph_model.ts';

@@ -1,6 +1,7 @@
 /** By what the graph is coloured: for costs by which traced steps, for differences from which graph. */
-import { safeText } from '../../shell/safe_text.ts';
+
 import { runById } from '../../state/catalogue.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import type { ColourMode } from '../drawing/paint.ts';
 import { count } from '../model/units.ts';
 import { colourMode, otherName } from '../session/address.ts';

@@ -1,5 +1,5 @@
 /** Which kinds of op are not shown. */
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../model/units.ts';
 import type { Session } from '../session/session.ts';
 import { Popover } from './popover.tsx';

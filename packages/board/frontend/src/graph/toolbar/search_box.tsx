@@ -1,6 +1,6 @@
 /** Finds ops and groups by a pattern, and leads to them. */
 import { useRef, useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../model/units.ts';
 import type { Session } from '../session/session.ts';
 

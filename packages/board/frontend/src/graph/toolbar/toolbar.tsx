@@ -1,6 +1,6 @@
 /** Above the picture: which graph, search, colours, what is open and hidden, comparison, files. */
 import { useRef } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import type { Stage } from '../canvas/stage.ts';
 import { saveDot, savePng, saveSvg } from '../export/export_graph.ts';
 import { count } from '../model/units.ts';

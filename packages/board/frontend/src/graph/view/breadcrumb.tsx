@@ -1,5 +1,5 @@
 /** Where the selection is, and what the layout is doing. */
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import type { Stage } from '../canvas/stage.ts';
 import type { Session } from '../session/session.ts';
 import { fitAll } from './fit_clear.ts';

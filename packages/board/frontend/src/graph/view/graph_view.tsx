@@ -1,9 +1,9 @@
 /** The picture with its corners: breadcrumb, legend, minimap; and the keyboard. */
 import { computed, effect, untracked } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
-import { expose } from '../../shell/test_hook.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
+import { expose } from '../../testing/test_hook.ts';
 import { inks, paintTheme } from '../canvas/canvas_theme.ts';
 import { Stage } from '../canvas/stage.ts';
 import { fit } from '../drawing/camera.ts';

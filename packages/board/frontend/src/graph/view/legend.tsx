@@ -1,6 +1,6 @@
 /** What the colours mean, beside the picture; for costs also the dearest ops. */
 import { useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { paintTheme } from '../canvas/canvas_theme.ts';
 import { rangeText } from '../cards/cost_rows.tsx';
 import { DIFF_HUES, heatFill, hueOfNumber, toneBorder, toneFill } from '../drawing/paint.ts';

@@ -1,9 +1,9 @@
 /** What the projector shows, in the address. */
 import { signal } from '@preact/signals';
+import type { Codec } from '../../address/url_codec.ts';
+import { choice, flag, list, number, optionalNumber, text } from '../../address/url_codec.ts';
+import { urlSignal } from '../../address/url_state.ts';
 import { cameraCodec, slantCamera } from '../../scene/orbit_camera.ts';
-import type { Codec } from '../../state/url_codec.ts';
-import { choice, flag, list, number, optionalNumber, text } from '../../state/url_codec.ts';
-import { urlSignal } from '../../state/url_state.ts';
 import { rowsCodec } from './row_ranges.ts';
 
 export const METHODS = ['pca', 'tsne', 'umap', 'custom'] as const;

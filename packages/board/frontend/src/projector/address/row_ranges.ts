@@ -1,5 +1,5 @@
 /** Chosen rows in the address: runs of numbers, each told by how far it is from the one before. */
-import type { Codec } from '../../state/url_codec.ts';
+import type { Codec } from '../../address/url_codec.ts';
 
 const MOST_CHARACTERS = 600;
 

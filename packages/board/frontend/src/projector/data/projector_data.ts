@@ -1,7 +1,7 @@
 /** The chosen embedding: its points, labels and tiles, fetched when it is chosen. */
 import { computed, effect, signal } from '@preact/signals';
 import { ApiError, apiUrl, getColumns, getJson } from '../../api/client.ts';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { type Colouring, colouringOf, type LabelColumn } from '../../picture/label_colours.ts';
 import { serverBoot } from '../../state/server.ts';
 import { colourBy, labelBy, shownEmbedding } from '../address/address_fields.ts';

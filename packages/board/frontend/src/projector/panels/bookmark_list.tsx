@@ -1,8 +1,8 @@
 /** The views that were saved with an embedding; a press shows one. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
-import { messageOf } from '../../api/failure.ts';
-import { safeText } from '../../shell/safe_text.ts';
+import { messageOf } from '../../api/error_message.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import {
   camera,
   colourBy,

@@ -1,7 +1,7 @@
 /** The left side: which tensor, by what it is coloured, and how it is projected. */
 
 import { cssOf } from '../../picture/label_colours.ts';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { colour, themeVersion } from '../../style/theme.ts';
 import {
   colourBy,

@@ -3,7 +3,7 @@
 import { ToolChoice } from '../../controls/tool_bar.tsx';
 import { TypedField } from '../../controls/typed_field.tsx';
 import { cssOf } from '../../picture/label_colours.ts';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import {
   focusRow,
   hoveredPoint,

@@ -1,7 +1,7 @@
 /** Which points stand out, and the colour that each of them has. */
 import { computed, effect, signal } from '@preact/signals';
+import { startWorker } from '../../browser/workers.ts';
 import { mixed, type Rgb, rgbOf, scaleColour } from '../../picture/label_colours.ts';
-import { startWorker } from '../../shell/workers.ts';
 import { colour, theme, themeVersion } from '../../style/theme.ts';
 import {
   focusRow,

@@ -1,6 +1,6 @@
 /** From points of many dimensions to what is drawn: components, layouts of a worker, or own axes. */
 import { computed, effect, signal } from '@preact/signals';
-import { startWorker } from '../../shell/workers.ts';
+import { startWorker } from '../../browser/workers.ts';
 import {
   components,
   customWords,

@@ -1,6 +1,6 @@
 /** Components, t-SNE and UMAP beside the page, so that it goes on turning the points meanwhile. */
 import { UMAP } from 'umap-js';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { affinitiesOf } from '../algorithms/affinities.ts';
 import { allNeighbours, type NeighbourTable } from '../algorithms/neighbours.ts';
 import { principalComponents } from '../algorithms/pca.ts';

@@ -14,7 +14,7 @@ import {
   zoomed,
   zoomedAt,
 } from '../../scene/orbit_camera.ts';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { colour, themeVersion } from '../../style/theme.ts';
 import {
   boxTool,

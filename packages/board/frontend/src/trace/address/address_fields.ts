@@ -1,6 +1,6 @@
 /** What the address keeps of the Trace page. Light: other pages set it before they go there. */
-import { type Codec, choice, flag, list, text } from '../../state/url_codec.ts';
-import { urlSignal } from '../../state/url_state.ts';
+import { type Codec, choice, flag, list, text } from '../../address/url_codec.ts';
+import { urlSignal } from '../../address/url_state.ts';
 import { formatView, parseView, type TimeView } from '../layout/time_view.ts';
 
 const viewCodec: Codec<TimeView | null> = { encode: formatView, decode: parseView };

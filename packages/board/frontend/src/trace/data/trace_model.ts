@@ -1,6 +1,6 @@
 /** One step trace in the page: what was fetched of it, and what is fetched next. */
 import { signal } from '@preact/signals';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import {
   fetchCut,
   fetchMemory,

@@ -1,5 +1,5 @@
 /** Matches patterns against the names of a trace; the page ends this worker when one takes too long. */
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 
 let names: string[] = [];
 

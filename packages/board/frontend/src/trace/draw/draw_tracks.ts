@@ -1,5 +1,5 @@
 /** Draws rows of lanes, of scopes and of memory on a canvas; others draw what lies over them. */
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { itemsBetween, LEVELS, type TraceItems } from '../data/trace_items.ts';
 import { pinnedHeight, type Row, topOf } from '../layout/rows.ts';
 import { rulerTicks } from '../layout/ruler_ticks.ts';

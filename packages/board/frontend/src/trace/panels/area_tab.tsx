@@ -1,6 +1,6 @@
 /** Totals of the selected area, by op, device and node. */
 import { useEffect, useState } from 'preact/hooks';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { fetchTotals, type Totals } from '../data/trace_api.ts';
 import { durationText, timeText } from '../layout/ruler_ticks.ts';
 import { selectArea, selectNode } from '../state/trace_selection.ts';

@@ -1,6 +1,6 @@
 /** Rows of a name, a bar and a number, the longest first; by op they have the colours of the lanes. */
 import { useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
 import { colouring } from '../address/address_fields.ts';
 import { LEVELS } from '../data/trace_items.ts';

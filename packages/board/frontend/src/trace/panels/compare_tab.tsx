@@ -1,7 +1,7 @@
 /** Steps side by side: what each op took in each, and the nodes that differ most. */
 import { useEffect, useState } from 'preact/hooks';
-import { messageOf } from '../../api/failure.ts';
-import { safeText } from '../../shell/safe_text.ts';
+import { messageOf } from '../../api/error_message.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { type Comparison, fetchComparison } from '../data/trace_api.ts';
 import { durationText } from '../layout/ruler_ticks.ts';
 import { selectNode } from '../state/trace_selection.ts';

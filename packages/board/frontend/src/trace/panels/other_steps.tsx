@@ -1,7 +1,7 @@
 /** The same node in other steps, and again in this one. */
 import { useEffect, useState } from 'preact/hooks';
-import { messageOf } from '../../api/failure.ts';
-import { safeText } from '../../shell/safe_text.ts';
+import { messageOf } from '../../api/error_message.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { type Everywhere, fetchEverywhere } from '../data/trace_api.ts';
 import { durationText } from '../layout/ruler_ticks.ts';
 import { goToSlice } from '../state/trace_selection.ts';

@@ -1,9 +1,9 @@
 /** All that the trace says of the selected slice. */
 import { useEffect, useState } from 'preact/hooks';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { showGraphOfRun } from '../../graph/session/graph_list.ts';
-import { safeText } from '../../shell/safe_text.ts';
 import { selectedNode } from '../../state/selection.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { fetchSlice, type SliceDetails } from '../data/trace_api.ts';
 import { bytesText, durationText, exactText } from '../layout/ruler_ticks.ts';
 import { goToSlice } from '../state/trace_selection.ts';

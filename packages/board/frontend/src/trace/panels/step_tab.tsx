@@ -1,5 +1,5 @@
 /** The step as a whole: what delayed it, what it waited for, where its time went. */
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
 import { colouring, showCritical, windowOfTime } from '../address/address_fields.ts';
 import type { Stall, TraceHeader } from '../data/trace_api.ts';

@@ -1,7 +1,7 @@
 /** Finds nodes of a trace by a pattern, and goes from one to the next. */
 import { effect, signal } from '@preact/signals';
-import { messageOf } from '../../api/failure.ts';
-import { startWorker } from '../../shell/workers.ts';
+import { messageOf } from '../../api/error_message.ts';
+import { startWorker } from '../../browser/workers.ts';
 import { pattern } from '../address/address_fields.ts';
 import { NameSearch } from '../data/name_search.ts';
 import { fetchPlaces, type Place, type TraceNames } from '../data/trace_api.ts';

@@ -1,6 +1,6 @@
 /** What is selected on the Trace page: slices, areas, and the node that other pages share. */
 import { batch, effect } from '@preact/signals';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { selectedNode } from '../../state/selection.ts';
 import { areaInUrl, mark, sidebarTab, sliceInUrl, windowOfTime } from '../address/address_fields.ts';
 import { parseArea, parseSlice, textOfArea, textOfSlice } from '../address/selection_address.ts';

@@ -1,6 +1,6 @@
 /** What the Trace page shows: which steps, which window, what is selected. */
 import { batch, computed, effect, signal } from '@preact/signals';
-import { messageOf } from '../../api/failure.ts';
+import { messageOf } from '../../api/error_message.ts';
 import { runById, series, tagById } from '../../state/catalogue.ts';
 import { stepCursor } from '../../state/selection.ts';
 import { traceRun } from '../../state/trace_link.ts';

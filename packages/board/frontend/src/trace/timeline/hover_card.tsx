@@ -1,5 +1,5 @@
 /** What is under the pointer, in a few words. */
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { durationText, percentText, timeText } from '../layout/ruler_ticks.ts';
 import { hovered } from './hit_test.ts';
 

@@ -1,5 +1,5 @@
 /** The keys of the Trace page. */
-import { page } from '../../state/url_state.ts';
+import { page } from '../../address/url_state.ts';
 import { mark, showCritical, windowOfTime } from '../address/address_fields.ts';
 import { itemsBetween } from '../data/trace_items.ts';
 import { fitRange, panBy, spanOf, zoomAbout } from '../layout/time_view.ts';

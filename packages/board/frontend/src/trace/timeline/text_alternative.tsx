@@ -1,7 +1,7 @@
 /** What the canvas shows, as lists: for those who do not see it, and for tests. */
 import { useSignalEffect } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { itemsBetween, MERGED } from '../data/trace_items.ts';
 import { durationText } from '../layout/ruler_ticks.ts';
 import { rows, sections, selectedArea, selectedSlice, shown, timeView } from '../state/trace_state.ts';

@@ -1,5 +1,5 @@
 /** window.__board.trace: what the Trace page shows. */
-import { expose } from '../../shell/test_hook.ts';
+import { expose } from '../../testing/test_hook.ts';
 import { colouring, comparedSteps, mark, showCritical } from '../address/address_fields.ts';
 import { found } from '../state/trace_search.ts';
 import {

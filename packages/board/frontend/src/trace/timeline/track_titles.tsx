@@ -1,7 +1,7 @@
 /** The titles of the lanes, at their left; groups open and close. */
 import { useComputed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { safeText } from '../../shell/safe_text.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import { heightOf, type Row } from '../layout/rows.ts';
 import { bytesText, percentText } from '../layout/ruler_ticks.ts';
 import { rows, sections, shown, toggleGroup, toggleHidden, togglePinned } from '../state/trace_state.ts';

@@ -2,9 +2,9 @@
 import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { apiUrl } from '../../api/client.ts';
-import { Menu, type MenuItem } from '../../shell/menu.tsx';
-import { safeText } from '../../shell/safe_text.ts';
+import { Menu, type MenuItem } from '../../controls/menu.tsx';
 import { runById } from '../../state/catalogue.ts';
+import { safeText } from '../../strings/safe_text.ts';
 import {
   type Colouring,
   colouring,

@@ -1,0 +1,41 @@
+/** Every kind of card. The code of a kind is fetched when one of its cards comes into view. */
+import type { CardKind } from './cards/card.ts';
+import { meshTag } from './mesh/mesh_tags.ts';
+
+/** In the order in which kinds stand within a folder of tags. */
+export const cardKinds: CardKind[] = [
+  { kind: 'scalar', per: 'tag', height: 236, tall: 480, load: () => import('./scalars/scalar_card.tsx') },
+  {
+    kind: 'histogram',
+    per: 'tag',
+    height: 236,
+    tall: 480,
+    load: () => import('./histograms/histogram_card.tsx'),
+  },
+  { kind: 'image', per: 'tag', height: 300, tall: 620, load: () => import('./media/image_card.tsx') },
+  { kind: 'audio', per: 'tag', height: 160, tall: 160, load: () => import('./media/audio_card.tsx') },
+  { kind: 'text', per: 'tag', height: 240, tall: 480, load: () => import('./text/text_card.tsx') },
+  {
+    kind: 'pr_curve',
+    per: 'tag',
+    height: 300,
+    tall: 520,
+    load: () => import('./pr_curves/pr_curve_card.tsx'),
+  },
+  {
+    kind: 'custom_scalars',
+    per: 'tag',
+    height: 280,
+    tall: 280,
+    load: () => import('./custom/custom_card.tsx'),
+  },
+  {
+    kind: 'mesh',
+    per: 'run',
+    height: 320,
+    tall: 620,
+    tagOf: meshTag,
+    load: () => import('./mesh/mesh_card.tsx'),
+  },
+  { kind: 'tensor', per: 'tag', height: 160, tall: 320, load: () => import('./tensors/tensor_card.tsx') },
+];

@@ -1,0 +1,14 @@
+/** The registered kinds of cards. The entry point registers them; a card's folder does not import this module. */
+import type { Kind } from '../api/types.ts';
+import type { CardKind } from './card.ts';
+
+let registered: CardKind[] = [];
+
+/** Registers every kind of card, in the order in which kinds stand within a folder of tags. */
+export function registerCardKinds(kinds: CardKind[]): void {
+  registered = kinds;
+}
+
+export const cardKinds = (): CardKind[] => registered;
+
+export const kindOf = (kind: Kind): CardKind | undefined => registered.find((one) => one.kind === kind);

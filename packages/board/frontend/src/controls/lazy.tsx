@@ -1,0 +1,54 @@
+/** Components whose code is fetched when they are first shown. */
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { messageOf } from '../api/error_message.ts';
+import { safeText } from '../strings/safe_text.ts';
+
+/**
+ * A component whose code comes later. If it does not come, as after an upgrade of the server while the page was
+ * open, the place says so and offers to reload the page: a browser remembers that a module failed.
+ */
+export function lazy<P extends object>(
+  load: () => Promise<{ default: ComponentType<P> }>,
+  what: string,
+): ComponentType<P> {
+  let Loaded: ComponentType<P> | null = null;
+  let pending: Promise<void> | null = null;
+
+  function fetched(): Promise<void> {
+    pending ??= load().then((module) => {
+      Loaded = module.default;
+    });
+    return pending;
+  }
+
+  return function Lazy(props: P) {
+    const [failure, setFailure] = useState<string | null>(null);
+    const [, show] = useState(false);
+    useEffect(() => {
+      if (Loaded) return;
+      let here = true;
+      fetched().then(
+        () => here && show(true),
+        (error) => here && setFailure(messageOf(error)),
+      );
+      return () => {
+        here = false;
+      };
+    }, []);
+    if (Loaded) return <Loaded {...props} />;
+    if (failure === null) return null;
+    return (
+      <div class="notice" role="alert">
+        <h2>The code of {what} did not come</h2>
+        <p>The server was away, or was upgraded while this page was open. A reload helps; the view stays.</p>
+        <p class="faint">{safeText(failure, 300)}</p>
+        <p class="buttons">
+          <button type="button" class="primary" onClick={() => location.reload()}>
+            Reload the page
+          </button>
+        </p>
+      </div>
+    );
+  };
+}

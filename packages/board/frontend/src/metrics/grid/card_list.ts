@@ -1,0 +1,116 @@
+/** The cards that the catalogue, the filter and the chosen runs make. */
+
+import { computed } from '@preact/signals';
+import type { Run, Tag } from '../../api/types.ts';
+import type { CardSpec } from '../../cards/card.ts';
+import { pinnedCards } from '../../cards/card_address.ts';
+import { cardKinds, kindOf } from '../../cards/registry.ts';
+import { isMadeLayout, layouts, layoutTag } from '../../custom/layouts.ts';
+import { nameFilter } from '../../runs/run_query.ts';
+import { visibleRuns } from '../../runs/visible_runs.ts';
+import { overlays } from '../../scalars/settings/chart_settings.ts';
+import { madeCards, scalarTags } from '../../scalars/settings/custom_charts.ts';
+import { parseOverlay } from '../../scalars/settings/overlay_items.ts';
+import { loaded, seriesByTag, tags } from '../../state/catalogue.ts';
+import { kindFilter, tagFilter } from './grid_address.ts';
+import { type Section, sectionsOf } from './tag_tree.ts';
+
+export type CardLeaf = CardSpec & { name: string };
+
+export const cardId = (tag: Tag, run: Run | null): string =>
+  `${tag.kind === 'scalar' ? '' : `${tag.kind}:`}${tag.name}${run ? `@${run.name}` : ''}`;
+
+/** Pattern or letters that the tags' names are held to. */
+const filter = computed(() => (tagFilter.value.trim() ? nameFilter(tagFilter.value.trim()) : null));
+
+/** The further tags of each card, in the order in which they were dropped on it. */
+const overlaysByCard = computed(() => {
+  const byName = new Map(scalarTags.value.map((tag) => [tag.name, tag]));
+  const found = new Map<string, Tag[]>();
+  for (const item of overlays.value) {
+    const one = parseOverlay(item);
+    const tag = one && byName.get(one.tag);
+    if (tag) found.set(one.card, [...(found.get(one.card) ?? []), tag]);
+  }
+  return found;
+});
+
+const overlaysOf = (id: string): Tag[] => overlaysByCard.value.get(id) ?? [];
+
+const everyCard = computed(() => {
+  const found: CardLeaf[] = [];
+  if (!loaded.value) return found;
+  for (const stored of tags.value) {
+    const kind = kindOf(stored.kind);
+    const tag = kind?.tagOf ? kind.tagOf(stored) : stored;
+    if (!kind || !tag) continue;
+    if (kind.per === 'tag') {
+      const id = cardId(tag, null);
+      found.push({ id, kind: tag.kind, tag, overlays: overlaysOf(id), run: null, name: tag.name });
+      continue;
+    }
+    const having = new Set((seriesByTag.value.get(tag.id) ?? []).map((one) => one.run));
+    for (const run of visibleRuns.value) {
+      if (!having.has(run.id)) continue;
+      found.push({ id: cardId(tag, run), kind: tag.kind, tag, overlays: [], run, name: tag.name });
+    }
+  }
+  // Layouts that a reader made, beside those that a log has.
+  const written = new Set(found.map((card) => card.id));
+  for (const name of Object.keys(layouts.value)) {
+    const tag = layoutTag(name);
+    const id = cardId(tag, null);
+    if (!written.has(id)) found.push({ id, kind: tag.kind, tag, overlays: [], run: null, name });
+  }
+  return found;
+});
+
+/** The runs that a card shows. */
+export function runsOf(card: CardSpec): Run[] {
+  if (card.run) return [card.run];
+  if (isMadeLayout(card.tag)) return visibleRuns.value;
+  const having = new Set<number>();
+  for (const tag of [...(card.made?.tags ?? [card.tag]), ...card.overlays]) {
+    for (const one of seriesByTag.value.get(tag.id) ?? []) having.add(one.run);
+  }
+  return visibleRuns.value.filter((run) => having.has(run.id));
+}
+
+export const PINNED = '*pinned';
+export const MADE = '*made';
+
+const filtered = computed(() => {
+  const kind = kindFilter.value;
+  const matches = filter.value?.matches ?? (() => true);
+  const subject = (name: string) => ({ name, field: () => undefined, labels: () => [] });
+  return everyCard.value.filter((card) => (kind === '' || card.kind === kind) && matches(subject(card.name)));
+});
+
+/** What is wrong with the filter. */
+export const filterError = computed(() => filter.value?.error ?? null);
+
+/** The sections of the page: what is pinned, what was made, then the folders of tags. */
+export const sections = computed<Section<CardLeaf>[]>(() => {
+  const kinds = cardKinds().map((kind) => kind.kind);
+  const all = sectionsOf(filtered.value, kinds);
+  const made = madeCards(overlaysOf).map((card) => ({ ...card, name: card.tag.name }));
+  if (made.length > 0)
+    all.unshift({ path: MADE, title: 'Your charts', depth: 0, count: made.length, cards: made });
+  if (pinnedCards.value.length === 0) return all;
+  const byId = new Map([...everyCard.value, ...made].map((card) => [card.id, card]));
+  const cards = pinnedCards.value.flatMap((id) => byId.get(id) ?? []);
+  if (cards.length === 0) return all;
+  return [{ path: PINNED, title: 'Pinned', depth: 0, count: cards.length, cards }, ...all];
+});
+
+/** Cards of the tags that there are, and those of them that the filter lets through. */
+export const cardCount = computed(() => everyCard.value.length);
+export const matchedCount = computed(() => filtered.value.length);
+
+/** The kinds of which there are cards. */
+export const shownKinds = computed(() => {
+  const there = new Set(everyCard.value.map((card) => card.kind));
+  return cardKinds()
+    .map((kind) => kind.kind)
+    .filter((kind) => there.has(kind));
+});

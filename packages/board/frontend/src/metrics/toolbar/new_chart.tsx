@@ -1,0 +1,78 @@
+/** The button that makes a chart of several tags, or of an expression of tags. */
+
+import { useRef, useState } from 'preact/hooks';
+import { FormLayer } from '../../controls/form_layer.tsx';
+import { Icon } from '../../controls/icons.tsx';
+import { FUNCTIONS, parseMade, tagsOfPattern, variablesOf } from '../../scalars/settings/chart_formula.ts';
+import { madeCharts } from '../../scalars/settings/chart_settings.ts';
+import { scalarTags } from '../../scalars/settings/custom_charts.ts';
+import { safeText } from '../../strings/safe_text.ts';
+
+export function NewChart() {
+  const button = useRef<HTMLButtonElement>(null);
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState('');
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const { ok, says } = found(text);
+  return (
+    <>
+      <button ref={button} type="button" class="tool" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name="plus" /> chart
+      </button>
+      {open && button.current && (
+        <FormLayer anchor={button.current} close={close} label="New chart">
+          <form
+            class="stack"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (!ok) return;
+              if (!madeCharts.value.includes(text)) madeCharts.value = [...madeCharts.value, text];
+              setText('');
+              close();
+            }}
+          >
+            <label class="stack">
+              Tags by a pattern, or = and an expression
+              <input
+                type="text"
+                spellcheck={false}
+                placeholder="loss$   or   =train/loss - eval/loss"
+                value={text}
+                onInput={(event) => setText(event.currentTarget.value)}
+              />
+            </label>
+            <p class="faint">{says}</p>
+            <button type="submit" class="primary" disabled={!ok}>
+              Add the chart
+            </button>
+          </form>
+        </FormLayer>
+      )}
+    </>
+  );
+}
+
+/** What a text would make. */
+function found(text: string): { ok: boolean; says: string } {
+  if (text === '') {
+    const says = `All tags that match are drawn on one chart. Expressions know + − * / ( ), ${FUNCTIONS.join(', ')}; {a tag} in braces may hold any character.`;
+    return { ok: false, says };
+  }
+  const { kind, text: written } = parseMade(text);
+  if (kind === 'expression') {
+    const { tags, missing } = variablesOf(written, scalarTags.value);
+    if (missing.length > 0)
+      return { ok: false, says: `There is no tag ${safeText(missing.join(', '), 160)}.` };
+    if (tags.length === 0) return { ok: false, says: 'It names no tag yet.' };
+    return { ok: true, says: `Of ${safeText(tags.map((tag) => tag.name).join(', '), 160)}.` };
+  }
+  const { tags, count, error } = tagsOfPattern(written, scalarTags.value);
+  if (error !== null) return { ok: false, says: `This is no pattern that can be used: ${error}.` };
+  if (count === 0) return { ok: false, says: 'No tag matches.' };
+  const names = safeText(tags.map((tag) => tag.name).join(', '), 160);
+  const cut = count > tags.length ? `, of which the first ${tags.length} are drawn` : '';
+  return { ok: true, says: `${count} ${count === 1 ? 'tag' : 'tags'}${cut}: ${names}` };
+}

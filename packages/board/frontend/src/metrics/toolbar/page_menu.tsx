@@ -1,0 +1,69 @@
+/** What holds for the whole page: exports, sizes of cards, folders, layouts. */
+import { orders, tooltipOrder } from '../../charts/tooltip.tsx';
+import { Icon } from '../../controls/icons.tsx';
+import { Menu } from '../../controls/menu.tsx';
+import { newLayout } from '../../custom/layouts.ts';
+import { visibleRuns } from '../../runs/visible_runs.ts';
+import { pointDownloads } from '../../scalars/downloads.ts';
+import { runs, tags } from '../../state/catalogue.ts';
+import { sections } from '../grid/card_list.ts';
+import { cardWidth, shutFolders } from '../grid/grid_address.ts';
+
+export function PageMenu() {
+  const shown = sections.value.flatMap((section) =>
+    section.cards.flatMap((card) =>
+      card.kind === 'scalar' ? [...(card.made?.tags ?? [card.tag]), ...card.overlays] : [],
+    ),
+  );
+  const ids = [...new Set(shown.map((tag) => tag.id))];
+  const drawn = visibleRuns.value;
+  const what = `${ids.length} ${ids.length === 1 ? 'tag' : 'tags'} of ${drawn.length} ${drawn.length === 1 ? 'run' : 'runs'}`;
+  const folders = sections.value.map((section) => section.path);
+  const size = (text: string, width: number) => ({
+    text,
+    checked: cardWidth.value === width,
+    run: () => {
+      cardWidth.value = width;
+    },
+  });
+  return (
+    <Menu
+      label="Export and layout"
+      items={[
+        ...(ids.length > 0 && drawn.length > 0 ? [...pointDownloads('scalars', what, ids, drawn), null] : []),
+        size('Small cards', 280),
+        size('Medium cards', 380),
+        size('Large cards', 560),
+        null,
+        ...orders.map((order) => ({
+          text: `Values at the pointer: ${order === 'name' ? 'by name' : `${order} first`}`,
+          checked: tooltipOrder.value === order,
+          run: () => {
+            tooltipOrder.value = order;
+          },
+        })),
+        null,
+        {
+          text: 'New layout of charts',
+          off: runs.value.length === 0,
+          run: () => newLayout(tags.value.filter((t) => t.kind === 'custom_scalars').map((t) => t.name)),
+        },
+        {
+          text: 'Close all folders',
+          run: () => {
+            shutFolders.value = folders;
+          },
+        },
+        {
+          text: 'Open all folders',
+          run: () => {
+            shutFolders.value = [];
+          },
+        },
+      ]}
+    >
+      <Icon name="download" />
+      export
+    </Menu>
+  );
+}

@@ -1,0 +1,129 @@
+/** All that a chart of scalars is made of: its curves under the page's settings, and the ranges of its axes. */
+
+import { useMemo } from 'preact/hooks';
+import type { Run } from '../../api/types.ts';
+import { type ChartView, type Curve, SUPERSEDED } from '../../charts/chart_model.ts';
+import { fitX, fitY } from '../../charts/fit.ts';
+import { runStyles } from '../../runs/colours.ts';
+import { runById } from '../../state/catalogue.ts';
+import { themeVersion } from '../../style/theme.ts';
+import { type CardStyle, styleOfCard } from '../settings/card_style.ts';
+import { groupBand, ignoreOutliers, type Scale, yScale } from '../settings/chart_settings.ts';
+import type { CurvePart } from '../settings/curve_part.ts';
+import { fetchCurves, MOST_QUERIES } from './curve_loader.ts';
+import {
+  type CurveSettings,
+  curveSettings,
+  drawnRuns,
+  dressedCurves,
+  groupsOfRuns,
+  queryOf,
+  type Zoom,
+  zoomOf,
+} from './scalar_query.ts';
+import { type CurvesState, type ShownCurves, useCurves } from './use_curves.ts';
+
+const PX_STEP = 64;
+/** Of a picture in full: what the server gives at most. */
+const MOST_PX = 8192;
+/** Points of an answer for it, of 4 points a pixel and 5 million at most. */
+const MOST_PIXELS = 1_000_000;
+
+export interface ScalarChart extends CurvesState {
+  id: string;
+  title: string;
+  curves: Curve[];
+  view: ChartView | null;
+  /** Under which the curves were asked for. */
+  settings: CurveSettings;
+  scale: Scale;
+  /** Runs of which curves were asked for, and all that have the tag. */
+  drawn: Run[];
+  runs: Run[];
+  /** Values that a logarithmic axis has no place for, among the points that are drawn. */
+  notPositive: number;
+  /** The curves with as many points as the server gives. */
+  inFull(): Promise<Curve[]>;
+}
+
+export interface ScalarChartProps {
+  id: string;
+  title: string;
+  parts: CurvePart[];
+  runs: Run[];
+  width: number;
+  /** Makes the curves out of what was loaded; else each loaded curve is one. */
+  finish?: (shown: ShownCurves, nameOf: (run: number) => string) => Curve[];
+}
+
+export function useScalarChart({ id, title, parts, runs, width, finish }: ScalarChartProps): ScalarChart {
+  const style = styleOfCard(id);
+  const zoom = zoomOf(id);
+  const drawn = drawnRuns(runs, parts.length);
+  const asked = curveSettings(style.smooth);
+  const groups = groupsOfRuns(drawn);
+  const queriesAt = (px: number) =>
+    parts.map((part) => queryOf(part, drawn, groups, asked, zoom?.x ?? null, px));
+  const px = Math.max(PX_STEP, Math.ceil((width - 40) / PX_STEP) * PX_STEP);
+  const wish = { parts, groups, settings: asked, queries: queriesAt(px) };
+  const state = useCurves(wish, drawn);
+
+  const { shown } = state;
+  const looks = [runStyles.value, themeVersion.value, groupBand.value];
+  const curvesOf = (of: ShownCurves): Curve[] => {
+    const nameOf = (run: number) => runById.peek().get(run)?.name ?? '';
+    return finish ? finish(of, nameOf) : dressedCurves(of, nameOf);
+  };
+  const curves = useMemo(() => (shown ? curvesOf(shown) : []), [shown, finish, ...looks]);
+  const settings = shown?.settings ?? asked;
+  const scale = style.y ?? yScale.value;
+  const outliers = style.out ?? ignoreOutliers.value;
+  const view = useMemo(
+    () => viewOf(curves, settings, zoom, scale, outliers, style),
+    [curves, settings, JSON.stringify([zoom, style]), scale, outliers],
+  );
+  const notPositive = useMemo(() => (scale === 'log' ? countNotPositive(curves) : 0), [curves, scale]);
+  const inFull = async () => {
+    const lines = Math.max(1, (groups ?? drawn).length * Math.min(MOST_QUERIES, parts.length));
+    const wide = Math.max(px, Math.min(MOST_PX, Math.floor(MOST_PIXELS / lines)));
+    return curvesOf({ ...wish, lists: await fetchCurves(queriesAt(wide)) });
+  };
+  return { ...state, id, title, curves, view, settings, scale, drawn, runs, notPositive, inFull };
+}
+
+function viewOf(
+  curves: Curve[],
+  settings: CurveSettings,
+  zoom: Zoom | null,
+  scale: Scale,
+  outliers: boolean,
+  { lo, hi }: CardStyle,
+): ChartView | null {
+  const x = zoom?.x ?? fitX(curves, settings.log);
+  if (!x) return null;
+  const left = curves.filter((curve) => !curve.right);
+  const right = curves.filter((curve) => curve.right);
+  const fitted = fitY(left, x, scale, outliers) ?? (scale === 'log' ? [0.1, 1] : [0, 1]);
+  const isPossible = (end: number | undefined) => end !== undefined && (scale !== 'log' || end > 0);
+  const y: [number, number] = [isPossible(lo) ? lo! : fitted[0], isPossible(hi) ? hi! : fitted[1]];
+  return {
+    x,
+    y: zoom?.y ?? (y[0] < y[1] ? y : fitted),
+    right: right.length > 0 ? (fitY(right, x, scale, outliers) ?? [0, 1]) : null,
+    xScale: settings.log ? 'log' : 'linear',
+    yScale: scale,
+    xUnit: settings.unit,
+    xName: settings.name,
+    marksClipped: outliers || isPossible(lo) || isPossible(hi),
+  };
+}
+
+function countNotPositive(curves: Curve[]): number {
+  let count = 0;
+  for (const { y, flags } of curves) {
+    for (let i = 0; i < y.length; i++) {
+      if (y[i]! <= 0 && Number.isFinite(y[i]!) && !(flags && flags[i]! & SUPERSEDED)) count++;
+    }
+  }
+  return count;
+}
