@@ -1,8 +1,9 @@
 /** The slider over all steps of a card, with a field to type one and the link to the global step cursor. */
 
 import { TypedField } from '../controls/typed_field.tsx';
-import { shortDuration, wallTime } from '../picture/axis_ticks.ts';
 import { stepCursor } from '../state/selection.ts';
+import { wallTime } from '../units/dates.ts';
+import { shortDuration } from '../units/durations.ts';
 import { nearestIndex } from './card_choice.ts';
 
 const LINK =

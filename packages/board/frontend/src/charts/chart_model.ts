@@ -1,5 +1,5 @@
 /** What a line chart shows, apart from how it is drawn. */
-import type { Scale, Unit } from './ticks.ts';
+import type { Scale, Unit } from '../units/ticks.ts';
 
 export type Numbers = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 

@@ -1,4 +1,5 @@
 /** A chart as a tikzpicture that pgfplots draws: lines, dashes, bands, raw data, both axes, every scale. */
+import { ticksOf } from '../units/ticks.ts';
 import {
   type ChartView,
   type Curve,
@@ -10,7 +11,6 @@ import {
 } from './chart_model.ts';
 import { labelOf } from './export_chart.ts';
 import type { ShownChart } from './shown_charts.ts';
-import { ticksOf } from './ticks.ts';
 
 const TICKS = 6;
 

@@ -1,6 +1,6 @@
 /** The ranges of axes that fit their data. */
+import type { Scale } from '../units/ticks.ts';
 import { type Curve, type Numbers, type Span, SUPERSEDED } from './chart_model.ts';
-import type { Scale } from './ticks.ts';
 
 /** The least and the greatest x of all curves; only above 0 for a logarithmic axis. */
 export function fitX(curves: Curve[], log: boolean): Span | null {

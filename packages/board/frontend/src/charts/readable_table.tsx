@@ -1,8 +1,9 @@
 /** A chart in words, for those who do not see it: what each curve has last, least and greatest. */
+
 import { useMemo } from 'preact/hooks';
 import { safeText } from '../strings/safe_text.ts';
+import { shortNumber } from '../units/numbers.ts';
 import { type Curve, SUPERSEDED } from './chart_model.ts';
-import { shortNumber } from './ticks.ts';
 
 const MOST_ROWS = 30;
 

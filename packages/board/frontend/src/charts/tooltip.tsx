@@ -1,4 +1,5 @@
 /** The table beside the cross-hair: one for the page, in the chart that the pointer is on. */
+
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { choice } from '../address/url_codec.ts';
@@ -6,10 +7,12 @@ import { urlSignal } from '../address/url_state.ts';
 import { Icon } from '../controls/icons.tsx';
 import { hoveredRun } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { exactWallTime } from '../units/dates.ts';
+import { duration } from '../units/durations.ts';
+import { count, shortNumber } from '../units/numbers.ts';
 import type { ChartView } from './chart_model.ts';
 import { pinnedCrosshair } from './crosshair.ts';
 import { orderTouches, type Touch, type TouchOrder } from './nearest.ts';
-import { duration, moment, shortNumber } from './ticks.ts';
 
 export interface TooltipState {
   chart: string;
@@ -48,10 +51,9 @@ export function hideTooltip(chart: string): void {
 
 /** An x as people read it. */
 export function xText(value: number, view: ChartView): string {
-  if (view.xUnit === 'step')
-    return Number.isInteger(value) ? value.toLocaleString('en') : shortNumber(value, 7);
+  if (view.xUnit === 'step') return Number.isInteger(value) ? count(value) : shortNumber(value, 7);
   if (view.xUnit === 'duration') return duration(value);
-  if (view.xUnit === 'time') return moment(value);
+  if (view.xUnit === 'time') return exactWallTime(value);
   return shortNumber(value, 7);
 }
 

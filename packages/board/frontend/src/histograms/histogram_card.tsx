@@ -1,4 +1,5 @@
 /** The card of a tag of histograms: ridges, overlay, heat-map or percentile bands over all steps. */
+
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { apiUrl, getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
@@ -7,7 +8,6 @@ import type { CardProps } from '../cards/card.ts';
 import { useCardFrame } from '../cards/card_frame.tsx';
 import { Swatch } from '../controls/swatch.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
-import { shortNumber, wallTime } from '../picture/axis_ticks.ts';
 import { CanvasView } from '../picture/canvas_view.tsx';
 import { download, downloadCanvas, fileName } from '../picture/download.ts';
 import { paletteNow } from '../picture/palette.ts';
@@ -16,6 +16,8 @@ import { runColour } from '../runs/colours.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { wallTime } from '../units/dates.ts';
+import { prefixedNumber } from '../units/numbers.ts';
 import { histogramApart, histogramAxis, histogramLog, histogramMode } from './address_fields.ts';
 import { draw } from './histogram_draw.ts';
 import { bucketsCsv, type RawHistograms, rawBucketsCsv, tableJson } from './histogram_export.ts';
@@ -181,7 +183,7 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
         ) : (
           <span class="faint">
             {drawn < total
-              ? `${shortNumber(drawn)} of ${shortNumber(total)} histograms drawn`
+              ? `${prefixedNumber(drawn)} of ${prefixedNumber(total)} histograms drawn`
               : `${total} ${total === 1 ? 'histogram' : 'histograms'}`}
             {runs.length > shown.length ? ` · ${shown.length} of ${runs.length} runs` : ''}
           </span>
@@ -203,9 +205,10 @@ function Reading({ facets, bucket }: { facets: { layers: Layer[] }[]; bucket: Bu
   return (
     <>
       <Swatch colour={layer.colour} />
-      {layer.name} step <b>{table.steps[bucket.row]}</b> · [{shortNumber(table.edges[bucket.bin]!)},{' '}
-      {shortNumber(table.edges[bucket.bin + 1]!)}): <b class="bucket-count">{shown}</b> of {shortNumber(sum)}
-      {share} · median {shortNumber(table.percentiles[bucket.row * 9 + 4]!)} ·{' '}
+      {layer.name} step <b>{table.steps[bucket.row]}</b> · [{prefixedNumber(table.edges[bucket.bin]!)},{' '}
+      {prefixedNumber(table.edges[bucket.bin + 1]!)}): <b class="bucket-count">{shown}</b> of{' '}
+      {prefixedNumber(sum)}
+      {share} · median {prefixedNumber(table.percentiles[bucket.row * 9 + 4]!)} ·{' '}
       {wallTime(table.walls[bucket.row]!)}
     </>
   );

@@ -1,8 +1,12 @@
 /** Draws a histogram scene on a canvas or into an SVG file. */
-import { shortDuration, shortNumber, ticks, wallTime } from '../picture/axis_ticks.ts';
+
 import { mix } from '../picture/colour_mix.ts';
 import type { Palette } from '../picture/palette.ts';
 import type { Surface } from '../picture/surface.ts';
+import { wallTime } from '../units/dates.ts';
+import { shortDuration } from '../units/durations.ts';
+import { prefixedNumber } from '../units/numbers.ts';
+import { roundTicks } from '../units/ticks.ts';
 import {
   type Bucket,
   columnOf,
@@ -62,7 +66,7 @@ function drawAxes(on: Surface, scene: Scene, { box, layers }: Facet, palette: Pa
   on.fillStyle = palette.faint;
   const mode = scene.view.mode;
   const steps = stepTicks(scene, box.w < 220 ? 2 : 4);
-  const values = ticks(scene.lo, scene.hi, Math.max(3, (upright(scene) ? box.h : box.w) / 56));
+  const values = roundTicks(scene.lo, scene.hi, Math.max(3, (upright(scene) ? box.h : box.w) / 56));
   const below = (x: number, label: string) => {
     on.textAlign = x < box.x + 14 ? 'left' : x > box.x + box.w - 14 ? 'right' : 'center';
     on.textBaseline = 'top';
@@ -83,14 +87,14 @@ function drawAxes(on: Surface, scene: Scene, { box, layers }: Facet, palette: Pa
     for (const value of values) {
       const y = Math.round(valueAt(scene, box, value)) + 0.5;
       if (mode === 'distribution') line(box.x, y, box.x + box.w, y);
-      beside(y, shortNumber(value));
+      beside(y, prefixedNumber(value));
     }
     for (const at of steps) below(stepAt(scene, box, at), stepWord(scene, at));
   } else {
     for (const value of values) {
       const x = Math.round(valueAt(scene, box, value)) + 0.5;
       line(x, box.y, x, box.y + box.h);
-      below(x, shortNumber(value));
+      below(x, prefixedNumber(value));
     }
     if (mode === 'offset') {
       for (const at of steps) {
@@ -101,25 +105,25 @@ function drawAxes(on: Surface, scene: Scene, { box, layers }: Facet, palette: Pa
       for (const count of countTicks(scene)) {
         const y = Math.round(overlayY(scene, box, count)) + 0.5;
         line(box.x, y, box.x + box.w, y);
-        beside(y, shortNumber(count));
+        beside(y, prefixedNumber(count));
       }
     }
   }
 }
 
 function stepTicks(scene: Scene, wanted: number): number[] {
-  return ticks(scene.from, scene.to, wanted);
+  return roundTicks(scene.from, scene.to, wanted);
 }
 
 function stepWord(scene: Scene, at: number): string {
-  if (scene.view.axis === 'step') return shortNumber(at);
+  if (scene.view.axis === 'step') return prefixedNumber(at);
   if (scene.view.axis === 'relative') return shortDuration(at);
   const [day, time] = wallTime(at).split(' ');
   return scene.to - scene.from > 2 * 86400 ? day!.slice(5) : time!;
 }
 
 function countTicks(scene: Scene): number[] {
-  if (!scene.view.logCounts) return ticks(0, scene.peak, 4);
+  if (!scene.view.logCounts) return roundTicks(0, scene.peak, 4);
   const out = [0];
   for (let count = 1; count <= scene.peak; count *= 10) out.push(count);
   return out;

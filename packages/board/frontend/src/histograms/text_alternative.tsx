@@ -1,5 +1,5 @@
 /** What a histogram canvas shows, as a table for screen readers. */
-import { shortNumber } from '../picture/axis_ticks.ts';
+import { prefixedNumber } from '../units/numbers.ts';
 import type { Layer } from './histogram_scene.ts';
 
 const MOST = 50;
@@ -30,10 +30,10 @@ export function HistogramMirror({ name, layers }: { name: string; layers: Layer[
               {rows.map((row) => (
                 <tr key={row}>
                   <th scope="row">{table.steps[row]}</th>
-                  <td>{shortNumber(table.sums[row]!)}</td>
-                  <td>{shortNumber(table.percentiles[row * 9]!)}</td>
-                  <td>{shortNumber(table.percentiles[row * 9 + 4]!)}</td>
-                  <td>{shortNumber(table.percentiles[row * 9 + 8]!)}</td>
+                  <td>{prefixedNumber(table.sums[row]!)}</td>
+                  <td>{prefixedNumber(table.percentiles[row * 9]!)}</td>
+                  <td>{prefixedNumber(table.percentiles[row * 9 + 4]!)}</td>
+                  <td>{prefixedNumber(table.percentiles[row * 9 + 8]!)}</td>
                 </tr>
               ))}
             </tbody>

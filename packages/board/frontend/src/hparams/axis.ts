@@ -1,5 +1,6 @@
 /** A column as an axis: where its values lie between 0 and 1. */
-import { shortNumber, ticks } from '../picture/axis_ticks.ts';
+import { prefixedNumber } from '../units/numbers.ts';
+import { roundTicks } from '../units/ticks.ts';
 import { type Filter, meets, parseFilter, rangeText, wordsText } from './filter.ts';
 import type { Cell, Column } from './model.ts';
 
@@ -94,11 +95,11 @@ export function axisTicks(axis: Axis, wanted: number): AxisTick[] {
       .map((word, i) => ({ place: (i + 0.5) / axis.words.length, label: word }))
       .filter((_, i) => i % every === 0);
   }
-  if (axis.hi === axis.lo) return [{ place: 0.5, label: shortNumber(axis.lo) }];
+  if (axis.hi === axis.lo) return [{ place: 0.5, label: prefixedNumber(axis.lo) }];
   if (!axis.log) {
-    return ticks(axis.lo, axis.hi, wanted).map((value) => ({
+    return roundTicks(axis.lo, axis.hi, wanted).map((value) => ({
       place: placeOf(axis, value)!,
-      label: shortNumber(value),
+      label: prefixedNumber(value),
     }));
   }
   const out: AxisTick[] = [];
@@ -109,13 +110,13 @@ export function axisTicks(axis: Axis, wanted: number): AxisTick[] {
     10 ** power <= axis.hi * (1 + 1e-9);
     power += every
   ) {
-    out.push({ place: placeOf(axis, 10 ** power)!, label: shortNumber(10 ** power) });
+    out.push({ place: placeOf(axis, 10 ** power)!, label: prefixedNumber(10 ** power) });
   }
   return out.length > 1
     ? out
     : [
-        { place: 0, label: shortNumber(axis.lo) },
-        { place: 1, label: shortNumber(axis.hi) },
+        { place: 0, label: prefixedNumber(axis.lo) },
+        { place: 1, label: prefixedNumber(axis.hi) },
       ];
 }
 

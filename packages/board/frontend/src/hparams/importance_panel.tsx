@@ -1,5 +1,7 @@
 /** How much the chosen metric hangs on each hyperparameter, as bars. */
+
 import { safeText } from '../strings/safe_text.ts';
+import { counted } from '../units/numbers.ts';
 import { metRows, table, targetColumn } from './hparams_view.ts';
 import { importances } from './rank_correlation.ts';
 
@@ -20,8 +22,8 @@ export function ImportancePanel() {
     <aside class="importance" aria-label="Importance">
       <h2>What moves {safeText(target.title, 80)}</h2>
       <p class="faint">
-        Rank correlation over {rows.length} {rows.length === 1 ? 'session' : 'sessions'}; it tells what goes
-        together, not what causes what.
+        Rank correlation over {counted(rows.length, 'session')}; it tells what goes together, not what causes
+        what.
       </p>
       {found.length === 0 && <p>Too few sessions differ to say.</p>}
       <ul>

@@ -1,11 +1,11 @@
 /** The table of sessions: sortable, with a condition per column. */
 
 import { TypedField } from '../controls/typed_field.tsx';
-import { shortNumber } from '../picture/axis_ticks.ts';
 import { RunName } from '../runs/run_name.tsx';
 import { runById } from '../state/catalogue.ts';
 import { hoveredRun, inspectedRun } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { prefixedNumber } from '../units/numbers.ts';
 import { setFilter } from './brushing.ts';
 import { parseFilter } from './filter.ts';
 import { filters, order, orderedRows, shownColumns, table } from './hparams_view.ts';
@@ -97,7 +97,7 @@ export function SessionList() {
 
 function cellText(cell: Cell, whole: boolean): string {
   if (cell === null) return '';
-  if (typeof cell === 'number') return whole ? String(cell) : shortNumber(cell);
+  if (typeof cell === 'number') return whole ? String(cell) : prefixedNumber(cell);
   return safeText(String(cell), whole ? 500 : 60);
 }
 

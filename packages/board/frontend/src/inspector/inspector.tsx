@@ -1,9 +1,9 @@
 /** The panel at the right: details of a run, a tag, or what other pages put there. */
+
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import type { Run, Tag } from '../api/types.ts';
 import { copyText } from '../browser/clipboard.ts';
-import { duration, shortNumber } from '../charts/ticks.ts';
 import { DashSwatch } from '../charts/tooltip.tsx';
 import { Icon } from '../controls/icons.tsx';
 import { styleOf } from '../runs/colours.ts';
@@ -13,6 +13,9 @@ import { hparamsByRun } from '../state/hparams.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
 import { naturally } from '../strings/natural_order.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { localDate } from '../units/dates.ts';
+import { duration } from '../units/durations.ts';
+import { count, shortNumber } from '../units/numbers.ts';
 
 /** A part that another room adds; it draws nothing where it has nothing to say. */
 export interface InspectorPart {
@@ -58,8 +61,7 @@ export function Inspector() {
   );
 }
 
-const moment = (wall: number): string =>
-  wall > 0 ? new Date(wall * 1000).toLocaleString('en-GB') : 'unknown';
+const moment = (wall: number): string => (wall > 0 ? localDate(wall) : 'unknown');
 
 function Facts({ rows }: { rows: [string, string][] }) {
   return (
@@ -152,7 +154,7 @@ function TagDetails({ tag }: { tag: Tag }) {
           ['kind', tag.kind.replace('_', ' ')],
           ...(tag.plugin ? ([['plugin', tag.plugin]] as [string, string][]) : []),
           ['runs', String(all.length)],
-          [tag.kind === 'scalar' ? 'points' : 'events', points.toLocaleString('en')],
+          [tag.kind === 'scalar' ? 'points' : 'events', count(points)],
         ]}
       />
       {parts.value.map(({ id, Tag: Part }) => Part && <Part key={id} tag={tag} />)}

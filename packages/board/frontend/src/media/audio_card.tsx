@@ -1,4 +1,5 @@
 /** The card of a tag of sounds: for each run a waveform and a player, for every step. */
+
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../api/error_message.ts';
 import type { Run } from '../api/types.ts';
@@ -14,6 +15,7 @@ import { RunName } from '../runs/run_name.tsx';
 import { nearestStep } from '../state/nearest_step.ts';
 import { stepCursor } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { playerTime } from '../units/durations.ts';
 import {
   type BlobItem,
   blobUrl,
@@ -26,7 +28,7 @@ import {
 } from './blob_rows.ts';
 import { fileEnding } from './media_types.ts';
 import { choiceOf, setChoice } from './media_view.ts';
-import { playTime, waveform } from './waveform.ts';
+import { waveform } from './waveform.ts';
 
 const MOST_RUNS = 6;
 const WAVE_HEIGHT = 64;
@@ -292,7 +294,7 @@ function Sound({
           width={waveWidth}
           height={WAVE_HEIGHT}
           draw={draw}
-          label={`Waveform of ${label}, ${playTime(seconds)} long. Arrow keys seek.`}
+          label={`Waveform of ${label}, ${playerTime(seconds)} long. Arrow keys seek.`}
           onPress={(x) => seek((x / waveWidth) * seconds)}
           onKey={(event) => {
             if (event.key === 'ArrowRight') seek(at + 1);
@@ -304,7 +306,7 @@ function Sound({
         />
         <div class="sound-foot">
           <span>
-            {playTime(at)} / {playTime(seconds)}
+            {playerTime(at)} / {playerTime(seconds)}
           </span>
           <span class="faint">
             {failure ??

@@ -30,14 +30,3 @@ export function waveform(samples: Float32Array, columns: number): Waveform {
   }
   return { low, high };
 }
-
-/** 0:03.2 or 1:02:07.0 */
-export function playTime(seconds: number): string {
-  if (!Number.isFinite(seconds) || seconds < 0) return '–';
-  const tenths = Math.round(seconds * 10);
-  const whole = Math.floor(tenths / 10);
-  const two = (value: number) => String(value).padStart(2, '0');
-  const hours = Math.floor(whole / 3600);
-  const minutes = Math.floor(whole / 60) % 60;
-  return `${hours ? `${hours}:${two(minutes)}` : minutes}:${two(whole % 60)}.${tenths % 10}`;
-}

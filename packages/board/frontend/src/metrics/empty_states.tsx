@@ -1,10 +1,12 @@
 /** What stands in place of the cards: nothing read yet, nothing there, nothing that matches. */
+
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import { runQuery } from '../runs/visible_runs.ts';
 import { meta } from '../state/catalogue.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { fileSize } from '../units/bytes.ts';
 import { kindFilter, tagFilter } from './grid/grid_address.ts';
 
 interface Health {
@@ -15,13 +17,6 @@ interface Health {
 }
 
 export const health = signal<Health | null>(null);
-
-export const megabytes = (bytes: number): string =>
-  bytes < 1e6
-    ? `${Math.ceil(bytes / 1e3)} KB`
-    : bytes < 1e9
-      ? `${(bytes / 1e6).toFixed(1)} MB`
-      : `${(bytes / 1e9).toFixed(2)} GB`;
 
 /** Asks how far reading is, again and again while it goes on. */
 export function useHealth(): Health | null {
@@ -54,7 +49,7 @@ export function LoadingBoard() {
         <>
           <progress max={now.bytes_total} value={now.bytes_done} />
           <p>
-            {megabytes(now.bytes_done)} of {megabytes(now.bytes_total)} in {now.files} files
+            {fileSize(now.bytes_done)} of {fileSize(now.bytes_total)} in {now.files} files
           </p>
         </>
       ) : (

@@ -1,4 +1,5 @@
 /** The card of a tag of precision-recall curves: all runs at a step, and one threshold read out for each. */
+
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { choice, number } from '../address/url_codec.ts';
 import { urlSignal } from '../address/url_state.ts';
@@ -9,7 +10,6 @@ import { useCardFrame } from '../cards/card_frame.tsx';
 import { StepBar } from '../cards/step_bar.tsx';
 import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
 import { choiceOf, setChoice } from '../media/media_view.ts';
-import { shortNumber } from '../picture/axis_ticks.ts';
 import { CanvasView } from '../picture/canvas_view.tsx';
 import { csvCell, download, downloadCanvas } from '../picture/download.ts';
 import { paletteNow } from '../picture/palette.ts';
@@ -18,6 +18,7 @@ import { runColour } from '../runs/colours.ts';
 import { RunName } from '../runs/run_name.tsx';
 import { stepCursor } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { prefixedNumber } from '../units/numbers.ts';
 import { areaUnderRoc, averagePrecision, bestF1, type Point, type PrTable, pointsOf } from './pr_curve.ts';
 import { type CurveKind, drawCurves, nearestPoint, plotBox } from './pr_curve_draw.ts';
 import { useTables } from './pr_tables.ts';
@@ -202,7 +203,7 @@ function ReadOut({ curves, step, height }: { curves: CurveOfRun[]; step: number 
             return (
               <tr
                 key={run.id}
-                title={`tp ${shortNumber(at.tp)}, fp ${shortNumber(at.fp)}, tn ${shortNumber(at.tn)}, fn ${shortNumber(at.fn)}`}
+                title={`tp ${prefixedNumber(at.tp)}, fp ${prefixedNumber(at.fp)}, tn ${prefixedNumber(at.tn)}, fn ${prefixedNumber(at.fn)}`}
               >
                 <th scope="row">
                   <RunName run={run} />

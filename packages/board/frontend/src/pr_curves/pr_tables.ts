@@ -1,4 +1,5 @@
 /** The tables of precision-recall curves of some runs, read again when a run has grown. */
+
 import { useMemo } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
@@ -6,6 +7,7 @@ import { ofEachRun, useAnswer } from '../api/use_response.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { inRange, nothingInRange } from '../state/step_range.ts';
+import { count as countText } from '../units/numbers.ts';
 import type { PrTable } from './pr_curve.ts';
 
 /** Steps of a run at most; of more the server chooses evenly. */
@@ -44,10 +46,7 @@ export function useTables(tag: number, runs: number[]): FoundTables {
       tables,
       failure,
       nothing: nothingInRange(sent, count(tables.values()), range),
-      said:
-        sent < total
-          ? `${sent.toLocaleString('en')} of ${total.toLocaleString('en')} steps, evenly chosen`
-          : '',
+      said: sent < total ? `${countText(sent)} of ${countText(total)} steps, evenly chosen` : '',
     };
   }, [all, failure, range.from, range.to]);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Problem } from '../api/types.ts';
 import { lossesByRun } from './losses.ts';
-import { byGravity, byteSize, notFinite, wordsOf } from './problem_words.ts';
+import { byGravity, notFinite, wordsOf } from './problem_words.ts';
 
 const problem = (id: number, severity: Problem['severity'], bytes = 0): Problem => ({
   id,
@@ -55,14 +55,4 @@ test('errors come before warnings, large losses before small ones', () => {
 test('kinds that nobody named are still readable', () => {
   assert.equal(wordsOf('graph_unknown_input').title, 'Graph unknown input');
   assert.equal(wordsOf('constructor').title, 'Constructor');
-});
-
-test('sizes are short', () => {
-  assert.deepEqual([0, 999, 1500, 999_600, 3.2e9].map(byteSize), [
-    '0 B',
-    '999 B',
-    '1.5 KB',
-    '1.0 MB',
-    '3.2 GB',
-  ]);
 });

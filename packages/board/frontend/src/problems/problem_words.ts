@@ -57,16 +57,3 @@ const RANK = { error: 0, warning: 1, note: 2 } as const;
 export function byGravity(a: Problem, b: Problem): number {
   return RANK[a.severity] - RANK[b.severity] || b.bytes - a.bytes || b.wall - a.wall || a.id - b.id;
 }
-
-/** 12 B, 1.5 KB, 3.2 MB */
-export function byteSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  const units = ['KB', 'MB', 'GB', 'TB'];
-  let size = bytes / 1000;
-  let unit = 0;
-  while (size >= 999.5 && unit < units.length - 1) {
-    size /= 1000;
-    unit++;
-  }
-  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit]}`;
-}

@@ -1,17 +1,20 @@
 /** The Problems page: what is wrong with the logs, where, and what it cost. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import { latest } from '../api/live.ts';
 import type { Problem } from '../api/types.ts';
 import { Icon } from '../controls/icons.tsx';
-import { shortDuration } from '../picture/axis_ticks.ts';
 import { RunName } from '../runs/run_name.tsx';
 import { loaded, problems, runById } from '../state/catalogue.ts';
 import { loading, reading } from '../state/server.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { expose } from '../testing/test_hook.ts';
+import { fileSize } from '../units/bytes.ts';
+import { shortDuration } from '../units/durations.ts';
+import { count, counted } from '../units/numbers.ts';
 import { type Loss, lossesByRun } from './losses.ts';
-import { byGravity, byteSize, wordsOf } from './problem_words.ts';
+import { byGravity, wordsOf } from './problem_words.ts';
 import { onlyRun, search, severity } from './problems_view.ts';
 import { WatchList, watched } from './watch_list.tsx';
 
@@ -71,7 +74,7 @@ export default function ProblemsPage() {
           <h1>Problems</h1>
           <p>
             {bytes || records
-              ? `${records} damaged ${records === 1 ? 'place' : 'places'} cost ${byteSize(bytes)}. ${
+              ? `${counted(records, 'damaged place')} cost ${fileSize(bytes)}. ${
                   loading.value ? 'Reading goes on.' : 'Everything else was read.'
                 }`
               : loading.value
@@ -187,11 +190,8 @@ function Losses({ losses }: { losses: Loss[] }) {
                     <RunName run={found} />
                   </span>
                   <span class="watch-step">
-                    {byteSize(bytes)}
-                    <span class="faint">
-                      {' '}
-                      · {places} {places === 1 ? 'place' : 'places'}
-                    </span>
+                    {fileSize(bytes)}
+                    <span class="faint"> · {counted(places, 'place')}</span>
                   </span>
                 </button>
               </li>
@@ -235,7 +235,7 @@ function Row({ problem }: { problem: Problem }) {
         )}
       </td>
       <td class="number">{problem.offset ?? ''}</td>
-      <td class="number">{problem.bytes ? byteSize(problem.bytes) : ''}</td>
+      <td class="number">{problem.bytes ? fileSize(problem.bytes) : ''}</td>
       <td class="number">{problem.count > 1 ? problem.count : ''}</td>
       <td class="number faint">{ago(problem.wall)}</td>
     </tr>
@@ -259,7 +259,7 @@ function NothingSoFar() {
   return (
     <p class="empty" role="status">
       Nothing is wrong so far; the logs are still being read
-      {far && far.bytesTotal > 0 ? `: ${byteSize(far.bytesDone)} of ${byteSize(far.bytesTotal)}.` : '.'}
+      {far && far.bytesTotal > 0 ? `: ${fileSize(far.bytesDone)} of ${fileSize(far.bytesTotal)}.` : '.'}
     </p>
   );
 }
@@ -281,8 +281,8 @@ function AllWell() {
       <h2>Nothing is wrong with these logs</h2>
       <p>
         {health
-          ? `${health.files} ${health.files === 1 ? 'file' : 'files'} of ${byteSize(health.bytes_done)} were read whole: ` +
-            `${health.points.toLocaleString('en')} points and ${health.blobs.toLocaleString('en')} other values, every checksum right.`
+          ? `${counted(health.files, 'file')} of ${fileSize(health.bytes_done)} were read whole: ` +
+            `${count(health.points)} points and ${count(health.blobs)} other values, every checksum right.`
           : 'Every record was read, and every checksum is right.'}
       </p>
       <p class="faint">

@@ -1,9 +1,11 @@
 /** How many problems a run has, with the way to them, in the panel of details. */
+
 import type { Run } from '../api/types.ts';
 import { addInspectorPart } from '../inspector/inspector.tsx';
 import { problems } from '../state/catalogue.ts';
+import { fileSize } from '../units/bytes.ts';
+import { counted } from '../units/numbers.ts';
 import { lossesByRun } from './losses.ts';
-import { byteSize } from './problem_words.ts';
 import { showProblemsOf } from './problems_view.ts';
 
 function RunProblems({ run }: { run: Run }) {
@@ -13,9 +15,9 @@ function RunProblems({ run }: { run: Run }) {
   return (
     <p class="run-problems">
       <button type="button" onClick={() => showProblemsOf(run.name)}>
-        {mine.length === 1 ? '1 problem' : `${mine.length} problems`}
+        {counted(mine.length, 'problem')}
       </button>
-      {lost && <span class="faint"> {byteSize(lost.bytes)} could not be read</span>}
+      {lost && <span class="faint"> {fileSize(lost.bytes)} could not be read</span>}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 /** Tags that are NaN or infinite somewhere, with the first such step of each run. */
+
 import { computed } from '@preact/signals';
 import { goTo } from '../address/url_state.ts';
 import type { Problem, Run } from '../api/types.ts';
@@ -8,6 +9,7 @@ import { problems, runById, tagById } from '../state/catalogue.ts';
 import { stepCursor } from '../state/selection.ts';
 import { loading } from '../state/server.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { count } from '../units/numbers.ts';
 import { notFinite } from './problem_words.ts';
 import { onlyRun } from './problems_view.ts';
 
@@ -72,7 +74,7 @@ export function WatchList() {
           </ul>
           {list.length > MOST_ROWS && (
             <p class="faint">
-              The first {MOST_ROWS.toLocaleString('en')} of {list.length.toLocaleString('en')}.
+              The first {count(MOST_ROWS)} of {count(list.length)}.
             </p>
           )}
         </>

@@ -9,6 +9,7 @@ import type { MenuItem } from '../controls/menu.tsx';
 import { download } from '../picture/download.ts';
 import { runs as everyRun } from '../state/catalogue.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
+import { count } from '../units/numbers.ts';
 import type { ScalarChart } from './curves/use_scalar_chart.ts';
 import { type CurvePart, tagsOfPart } from './settings/curve_part.ts';
 import { scalarTags } from './settings/custom_charts.ts';
@@ -26,8 +27,8 @@ export const selectedSteps = (): StepSpan | null =>
   stepFrom.value === null && stepTo.value === null ? null : { lo: stepFrom.value, hi: stepTo.value };
 
 export function stepsText({ lo, hi }: StepSpan): string {
-  const said = (step: number | null) => step?.toLocaleString('en') ?? '…';
-  return `steps ${said(lo)} to ${said(hi)}`;
+  const text = (step: number | null) => (step === null ? '…' : count(step));
+  return `steps ${text(lo)} to ${text(hi)}`;
 }
 
 /** Where points come from; tags and runs are named only where they are not all. */

@@ -2,13 +2,13 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { shortNumber } from '../charts/ticks.ts';
 import { DashSwatch } from '../charts/tooltip.tsx';
 import { styleOf } from '../runs/colours.ts';
 import { seriesByRun } from '../runs/visible_runs.ts';
 import { runById } from '../state/catalogue.ts';
 import { hoveredRun } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { count, shortNumber } from '../units/numbers.ts';
 import { type CurveQuery, giveUp, type LoadedCurve, wishFor } from './curves/curve_loader.ts';
 import { queryOf } from './curves/scalar_query.ts';
 import { selectedSteps, stepsText } from './downloads.ts';
@@ -133,7 +133,7 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
 }
 
 function titleOf(row: RangeRow, column: RangeColumn): string {
-  const step = (value: number) => `step ${value.toLocaleString('en')}`;
+  const step = (value: number) => `step ${count(value)}`;
   const value = String(row[column]);
   if (column === 'start') return `${value} at ${step(row.from)}`;
   return column === 'end' ? `${value} at ${step(row.to)}` : value;

@@ -5,9 +5,9 @@ import type { CardProps } from '../cards/card.ts';
 import { useCardFrame } from '../cards/card_frame.tsx';
 import type { Curve } from '../charts/chart_model.ts';
 import { fitX } from '../charts/fit.ts';
-import { shortNumber } from '../charts/ticks.ts';
 import { seriesByRun } from '../runs/visible_runs.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
+import { count, shortNumber } from '../units/numbers.ts';
 import { CardSettings } from './card_settings.tsx';
 import { setZoom, zoomOf } from './curves/scalar_query.ts';
 import { type ScalarChart, useScalarChart } from './curves/use_scalar_chart.ts';
@@ -82,12 +82,15 @@ function infoOf({ curves }: ScalarChart, matched: number, parts: number): string
   if (n === 0) return '';
   const tags = matched > parts ? `first ${parts} of ${matched} tags · ` : '';
   const points =
-    drawn < n ? `${count(drawn)} of ${count(n)} points` : n === 1 ? '1 point' : `all ${count(n)} points`;
+    drawn < n
+      ? `${pointCount(drawn)} of ${pointCount(n)} points`
+      : n === 1
+        ? '1 point'
+        : `all ${pointCount(n)} points`;
   return `${tags}${points}`;
 }
 
-const count = (n: number): string =>
-  n < 10_000_000 ? n.toLocaleString('en') : shortNumber(n / 1e6, 3).concat('M');
+const pointCount = (n: number): string => (n < 10_000_000 ? count(n) : `${shortNumber(n / 1e6, 3)}M`);
 
 function badgeOf({ curves, drawn, notPositive }: ScalarChart, parts: CurvePart[]): string {
   let bad = 0;
@@ -101,10 +104,10 @@ function badgeOf({ curves, drawn, notPositive }: ScalarChart, parts: CurvePart[]
   }
   const isReduced = curves.some((curve) => curve.drawn < curve.n);
   return [
-    bad > 0 ? `NaN ${count(bad)}` : '',
+    bad > 0 ? `NaN ${pointCount(bad)}` : '',
     infinite ? 'Inf' : '',
     // Of points that are not drawn nobody has counted them.
-    notPositive > 0 ? `≤ 0: ${count(notPositive)}${isReduced ? ' or more' : ''}` : '',
+    notPositive > 0 ? `≤ 0: ${pointCount(notPositive)}${isReduced ? ' or more' : ''}` : '',
   ]
     .filter(Boolean)
     .join(', ');

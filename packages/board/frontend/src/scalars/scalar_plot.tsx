@@ -1,6 +1,8 @@
 /** A chart of scalars, or what stands in its place. */
+
 import { LineChart } from '../charts/line_chart.tsx';
 import { safeText } from '../strings/safe_text.ts';
+import { count } from '../units/numbers.ts';
 import { setZoom } from './curves/scalar_query.ts';
 import type { ScalarChart } from './curves/use_scalar_chart.ts';
 import { setCardStyle, styleOfCard } from './settings/card_style.ts';
@@ -69,7 +71,7 @@ export function ScalarPlot({ chart, width, height }: Props) {
       ) : (
         runs.length > drawn.length && (
           <p class="chart-note">
-            first {drawn.length.toLocaleString('en')} of {runs.length.toLocaleString('en')} runs
+            first {count(drawn.length)} of {count(runs.length)} runs
           </p>
         )
       )}

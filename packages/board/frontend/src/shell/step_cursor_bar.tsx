@@ -1,13 +1,16 @@
 /** The bar at the bottom: the global step cursor, which images, histograms, text and traces follow. */
+
 import { computed } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { choice } from '../address/url_codec.ts';
 import { urlSignal } from '../address/url_state.ts';
-import { duration, shortNumber } from '../charts/ticks.ts';
 import { Icon } from '../controls/icons.tsx';
 import { visibleRunIds } from '../runs/visible_runs.ts';
 import { runById, series } from '../state/catalogue.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
+import { localDate } from '../units/dates.ts';
+import { duration } from '../units/durations.ts';
+import { count, shortNumber } from '../units/numbers.ts';
 
 type Shown = 'step' | 'relative' | 'wall';
 /** How the cursor is written. */
@@ -40,8 +43,8 @@ function textOf(step: number): string {
     const start = Math.min(runById.value.get(longest.run)?.start || longest.firstWall, longest.firstWall);
     return `≈ ${duration(Math.round(wallOf(step) - start))}`;
   }
-  if (cursorUnit.value === 'wall') return `≈ ${new Date(wallOf(step) * 1000).toLocaleString('en-GB')}`;
-  return step.toLocaleString('en');
+  if (cursorUnit.value === 'wall') return `≈ ${localDate(wallOf(step))}`;
+  return count(step);
 }
 
 export function StepBar() {
@@ -108,7 +111,7 @@ export function StepBar() {
       </select>
       {(from !== null || to !== null) && (
         <span class="chip">
-          steps {from?.toLocaleString('en') ?? '…'} to {to?.toLocaleString('en') ?? '…'}
+          steps {from === null ? '…' : count(from)} to {to === null ? '…' : count(to)}
           <button
             type="button"
             class="icon"

@@ -1,5 +1,7 @@
 /** The range of steps that is selected on every chart, applied to lists of steps. */
 
+import { count } from '../units/numbers.ts';
+
 export interface StepRange {
   /** null: no end on this side. */
   from: number | null;
@@ -19,7 +21,7 @@ export function placesInRange(steps: number[], range: StepRange): number[] | nul
 /** What a card says that has steps, but none within the range; null: it has some. */
 export function nothingInRange(all: number, within: number, { from, to }: StepRange): string | null {
   if (all === 0 || within > 0) return null;
-  const said = (step: number) => step.toLocaleString('en');
+  const said = (step: number) => count(step);
   if (from === null) return `Nothing up to step ${said(to ?? 0)}.`;
   return to === null
     ? `Nothing from step ${said(from)} on.`

@@ -1,4 +1,5 @@
 /** The card of values that the board has no picture for: shape, element type and the first elements. */
+
 import { useMemo } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
@@ -8,10 +9,10 @@ import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
 import { StepBar } from '../cards/step_bar.tsx';
 import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
-import { shortNumber } from '../picture/axis_ticks.ts';
 import { RunName } from '../runs/run_name.tsx';
 import { stepCursor } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { prefixedNumber } from '../units/numbers.ts';
 
 interface TensorReply {
   step: number;
@@ -94,7 +95,7 @@ function Tensor({ run, place, titled }: { run: Run; place: Place; titled: boolea
           <p class="tensor-shape">
             <b>{reply.dtype ?? 'no tensor'}</b> [{(reply.shape ?? []).join(', ')}]
             {reply.min !== undefined &&
-              ` · ${shortNumber(Number(reply.min))} to ${shortNumber(Number(reply.max))}`}
+              ` · ${prefixedNumber(Number(reply.min))} to ${prefixedNumber(Number(reply.max))}`}
           </p>
           {values.length > 0 && (
             <pre class="text-plain tensor-values">

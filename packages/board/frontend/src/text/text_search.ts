@@ -1,5 +1,7 @@
 /** Finds words in texts, without case. */
 
+import { count, counted } from '../units/numbers.ts';
+
 export interface Found {
   text: string;
   hit: boolean;
@@ -28,12 +30,10 @@ export function hitsSaid(
   const total = sum((one) => one.total);
   const listed = sum((one) => one.rows.length);
   const searched = sum((one) => one.searched);
-  const steps = (n: number) => `${n.toLocaleString('en')} ${n === 1 ? 'step' : 'steps'}`;
+  const steps = (n: number) => counted(n, 'step');
   const whole = found.every((one) => one.complete);
-  const where = whole
-    ? ''
-    : ` of the ${searched.toLocaleString('en')} searched; the search took too long to look into all`;
+  const where = whole ? '' : ` of the ${count(searched)} searched; the search took too long to look into all`;
   if (total === 0) return whole ? 'Not found in any step.' : `Not found in any step${where}.`;
-  const some = listed < total ? ` The first ${listed.toLocaleString('en')} are listed.` : '';
+  const some = listed < total ? ` The first ${count(listed)} are listed.` : '';
   return `Found in ${steps(total)}${where}.${some}`;
 }

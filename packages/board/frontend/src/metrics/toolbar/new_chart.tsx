@@ -7,6 +7,7 @@ import { FUNCTIONS, parseMade, tagsOfPattern, variablesOf } from '../../scalars/
 import { madeCharts } from '../../scalars/settings/chart_settings.ts';
 import { scalarTags } from '../../scalars/settings/custom_charts.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { counted } from '../../units/numbers.ts';
 
 export function NewChart() {
   const button = useRef<HTMLButtonElement>(null);
@@ -74,5 +75,5 @@ function found(text: string): { ok: boolean; says: string } {
   if (count === 0) return { ok: false, says: 'No tag matches.' };
   const names = safeText(tags.map((tag) => tag.name).join(', '), 160);
   const cut = count > tags.length ? `, of which the first ${tags.length} are drawn` : '';
-  return { ok: true, says: `${count} ${count === 1 ? 'tag' : 'tags'}${cut}: ${names}` };
+  return { ok: true, says: `${counted(count, 'tag')}${cut}: ${names}` };
 }

@@ -1,4 +1,5 @@
 /** What holds for the whole page: exports, sizes of cards, folders, layouts. */
+
 import { orders, tooltipOrder } from '../../charts/tooltip.tsx';
 import { Icon } from '../../controls/icons.tsx';
 import { Menu } from '../../controls/menu.tsx';
@@ -6,6 +7,7 @@ import { newLayout } from '../../custom/layouts.ts';
 import { visibleRuns } from '../../runs/visible_runs.ts';
 import { pointDownloads } from '../../scalars/downloads.ts';
 import { runs, tags } from '../../state/catalogue.ts';
+import { counted } from '../../units/numbers.ts';
 import { sections } from '../grid/card_list.ts';
 import { cardWidth, shutFolders } from '../grid/grid_address.ts';
 
@@ -17,7 +19,7 @@ export function PageMenu() {
   );
   const ids = [...new Set(shown.map((tag) => tag.id))];
   const drawn = visibleRuns.value;
-  const what = `${ids.length} ${ids.length === 1 ? 'tag' : 'tags'} of ${drawn.length} ${drawn.length === 1 ? 'run' : 'runs'}`;
+  const what = `${counted(ids.length, 'tag')} of ${counted(drawn.length, 'run')}`;
   const folders = sections.value.map((section) => section.path);
   const size = (text: string, width: number) => ({
     text,

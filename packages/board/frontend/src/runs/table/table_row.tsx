@@ -1,10 +1,11 @@
 /** A row of the table of runs: a folder or a run, with its box, its colour and its cells. */
+
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { shortNumber } from '../../charts/ticks.ts';
 import { DashSwatch } from '../../charts/tooltip.tsx';
 import { Icon } from '../../controls/icons.tsx';
 import { hoveredRun } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { shortNumber } from '../../units/numbers.ts';
 import { styleOf } from '../colours.ts';
 import { archivedRuns, showOnly } from '../visible_runs.ts';
 import { ColourPicker } from './colour_picker.tsx';

@@ -2,13 +2,13 @@
 
 import type { Run } from '../../api/types.ts';
 import type { Curve, Span } from '../../charts/chart_model.ts';
-import type { Unit } from '../../charts/ticks.ts';
 import { styleOf } from '../../runs/colours.ts';
 import { chosenGroups, groupColour } from '../../runs/group_colours.ts';
 import { groupBy, groupCenter } from '../../runs/grouping.ts';
 import type { RunGroup } from '../../runs/run_groups.ts';
 import { tags } from '../../state/catalogue.ts';
 import { colour } from '../../style/theme.ts';
+import type { Unit } from '../../units/ticks.ts';
 import {
   groupBand,
   smoothing,

@@ -1,4 +1,8 @@
-/** Where axes have ticks and what stands at them. */
+/** Where axes have ticks, and their labels. */
+import { two } from './dates.ts';
+import { duration, inTwoParts } from './durations.ts';
+import { NANOSECOND_UNITS } from './nanoseconds.ts';
+import { prefixOf, shortNumber, withMinus } from './numbers.ts';
 
 export interface Ticks {
   at: number[];
@@ -12,7 +16,7 @@ const STEPS = [1, 2, 2.5, 5, 10];
 const DURATIONS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
 
 /** The least round distance of ticks of which at most `most` fit into a span. */
-export function roundStep(span: number, most: number, whole = false): number {
+function stepWithin(span: number, most: number, whole = false): number {
   const raw = span / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(raw));
   for (const step of STEPS) {
@@ -35,7 +39,7 @@ export function ticksOf(lo: number, hi: number, most: number, scale: Scale, unit
   if (scale === 'log') return logTicks(lo, hi, most, unit);
   if (scale === 'symlog') return symlogTicks(lo, hi, most);
   if (unit === 'duration' || unit === 'time') return timeTicks(lo, hi, most, unit);
-  const step = roundStep(hi - lo, most, unit === 'step');
+  const step = stepWithin(hi - lo, most, unit === 'step');
   const at: number[] = [];
   const first = Math.ceil(lo / step - 1e-9);
   // Numbers that lie closer together than a double can count have no round ones in between.
@@ -53,23 +57,15 @@ const tidy = (value: number, step: number): number => {
 function labelsOf(at: number[], step: number): string[] {
   const largest = Math.max(...at.map(Math.abs), 0);
   if (largest >= 10_000 || (largest > 0 && largest < 1e-3)) {
-    const [unit, suffix] = largest < 1e-3 ? [0, ''] : unitOf(largest);
+    const [unit, suffix] = largest < 1e-3 || largest >= 1e15 ? [0, ''] : prefixOf(largest);
     if (unit > 0) {
       const digits = decimals(step / unit);
-      return at.map((v) => (v === 0 ? '0' : `${minus((v / unit).toFixed(digits))}${suffix}`));
+      return at.map((v) => (v === 0 ? '0' : `${withMinus((v / unit).toFixed(digits))}${suffix}`));
     }
-    return at.map((v) => (v === 0 ? '0' : minus(exponential(v, step))));
+    return at.map((v) => (v === 0 ? '0' : withMinus(exponential(v, step))));
   }
   const digits = decimals(step);
-  return at.map((v) => minus(v.toFixed(digits)));
-}
-
-function unitOf(largest: number): [number, string] {
-  if (largest >= 1e15) return [0, ''];
-  if (largest >= 1e12) return [1e12, 'T'];
-  if (largest >= 1e9) return [1e9, 'G'];
-  if (largest >= 1e6) return [1e6, 'M'];
-  return [1e3, 'k'];
+  return at.map((v) => withMinus(v.toFixed(digits)));
 }
 
 /** How many decimals a multiple of step needs. */
@@ -88,8 +84,6 @@ function exponential(value: number, step: number): string {
     .replace(/\.?0+e/, 'e')
     .replace('e+', 'e');
 }
-
-const minus = (text: string): string => text.replace(/^-/, '\u2212').replace('e-', 'e\u2212');
 
 function logTicks(lo: number, hi: number, most: number, unit: Unit): Ticks {
   const from = Math.log10(Math.max(lo, Number.MIN_VALUE));
@@ -123,7 +117,7 @@ const powerLabel = (value: number): string =>
     ? shortNumber(value)
     : value >= 1e4 && value < 1e15
       ? labelsOf([value], value)[0]!
-      : minus(value.toExponential(0).replace('e+', 'e'));
+      : withMinus(value.toExponential(0).replace('e+', 'e'));
 
 function symlogTicks(lo: number, hi: number, most: number): Ticks {
   const largest = Math.max(Math.abs(lo), Math.abs(hi));
@@ -144,13 +138,13 @@ function symlogTicks(lo: number, hi: number, most: number): Ticks {
 function timeTicks(lo: number, hi: number, most: number, unit: Unit): Ticks {
   const span = hi - lo;
   let step = DURATIONS.find((d) => span / d <= most) ?? 86400 * Math.ceil(span / 86400 / most);
-  if (span / most < 0.5) step = roundStep(span, most);
+  if (span / most < 0.5) step = stepWithin(span, most);
   // Whole days and hours are those of the reader's clock.
   const shift = unit === 'time' ? new Date(lo * 1000).getTimezoneOffset() * 60 : 0;
   const at: number[] = [];
   for (let i = Math.ceil((lo - shift) / step - 1e-9); i * step + shift <= hi + step * 1e-9; i++)
     at.push(tidy(i * step + shift, step));
-  if (unit === 'duration') return { at, labels: at.map((v) => duration(v, step)) };
+  if (unit === 'duration') return { at, labels: at.map((v) => durationLabel(v, step)) };
   let day = '';
   const labels = at.map((v) => {
     const today = new Date(v * 1000).toDateString();
@@ -160,8 +154,6 @@ function timeTicks(lo: number, hi: number, most: number, unit: Unit): Ticks {
   });
   return { at, labels };
 }
-
-const two = (n: number): string => String(n).padStart(2, '0');
 
 function clock(seconds: number, step: number, withDay: boolean): string {
   const d = new Date(seconds * 1000);
@@ -173,53 +165,58 @@ function clock(seconds: number, step: number, withDay: boolean): string {
   return withDay ? `${day} ${time}` : time;
 }
 
-/** A moment on the reader's clock, with its zone: "2026-11-21 15:04:05.25 GMT+1". */
-export function moment(seconds: number): string {
-  const d = new Date(seconds * 1000);
-  if (Number.isNaN(d.getTime())) return String(seconds);
-  const day = `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
-  const part =
-    d.getMilliseconds() > 0 ? `.${String(d.getMilliseconds()).padStart(3, '0')}`.replace(/0+$/, '') : '';
-  const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
-    .formatToParts(d)
-    .find((one) => one.type === 'timeZoneName')!.value;
-  return `${day} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}${part} ${zone}`;
-}
-
-/** Seconds in the two units that matter: "1 h 30 min". */
-export function duration(seconds: number, step = 0): string {
-  if (seconds < 0) return `\u2212${duration(-seconds, step)}`;
+/** A duration at a tick, with the decimals that ticks `step` seconds apart need. */
+function durationLabel(seconds: number, step: number): string {
+  if (seconds < 0) return `\u2212${durationLabel(-seconds, step)}`;
   if (seconds === 0) return '0';
-  if (seconds < 60) return `${step > 0 ? seconds.toFixed(decimals(step)) : shortNumber(seconds)} s`;
-  const units: [number, string][] = [
-    [86400, 'd'],
-    [3600, 'h'],
-    [60, 'min'],
-    [1, 's'],
-  ];
-  const i = units.findIndex(([size]) => seconds >= size);
-  const [size, name] = units[i]!;
-  let whole = Math.floor(seconds / size + 1e-9);
-  const [minor, minorName] = units[i + 1]!;
-  let rest = Math.round((seconds - whole * size) / minor);
-  if (rest * minor === size) {
-    whole++;
-    rest = 0;
-  }
-  // 59 min 60 s is an hour.
-  if (i > 0 && whole * size === units[i - 1]![0]) return `1 ${units[i - 1]![1]}`;
-  return rest > 0 ? `${whole} ${name} ${rest} ${minorName}` : `${whole} ${name}`;
+  return seconds < 60 ? `${seconds.toFixed(decimals(step))} s` : inTwoParts(seconds);
 }
 
-/** A number in at most `digits` significant digits, never longer than it need be. */
-export function shortNumber(value: number, digits = 5): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '\u2212Inf';
-  if (value === 0) return '0';
-  const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e7) return minus(String(value));
-  if (size >= 10 ** digits && size < 1e7) return minus(value.toFixed(0));
-  const text = size >= 1e7 || size < 1e-4 ? value.toExponential(digits - 1) : value.toPrecision(digits);
-  const trimmed = text.includes('.') ? text.replace(/0+(e|$)/, '$1').replace(/\.(e|$)/, '$1') : text;
-  return minus(trimmed.replace('e+', 'e'));
+/** About `wanted` round numbers within [lo, hi], two at least where there are two. */
+export function roundTicks(lo: number, hi: number, wanted: number): number[] {
+  if (!(hi > lo) || !Number.isFinite(hi - lo) || wanted < 1) return Number.isFinite(lo) ? [lo] : [];
+  const found = multiplesWithin(lo, hi, roundStep((hi - lo) / wanted));
+  return found.length > Math.min(2, wanted - 1)
+    ? found
+    : multiplesWithin(lo, hi, roundStep((hi - lo) / wanted / 2.1));
+}
+
+function multiplesWithin(lo: number, hi: number, step: number): number[] {
+  const found: number[] = [];
+  for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9 && found.length <= 200; i++) {
+    // of i and step, 0.1 * 3 is 0.30000000000000004
+    found.push((step < 1 && step > 1e-9 ? i / Math.round(1 / step) : i * step) || 0);
+  }
+  return found;
+}
+
+/** The least of 1, 2 and 5 times a power of ten that is not below. */
+export function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  const times = [1, 2, 5].find((one) => one * power >= least * (1 - 1e-9)) ?? 10;
+  return times * power;
+}
+
+export interface Tick {
+  time: number;
+  label: string;
+}
+
+/** Round times, in nanoseconds, at least `least` pixels apart, with labels that differ from each other. */
+export function rulerTicks(t0: number, t1: number, width: number, least = 90): Tick[] {
+  const span = t1 - t0;
+  if (!(span > 0) || width <= 0) return [];
+  const step = roundStep(Math.max(1, (span / width) * least));
+  const ticks: Tick[] = [];
+  for (let k = Math.ceil(t0 / step); k * step <= t1; k++) {
+    ticks.push({ time: k * step, label: rulerLabel(k * step, step) });
+  }
+  return ticks;
+}
+
+function rulerLabel(time: number, step: number): string {
+  if (time === 0) return '0';
+  const [unit, size] = NANOSECOND_UNITS.find(([, s]) => Math.abs(time) >= s) ?? NANOSECOND_UNITS[3]!;
+  const digits = Math.max(0, Math.round(Math.log10(size)) - Math.floor(Math.log10(step) + 1e-9));
+  return `${(time / size).toFixed(digits)} ${unit}`;
 }

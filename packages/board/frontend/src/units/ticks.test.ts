@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { duration, moment, shortNumber, ticksOf } from './ticks.ts';
+import { roundStep, roundTicks, ticksOf } from './ticks.ts';
 
 const labels = (...args: Parameters<typeof ticksOf>) => ticksOf(...args).labels;
 
@@ -30,7 +30,6 @@ test('durations and clocks divide by minutes, hours and days', () => {
   assert.deepEqual(labels(0, 100, 4, 'linear', 'duration'), ['0', '30 s', '1 min', '1 min 30 s']);
   const noon = new Date(2026, 4, 3, 12, 0, 0).getTime() / 1000;
   assert.deepEqual(labels(noon, noon + 3600, 2, 'linear', 'time'), ['05-03 12:00', '12:30', '13:00']);
-  assert.equal(duration(5400), '1 h 30 min');
 });
 
 test('ticks lie within the axis, ascend, and are not too many, whatever the range', () => {
@@ -62,29 +61,18 @@ test('ticks lie within the axis, ascend, and are not too many, whatever the rang
   assert.deepEqual(ticksOf(0, 5e-324, 5, 'linear', 'number').at, [0]);
 });
 
-test('numbers are as short as their digits allow', () => {
-  assert.equal(shortNumber(0.1), '0.1');
-  assert.equal(shortNumber(123456.789), '123457');
-  assert.equal(shortNumber(-1e-7), '−1e−7');
-  assert.equal(shortNumber(Number.NaN), 'NaN');
-  assert.equal(shortNumber(12345678), '1.2346e7');
+test('round ticks lie within their span', () => {
+  assert.deepEqual(roundTicks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual(roundTicks(-0.25, 0.31, 5), [-0.2, 0, 0.2]);
+  assert.deepEqual(roundTicks(0, 0.4, 4), [0, 0.1, 0.2, 0.3, 0.4]);
+  assert.equal(roundTicks(1e-12, 3e-12, 2).length, 3);
+  assert.deepEqual(roundTicks(5, 5, 4), [5]);
+  assert.deepEqual(roundTicks(Number.NaN, 5, 4), []);
 });
 
-test('a duration is never a whole unit of its smaller part', () => {
-  assert.equal(duration(7199.9), '2 h');
-  assert.equal(duration(3599.9), '1 h');
-  assert.equal(duration(86399.9), '1 d');
-  assert.equal(duration(119.9), '2 min');
-  assert.equal(duration(3630), '1 h 1 min');
-});
-
-test('a moment is told by the clock of the reader, with its zone', () => {
-  const before = process.env.TZ;
-  process.env.TZ = 'Asia/Kolkata';
-  try {
-    assert.equal(moment(1_700_000_000.25), '2023-11-15 03:43:20.25 GMT+5:30');
-  } finally {
-    if (before === undefined) delete process.env.TZ;
-    else process.env.TZ = before;
-  }
+test('steps are 1, 2 or 5 times a power of ten', () => {
+  assert.deepEqual(
+    [0.2, 1, 1.1, 3, 6, 10, 49, 51, 1e6 + 1].map(roundStep),
+    [0.2, 1, 2, 5, 10, 10, 50, 100, 2e6],
+  );
 });
