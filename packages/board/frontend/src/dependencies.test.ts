@@ -40,7 +40,6 @@ const KNOWN_LONG: string[] = [
   'media/audio_card.tsx: Sound',
   'media/image_card.tsx: ImageCard',
   'pr_curves/pr_curve_card.tsx: PrCurveCard',
-  'projector/scatter/scatter_view.tsx: Picture',
   'runs/table/run_table.tsx: RunTable',
   'shell/shell.tsx: Shell',
   'trace/data/trace_model.ts: TraceModel',

@@ -1,5 +1,6 @@
-/** What is drawn below and above the points: axes, rings, names, the box of a selection. */
+/** Draws what lies below and above the points: axes, rings, labels, the selection box. */
 import { axesOf, type Camera, matrixOf, projectAll, type Screen } from '../../scene/orbit_camera.ts';
+import type { Box } from './point_hit.ts';
 
 export interface OverlayColours {
   ground: string;
@@ -10,7 +11,7 @@ export interface OverlayColours {
   font: string;
 }
 
-/** Lines through the middle, named where they mean something. */
+/** Draws lines through the centre, with names for axes that have a meaning. */
 export function drawAxes(
   on: CanvasRenderingContext2D,
   camera: Camera,
@@ -41,7 +42,7 @@ export function drawAxes(
     const length = Math.hypot(x[a]! - x[a + 1]!, y[a]! - y[a + 1]!);
     const name = names[axis];
     if (!name || length < 60) continue;
-    // Beyond the end that is nearer to the eye or further to the right.
+    // The name stands beyond the end that is nearer to the viewer.
     const end = axes[2]![axis]! < -0.3 ? a + 1 : a;
     const other = end === a ? a + 1 : a;
     const dx = (x[end]! - x[other]!) / length;
@@ -60,7 +61,7 @@ export interface Label {
   strong: boolean;
 }
 
-/** Names beside their points, the first ones first; those that would cover another are left out. */
+/** Draws labels beside their points in order, without those that would overlap. Returns: how many were drawn. */
 export function drawLabels(
   on: CanvasRenderingContext2D,
   labels: Label[],
@@ -123,8 +124,6 @@ export function drawRing(
   }
 }
 
-export type Box = [number, number, number, number];
-
 export function drawBox(on: CanvasRenderingContext2D, [x0, y0, x1, y1]: Box, accent: string): void {
   on.strokeStyle = accent;
   on.lineWidth = 1;
@@ -135,39 +134,4 @@ export function drawBox(on: CanvasRenderingContext2D, [x0, y0, x1, y1]: Box, acc
   on.fillStyle = accent;
   on.fillRect(Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0));
   on.globalAlpha = 1;
-}
-
-/** The point under the pointer: the nearest on the screen within `reach`; of equally near ones the first to the eye. */
-export function pointAt(
-  screen: Screen,
-  rank: Uint8Array,
-  x: number,
-  y: number,
-  reach: number,
-): number | null {
-  let found: number | null = null;
-  let best = reach;
-  for (let i = 0; i < screen.x.length; i++) {
-    if (screen.scale[i]! <= 0) continue;
-    const distance = Math.hypot(screen.x[i]! - x, screen.y[i]! - y);
-    if (distance > reach) continue;
-    // A raised or nearer point wins although the pointer is a little further from it.
-    const score = distance - rank[i]! * 2 - screen.scale[i]!;
-    if (score < best) {
-      best = score;
-      found = i;
-    }
-  }
-  return found;
-}
-
-export function pointsIn(screen: Screen, [x0, y0, x1, y1]: Box): number[] {
-  const [left, right, top, bottom] = [Math.min(x0, x1), Math.max(x0, x1), Math.min(y0, y1), Math.max(y0, y1)];
-  const found: number[] = [];
-  for (let i = 0; i < screen.x.length; i++) {
-    const px = screen.x[i]!;
-    const py = screen.y[i]!;
-    if (screen.scale[i]! > 0 && px >= left && px <= right && py >= top && py <= bottom) found.push(i);
-  }
-  return found;
 }
