@@ -25,7 +25,9 @@ def listing() -> list[str]:
 def _lines(space: ModuleType, prefix: str) -> Iterator[str]:
     for name in _names(space):
         value = getattr(space, name)
-        yield f"{prefix}{name}{_described(value)}"
+        # How a type alias looks at run time depends on Python's version.
+        alias = prefix == "typing." and not isinstance(value, type)
+        yield f"{prefix}{name}{': type alias' if alias else _described(value)}"
         ours = isinstance(value, ModuleType) and value.__name__.startswith("headrace.graph.")
         if ours and name != "raw_ops":
             yield from _lines(value, f"{prefix}{name}.")
@@ -52,6 +54,8 @@ def _described(value: Any) -> str:
     if hasattr(value, "DESCRIPTOR"):
         return ": message"
     members = {n: getattr(value, n) for n in sorted(vars(value)) if not n.startswith("_")}
+    if hasattr(value, "_is_protocol"):
+        return ": protocol"
     bases = ",".join(base.__name__ for base in value.__bases__ if base is not object)
     return " ".join(
         [f": class{f'({bases})' * bool(bases)}"]

@@ -55,11 +55,11 @@ def formats_requirement() -> str:
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
-    return build_meta.get_requires_for_build_wheel(config_settings) + _headers()
+    return build_meta.get_requires_for_build_wheel(config_settings) + _formats_at_build_time()
 
 
 def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
-    return build_meta.get_requires_for_build_editable(config_settings) + _headers()
+    return build_meta.get_requires_for_build_editable(config_settings) + _formats_at_build_time()
 
 
 def prepare_metadata_for_build_editable(directory: str, config_settings: Any = None) -> str:
@@ -92,10 +92,11 @@ class Build(build):
         self.build_base = str(build_dir())
 
 
-def _headers() -> list[str]:
-    """Returns: formats as a build requirement of a compiled package; a checkout has its headers."""
-    compiled = (PACKAGE / "_build" / "native_build.py").exists()
-    return [FORMATS_RANGE] if compiled and formats_checkout() is None else []
+def _formats_at_build_time() -> list[str]:
+    """Returns: formats as a build requirement, for its headers or op catalogue; a checkout has it."""
+    builds = [PACKAGE / "_build" / name for name in ("native_build.py", "stubs.py")]
+    needed = any(path.exists() for path in builds)
+    return [FORMATS_RANGE] if needed and formats_checkout() is None else []
 
 
 @contextmanager

@@ -60,6 +60,12 @@ _GRAPH = {
     **_all("framework.constant_value", "get_static_value"),
     **_all("builder.slice_syntax", "newaxis"),
     **_all("framework.op_registry", "RegisterGradient NotDifferentiable NoGradient"),
+    **_all(
+        "typing.aliases",
+        "TensorLike SparseLike DTypeLike ShapeLike GraphElement FeedDict Collections Device Path "
+        "Ints Padding VariableLike Initializer Regularizer Constraint Partitioner SupportsArray",
+        "typing",
+    ),
     "raw_ops": "ops.raw_ops:",
     "nest": "framework.nest:",
     "errors": "=headrace.formats.errors:",

@@ -16,6 +16,7 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient_function
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import colocate_with, name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 _SWITCHES = frozenset(("Switch", "RefSwitch"))
 
@@ -37,14 +38,17 @@ class UnconnectedGradients(enum.Enum):
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: TensorLike | IndexedSlices | Sequence[TensorLike | IndexedSlices | None],
+    xs: TensorLike | IndexedSlices | Sequence[TensorLike | IndexedSlices | None],
+    grad_ys: TensorLike | IndexedSlices | Sequence[TensorLike | IndexedSlices | None] | None = None,
     name: str = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
-    stop_gradients: Any = None,
+    stop_gradients: TensorLike
+    | IndexedSlices
+    | Sequence[TensorLike | IndexedSlices | None]
+    | None = None,
     unconnected_gradients: UnconnectedGradients = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """The sum of d y / d x over all ys, for each x.
@@ -325,8 +329,8 @@ def _is_variable(x: Any) -> bool:
 
 
 def hessians(
-    ys: Any,
-    xs: Any,
+    ys: TensorLike | IndexedSlices | Sequence[TensorLike | IndexedSlices | None],
+    xs: TensorLike | IndexedSlices | Sequence[TensorLike | IndexedSlices | None],
     name: str = "hessians",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,

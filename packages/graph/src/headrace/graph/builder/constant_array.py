@@ -9,10 +9,11 @@ import numpy as np
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.framework.tensor_shape import Dimension, TensorShape, as_dims
+from headrace.graph.typing.aliases import DTypeLike
 
 
 def make_array(
-    value: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+    value: Any, dtype: DTypeLike | None = None, shape: Any = None, verify_shape: bool = False
 ) -> tuple[np.ndarray, int]:
     """Returns the array that a constant holds (read-only, its own), and its DataType.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ from headrace.graph.framework.op_template import template_of
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scope import check_op_name
 from headrace.graph.framework.tensor_shape import Dimension, TensorShape
+from headrace.graph.typing.aliases import DTypeLike, Proto, ShapeLike, TensorLike
 
 # (priority, order of registration, types, function); subclasses of a type count as it.
 _conversions: list[tuple[int, int, Any, Callable[..., Any]]] = []
 
 
 def register_tensor_conversion_function(
-    base_type: Any, conversion_func: Callable[..., Any], priority: int = 100
+    base_type: type | tuple[type, ...], conversion_func: Callable[..., Any], priority: int = 100
 ) -> None:
     """Teaches convert_to_tensor another type.
 
@@ -52,11 +53,11 @@ def converts_before_constants(kind: type) -> bool:
 
 
 def convert_to_tensor(
-    value: Any,
-    dtype: Any = None,
+    value: object,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
-    preferred_dtype: Any = None,
-    dtype_hint: Any = None,
+    preferred_dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
     as_ref: bool = False,
 ) -> Tensor:
     """Returns a value as a Tensor of the default graph.
@@ -121,7 +122,10 @@ def _convert_constant(value: Any, dtype: DType | None, name: str | None, hint: A
 
 
 def convert_n_to_tensor(
-    values: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
+    values: Iterable[object],
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype: DTypeLike | None = None,
 ) -> list[Tensor]:
     """Converts each of several values."""
     return [
@@ -139,7 +143,7 @@ internal_convert_to_tensor = convert_to_tensor
 def constant(
     value: Any,
     dtype: Any = None,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     name: str | None = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
@@ -178,7 +182,7 @@ def _const_attrs(array: np.ndarray, number: int) -> AttrSet:
     return attrs
 
 
-def scalar_attrs(value: Any, dtype: DType | None) -> AttrSet:
+def scalar_attrs(value: TensorLike, dtype: DType | None) -> AttrSet:
     """The attributes of a constant number, bool or string; equal ones share them.
 
     Raises: as `constant`.
@@ -201,9 +205,9 @@ _CONSTANT_KINDS = frozenset((bool, int, float, complex, str, bytes, np.ndarray))
 
 
 def constant_v1(
-    value: Any,
-    dtype: Any = None,
-    shape: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
@@ -236,7 +240,10 @@ register_tensor_conversion_function((TensorShape, Dimension), _convert_shape, 10
 
 
 def make_tensor_proto(
-    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+    values: object,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    verify_shape: bool = False,
 ) -> Any:
     """Returns a TensorProto message of a value. Raises: as `constant`."""
     from headrace.formats import tensor_codec
@@ -244,7 +251,7 @@ def make_tensor_proto(
     return tensor_codec.make_tensor_proto(make_array(values, dtype, shape, verify_shape)[0])
 
 
-def make_ndarray(tensor: Any) -> np.ndarray:
+def make_ndarray(tensor: Proto) -> np.ndarray:
     """Returns the array in a TensorProto message."""
     from headrace.formats import tensor_codec
 

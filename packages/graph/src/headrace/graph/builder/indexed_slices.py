@@ -11,6 +11,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.tensor_shape import TensorShape
+from headrace.graph.typing.aliases import DTypeLike, FeedDict, SessionLike, SparseLike, TensorLike
 
 
 class IndexedSlices:
@@ -24,7 +25,7 @@ class IndexedSlices:
 
     __slots__ = ("dense_shape", "indices", "values")
 
-    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Any = None) -> None:
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape
@@ -95,7 +96,7 @@ class SparseTensor:
 
     __slots__ = ("_dense_shape", "_indices", "_values")
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: Tensor) -> None:
         graph = get_default_graph()
         with graph.name_scope("SparseTensor"):
             self._indices = convert_to_tensor(indices, as_dtype(9), name="indices")
@@ -108,7 +109,7 @@ class SparseTensor:
         indices_shape[1:2].merge_with(shape_shape[0:1])
 
     @classmethod
-    def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
+    def from_value(cls, sparse_tensor_value: SparseLike) -> SparseTensor:
         """A SparseTensor from a SparseTensorValue or itself. Raises: TypeError for others."""
         value = sparse_tensor_value
         if isinstance(value, cls):
@@ -171,7 +172,7 @@ class SparseTensor:
             *self._dense_shape.consumers(),
         ]
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+    def eval(self, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> Any:
         """Its value as a SparseTensorValue; see Tensor.eval."""
         indices, values, shape = _run(self, feed_dict, session)
         return SparseTensorValue(indices, values, shape)
@@ -213,7 +214,7 @@ def _run(sparse: SparseTensor, feed_dict: Any, session: Any) -> Any:
 
 
 def convert_to_tensor_or_sparse_tensor(
-    value: Any, dtype: Any = None, name: str | None = None
+    value: object, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
     """Converts a value, but leaves a SparseTensor as it is, and makes one of its value.
 
@@ -231,7 +232,7 @@ def convert_to_tensor_or_sparse_tensor(
 
 
 def convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    value: object, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
     """Converts a value, but leaves IndexedSlices and SparseTensors as they are."""
     if isinstance(value, (IndexedSlices, SparseTensor)):
@@ -244,7 +245,7 @@ def convert_to_tensor_or_indexed_slices(
     return convert_to_tensor(value, dtype, name, as_ref=as_ref)
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: object) -> bool:
     """Whether x is a tensor, a sparse tensor or a variable."""
     return isinstance(x, (Tensor, SparseTensor, IndexedSlices)) or hasattr(x, "_as_graph_element")
 

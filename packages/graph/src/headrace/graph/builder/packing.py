@@ -15,6 +15,7 @@ from headrace.graph.builder.conversion import (
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Tensor
+from headrace.graph.typing.aliases import DTypeLike
 
 
 def _convert_sequence(
@@ -43,7 +44,7 @@ def _converts(item: Any) -> bool:
     ) and converts_before_constants(type(item))
 
 
-def pack_sequence(value: Any, dtype: Any, name: str) -> Tensor:
+def pack_sequence(value: Any, dtype: DTypeLike, name: str) -> Tensor:
     """Stacks lists of tensors and numbers, at any depth, into one tensor."""
     if dtype is None:
         dtype = _first_type(value)

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
+from headrace.graph.typing.aliases import DTypeLike
 from headrace.graph.variables.partitioned_variable import PartitionedVariable
 
 
@@ -21,7 +22,9 @@ class SaveSpec:
       dtype: its type; the tensor's by default.
     """
 
-    def __init__(self, tensor: Any, slice_spec: str, name: str, dtype: Any = None) -> None:
+    def __init__(
+        self, tensor: Any, slice_spec: str, name: str, dtype: DTypeLike | None = None
+    ) -> None:
         self._tensor = tensor
         self.slice_spec = slice_spec
         self.name = name

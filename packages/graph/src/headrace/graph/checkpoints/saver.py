@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from headrace.graph.framework.import_scope import prepend_name_scope, strip_name
 from headrace.graph.framework.op_registry import no_gradient
 from headrace.graph.serialization import meta_graph
 from headrace.graph.serialization.message_origin import SAVER_DEF, MessageOrigin
+from headrace.graph.typing.aliases import Path, Proto, SessionLike
 
 _V2 = 2
 
@@ -52,14 +53,14 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Any = None,
+        var_list: Sequence[Any] | Mapping[str, Any] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
         keep_checkpoint_every_n_hours: float = 10000.0,
         name: str | None = None,
         restore_sequentially: bool = False,
-        saver_def: Any = None,
+        saver_def: Proto | None = None,
         builder: Any = None,
         defer_build: bool = False,
         allow_empty: bool = False,
@@ -142,7 +143,7 @@ class Saver:
 
     def save(
         self,
-        sess: Any,
+        sess: SessionLike,
         save_path: str | os.PathLike[str],
         global_step: Any = None,
         latest_filename: str | None = None,
@@ -241,7 +242,9 @@ class Saver:
         """Deprecated: as set_last_checkpoints_with_time, all as of now."""
         self._last_checkpoints = [(path, time.time()) for path in last_checkpoints]
 
-    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
+    def set_last_checkpoints_with_time(
+        self, last_checkpoints_with_time: Sequence[tuple[str, float]]
+    ) -> None:
         """Sets which checkpoints there are: (prefix, seconds since 1970), oldest first."""
         self._last_checkpoints = [(str(p), float(t)) for p, t in last_checkpoints_with_time]
 
@@ -253,7 +256,7 @@ class Saver:
 
     # ---- restoring ----
 
-    def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:
+    def restore(self, sess: SessionLike, save_path: str | os.PathLike[str] | None) -> None:
         """Sets the variables from a checkpoint.
 
         Raises: ValueError where there is no such checkpoint; NotFoundError where it lacks a
@@ -303,7 +306,7 @@ class Saver:
         return message
 
     @staticmethod
-    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+    def from_proto(saver_def: Proto, import_scope: str | None = None) -> Saver:
         """A saver over nodes that the graph has."""
         message = type(saver_def)()
         message.CopyFrom(saver_def)
@@ -314,7 +317,7 @@ class Saver:
     def export_meta_graph(
         self,
         filename: str | None = None,
-        collection_list: Any = None,
+        collection_list: Sequence[str] | None = None,
         as_text: bool = False,
         export_scope: str | None = None,
         clear_devices: bool = False,
@@ -343,10 +346,10 @@ def _text(value: Any) -> str:
 
 def export_meta_graph(
     filename: str | None = None,
-    meta_info_def: Any = None,
-    graph_def: Any = None,
-    saver_def: Any = None,
-    collection_list: Any = None,
+    meta_info_def: Proto | None = None,
+    graph_def: Proto | None = None,
+    saver_def: Proto | None = None,
+    collection_list: Sequence[str] | None = None,
     as_text: bool = False,
     graph: Graph | None = None,
     export_scope: str | None = None,
@@ -373,7 +376,7 @@ def export_meta_graph(
 
 
 def import_meta_graph(
-    meta_graph_or_file: Any,
+    meta_graph_or_file: Proto | Path,
     clear_devices: bool = False,
     import_scope: str | None = None,
     **kwargs: Any,

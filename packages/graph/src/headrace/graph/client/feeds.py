@@ -11,9 +11,10 @@ from headrace.graph.client.fetches import registered_feed
 from headrace.graph.framework.nest import flatten_dict_items
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import compatible, show
+from headrace.graph.typing.aliases import FeedDict
 
 
-def resolve(graph: Any, feed_dict: Any) -> list[tuple[Tensor, Any]]:
+def resolve(graph: Any, feed_dict: FeedDict) -> list[tuple[Tensor, Any]]:
     """The tensors that a feed_dict means, with what is fed to them.
 
     Raises: TypeError for a key that is no tensor; ValueError for one that may not be fed.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.formats import services
+from headrace.graph.typing.aliases import Proto
 
 
-def open_service(target: str, config: Any) -> Any:
+def open_service(target: str, config: Proto) -> Any:
     """The session service of a target's scheme."""
     scheme, colon, _ = target.partition("://")
     name = scheme if colon else "local"

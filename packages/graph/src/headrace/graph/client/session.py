@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from headrace.graph.framework.default_session import AsDefault, session_stack
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_codec import graph_wire
 from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.typing.aliases import FeedDict, Proto
 
 _RECENT_PLANS = 128  # and as many that were recent before
 
@@ -61,7 +62,9 @@ class BaseSession:
     Raises: NotFoundError where no installed package offers that kind of session.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: Proto | None = None
+    ) -> None:
         self._closed = True
         self._target = as_target(target)
         if graph is not None and not isinstance(graph, Graph):
@@ -115,7 +118,11 @@ class BaseSession:
     # -- run -------------------------------------------------------------------------------
 
     def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+        self,
+        fetches: Any,
+        feed_dict: FeedDict | None = None,
+        options: Proto | None = None,
+        run_metadata: Proto | None = None,
     ) -> Any:
         """Runs what it takes to compute the fetches.
 
@@ -349,7 +356,7 @@ class BaseSession:
             self._locate(error)
             raise
 
-    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+    def partial_run(self, handle: str, fetches: Any, feed_dict: FeedDict | None = None) -> Any:
         """Continues a step: feeds some of its feeds, and waits for some of its fetches.
 
         The handle ends with the call that completes the feeds and fetches named at set-up. A
@@ -387,7 +394,9 @@ class BaseSession:
 class Session(BaseSession):
     """Runs operations of a graph; as a context manager it is the default and closes at the end."""
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: Proto | None = None
+    ) -> None:
         super().__init__(target, graph, config)
         self._entered: list[Any] = []
 
@@ -406,7 +415,9 @@ class Session(BaseSession):
         self.close()
 
     @staticmethod
-    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+    def reset(
+        target: str, containers: Iterable[str | bytes] | None = None, config: Proto | None = None
+    ) -> None:
         """Clears the variables, queues, ... of containers at a target; of all where None."""
         service = open_service(as_target(target), config)
         try:
@@ -418,7 +429,9 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that makes itself the default, until it is closed."""
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: Proto | None = None
+    ) -> None:
         super().__init__(target, graph, config)
         self._default = self.as_default()
         self._default.__enter__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
@@ -10,10 +10,14 @@ from headrace.graph.control_flow.cond import cond
 from headrace.graph.control_flow.control_flow_ops import no_op
 from headrace.graph.framework.operation import Operation
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
 def Assert(  # noqa: N802 - TF's name
-    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+    condition: TensorLike,
+    data: Sequence[TensorLike],
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> Operation:
     """An operation that fails unless the condition holds, showing the data.
 

@@ -13,6 +13,7 @@ from headrace.graph.control_flow.cond import cond
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
 def case(
@@ -94,7 +95,7 @@ def _names(preds: Any) -> str:
 
 
 def switch_case(
-    branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
+    branch_index: TensorLike, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:
     """What the function of that number returns.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
@@ -16,6 +17,7 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, GraphElement, TensorLike
 
 # ---- order ---------------------------------------------------------------------------------
 
@@ -25,7 +27,7 @@ def no_op(name: str | None = None) -> Operation:
     return op("NoOp", name=name)
 
 
-def identity(input: Any, name: str | None = None) -> Any:  # noqa: A002 - TF's name
+def identity(input: TensorLike, name: str | None = None) -> Any:  # noqa: A002 - TF's name
     """A tensor of the same value (a SparseTensor or IndexedSlices of the same values)."""
     if isinstance(input, SparseTensor):
         return SparseTensor(
@@ -41,7 +43,7 @@ def identity(input: Any, name: str | None = None) -> Any:  # noqa: A002 - TF's n
     return op("Identity", input, name=name)
 
 
-def identity_n(input: Any, name: str | None = None) -> list[Tensor]:  # noqa: A002 - TF's name
+def identity_n(input: TensorLike, name: str | None = None) -> list[Tensor]:  # noqa: A002 - TF's name
     """Tensors of the same values, all there only when all of the inputs are."""
     return op("IdentityN", input, name=name)
 
@@ -63,7 +65,7 @@ def ref_identity(data: Tensor, name: str | None = None) -> Tensor:
     return op("RefIdentity" if data.dtype.is_ref_dtype else "Identity", data, name=name)
 
 
-def group(*inputs: Any, **kwargs: Any) -> Operation:
+def group(*inputs: GraphElement | IndexedSlices, **kwargs: Any) -> Operation:
     """An operation that is done when all the inputs are.
 
     Args:
@@ -105,7 +107,7 @@ def _group_on(device: str, deps: list[Operation], name: str) -> Operation:
 
 
 def tuple(  # noqa: A001 - TF's name
-    tensors: Any, name: str | None = None, control_inputs: Any = None
+    tensors: Any, name: str | None = None, control_inputs: Sequence[GraphElement] | None = None
 ) -> list[Any]:
     """The same tensors, each there only when all of them (and the control inputs) are.
 
@@ -137,7 +139,9 @@ def tuple(  # noqa: A001 - TF's name
         return out
 
 
-def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> Any:
+def switch(
+    data: Any, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> Any:
     """(output_false, output_true): data comes out of the one that pred says."""
     data = convert_to_tensor_or_indexed_slices(data, dtype)
     pred = convert_to_tensor(pred, name="pred")

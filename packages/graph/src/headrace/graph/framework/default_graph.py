@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from headrace.graph.framework.graph import get_default_graph
 
 
-def add_to_collection(name: Any, value: Any) -> None:
+def add_to_collection(name: Hashable, value: object) -> None:
     """Appends a value to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names: Any, value: Any) -> None:
+def add_to_collections(names: Hashable | Iterable[Hashable], value: object) -> None:
     """Appends a value to several collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
-def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+def get_collection(key: Hashable, scope: str | None = None) -> list[Any]:
     """The values of a collection of the default graph, in a new list."""
     return get_default_graph().get_collection(key, scope)
 
 
-def get_collection_ref(key: Any) -> list[Any]:
+def get_collection_ref(key: Hashable) -> list[Any]:
     """A collection of the default graph itself, to be changed in place."""
     return get_default_graph().get_collection_ref(key)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from headrace.graph.typing.aliases import FeedDict, SessionLike
+
 
 class _SessionStack(threading.local):
     """The default sessions of each thread, innermost last."""
@@ -26,7 +28,7 @@ class AsDefault:
 
     __slots__ = ("_session",)
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: SessionLike) -> None:
         self._session = session
 
     def __enter__(self) -> Any:
@@ -43,7 +45,7 @@ class AsDefault:
 
 
 def eval_using_default_session(
-    tensors: Any, feed_dict: Any, graph: Any, session: Any = None
+    tensors: Any, feed_dict: FeedDict | None, graph: Any, session: SessionLike | None = None
 ) -> Any:
     """Runs tensors in a session; the default one where None.
 
@@ -53,7 +55,7 @@ def eval_using_default_session(
 
 
 def run_using_default_session(
-    operation: Any, feed_dict: Any, graph: Any, session: Any = None
+    operation: Any, feed_dict: FeedDict | None, graph: Any, session: SessionLike | None = None
 ) -> None:
     """Runs an operation in a session; as eval_using_default_session."""
     _session_for(graph, session, "execute operation", "run").run(operation, feed_dict)

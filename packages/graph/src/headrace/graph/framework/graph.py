@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from headrace.graph.framework.device_spec import DeviceSpec, canonical, merged
@@ -16,6 +17,7 @@ from headrace.graph.framework.scope import (
     check_scope_name,
     graph_stack,
 )
+from headrace.graph.typing.aliases import Device, DTypeLike, Proto
 
 
 class Graph:
@@ -77,7 +79,7 @@ class Graph:
         return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
 
     def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+        self, obj: object, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Any:
         """The tensor or operation that an object stands for.
 
@@ -115,12 +117,12 @@ class Graph:
     def create_op(
         self,
         op_type: str,
-        inputs: Any,
-        dtypes: Any = None,
-        input_types: Any = None,
+        inputs: Sequence[Tensor],
+        dtypes: Sequence[DTypeLike] | None = None,
+        input_types: Sequence[DTypeLike] | None = None,
         name: str | None = None,
-        attrs: Any = None,
-        op_def: Any = None,
+        attrs: Mapping[str, Any] | None = None,
+        op_def: Proto | None = None,
         compute_shapes: bool = True,
         compute_device: bool = True,
     ) -> Operation:
@@ -160,7 +162,7 @@ class Graph:
         """Forbids to fetch an operation and what it puts out."""
         self._unfetchable.add(op)
 
-    def is_fetchable(self, tensor_or_op: Any) -> bool:
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
         """Whether a tensor or operation may be fetched."""
         if not self._unfetchable:
             return True
@@ -222,7 +224,7 @@ class Graph:
         """Context manager: makes this the graph in which functions build."""
         return _AsDefault(self)
 
-    def device(self, device_name_or_function: Any) -> Any:
+    def device(self, device_name_or_function: Device) -> Any:
         """Context manager: gives new nodes a device.
 
         Args:
@@ -276,7 +278,7 @@ class Graph:
 
         return Deferred(self, make)
 
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
+    def colocate_with(self, op: object, ignore_existing: bool = False) -> Any:
         """Context manager: new nodes go to the device of another.
 
         Args:
@@ -338,18 +340,18 @@ class Graph:
 
     # -- collections ----------------------------------------------------------------------
 
-    def add_to_collection(self, name: Any, value: Any) -> None:
+    def add_to_collection(self, name: Hashable, value: object) -> None:
         """Appends a value to the collection of that name."""
         self._check_not_finalized()
         with self._lock:
             self._collections.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names: Any, value: Any) -> None:
+    def add_to_collections(self, names: Any, value: object) -> None:
         """Appends a value to each of the collections (a name counts once)."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+    def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
         """The values of a collection, in a new list.
 
         Args:
@@ -364,7 +366,7 @@ class Graph:
         begins = re.compile(scope).match
         return [v for v in values if hasattr(v, "name") and begins(v.name)]
 
-    def get_collection_ref(self, name: Any) -> list[Any]:
+    def get_collection_ref(self, name: Hashable) -> list[Any]:
         """The collection itself, to be changed in place."""
         with self._lock:
             return self._collections.setdefault(name, [])
@@ -379,7 +381,7 @@ class Graph:
         """The names of the collections."""
         return list(self._collections)
 
-    def clear_collection(self, name: Any) -> None:
+    def clear_collection(self, name: Hashable) -> None:
         """Forgets a collection."""
         self._check_not_finalized()
         with self._lock:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def is_nested(structure: Any) -> bool:
+def is_nested(structure: object) -> bool:
     """Whether it is a list, tuple or mapping (strings and tensors are not)."""
     return isinstance(structure, (list, tuple, Mapping))
 
@@ -14,7 +14,7 @@ def is_nested(structure: Any) -> bool:
 is_sequence = is_nested
 
 
-def is_nested_or_composite(structure: Any) -> bool:
+def is_nested_or_composite(structure: object) -> bool:
     """The same as is_nested."""
     return is_nested(structure)
 
@@ -64,7 +64,7 @@ def _like(structure: Any, items: list[Any]) -> Any:
     return type(structure)(items)
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
+def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
     """The leaves of flat_sequence in the form of structure.
 
     Raises: ValueError where their number differs; TypeError where flat_sequence is no sequence.
@@ -150,7 +150,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     return pack_sequence_as(structure[0], [func(*group) for group in leaves])
 
 
-def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
+def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
     """Flattens a mapping whose keys and values are nested alike."""
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.typing.aliases import Device, GraphElement
 
 
 class name_scope:  # noqa: N801 - TF's name
@@ -20,7 +22,9 @@ class name_scope:  # noqa: N801 - TF's name
 
     __slots__ = ("_entered", "_graph_entered", "_name", "_values")
 
-    def __init__(self, name: Any, default_name: Any = None, values: Any = None) -> None:
+    def __init__(
+        self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None
+    ) -> None:
         if not (name is None or isinstance(name, str)):
             raise TypeError(f"`name` should be a string, not {name!r}")
         if name is None and default_name is None and values is not None:
@@ -65,7 +69,7 @@ class name_scope:  # noqa: N801 - TF's name
 name_scope_v1 = name_scope
 
 
-def graph_of(values: Any) -> Any:
+def graph_of(values: Iterable[Any]) -> Any:
     """The graph of the first tensor, operation or the like among values, or None."""
     for value in values:
         if isinstance(value, (list, tuple)):
@@ -79,22 +83,24 @@ def graph_of(values: Any) -> Any:
     return None
 
 
-def op_scope(values: Any, name: Any, default_name: Any = None) -> name_scope:
+def op_scope(
+    values: Iterable[Any], name: str | None, default_name: str | None = None
+) -> name_scope:
     """TF 1.x's older spelling of name_scope."""
     return name_scope(name, default_name, values)
 
 
-def device(device_name_or_function: Any) -> Any:
+def device(device_name_or_function: Device) -> Any:
     """Context manager: new nodes get this device; see Graph.device."""
     return get_default_graph().device(device_name_or_function)
 
 
-def control_dependencies(control_inputs: Any) -> Any:
+def control_dependencies(control_inputs: Sequence[GraphElement] | None) -> Any:
     """Context manager: new nodes run after these; see Graph.control_dependencies."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
+def colocate_with(op: object, ignore_existing: bool = False) -> Any:
     """Context manager: new nodes go to the device of `op`; see Graph.colocate_with."""
     return get_default_graph().colocate_with(op, ignore_existing)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from headrace.graph.typing.aliases import ShapeLike
+
 Shape = tuple["int | None", ...] | None  # the plain form
 
 
@@ -102,7 +104,7 @@ class Dimension:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: int | Dimension | None) -> None:
         self._value = _as_dim(value)
 
     @property
@@ -220,12 +222,12 @@ class Dimension:
         return Dimension, (self._value,)
 
 
-def as_dimension(value: Any) -> Dimension:
+def as_dimension(value: int | Dimension | None) -> Dimension:
     """Returns a Dimension as it is, an int or None as one."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
-def dimension_value(dimension: Any) -> Any:
+def dimension_value(dimension: int | Dimension | None) -> Any:
     """Returns the int (or None) in a Dimension, anything else as it is."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
@@ -235,7 +237,7 @@ class TensorShape:
 
     __slots__ = ("_dims",)
 
-    def __init__(self, dims: Any) -> None:
+    def __init__(self, dims: ShapeLike) -> None:
         self._dims = as_dims(dims)
 
     @property
@@ -395,7 +397,7 @@ class TensorShape:
         return TensorShape, (self._dims,)
 
 
-def as_shape(value: Any) -> TensorShape:
+def as_shape(value: ShapeLike) -> TensorShape:
     """Returns a TensorShape as it is, anything that says a shape as one."""
     return value if isinstance(value, TensorShape) else TensorShape(value)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import DType, as_dtype, float32, int64
 from headrace.graph.framework.tensor_shape import TensorShape
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike
+
+if TYPE_CHECKING:
+    from headrace.graph.framework.operation import Tensor
 
 
 class TensorSpec:
@@ -19,7 +23,9 @@ class TensorSpec:
 
     __slots__ = ("_dtype", "_name", "_shape")
 
-    def __init__(self, shape: Any, dtype: Any = float32, name: str | None = None) -> None:
+    def __init__(
+        self, shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None
+    ) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
         self._name = name
@@ -40,7 +46,7 @@ class TensorSpec:
         return self._name
 
     @classmethod
-    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+    def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
         """What a tensor looks like."""
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
@@ -76,7 +82,7 @@ class TensorSpec:
 class SparseTensorSpec(TensorSpec):
     """Dense shape and type that a SparseTensor must have."""
 
-    def __init__(self, shape: Any = None, dtype: Any = float32) -> None:
+    def __init__(self, shape: ShapeLike | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(shape, dtype)
 
 
@@ -85,6 +91,11 @@ class IndexedSlicesSpec(TensorSpec):
 
     __slots__ = ("indices_dtype",)
 
-    def __init__(self, shape: Any = None, dtype: Any = float32, indices_dtype: Any = int64) -> None:
+    def __init__(
+        self,
+        shape: ShapeLike | None = None,
+        dtype: DTypeLike = float32,
+        indices_dtype: DTypeLike = int64,
+    ) -> None:
         super().__init__(shape, dtype)
         self.indices_dtype = as_dtype(indices_dtype)

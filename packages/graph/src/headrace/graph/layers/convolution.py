@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
@@ -13,6 +14,7 @@ from headrace.graph.layers.layer import Layer, activation_of
 from headrace.graph.layers.windows import conv_length, each, layout_of, padding_of
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.convolution.convolution import convolution
+from headrace.graph.typing.aliases import Constraint, Initializer, Ints, Regularizer, ShapeLike
 from headrace.graph.variables.initializers import Zeros
 
 _ZEROS = Zeros()
@@ -36,20 +38,20 @@ class Conv(Layer):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: Ints,
+        strides: Ints = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
-        dilation_rate: Any = 1,
-        activation: Any = None,
+        dilation_rate: Ints = 1,
+        activation: Callable[..., Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = _ZEROS,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Initializer | None = None,
+        bias_initializer: Initializer = _ZEROS,
+        kernel_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        kernel_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -89,7 +91,7 @@ class Conv(Layer):
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
         return int(channels)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes kernel [*kernel_size, in, filters] and bias [filters]."""
         self.kernel = self.add_weight(
             "kernel",
@@ -111,7 +113,7 @@ class Conv(Layer):
                 constraint=self.bias_constraint,
             )
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         """[batch, *spatial, in] -> [batch, *out spatial, filters]."""
         padding = self.padding
         if padding == "causal":
@@ -135,7 +137,7 @@ class Conv(Layer):
             made = bias_add(made, self.bias, data_format=self.layout)
         return made if self.activation is None else self.activation(made)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """[batch, *out spatial, filters], in the layer's data_format."""
         sizes = as_shape(input_shape).as_list()
         channel = self.layout.index("C")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.conversion import constant
@@ -16,6 +17,13 @@ from headrace.graph.layers.smart_cond import smart_cond
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.matmul.matmul import tensordot
 from headrace.graph.ops.random.random import dropout as random_dropout
+from headrace.graph.typing.aliases import (
+    Constraint,
+    Initializer,
+    Regularizer,
+    ShapeLike,
+    TensorLike,
+)
 from headrace.graph.variables.initializers import Zeros
 
 _ZEROS = Zeros()
@@ -34,15 +42,15 @@ class Dense(Layer):
     def __init__(
         self,
         units: int,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = _ZEROS,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Initializer | None = None,
+        bias_initializer: Initializer = _ZEROS,
+        kernel_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        kernel_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -63,7 +71,7 @@ class Dense(Layer):
         self.bias: Any = None
         self.input_spec = InputSpec(min_ndim=2)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes kernel [in, units] and bias [units]."""
         inner = as_shape(input_shape)[-1].value
         if inner is None:
@@ -100,7 +108,7 @@ class Dense(Layer):
             made = bias_add(made, self.bias)
         return made if self.activation is None else self.activation(made)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """[..., units]."""
         return TensorShape([*as_shape(input_shape).as_list()[:-1], self.units])
 
@@ -114,7 +122,7 @@ class Dropout(Layer):
 
     def __init__(
         self,
-        rate: Any = 0.5,
+        rate: TensorLike = 0.5,
         noise_shape: Any = None,
         seed: int | None = None,
         name: str | None = None,
@@ -126,7 +134,7 @@ class Dropout(Layer):
         self.seed = seed
         self.built = True
 
-    def call(self, inputs: Any, training: Any = False) -> Tensor:
+    def call(self, inputs: Tensor, training: bool | TensorLike = False) -> Tensor:
         """inputs with dropout where training; the same shape."""
         return smart_cond(
             training,
@@ -142,7 +150,7 @@ class Dropout(Layer):
         sizes = op("Shape", inputs)
         return op("Pack", [sizes[i] if n is None else n for i, n in enumerate(self.noise_shape)])
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The same."""
         return as_shape(input_shape)
 
@@ -160,7 +168,7 @@ class Flatten(Layer):
         self.input_spec = InputSpec(min_ndim=1)
         self.built = True
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         """[batch, ...] -> [batch, n]."""
         rank = inputs.get_shape().ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
@@ -176,7 +184,7 @@ class Flatten(Layer):
         made.set_shape(wanted)
         return made
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """[batch, n]."""
         batch, *rest = as_shape(input_shape).as_list()
         size: int | None = 1
@@ -189,11 +197,11 @@ dense = functional(Dense, "activation(inputs @ kernel + bias)")
 
 
 def dropout(
-    inputs: Any,
-    rate: Any = 0.5,
+    inputs: TensorLike,
+    rate: TensorLike = 0.5,
     noise_shape: Any = None,
     seed: int | None = None,
-    training: Any = False,
+    training: bool | TensorLike = False,
     name: str | None = None,
 ) -> Tensor:
     """inputs, where training with elements zeroed at random; see Dropout."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
+from headrace.graph.typing.aliases import DTypeLike
 
 
 class InputSpec:
@@ -17,7 +18,7 @@ class InputSpec:
 
     def __init__(
         self,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         shape: Any = None,
         ndim: int | None = None,
         max_ndim: int | None = None,

@@ -17,6 +17,15 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.layers.input_spec import check_inputs
+from headrace.graph.typing.aliases import (
+    Constraint,
+    DTypeLike,
+    Initializer,
+    Partitioner,
+    Regularizer,
+    ShapeLike,
+    TensorLike,
+)
 from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.partitioned_variable import PartitionedVariable
@@ -45,7 +54,11 @@ class Layer:
     """
 
     def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, **kwargs: Any
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+        **kwargs: Any,
     ) -> None:
         scope = kwargs.pop("_scope", None)
         self._reuse = kwargs.pop("_reuse", None)
@@ -136,15 +149,15 @@ class Layer:
 
     # ---- what a subclass gives ---------------------------------------------------------------
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes the variables, once. Args: input_shape: TensorShape, or a structure of them."""
         self.built = True
 
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Any:
         """The output."""
         return inputs
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The output's shape, where the subclass says it."""
         raise NotImplementedError
 
@@ -169,7 +182,7 @@ class Layer:
         _collect(self._updates[before:], GraphKeys.UPDATE_OPS)
         return outputs
 
-    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> Any:
         """The same as calling the layer."""
         return self(inputs, *args, **kwargs)
 
@@ -206,16 +219,16 @@ class Layer:
     def add_weight(
         self,
         name: str,
-        shape: Any,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
+        shape: ShapeLike,
+        dtype: DTypeLike | None = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer | None = None,
         trainable: bool | None = None,
-        constraint: Any = None,
+        constraint: Constraint | None = None,
         use_resource: bool | None = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-        partitioner: Any = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        partitioner: Partitioner | None = None,
     ) -> Any:
         """A variable of the layer: made, or found where the layer's scope is reused.
 
@@ -261,23 +274,23 @@ class Layer:
 
     add_variable = add_weight
 
-    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+    def add_loss(self, losses: Any, inputs: TensorLike | None = None) -> None:
         """Adds losses to the layer and to GraphKeys.REGULARIZATION_LOSSES."""
         new = [loss for loss in _listed(losses) if loss is not None]
         self._losses.extend(new)
         _collect(new, GraphKeys.REGULARIZATION_LOSSES)
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: Any, inputs: TensorLike | None = None) -> None:
         """Adds operations to run at each training step; a call puts them in UPDATE_OPS."""
         for update in _listed(updates):
             made = update() if callable(update) else update
             self._updates.append(made if isinstance(made, Operation) else made.op)
 
-    def get_updates_for(self, inputs: Any) -> list[Operation]:
+    def get_updates_for(self, inputs: TensorLike) -> list[Operation]:
         """The updates; all of them, as each belongs to some call."""
         return list(self._updates)
 
-    def get_losses_for(self, inputs: Any) -> list[Any]:
+    def get_losses_for(self, inputs: TensorLike) -> list[Any]:
         """The losses; all of them."""
         return list(self._losses)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
@@ -19,6 +20,13 @@ from headrace.graph.ops.normalization.normalization import batch_normalization a
 from headrace.graph.ops.normalization.normalization import fused_batch_norm
 from headrace.graph.ops.reduction import reduce_mean
 from headrace.graph.ops.state import assign, assign_sub
+from headrace.graph.typing.aliases import (
+    Constraint,
+    Initializer,
+    Regularizer,
+    ShapeLike,
+    TensorLike,
+)
 from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.initializers import Ones, Zeros
 
@@ -47,26 +55,26 @@ class BatchNormalization(Layer):
 
     def __init__(
         self,
-        axis: Any = -1,
+        axis: int | list[int] = -1,
         momentum: float = 0.99,
         epsilon: float = 0.001,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = _ZEROS,
-        gamma_initializer: Any = _ONES,
-        moving_mean_initializer: Any = _ZEROS,
-        moving_variance_initializer: Any = _ONES,
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: Initializer = _ZEROS,
+        gamma_initializer: Initializer = _ONES,
+        moving_mean_initializer: Initializer = _ZEROS,
+        moving_variance_initializer: Initializer = _ONES,
+        beta_regularizer: Regularizer | None = None,
+        gamma_regularizer: Regularizer | None = None,
+        beta_constraint: Constraint | None = None,
+        gamma_constraint: Constraint | None = None,
         renorm: bool = False,
-        renorm_clipping: Any = None,
+        renorm_clipping: Mapping[str, TensorLike] | None = None,
         renorm_momentum: float = 0.99,
         fused: bool | None = None,
         trainable: bool = True,
         virtual_batch_size: int | None = None,
-        adjustment: Any = None,
+        adjustment: Callable[..., Any] | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -104,7 +112,7 @@ class BatchNormalization(Layer):
         self.moving_mean: Any = None
         self.moving_variance: Any = None
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes gamma, beta, moving_mean and moving_variance, each of the channels' shape."""
         shape = as_shape(input_shape)
         if shape.ndims is None:
@@ -183,7 +191,7 @@ class BatchNormalization(Layer):
         finally:
             self._scope._partitioner = before
 
-    def call(self, inputs: Any, training: Any = False) -> Tensor:
+    def call(self, inputs: Tensor, training: bool | TensorLike = False) -> Tensor:
         """inputs normalised; the same shape. Args: training: bool, or a tensor of one."""
         if self.fused:
             return self._fused(inputs, training)
@@ -287,6 +295,7 @@ class BatchNormalization(Layer):
         return len(self.axis) > 1 or bool(self.virtual_batch_size)
 
     def _adjusted(self, x: Tensor, training: Any, scale: Any, offset: Any) -> tuple[Any, Any]:
+        assert self.adjustment is not None
         factor, term = self.adjustment(op("Shape", x))
         factor = smart_cond(training, lambda: factor, lambda: op("OnesLike", factor))
         term = smart_cond(training, lambda: term, lambda: op("ZerosLike", term))
@@ -334,36 +343,36 @@ class BatchNormalization(Layer):
                 value = op("Cast", value, DstT=dtype)
             return assign_sub(variable, (variable - value) * decay, name=scope)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """The same."""
         return as_shape(input_shape)
 
 
 def batch_normalization(
-    inputs: Any,
-    axis: Any = -1,
+    inputs: TensorLike,
+    axis: int | list[int] = -1,
     momentum: float = 0.99,
     epsilon: float = 0.001,
     center: bool = True,
     scale: bool = True,
-    beta_initializer: Any = _ZEROS,
-    gamma_initializer: Any = _ONES,
-    moving_mean_initializer: Any = _ZEROS,
-    moving_variance_initializer: Any = _ONES,
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
+    beta_initializer: Initializer = _ZEROS,
+    gamma_initializer: Initializer = _ONES,
+    moving_mean_initializer: Initializer = _ZEROS,
+    moving_variance_initializer: Initializer = _ONES,
+    beta_regularizer: Regularizer | None = None,
+    gamma_regularizer: Regularizer | None = None,
+    beta_constraint: Constraint | None = None,
+    gamma_constraint: Constraint | None = None,
+    training: bool | TensorLike = False,
     trainable: bool = True,
     name: str | None = None,
-    reuse: Any = None,
+    reuse: bool | None = None,
     renorm: bool = False,
-    renorm_clipping: Any = None,
+    renorm_clipping: Mapping[str, TensorLike] | None = None,
     renorm_momentum: float = 0.99,
     fused: bool | None = None,
     virtual_batch_size: int | None = None,
-    adjustment: Any = None,
+    adjustment: Callable[..., Any] | None = None,
 ) -> Tensor:
     """inputs normalised over the batch; see BatchNormalization.
 

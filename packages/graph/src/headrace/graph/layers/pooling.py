@@ -10,6 +10,7 @@ from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.layers.input_spec import InputSpec
 from headrace.graph.layers.layer import Layer
 from headrace.graph.layers.windows import conv_length, each, layout_of, padding_of
+from headrace.graph.typing.aliases import Ints, ShapeLike, TensorLike
 
 
 class Pooling(Layer):
@@ -25,8 +26,8 @@ class Pooling(Layer):
 
     def __init__(
         self,
-        pool_size: Any,
-        strides: Any,
+        pool_size: Ints,
+        strides: Ints,
         padding: str = "valid",
         data_format: str = "channels_last",
         name: str | None = None,
@@ -43,7 +44,7 @@ class Pooling(Layer):
         self.input_spec = InputSpec(ndim=self.rank + 2)
         self.built = True
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         """[batch, *spatial, channels] -> [batch, *out spatial, channels]."""
         first = self.layout.index("C") == 1
         sizes = [[1, 1, *n] if first else [1, *n, 1] for n in (self.pool_size, self.strides)]
@@ -63,7 +64,7 @@ class Pooling(Layer):
         )
         return op("Squeeze", made, squeeze_dims=[axis]) if self.rank == 1 else made
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """[batch, *out spatial, channels], in the layer's data_format."""
         sizes = as_shape(input_shape).as_list()
         first = self.layout.index("C") == 1
@@ -109,9 +110,9 @@ class AveragePooling3D(Pooling):
 
 def _function(layer: Any, says: str) -> Any:
     def pooled(
-        inputs: Any,
-        pool_size: Any,
-        strides: Any,
+        inputs: TensorLike,
+        pool_size: Ints,
+        strides: Ints,
         padding: str = "valid",
         data_format: str = "channels_last",
         name: str | None = None,

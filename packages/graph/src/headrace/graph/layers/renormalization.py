@@ -12,6 +12,7 @@ from headrace.graph.control_flow.control_flow_ops import identity
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies
 from headrace.graph.layers.smart_cond import smart_cond
+from headrace.graph.typing.aliases import TensorLike
 
 _KEYS = ("rmax", "rmin", "dmax")
 
@@ -52,7 +53,7 @@ class Renormalization:
         self.stddev = average("renorm_stddev", shape, of_stddev)
 
     def correction(
-        self, mean: Tensor, variance: Tensor, training: Any, move: Callable[..., Any]
+        self, mean: Tensor, variance: Tensor, training: bool | TensorLike, move: Callable[..., Any]
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """What a normalised batch is multiplied with and what is added; 1 and 0 in use.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
@@ -10,6 +11,7 @@ from headrace.graph.layers.convolution import _ZEROS, Conv
 from headrace.graph.layers.functional import functional, shown_with
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.convolution.convolution import separable_conv2d as apart_then_mixed
+from headrace.graph.typing.aliases import Constraint, Initializer, Ints, Regularizer, ShapeLike
 
 
 class SeparableConv(Conv):
@@ -22,24 +24,24 @@ class SeparableConv(Conv):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: Ints,
+        strides: Ints = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
-        dilation_rate: Any = 1,
+        dilation_rate: Ints = 1,
         depth_multiplier: int = 1,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = None,
-        pointwise_initializer: Any = None,
-        bias_initializer: Any = _ZEROS,
-        depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: Initializer | None = None,
+        pointwise_initializer: Initializer | None = None,
+        bias_initializer: Initializer = _ZEROS,
+        depthwise_regularizer: Regularizer | None = None,
+        pointwise_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        depthwise_constraint: Constraint | None = None,
+        pointwise_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -71,7 +73,7 @@ class SeparableConv(Conv):
         self.depthwise_kernel: Any = None
         self.pointwise_kernel: Any = None
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes the depthwise kernel, the pointwise kernel and bias."""
         channels = self._channels(input_shape)
         self.depthwise_kernel = self.add_weight(
@@ -91,7 +93,7 @@ class SeparableConv(Conv):
         self._add_bias()
         self.built = True
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         """[batch, *spatial, in] -> [batch, *out spatial, filters]."""
         first = self.layout.index("C") == 1
         depthwise, pointwise = self.depthwise_kernel, self.pointwise_kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
@@ -12,6 +13,7 @@ from headrace.graph.layers.functional import functional, shown_with
 from headrace.graph.layers.windows import transposed_length
 from headrace.graph.ops.convolution.convolution import conv2d_transpose as transpose_2d
 from headrace.graph.ops.convolution.transposed_convolution import conv3d_transpose as transpose_3d
+from headrace.graph.typing.aliases import Constraint, Initializer, Ints, Regularizer, ShapeLike
 
 
 class ConvTranspose(Conv):
@@ -20,19 +22,19 @@ class ConvTranspose(Conv):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: Ints,
+        strides: Ints = 1,
         padding: str = "valid",
         data_format: str = "channels_last",
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = _ZEROS,
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: Initializer | None = None,
+        bias_initializer: Initializer = _ZEROS,
+        kernel_regularizer: Regularizer | None = None,
+        bias_regularizer: Regularizer | None = None,
+        activity_regularizer: Regularizer | None = None,
+        kernel_constraint: Constraint | None = None,
+        bias_constraint: Constraint | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -64,7 +66,7 @@ class ConvTranspose(Conv):
         parts = zip(spatial, self.kernel_size, self.strides, strict=True)
         return [transposed_length(n, k, self.padding, s) for n, k, s in parts]
 
-    def call(self, inputs: Any) -> Tensor:
+    def call(self, inputs: Tensor) -> Tensor:
         """[batch, *spatial, in] -> [batch, *out spatial, filters]."""
         known = inputs.get_shape().as_list()
         shape = op("Shape", inputs)
@@ -85,7 +87,7 @@ class ConvTranspose(Conv):
         made.set_shape(self.compute_output_shape(inputs.get_shape()))
         return self._finished(made)
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """[batch, *out spatial, filters], in the layer's data_format."""
         sizes = as_shape(input_shape).as_list()
         if self.layout.index("C") == 1:

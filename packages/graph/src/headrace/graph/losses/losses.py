@@ -24,6 +24,7 @@ from headrace.graph.ops.losses import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from headrace.graph.ops.reduction import reduce_sum
+from headrace.graph.typing.aliases import TensorLike
 
 _LOSSES = GraphKeys.LOSSES
 
@@ -63,7 +64,7 @@ _MEAN = Reduction.SUM_BY_NONZERO_WEIGHTS
 # ---- the losses of a graph -----------------------------------------------------------------
 
 
-def add_loss(loss: Any, loss_collection: str | None = _LOSSES) -> None:
+def add_loss(loss: TensorLike, loss_collection: str | None = _LOSSES) -> None:
     """Keeps a loss in a collection."""
     if loss_collection:
         get_default_graph().add_to_collection(loss_collection, loss)
@@ -117,8 +118,8 @@ def _mean(total: Tensor, count: Tensor) -> Tensor:
 
 
 def compute_weighted_loss(
-    losses: Any,
-    weights: Any = 1.0,
+    losses: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
@@ -171,9 +172,9 @@ def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 
 
 def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
@@ -187,10 +188,10 @@ def absolute_difference(
 
 
 def cosine_distance(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     axis: int | None = None,
-    weights: Any = 1.0,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
@@ -214,9 +215,9 @@ def cosine_distance(
 
 
 def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
@@ -231,10 +232,10 @@ def hinge_loss(
 
 
 def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    delta: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
+    delta: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
@@ -251,9 +252,9 @@ def huber_loss(
 
 
 def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     epsilon: float = 1e-7,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
@@ -274,9 +275,9 @@ def log_loss(
 
 
 def mean_pairwise_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
 ) -> Tensor:
@@ -302,9 +303,9 @@ def mean_pairwise_squared_error(
 
 
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
@@ -318,9 +319,9 @@ def mean_squared_error(
 
 
 def sigmoid_cross_entropy(
-    multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    multi_class_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
@@ -345,9 +346,9 @@ def sigmoid_cross_entropy(
 
 
 def softmax_cross_entropy(
-    onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    onehot_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
@@ -374,9 +375,9 @@ def softmax_cross_entropy(
 
 
 def sparse_softmax_cross_entropy(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,

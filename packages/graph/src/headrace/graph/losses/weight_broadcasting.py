@@ -10,9 +10,10 @@ from headrace.graph.control_flow.cond import cond
 from headrace.graph.control_flow.control_flow_ops import identity
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
-def assert_broadcastable(weights: Any, values: Any) -> Operation | None:
+def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Operation | None:
     """Checks that weights are a scalar, or of values' rank with sizes that are equal or 1.
 
     Returns: an operation that checks it in the run; None where the graph decides it.
@@ -56,7 +57,7 @@ def _asked_at_run_time(weights: Tensor, values: Tensor) -> Operation:
     return made
 
 
-def broadcast_weights(weights: Any, values: Any) -> Tensor:
+def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:
     """weights repeated to the shape of values; see assert_broadcastable."""
     with name_scope(None, "broadcast_weights", [weights, values]) as scope:
         values = convert_to_tensor(values, name="values")

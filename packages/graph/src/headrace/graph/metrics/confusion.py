@@ -15,6 +15,7 @@ from headrace.graph.ops.arrays.creation import ones_like
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import reduce_max, reduce_mean, reduce_sum
 from headrace.graph.ops.state import assign_add, scatter_add
+from headrace.graph.typing.aliases import Collections, DTypeLike, TensorLike
 from headrace.graph.variables.variable_scope import variable_scope
 
 _INT64 = as_dtype("int64")
@@ -23,10 +24,10 @@ _INT64 = as_dtype("int64")
 def confusion_matrix(
     labels: Any,
     predictions: Any,
-    num_classes: Any = None,
-    dtype: Any = "int32",
+    num_classes: TensorLike | None = None,
+    dtype: DTypeLike = "int32",
     name: str | None = None,
-    weights: Any = None,
+    weights: TensorLike | None = None,
 ) -> Tensor:
     """How often each class (row) was predicted as each class (column).
 
@@ -79,12 +80,12 @@ def _flat(labels: Any, predictions: Any, weights: Any) -> tuple[Tensor, Tensor, 
 
 
 def mean_iou(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean over classes of intersection over union of labels and predictions.
@@ -113,12 +114,12 @@ def mean_iou(
 
 
 def mean_per_class_accuracy(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean over classes of how often a class was recognised.

@@ -13,6 +13,7 @@ from headrace.graph.metrics.means import collect, matched, metric_variable
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import reduce_sum
 from headrace.graph.ops.state import assign_add
+from headrace.graph.typing.aliases import Collections, TensorLike
 from headrace.graph.variables.variable_scope import variable_scope
 
 _BOOL = as_dtype("bool")
@@ -20,11 +21,11 @@ _BOOL = as_dtype("bool")
 
 def _counted(op_name: str, labelled: bool, predicted: bool, says: str) -> Any:
     def function(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
+        metrics_collections: Collections | None = None,
+        updates_collections: Collections | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor]:
         with variable_scope(name, op_name, [predictions, labels, weights]):
@@ -71,11 +72,11 @@ def _share(hits: Any, misses: Any, name: str) -> Tensor:
 
 def _ratio(op_name: str, misses: Any, says: str) -> Any:
     def function(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        weights: TensorLike | None = None,
+        metrics_collections: Collections | None = None,
+        updates_collections: Collections | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor]:
         with variable_scope(name, op_name, [predictions, labels, weights]):

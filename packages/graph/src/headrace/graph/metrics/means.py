@@ -16,13 +16,14 @@ from headrace.graph.ops.arrays.creation import ones_like, zeros
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import reduce_sum
 from headrace.graph.ops.state import assign_add
+from headrace.graph.typing.aliases import Collections, DTypeLike, TensorLike
 from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.variable import Variable
 from headrace.graph.variables.variable_scope import variable_scope
 
 
 def metric_variable(
-    shape: Any, dtype: Any = float32, validate_shape: bool = True, name: str | None = None
+    shape: Any, dtype: DTypeLike = float32, validate_shape: bool = True, name: str | None = None
 ) -> Any:
     """A local variable of zeros, in GraphKeys.METRIC_VARIABLES."""
     return Variable(
@@ -62,8 +63,8 @@ def matched(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor,
 def mean(
     values: Any,
     weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The (weighted) mean of all elements of all batches.
@@ -95,8 +96,8 @@ def mean(
 def mean_tensor(
     values: Any,
     weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The (weighted) mean over batches of each element; the arguments are those of mean."""
@@ -117,11 +118,11 @@ def mean_tensor(
 
 
 def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """How often predictions equal labels; the other arguments are those of mean."""
@@ -132,11 +133,11 @@ def accuracy(
 
 
 def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean of |predictions - labels|; the other arguments are those of mean."""
@@ -151,11 +152,11 @@ def mean_absolute_error(
 
 
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean of (predictions - labels) squared; the other arguments are those of mean."""
@@ -170,11 +171,11 @@ def mean_squared_error(
 
 
 def root_mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The square root of mean_squared_error; the other arguments are those of mean."""
@@ -186,12 +187,12 @@ def root_mean_squared_error(
 
 
 def mean_relative_error(
-    labels: Any,
+    labels: TensorLike,
     predictions: Any,
     normalizer: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean of |predictions - labels| / normalizer, 0 where it is 0; see mean."""
@@ -206,12 +207,12 @@ def mean_relative_error(
 
 
 def mean_cosine_distance(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     dim: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """1 - the mean product of unit vectors along dim; the other arguments are those of mean."""
@@ -224,11 +225,11 @@ def mean_cosine_distance(
 
 
 def percentage_below(
-    values: Any,
-    threshold: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    values: TensorLike,
+    threshold: TensorLike,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The share of values below a threshold; the other arguments are those of mean."""

@@ -15,6 +15,7 @@ from headrace.graph.metrics.means import collect, metric_variable, quotient
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import reduce_sum, top_k
 from headrace.graph.ops.state import assign_add
+from headrace.graph.typing.aliases import Collections, TensorLike
 
 _INT64, _DOUBLE = as_dtype("int64"), as_dtype("float64")
 
@@ -99,13 +100,13 @@ def _share_at_top_k(
 
 
 def precision_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
     k: int | None = None,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The share of predicted classes that are among the labels.
@@ -122,13 +123,13 @@ def precision_at_top_k(
 
 
 def recall_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
+    labels: TensorLike,
+    predictions_idx: TensorLike,
     k: int | None = None,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The share of labels that were predicted; the arguments are those of precision_at_top_k."""
@@ -138,13 +139,13 @@ def recall_at_top_k(
 
 
 def precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     k: int,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """precision_at_top_k of the k highest scores. Args: predictions: [..., classes] scores."""
@@ -155,13 +156,13 @@ def precision_at_k(
 
 
 def recall_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     k: int,
     class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """recall_at_top_k of the k highest scores. Args: predictions: [..., classes] scores."""
@@ -175,12 +176,12 @@ sparse_precision_at_k = precision_at_k
 
 
 def average_precision_at_k(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean over rows of the precision at each of the k highest scores that is a label.

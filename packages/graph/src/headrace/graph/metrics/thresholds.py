@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype, float32
@@ -15,6 +16,7 @@ from headrace.graph.metrics.means import collect, matched, metric_variable
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.reduction import argmax, argmin, reduce_min, reduce_sum
 from headrace.graph.ops.state import assign_add
+from headrace.graph.typing.aliases import Collections, TensorLike
 from headrace.graph.variables.variable_scope import variable_scope
 
 _SMALL = 1e-7
@@ -80,12 +82,12 @@ def _counts(key: str) -> Any:
     name_of = f"{_NAMES[key]}_at_thresholds"
 
     def function(
-        labels: Any,
-        predictions: Any,
-        thresholds: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        thresholds: Sequence[float],
+        weights: TensorLike | None = None,
+        metrics_collections: Collections | None = None,
+        updates_collections: Collections | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor]:
         with variable_scope(name, _NAMES[key], [predictions, labels, weights]):
@@ -111,12 +113,12 @@ false_negatives_at_thresholds = _counts("fn")
 
 def _ratios(scope: str, other: str, says: str) -> Any:
     def function(
-        labels: Any,
-        predictions: Any,
-        thresholds: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
+        labels: TensorLike,
+        predictions: TensorLike,
+        thresholds: Sequence[float],
+        weights: TensorLike | None = None,
+        metrics_collections: Collections | None = None,
+        updates_collections: Collections | None = None,
         name: str | None = None,
     ) -> tuple[Tensor, Tensor]:
         with variable_scope(name, scope, [predictions, labels, weights]):
@@ -143,16 +145,16 @@ recall_at_thresholds = _ratios("recall_at_thresholds", "fn", "The recall")
 
 
 def auc(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     curve: str = "ROC",
     name: str | None = None,
     summation_method: str = "trapezoidal",
-    thresholds: Any = None,
+    thresholds: Sequence[float] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The area under a curve, approximated by thresholds.
 
@@ -215,13 +217,13 @@ def _interpolated(tp: Tensor, fn: Tensor, fp: Tensor, name: str) -> Tensor:
 
 
 def sensitivity_at_specificity(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     specificity: float,
-    weights: Any = None,
+    weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The share of what is true that is found, at the threshold nearest to a specificity.
@@ -236,13 +238,13 @@ def sensitivity_at_specificity(
 
 
 def specificity_at_sensitivity(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     sensitivity: float,
-    weights: Any = None,
+    weights: TensorLike | None = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    metrics_collections: Collections | None = None,
+    updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The share of what is false that is not found, at the threshold nearest to a sensitivity.

@@ -10,65 +10,66 @@ from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.elementwise.elementwise import sigmoid, tanh  # noqa: F401 - hr.nn has them too
+from headrace.graph.typing.aliases import TensorLike
 
 
-def relu(features: Any, name: str | None = None) -> Tensor:
+def relu(features: TensorLike, name: str | None = None) -> Tensor:
     """max(x, 0)."""
     return op("Relu", features, name=name)
 
 
-def relu6(features: Any, name: str | None = None) -> Tensor:
+def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     """min(max(x, 0), 6)."""
     return op("Relu6", features, name=name)
 
 
-def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """x above 0, alpha * x below. Source: Maas et al. 2013."""
     return op("LeakyRelu", features, alpha=alpha, name=name or "LeakyRelu")
 
 
-def elu(features: Any, name: str | None = None) -> Tensor:
+def elu(features: TensorLike, name: str | None = None) -> Tensor:
     """x above 0, exp(x) - 1 below. Source: Clevert et al. 2015."""
     return op("Elu", features, name=name)
 
 
-def selu(features: Any, name: str | None = None) -> Tensor:
+def selu(features: TensorLike, name: str | None = None) -> Tensor:
     """The scaled elu that keeps mean 0 and variance 1. Source: Klambauer et al. 2017."""
     return op("Selu", features, name=name)
 
 
-def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
     """relu(x) and relu(-x) joined along axis. Source: Shang et al. 2016."""
     with name_scope(name or "CRelu"):
         x = convert_to_tensor(features, name="features")
         return relu(op("ConcatV2", [x, op("Neg", x)], axis))
 
 
-def softplus(features: Any, name: str | None = None) -> Tensor:
+def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     """log(1 + exp(x))."""
     return op("Softplus", features, name=name)
 
 
-def softsign(features: Any, name: str | None = None) -> Tensor:
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     """x / (1 + |x|)."""
     return op("Softsign", features, name=name)
 
 
-def swish(features: Any) -> Tensor:
+def swish(features: TensorLike) -> Tensor:
     """x * sigmoid(x). Source: Ramachandran et al. 2017."""
     x = convert_to_tensor(features)
     return x * sigmoid(x)
 
 
 def softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+    logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
     """exp(x) / sum(exp(x)) along axis, the last by default."""
     return _along("Softmax", logits, axis if dim is None else dim, name)
 
 
 def log_softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+    logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
     """The logarithm of softmax along axis, the last by default."""
     return _along("LogSoftmax", logits, axis if dim is None else dim, name)

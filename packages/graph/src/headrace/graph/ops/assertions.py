@@ -5,7 +5,7 @@ What can be told while the graph is built fails there; the rest is an Assert in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from headrace.graph.control_flow.control_flow_ops import no_op
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
 
 _OK = "static_checks_determined_all_ok"
 
@@ -103,8 +104,8 @@ assert_greater_equal = _comparison("assert_greater_equal", ">=", np.greater_equa
 
 def _sign(name: str, says: str, check: Any, zero_first: bool) -> Any:
     def function(
-        x: Any,
-        data: Any = None,
+        x: TensorLike,
+        data: Sequence[TensorLike] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -136,9 +137,9 @@ assert_non_positive = _sign("assert_non_positive", "<=", assert_less_equal, Fals
 def assert_near(
     x: Any,
     y: Any,
-    rtol: Any = None,
-    atol: Any = None,
-    data: Any = None,
+    rtol: TensorLike | None = None,
+    atol: TensorLike | None = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -172,14 +173,14 @@ def assert_near(
         return Assert(_all(op("LessEqual", distance, limit)), data, summarize=summarize)
 
 
-def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether no element is below the one before it, in row-major order."""
     with name_scope(name or "is_non_decreasing"):
         steps = _steps(x)
         return _all(op("LessEqual", op("ZerosLike", steps), steps))
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether each element is above the one before it, in row-major order."""
     with name_scope(name or "is_strictly_increasing"):
         steps = _steps(x)
@@ -231,7 +232,7 @@ def _rank_check(
             shape = x.dense_shape if isinstance(x, SparseTensor) else op("Shape", x)
             data = [message, f"Tensor {x.name} must have rank {must}", *ranks,
                     "Received shape: ", shape]  # fmt: skip
-        holds = None
+        holds: Any = None
         for want in ranks:
             one = op(op_type, rank, convert_to_tensor(want, dtype="int32"))
             holds = one if holds is None else op("LogicalOr", holds, one)
@@ -251,9 +252,9 @@ def _static_rank(rank: Any) -> int | None:
 
 
 def assert_rank(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: TensorLike,
+    rank: TensorLike,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -265,9 +266,9 @@ def assert_rank(
 
 
 def assert_rank_at_least(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: TensorLike,
+    rank: TensorLike,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -280,9 +281,9 @@ def assert_rank_at_least(
 
 
 def assert_rank_in(
-    x: Any,
-    ranks: Any,
-    data: Any = None,
+    x: TensorLike,
+    ranks: Sequence[TensorLike],
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -293,7 +294,9 @@ def assert_rank_in(
     )
 
 
-def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+def assert_scalar(
+    tensor: TensorLike | SparseLike, name: str | None = None, message: str | None = None
+) -> Tensor:
     """The tensor, where it has rank 0. Raises: ValueError where it has, or may have, another."""
     with name_scope(name or "assert_scalar"):
         tensor = convert_to_tensor(tensor)
@@ -306,7 +309,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
 
 def assert_shapes(
     shapes: Any,
-    data: Any = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -380,7 +383,10 @@ def _check_sizes(
 
 
 def assert_type(
-    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
+    tensor: TensorLike | SparseLike,
+    tf_type: DTypeLike,
+    message: str | None = None,
+    name: str | None = None,
 ) -> Operation:
     """Nothing, where a tensor has a type. Raises: TypeError where it has another."""
     wanted = as_dtype(tf_type)
@@ -395,7 +401,9 @@ def assert_type(
         return no_op(name="statically_determined_correct_type")
 
 
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
+def assert_integer(
+    x: TensorLike | SparseLike, message: str | None = None, name: str | None = None
+) -> Operation:
     """Nothing, where a tensor is of an integer type. Raises: TypeError where it is not."""
     with name_scope(name or "assert_integer"):
         x = convert_to_tensor(x, name="x")
@@ -406,7 +414,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         return no_op(name="statically_determined_was_integer")
 
 
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: TensorLike | SparseLike) -> bool:
     """Whether it is a Tensor of numbers (not bools, strings or handles)."""
     if not isinstance(tensor, Tensor):
         return False
@@ -435,7 +443,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     return wanted
 
 
-def assert_proper_iterable(values: Any) -> None:
+def assert_proper_iterable(values: Iterable[Any]) -> None:
     """Nothing, where values can be gone through one by one.
 
     Raises: TypeError for a tensor, an array, a string or what is no iterable at all.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
@@ -10,6 +11,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.reduction import reduce_mean, reduce_sum
+from headrace.graph.typing.aliases import TensorLike
 
 
 def _values(t: Any) -> Tensor:
@@ -22,7 +24,9 @@ def _with_values(t: Any, values: Tensor) -> Any:
     )
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None
+) -> Any:
     """Scales t down until its L2 norm (along axes; of all by default) is at most clip_norm.
 
     Source: Pascanu et al. 2013, algorithm 1.
@@ -38,7 +42,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _with_values(t, made)
 
 
-def global_norm(t_list: Any, name: str | None = None) -> Tensor:
+def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
     """The L2 norm of all elements of all tensors; None among them is left out."""
     with name_scope(name or "global_norm"):
         halves = [op("L2Loss", _values(t)) for t in t_list if t is not None]
@@ -49,7 +53,10 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
 
 
 def clip_by_global_norm(
-    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+    t_list: Sequence[TensorLike | None],
+    clip_norm: TensorLike,
+    use_norm: TensorLike | None = None,
+    name: str | None = None,
 ) -> tuple[list[Any], Tensor]:
     """Scales all tensors by one factor until their global norm is at most clip_norm.
 
@@ -72,7 +79,7 @@ def clip_by_global_norm(
         return [None if t is None else _with_values(t, _values(t) * scale) for t in t_list], norm
 
 
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
     """Scales t down until its mean L2 norm per element is at most clip_norm."""
     with name_scope(name or "clip_by_average_norm"):
         values = convert_to_tensor(t)
@@ -82,7 +89,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
         return values * limit / op("Maximum", average, limit)
 
 
-def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """The share of elements that are zero."""
     with name_scope(name or "zero_fraction"):
         x = convert_to_tensor(value, name="value")

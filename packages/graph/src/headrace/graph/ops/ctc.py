@@ -9,17 +9,18 @@ from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.typing.aliases import TensorLike
 
 
 def ctc_loss(
     labels: SparseTensor,
-    inputs: Any = None,
-    sequence_length: Any = None,
+    inputs: TensorLike | None = None,
+    sequence_length: TensorLike | None = None,
     preprocess_collapse_repeated: bool = False,
     ctc_merge_repeated: bool = True,
     ignore_longer_outputs_than_inputs: bool = False,
     time_major: bool = True,
-    logits: Any = None,
+    logits: TensorLike | None = None,
 ) -> Tensor:
     """The negative logarithm of the probability of each sequence of labels.
 
@@ -57,7 +58,10 @@ def ctc_loss(
 
 
 def ctc_greedy_decoder(
-    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
+    inputs: TensorLike,
+    sequence_length: TensorLike,
+    merge_repeated: bool = True,
+    blank_index: int | None = None,
 ) -> tuple[list[SparseTensor], Tensor]:
     """The labels of the likeliest class at each time.
 
@@ -77,8 +81,8 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Any,
-    sequence_length: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike,
     beam_width: int = 100,
     top_paths: int = 1,
     merge_repeated: bool = True,
@@ -106,7 +110,7 @@ def ctc_beam_search_decoder(
 
 
 def ctc_beam_search_decoder_v2(
-    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+    inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
     """As ctc_beam_search_decoder; labels of a result may repeat."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)

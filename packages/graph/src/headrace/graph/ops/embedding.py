@@ -15,6 +15,7 @@ from headrace.graph.ops.clipping import clip_by_norm
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.gather import gather
 from headrace.graph.ops.reduction import reduce_prod
+from headrace.graph.typing.aliases import SparseLike, TensorLike
 
 _INT32, _INT64 = as_dtype("int32"), as_dtype("int64")
 
@@ -31,8 +32,8 @@ def table_parts(params: Any) -> list[Any]:
 
 
 def embedding_lookup(
-    params: Any,
-    ids: Any,
+    params: TensorLike,
+    ids: TensorLike,
     partition_strategy: str = "mod",
     name: str | None = None,
     validate_indices: bool = True,
@@ -131,9 +132,9 @@ def _bounded(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
 
 
 def embedding_lookup_sparse(
-    params: Any,
+    params: TensorLike,
     sp_ids: SparseTensor,
-    sp_weights: Any,
+    sp_weights: SparseLike | None,
     partition_strategy: str = "mod",
     name: str | None = None,
     combiner: str | None = None,
@@ -181,9 +182,9 @@ def embedding_lookup_sparse(
 
 
 def safe_embedding_lookup_sparse(
-    embedding_weights: Any,
+    embedding_weights: TensorLike,
     sparse_ids: SparseTensor,
-    sparse_weights: Any = None,
+    sparse_weights: SparseLike | None = None,
     combiner: str = "mean",
     default_id: int | None = None,
     name: str | None = None,
@@ -218,7 +219,7 @@ def safe_embedding_lookup_sparse(
         filler = constant(default_id or 0, dtype=ids.dtype.base_dtype)
         full, full_ids, is_empty, _ = op("SparseFillEmptyRows", places, ids, flat_shape, filler)
         filled = SparseTensor(full, full_ids, flat_shape)
-        filled_weights = None
+        filled_weights: SparseTensor | None = None
         if weights is not None:
             one = constant(1, dtype=weights.dtype.base_dtype)
             more = op("SparseFillEmptyRows", places, gather(weights, kept), flat_shape, one)

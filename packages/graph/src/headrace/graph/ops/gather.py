@@ -13,14 +13,15 @@ from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import colocate_with, name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
 def gather(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     validate_indices: bool | None = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: TensorLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
     """Slices of params along an axis, by index.
@@ -42,14 +43,16 @@ def _is_zero(axis: Any) -> bool:
     return value is not None and int(value) == 0
 
 
-def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+def gather_nd(
+    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
+) -> Tensor:
     """Elements or slices of params whose leading coordinates are the last dimension of indices."""
     if batch_dims:
         raise ValueError("gather_nd: batch_dims other than 0 is not built; use gather")
     return op("GatherNd", params, indices, name=name)
 
 
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """As gather, within each of the leading dimensions of indices but its last."""
     indices = convert_to_tensor(indices, name="indices")
     rank = indices.get_shape().ndims
@@ -59,7 +62,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 
 def boolean_mask(
-    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+    tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None
 ) -> Tensor:
     """The slices of tensor where the mask holds.
 

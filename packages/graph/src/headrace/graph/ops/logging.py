@@ -14,11 +14,12 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
 def Print(  # noqa: N802 - TF's name
-    input_: Any,
-    data: Any,
+    input_: TensorLike,
+    data: TensorLike,
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,
@@ -140,16 +141,16 @@ def _stream_name(stream: Any) -> str:
 # ---- checks --------------------------------------------------------------------------------
 
 
-def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
     """The tensor itself; InvalidArgumentError with the message where an element is NaN or Inf."""
     return op("CheckNumerics", tensor, message=message, name=name)
 
 
 def verify_tensor_all_finite(
-    t: Any = None,
+    t: TensorLike | None = None,
     msg: str | None = None,
     name: str | None = None,
-    x: Any = None,
+    x: TensorLike | None = None,
     message: str | None = None,
 ) -> Tensor:
     """The older spelling of check_numerics."""

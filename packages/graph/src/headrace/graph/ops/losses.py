@@ -9,6 +9,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
 def _named_only(sentinel: Any, function: str) -> None:
@@ -19,7 +20,7 @@ def _named_only(sentinel: Any, function: str) -> None:
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any,
+    labels: TensorLike,
     logits: Any,
     axis: int | None = None,
     name: str | None = None,
@@ -60,7 +61,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 
 def softmax_cross_entropy_with_logits(
-    _sentinel: Any = None,
+    _sentinel: None = None,
     labels: Any = None,
     logits: Any = None,
     dim: int = -1,
@@ -76,7 +77,10 @@ def softmax_cross_entropy_with_logits(
 
 
 def sparse_softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+    _sentinel: None = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The cross entropy of class numbers and softmax(logits).
 
@@ -110,7 +114,10 @@ def sparse_softmax_cross_entropy_with_logits(
 
 
 def sigmoid_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+    _sentinel: None = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """max(x, 0) - x * z + log(1 + exp(-|x|)), for logits x and labels z in [0, 1]."""
     _named_only(_sentinel, "sigmoid_cross_entropy_with_logits")
@@ -129,11 +136,11 @@ def sigmoid_cross_entropy_with_logits(
 
 
 def weighted_cross_entropy_with_logits(
-    labels: Any = None,
-    logits: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
     pos_weight: Any = None,
     name: str | None = None,
-    targets: Any = None,
+    targets: TensorLike | None = None,
 ) -> Tensor:
     """sigmoid_cross_entropy_with_logits with positive labels weighted by pos_weight."""
     with name_scope(name or "logistic_loss"):
@@ -145,7 +152,10 @@ def weighted_cross_entropy_with_logits(
 
 
 def log_poisson_loss(
-    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
+    targets: TensorLike,
+    log_input: TensorLike,
+    compute_full_loss: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """exp(c) - z * c for c = log_input and counts z; the full loss adds Stirling's log(z!)."""
     with name_scope(name or "log_poisson_loss"):
@@ -164,12 +174,14 @@ def log_poisson_loss(
         return made
 
 
-def l2_loss(t: Any, name: str | None = None) -> Tensor:
+def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
     """Half the sum of squares."""
     return op("L2Loss", t, name=name)
 
 
-def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+def in_top_k(
+    predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
+) -> Tensor:
     """Whether each target class is among the k greatest predictions of its row."""
     return op("InTopKV2", predictions, targets, k, name=name)
 

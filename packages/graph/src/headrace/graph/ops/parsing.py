@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.formats import op_catalogue
@@ -15,16 +16,17 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import as_dims
 from headrace.graph.ops.sparse.sparse import sparse_of
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 # ---- raw bytes -----------------------------------------------------------------------------
 
 
 def decode_raw(
-    input_bytes: Any = None,
-    out_type: Any = None,
+    input_bytes: TensorLike | None = None,
+    out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
-    bytes: Any = None,  # noqa: A002 - TF's name
+    bytes: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
     """The bytes of each string as a vector of numbers.
 
@@ -37,7 +39,7 @@ def decode_raw(
 
 
 def decode_compressed(
-    bytes: Any,  # noqa: A002 - TF's name
+    bytes: TensorLike,  # noqa: A002 - TF's name
     compression_type: str = "",
     name: str | None = None,
 ) -> Tensor:
@@ -45,29 +47,29 @@ def decode_compressed(
     return op("DecodeCompressed", bytes, compression_type=compression_type, name=name)
 
 
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """The tensor that a TensorProto message, serialised, holds."""
     return op("ParseTensor", serialized, out_type=as_dtype(out_type), name=name)
 
 
-def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
     """A tensor as a serialised TensorProto message."""
     return op("SerializeTensor", tensor, name=name)
 
 
-def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
+def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Tensor:
     """Example messages, written as JSON, as serialised ones."""
     return op("DecodeJSONExample", json_examples, name=name)
 
 
 def decode_csv(
-    records: Any,
-    record_defaults: Any,
+    records: TensorLike,
+    record_defaults: Sequence[TensorLike],
     field_delim: str = ",",
     use_quote_delim: bool = True,
     name: str | None = None,
     na_value: str = "",
-    select_cols: Any = None,
+    select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
     """The columns of lines of CSV.
 
@@ -251,7 +253,10 @@ def _merged(feature: SparseFeature, found: dict[str, Any]) -> SparseTensor:
 
 
 def parse_example(
-    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+    serialized: TensorLike,
+    features: Mapping[str, Any],
+    name: str | None = None,
+    example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
     """The features of a batch of Example messages.
 
@@ -279,7 +284,10 @@ def parse_example(
 
 
 def parse_single_example(
-    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+    serialized: TensorLike,
+    features: Mapping[str, Any],
+    name: str | None = None,
+    example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
     """As parse_example, for one message: serialized [], and results without the batch dimension."""
     plan = _Plan(features)
@@ -313,10 +321,10 @@ def _parts(outputs: Any, rank: int) -> tuple[list[SparseTensor], list[Tensor]]:
 
 
 def parse_single_sequence_example(
-    serialized: Any,
-    context_features: Any = None,
-    sequence_features: Any = None,
-    example_name: Any = None,
+    serialized: TensorLike,
+    context_features: Mapping[str, Any] | None = None,
+    sequence_features: Mapping[str, Any] | None = None,
+    example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The features of one SequenceExample message.

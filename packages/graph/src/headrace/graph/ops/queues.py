@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
@@ -12,6 +13,7 @@ from headrace.graph.framework.op_registry import no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+from headrace.graph.typing.aliases import TensorLike
 
 
 class QueueBase:
@@ -24,7 +26,9 @@ class QueueBase:
       queue_ref: handle of the queue.
     """
 
-    def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Tensor) -> None:
+    def __init__(
+        self, dtypes: Any, shapes: Any, names: str | Sequence[str], queue_ref: Tensor
+    ) -> None:
         self._dtypes = dtypes
         self._shapes = shapes
         self._names = names
@@ -39,7 +43,9 @@ class QueueBase:
 
     # -- adding ----------------------------------------------------------------------------
 
-    def enqueue(self, vals: Any, name: str | None = None) -> Operation:
+    def enqueue(
+        self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None
+    ) -> Operation:
         """Adds one element; waits while the queue is full.
 
         Args:
@@ -52,7 +58,9 @@ class QueueBase:
                 tensor.shape.assert_is_compatible_with(shape)
             return op("QueueEnqueueV2", self._queue_ref, tensors, name=scope)
 
-    def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
+    def enqueue_many(
+        self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None
+    ) -> Operation:
         """Adds as many elements as the components' first axis is long."""
         with name_scope(name, f"{self._name}_EnqueueMany", self._listed(vals)) as scope:
             tensors = self._tensors(vals)
@@ -106,7 +114,7 @@ class QueueBase:
             tensor.set_shape(shape)
         return self._returned(outputs)
 
-    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
         """Takes n elements, joined along a new first axis; waits for all of them."""
         from headrace.graph.framework.constant_value import constant_value
 
@@ -123,7 +131,7 @@ class QueueBase:
             tensor.set_shape(TensorShape([size]).concatenate(shape))
         return self._returned(outputs)
 
-    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
         """As dequeue_many; at the end of a closed queue it takes what is left."""
         outputs = op(
             "QueueDequeueUpToV2",
@@ -167,7 +175,7 @@ class QueueBase:
         )
 
     @staticmethod
-    def from_list(index: Any, queues: Any) -> QueueBase:
+    def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
         """The queue of a list that an int32 tensor names.
 
         Raises: TypeError where the queues' types differ; ValueError for an empty list.
@@ -234,7 +242,7 @@ class FIFOQueue(QueueBase):
         capacity: int,
         dtypes: Any,
         shapes: Any = None,
-        names: Any = None,
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:
@@ -262,7 +270,7 @@ class PaddingFIFOQueue(QueueBase):
         capacity: int,
         dtypes: Any,
         shapes: Any,
-        names: Any = None,
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
@@ -295,7 +303,7 @@ class RandomShuffleQueue(QueueBase):
         min_after_dequeue: int,
         dtypes: Any,
         shapes: Any = None,
-        names: Any = None,
+        names: str | Sequence[str] | None = None,
         seed: int | None = None,
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
@@ -331,7 +339,7 @@ class PriorityQueue(QueueBase):
         capacity: int,
         types: Any,
         shapes: Any = None,
-        names: Any = None,
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:

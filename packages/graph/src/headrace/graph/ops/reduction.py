@@ -12,6 +12,7 @@ from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 def _axes(x: Any, axis: Any) -> Any:
@@ -36,11 +37,11 @@ def _one_of(new: Any, old: Any, new_name: str, old_name: str) -> Any:
 
 def _reduction(op_type: str, says: str) -> Any:
     def function(
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: TensorLike,
+        axis: TensorLike | None = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: TensorLike | None = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
         axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
@@ -70,7 +71,10 @@ reduce_any = _reduction("Any", "Whether any is true")
 
 
 def reduce_euclidean_norm(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The square root of the sum of squares along axes."""
     x = convert_to_tensor(input_tensor, name="input_tensor")
@@ -78,11 +82,11 @@ def reduce_euclidean_norm(
 
 
 def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
     """log(sum(exp(x))) along axes, without overflow."""
@@ -101,7 +105,10 @@ def _finite_or_zero(x: Tensor) -> Tensor:
 
 
 def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The mean squared distance from the mean, along axes."""
     with name_scope(name or "reduce_variance"):
@@ -111,7 +118,10 @@ def reduce_variance(
 
 
 def reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike,
+    axis: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The square root of reduce_variance."""
     with name_scope(name or "reduce_std"):
@@ -119,14 +129,14 @@ def reduce_std(
 
 
 def count_nonzero(
-    input_tensor: Any = None,
-    axis: Any = None,
+    input_tensor: TensorLike | None = None,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    dtype: Any = "int64",
+    dtype: DTypeLike = "int64",
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
     """How many elements are not zero, along axes."""
     axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
@@ -141,11 +151,11 @@ def count_nonzero(
 
 
 def argmax(
-    input: Any,  # noqa: A002 - TF's name
-    axis: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    axis: TensorLike | None = None,
     name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = "int64",
+    dimension: TensorLike | None = None,
+    output_type: DTypeLike = "int64",
 ) -> Tensor:
     """The index of the greatest element along an axis (the first of equal ones)."""
     axis = _one_of(axis, dimension, "axis", "dimension")
@@ -155,11 +165,11 @@ def argmax(
 
 
 def argmin(
-    input: Any,  # noqa: A002 - TF's name
-    axis: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    axis: TensorLike | None = None,
     name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = "int64",
+    dimension: TensorLike | None = None,
+    output_type: DTypeLike = "int64",
 ) -> Tensor:
     """The index of the least element along an axis (the first of equal ones)."""
     axis = _one_of(axis, dimension, "axis", "dimension")
@@ -169,9 +179,9 @@ def argmin(
 
 
 def arg_max(
-    input: Any,  # noqa: A002 - TF's name
-    dimension: Any,
-    output_type: Any = "int64",
+    input: TensorLike,  # noqa: A002 - TF's name
+    dimension: TensorLike,
+    output_type: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
     """The older spelling of argmax."""
@@ -179,9 +189,9 @@ def arg_max(
 
 
 def arg_min(
-    input: Any,  # noqa: A002 - TF's name
-    dimension: Any,
-    output_type: Any = "int64",
+    input: TensorLike,  # noqa: A002 - TF's name
+    dimension: TensorLike,
+    output_type: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
     """The older spelling of argmin."""
@@ -189,25 +199,33 @@ def arg_min(
 
 
 def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """Running sums along an axis; exclusive: before each element; reverse: from the end."""
     return op("Cumsum", x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """Running products along an axis; exclusive: before each element; reverse: from the end."""
     return op("Cumprod", x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = "int32",
+    arr: TensorLike,
+    weights: TensorLike | None = None,
+    minlength: TensorLike | None = None,
+    maxlength: TensorLike | None = None,
+    dtype: DTypeLike = "int32",
 ) -> Tensor:
     """How often each non-negative integer occurs (or the sum of its weights)."""
     with name_scope("bincount"):
@@ -224,15 +242,19 @@ def bincount(
 
 
 def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = "int32", name: str | None = None
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
 ) -> Tensor:
     """How many values fall into each of nbins equal bins of a range; the outermost are open."""
     return op("HistogramFixedWidth", values, value_range, nbins, dtype=as_dtype(dtype), name=name)
 
 
 def top_k(
-    input: Any,  # noqa: A002 - TF's name
-    k: Any = 1,
+    input: TensorLike,  # noqa: A002 - TF's name
+    k: TensorLike = 1,
     sorted: bool = True,  # noqa: A002 - TF's name
     name: str | None = None,
 ) -> Any:

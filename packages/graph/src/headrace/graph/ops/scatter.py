@@ -8,9 +8,12 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
-def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+def scatter_nd(
+    indices: TensorLike, updates: TensorLike, shape: TensorLike, name: str | None = None
+) -> Tensor:
     """A tensor of zeros with slices added where index vectors say.
 
     Args:
@@ -22,7 +25,9 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 
 def _tensor_scatter(kind: str, says: str) -> Any:
-    def function(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    def function(
+        tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         return op(f"TensorScatter{kind}", tensor, indices, updates, name=name)
 
     function.__name__ = function.__qualname__ = f"tensor_scatter_nd_{kind.lower()}"
@@ -43,7 +48,11 @@ tensor_scatter_nd_min = _tensor_scatter("Min", "with the lesser of updates and")
 
 
 def batch_scatter_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+    ref: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
 ) -> Tensor:
     """Sets slices of a variable [batch..., n, ...], indices counting within each batch.
 
@@ -71,7 +80,7 @@ def batch_scatter_update(
 
 
 def dynamic_partition(
-    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+    data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
     """Deals out the slices of a tensor to several.
 
@@ -82,7 +91,7 @@ def dynamic_partition(
     return op("DynamicPartition", data, partitions, num_partitions=num_partitions, name=name)
 
 
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+def dynamic_stitch(indices: TensorLike, data: TensorLike, name: str | None = None) -> Tensor:
     """Puts slices of several tensors into one by index; the last of equal indices wins.
 
     Args:

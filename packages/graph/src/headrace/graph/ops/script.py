@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.formats import callables
@@ -10,11 +10,12 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
+from headrace.graph.typing.aliases import TensorLike
 
 
 def py_func(
     func: Callable[..., Any],
-    inp: Any,
+    inp: Sequence[TensorLike],
     Tout: Any,
     stateful: bool = True,
     name: str | None = None,  # noqa: N803

@@ -10,12 +10,13 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 # ---- segments that follow one another ------------------------------------------------------
 
 
 def _sorted(kind: str, says: str) -> Any:
-    def function(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    def function(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
         return op(f"Segment{kind}", data, segment_ids, name=name)
 
     function.__name__ = function.__qualname__ = f"segment_{kind.lower()}"
@@ -39,7 +40,9 @@ segment_min = _sorted("Min", "The least element")
 
 
 def _unsorted(kind: str, says: str, empty: str) -> Any:
-    def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
+    def function(
+        data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+    ) -> Tensor:
         return op(f"UnsortedSegment{kind}", data, segment_ids, num_segments, name=name)
 
     function.__name__ = function.__qualname__ = f"unsorted_segment_{kind.lower()}"
@@ -75,7 +78,7 @@ def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:
 
 
 def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
     """The mean of the slices of each segment, 0 for one without; see unsorted_segment_sum."""
     with name_scope(name or "UnsortedSegmentMean"):
@@ -85,7 +88,7 @@ def unsorted_segment_mean(
 
 
 def unsorted_segment_sqrt_n(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
     """The sum of the slices of each segment over the root of their number."""
     with name_scope(name or "UnsortedSegmentSqrtN"):
@@ -99,11 +102,11 @@ def unsorted_segment_sqrt_n(
 
 def _picked(kind: str, suffix: str, says: str) -> Any:
     def function(
-        data: Any,
-        indices: Any,
-        segment_ids: Any,
+        data: TensorLike,
+        indices: TensorLike,
+        segment_ids: TensorLike,
         name: str | None = None,
-        num_segments: Any = None,
+        num_segments: TensorLike | None = None,
         sparse_gradient: bool = False,
     ) -> Tensor:
         inputs = [data, indices, segment_ids]

@@ -11,10 +11,15 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.tensor_shape import as_dims
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 def variable_op_v2(
-    shape: Any, dtype: Any, name: str = "Variable", container: str = "", shared_name: str = ""
+    shape: TensorLike,
+    dtype: DTypeLike,
+    name: str = "Variable",
+    container: str = "",
+    shared_name: str = "",
 ) -> Tensor:
     """A reference to a new variable's storage."""
     return op(
@@ -91,8 +96,8 @@ def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
 def _scatter(kind: str, default_locking: bool, what: str) -> Any:
     def function(
         ref: Any,
-        indices: Any,
-        updates: Any,
+        indices: TensorLike,
+        updates: TensorLike,
         use_locking: bool = default_locking,
         name: str | None = None,
     ) -> Tensor:
@@ -127,8 +132,8 @@ scatter_max = _scatter("Max", False, "Takes the maximum with")
 def _scatter_nd(kind: str, default_locking: bool, what: str) -> Any:
     def function(
         ref: Any,
-        indices: Any,
-        updates: Any,
+        indices: TensorLike,
+        updates: TensorLike,
         use_locking: bool = default_locking,
         name: str | None = None,
     ) -> Tensor:
@@ -162,7 +167,7 @@ scatter_nd_add = _scatter_nd("Add", False, "Adds to")
 scatter_nd_sub = _scatter_nd("Sub", False, "Subtracts from")
 
 
-def init_variable(v: Any, init: Any, name: str = "init") -> Operation:
+def init_variable(v: Any, init: TensorLike, name: str = "init") -> Operation:
     """An operation that sets a variable to what an initializer (function or value) says."""
     with (
         get_default_graph().name_scope(f"{v.op.name}/{name}/"),

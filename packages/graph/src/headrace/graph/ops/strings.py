@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
 
 from headrace.formats import op_catalogue
 from headrace.formats.dtypes import as_dtype
@@ -13,22 +13,23 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import no_gradient
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 # ---- put together and taken apart ----------------------------------------------------------
 
 
-def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+def join(inputs: TensorLike, separator: str = "", name: str | None = None) -> Tensor:
     """The strings of several tensors of one shape (or scalars), joined element by element."""
     return op("StringJoin", inputs, separator=separator, name=name)
 
 
 def reduce_join(
-    inputs: Any,
-    axis: Any = None,
+    inputs: TensorLike,
+    axis: TensorLike | None = None,
     keep_dims: bool | None = None,
     separator: str = "",
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
     """The strings along axes joined, in the order of the axes; all of them where None."""
@@ -49,10 +50,10 @@ def reduce_join(
 
 
 def string_split(
-    source: Any,
-    sep: Any = None,
+    source: TensorLike,
+    sep: TensorLike | None = None,
     skip_empty: bool = True,
-    delimiter: Any = None,
+    delimiter: TensorLike | None = None,
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> SparseTensor:
@@ -73,11 +74,11 @@ def string_split(
 
 
 def split(
-    input: Any = None,  # noqa: A002 - TF's name
-    sep: Any = None,
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
+    sep: TensorLike | None = None,
     maxsplit: int = -1,
     result_type: str = "SparseTensor",
-    source: Any = None,
+    source: TensorLike | None = None,
     name: str | None = None,
 ) -> SparseTensor:
     """The parts of each string, as Python's str.split finds them.
@@ -105,9 +106,9 @@ def _only_sparse(result_type: str) -> None:
 
 
 def substr(
-    input: Any,  # noqa: A002 - TF's name
-    pos: Any,
-    len: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
+    pos: TensorLike,
+    len: TensorLike,  # noqa: A002 - TF's name
     name: str | None = None,
     unit: str = "BYTE",
 ) -> Tensor:
@@ -120,29 +121,29 @@ def substr(
     return op("Substr", input, pos, len, unit=unit, name=name)
 
 
-def strip(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def strip(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """Without white space at both ends."""
     return op("StringStrip", input, name=name)
 
 
-def length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:  # noqa: A002
+def length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:  # noqa: A002
     """How long each string is. Args: unit: "BYTE" or "UTF8_CHAR"."""
     return op("StringLength", input, unit=unit, name=name)
 
 
-def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:  # noqa: A002
+def lower(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:  # noqa: A002
     """Upper-case letters made lower. Args: encoding: "" for ASCII only, or "utf-8"."""
     return op("StringLower", input, encoding=encoding, name=name)
 
 
-def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:  # noqa: A002
+def upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:  # noqa: A002
     """Lower-case letters made upper. Args: encoding: "" for ASCII only, or "utf-8"."""
     return op("StringUpper", input, encoding=encoding, name=name)
 
 
 def format(  # noqa: A001 - TF's name
     template: str,
-    inputs: Any,
+    inputs: TensorLike,
     placeholder: str = "{}",
     summarize: int | None = 3,
     name: str | None = None,
@@ -171,7 +172,11 @@ def format(  # noqa: A001 - TF's name
 
 
 def unsorted_segment_join(
-    inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
+    inputs: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike,
+    separator: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """The strings of each segment joined, in any order of segments."""
     return op(
@@ -182,7 +187,7 @@ def unsorted_segment_join(
 # ---- patterns ------------------------------------------------------------------------------
 
 
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """Whether a pattern matches the whole of each string."""
     if isinstance(pattern, str):
         return op("StaticRegexFullMatch", input, pattern=pattern, name=name)
@@ -190,9 +195,9 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 
 
 def regex_replace(
-    input: Any,  # noqa: A002 - TF's name
-    pattern: Any,
-    rewrite: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    pattern: TensorLike,
+    rewrite: TensorLike,
     replace_global: bool = True,
     name: str | None = None,
 ) -> Tensor:
@@ -218,7 +223,7 @@ def regex_replace(
 
 
 def as_string(
-    input: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
     precision: int = -1,
     scientific: bool = False,
     shortest: bool = False,
@@ -245,10 +250,10 @@ def as_string(
 
 
 def to_number(
-    string_tensor: Any = None,
-    out_type: Any = "float32",
+    string_tensor: TensorLike | None = None,
+    out_type: DTypeLike = "float32",
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
     """Text as numbers. Args: out_type: float32, float64, int32 or int64."""
     x = string_tensor if input is None else input
@@ -256,37 +261,37 @@ def to_number(
 
 
 def to_hash_bucket(
-    string_tensor: Any = None,
+    string_tensor: TensorLike | None = None,
     num_buckets: int | None = None,
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
     """An integer below num_buckets for each string; the hash may change between versions."""
     x = string_tensor if input is None else input
     return op("StringToHashBucket", x, num_buckets=num_buckets, name=name)
 
 
-def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:  # noqa: A002
+def to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor:  # noqa: A002
     """An integer below num_buckets for each string, always the same."""
     return op("StringToHashBucketFast", input, num_buckets=num_buckets, name=name)
 
 
 def to_hash_bucket_strong(
-    input: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
     num_buckets: int,
-    key: Any,
+    key: Sequence[int],
     name: str | None = None,
 ) -> Tensor:
     """As to_hash_bucket_fast, hard to guess without the key. Args: key: two ints."""
     return op("StringToHashBucketStrong", input, num_buckets=num_buckets, key=list(key), name=name)
 
 
-def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
+def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
     """Bytes as web-safe base 64. Args: pad: with "=" to whole groups."""
     return op("EncodeBase64", input, pad=pad, name=name)
 
 
-def decode_base64(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """The bytes that web-safe base 64 stands for."""
     return op("DecodeBase64", input, name=name)
 
@@ -294,13 +299,13 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 
 # ---- characters ----------------------------------------------------------------------------
 
 
-def unicode_script(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """The number of the script that each character belongs to. Args: input: int32."""
     return op("UnicodeScript", input, name=name)
 
 
 def unicode_transcode(
-    input: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
     input_encoding: str,
     output_encoding: str,
     errors: str = "replace",

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.optimizers.optimizer import Optimizer, _is_resource, _reference, hyper
+from headrace.graph.typing.aliases import TensorLike
 
 
 class GradientDescentOptimizer(Optimizer):
@@ -15,7 +16,7 @@ class GradientDescentOptimizer(Optimizer):
     _update_op = "ApplyGradientDescent"
 
     def __init__(
-        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+        self, learning_rate: TensorLike, use_locking: bool = False, name: str = "GradientDescent"
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
@@ -51,8 +52,8 @@ class MomentumOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        momentum: Any,
+        learning_rate: TensorLike,
+        momentum: TensorLike,
         use_locking: bool = False,
         name: str = "Momentum",
         use_nesterov: bool = False,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.variables.variable import Variable
 
 
 def _operands(rate: Any, step: Any, *others: Any) -> list[Tensor]:
@@ -26,10 +31,10 @@ def _operands(rate: Any, step: Any, *others: Any) -> list[Tensor]:
 
 
 def exponential_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -41,10 +46,10 @@ def exponential_decay(
 
 
 def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -56,10 +61,10 @@ def natural_exp_decay(
 
 
 def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    decay_steps: TensorLike,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -73,11 +78,11 @@ def inverse_time_decay(
 
 
 def polynomial_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    end_learning_rate: Any = 0.0001,
-    power: Any = 1.0,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    decay_steps: TensorLike,
+    end_learning_rate: TensorLike = 0.0001,
+    power: TensorLike = 1.0,
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -95,10 +100,10 @@ def polynomial_decay(
 
 
 def cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    alpha: Any = 0.0,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    decay_steps: TensorLike,
+    alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
     """Down half a cosine to alpha * learning_rate. Source: Loshchilov and Hutter 2016."""
@@ -111,7 +116,12 @@ def cosine_decay(
         return rate * ((one - alpha) * cosine + alpha)
 
 
-def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
+def piecewise_constant(
+    x: TensorLike,
+    boundaries: Sequence[TensorLike],
+    values: Sequence[TensorLike],
+    name: str | None = None,
+) -> Tensor:
     """values[0] while x <= boundaries[0], then values[1] while x <= boundaries[1], ...
 
     Raises: ValueError where there is not one value more than boundaries.
@@ -139,12 +149,12 @@ piecewise_constant_decay = piecewise_constant
 
 
 def cosine_decay_restarts(
-    learning_rate: Any,
-    global_step: Any,
-    first_decay_steps: Any,
-    t_mul: Any = 2.0,
-    m_mul: Any = 1.0,
-    alpha: Any = 0.0,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    first_decay_steps: TensorLike,
+    t_mul: TensorLike = 2.0,
+    m_mul: TensorLike = 1.0,
+    alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
     """cosine_decay again and again, each time over t_mul as many steps from m_mul as high.
@@ -176,12 +186,12 @@ def _half_and_pi(rate: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    num_periods: Any = 0.5,
-    alpha: Any = 0.0,
-    beta: Any = 0.001,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    decay_steps: TensorLike,
+    num_periods: TensorLike = 0.5,
+    alpha: TensorLike = 0.0,
+    beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
     """(alpha + linear) * cosine + beta, of the learning rate. Source: Bello et al. 2017."""
@@ -205,14 +215,14 @@ def _linear_and_cosine(
 
 
 def noisy_linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    initial_variance: Any = 1.0,
-    variance_decay: Any = 0.55,
-    num_periods: Any = 0.5,
-    alpha: Any = 0.0,
-    beta: Any = 0.001,
+    learning_rate: TensorLike,
+    global_step: Variable,
+    decay_steps: TensorLike,
+    initial_variance: TensorLike = 1.0,
+    variance_decay: TensorLike = 0.55,
+    num_periods: TensorLike = 0.5,
+    alpha: TensorLike = 0.0,
+    beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
     """linear_cosine_decay with normal noise of variance initial / (1 + step)^decay on its line.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.formats.dtypes import resource
@@ -19,6 +20,7 @@ from headrace.graph.framework.scopes import (
     init_scope,
     name_scope,
 )
+from headrace.graph.typing.aliases import DTypeLike, TensorLike, VariableLike
 from headrace.graph.variables.variable import Variable, trainable_variables
 from headrace.graph.variables.variable_scope import get_variable_scope
 
@@ -53,13 +55,13 @@ class Optimizer:
     def minimize(
         self,
         loss: Any,
-        global_step: Any = None,
-        var_list: Any = None,
+        global_step: Variable | None = None,
+        var_list: Sequence[VariableLike] | None = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> Operation:
         """Adds operations that change variables to make loss smaller.
 
@@ -87,12 +89,12 @@ class Optimizer:
 
     def compute_gradients(
         self,
-        loss: Any,
-        var_list: Any = None,
+        loss: TensorLike,
+        var_list: Sequence[VariableLike] | None = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
-        grad_loss: Any = None,
+        grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
         """The first half of minimize: (gradient or None, variable) pairs."""
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
@@ -130,7 +132,10 @@ class Optimizer:
         return list(zip(grads, variables, strict=True))
 
     def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+        self,
+        grads_and_vars: Iterable[tuple[Any, Any]],
+        global_step: Variable | None = None,
+        name: str | None = None,
     ) -> Operation:
         """The second half of minimize: applies gradients to variables.
 
@@ -167,7 +172,7 @@ class Optimizer:
 
     # ---- slots ---------------------------------------------------------------------------------
 
-    def get_slot(self, var: Any, name: str) -> Any:
+    def get_slot(self, var: VariableLike, name: str) -> Any:
         """The slot variable of that name for a variable; None where there is none."""
         return self._slots.get(name, {}).get(_key(var))
 
@@ -194,7 +199,7 @@ class Optimizer:
                 slots[_key(var)] = _slot_variable(var, op_name, value)
         return slots[_key(var)]
 
-    def _shared(self, name: str, value: float, like: Any) -> Any:
+    def _shared(self, name: str, value: TensorLike, like: Any) -> Any:
         """A scalar variable that belongs to no single variable, such as a power of beta."""
         key = (name, like.graph)
         if key not in self._non_slots:
@@ -278,7 +283,7 @@ def _slot_variable(var: Any, op_name: str, value: float) -> Any:
     )
 
 
-def constant_of(value: float, dtype: Any) -> Tensor:
+def constant_of(value: float, dtype: DTypeLike) -> Tensor:
     """A scalar constant of that dtype."""
     return convert_to_tensor(value, dtype=dtype)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import colocate_with
 from headrace.graph.optimizers.optimizer import Optimizer, _is_resource, _reference, hyper
+from headrace.graph.typing.aliases import TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.variables.variable import Variable
 
 
 class ProximalGradientDescentOptimizer(Optimizer):
@@ -17,7 +21,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
         use_locking: bool = False,
@@ -42,7 +46,7 @@ class ProximalAdagradOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
@@ -80,8 +84,8 @@ class AdagradDAOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        global_step: Any,
+        learning_rate: TensorLike,
+        global_step: Variable,
         initial_gradient_squared_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,

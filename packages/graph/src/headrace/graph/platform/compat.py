@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from headrace.graph.typing.aliases import Path
+
 integral_types = (numbers.Integral, np.integer)
 real_types = (numbers.Real, np.integer, np.floating)
 complex_types = (numbers.Complex, np.number)
 bytes_or_text_types = (bytes, str)
 
 
-def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
     """Text as bytes. Raises: TypeError for what is neither."""
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
@@ -25,7 +27,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 
-def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+def as_text(bytes_or_text: str | bytes, encoding: str = "utf-8") -> str:
     """Bytes as text. Raises: TypeError for what is neither."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
@@ -37,12 +39,12 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
 as_str = as_text
 
 
-def as_str_any(value: Any, encoding: str = "utf-8") -> str:
+def as_str_any(value: object, encoding: str = "utf-8") -> str:
     """Any value as text: bytes are decoded."""
     return as_str(value, encoding) if isinstance(value, bytes) else str(value)
 
 
-def path_to_str(path: Any) -> Any:
+def path_to_str(path: Path) -> Any:
     """A path object as text; anything else as it is."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 

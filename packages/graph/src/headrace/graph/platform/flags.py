@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 
@@ -110,7 +110,7 @@ class FlagValues:
     def __dir__(self) -> list[str]:
         return sorted(self._flags)
 
-    def __call__(self, argv: Any, known_only: bool = False) -> list[str]:
+    def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
         """Reads a command line, argv[0] being the program.
 
         Args:
@@ -242,9 +242,9 @@ def _comma_list(value: Any) -> list[str]:
 
 def DEFINE_string(  # noqa: N802 - TF's name
     name: str,
-    default: Any,
+    default: str,
     help: str | None,
-    flag_values: Any = FLAGS,
+    flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
     """A flag whose value is text."""
@@ -252,16 +252,16 @@ def DEFINE_string(  # noqa: N802 - TF's name
 
 
 def DEFINE_integer(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
-    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+    name: str, default: int | str, help: str | None, lower_bound: float | None = None,  # noqa: A002
+    upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
     """A flag whose value is an integer within bounds."""
     flag_values._define(_Flag(name, default, help, _number(int, lower_bound, upper_bound)))
 
 
 def DEFINE_float(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
-    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+    name: str, default: float | str, help: str | None, lower_bound: float | None = None,  # noqa: A002
+    upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
     """A flag whose value is a number within bounds."""
     flag_values._define(_Flag(name, default, help, _number(float, lower_bound, upper_bound)))
@@ -269,9 +269,9 @@ def DEFINE_float(  # noqa: N802 - TF's name
 
 def DEFINE_boolean(  # noqa: N802 - TF's name
     name: str,
-    default: Any,
+    default: bool | str | int,
     help: str | None,
-    flag_values: Any = FLAGS,
+    flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
     """A flag that is on (--name) or off (--noname)."""
@@ -282,8 +282,8 @@ DEFINE_bool = DEFINE_boolean
 
 
 def DEFINE_enum(  # noqa: N802 - TF's name
-    name: str, default: Any, enum_values: Any, help: str | None,  # noqa: A002
-    flag_values: Any = FLAGS, **_: Any,
+    name: str, default: str, enum_values: Sequence[str], help: str | None,  # noqa: A002
+    flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
     """A flag whose value is one of some texts."""
     flag_values._define(_Flag(name, default, help, _one_of(enum_values)))
@@ -291,9 +291,9 @@ def DEFINE_enum(  # noqa: N802 - TF's name
 
 def DEFINE_list(  # noqa: N802 - TF's name
     name: str,
-    default: Any,
+    default: str | Sequence[str],
     help: str | None,
-    flag_values: Any = FLAGS,
+    flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
     """A flag whose value is a list, written with commas."""
@@ -302,9 +302,9 @@ def DEFINE_list(  # noqa: N802 - TF's name
 
 def DEFINE_multi_string(  # noqa: N802 - TF's name
     name: str,
-    default: Any,
+    default: str | Sequence[str],
     help: str | None,
-    flag_values: Any = FLAGS,
+    flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
     """A flag that may be given several times: a list of texts."""
@@ -312,8 +312,10 @@ def DEFINE_multi_string(  # noqa: N802 - TF's name
 
 
 def DEFINE_multi_integer(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
-    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+    name: str, default: int | str | Sequence[int | str],
+    help: str | None,  # noqa: A002
+    lower_bound: float | None = None,
+    upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
     """A flag that may be given several times: a list of integers."""
     parse = _number(int, lower_bound, upper_bound)
@@ -321,8 +323,10 @@ def DEFINE_multi_integer(  # noqa: N802 - TF's name
 
 
 def DEFINE_multi_float(  # noqa: N802 - TF's name
-    name: str, default: Any, help: str | None, lower_bound: Any = None,  # noqa: A002
-    upper_bound: Any = None, flag_values: Any = FLAGS, **_: Any,
+    name: str, default: float | str | Sequence[float | str],
+    help: str | None,  # noqa: A002
+    lower_bound: float | None = None,
+    upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
     """A flag that may be given several times: a list of numbers."""
     parse = _number(float, lower_bound, upper_bound)
@@ -333,13 +337,13 @@ def register_validator(
     flag_name: str,
     checker: Callable[[Any], bool],
     message: str = "Flag validation failed",
-    flag_values: Any = FLAGS,
+    flag_values: FlagValues = FLAGS,
 ) -> None:
     """A check that a flag's value must pass whenever it is set or read from a command line."""
     flag_values._validators.append((flag_name, checker, message))
 
 
-def mark_flag_as_required(flag_name: str, flag_values: Any = FLAGS) -> None:
+def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
     """A flag that must be given."""
     register_validator(
         flag_name,
@@ -349,13 +353,13 @@ def mark_flag_as_required(flag_name: str, flag_values: Any = FLAGS) -> None:
     )
 
 
-def mark_flags_as_required(flag_names: Any, flag_values: Any = FLAGS) -> None:
+def mark_flags_as_required(flag_names: Iterable[str], flag_values: FlagValues = FLAGS) -> None:
     """Flags that must be given."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
 
 
-def run(main: Callable[..., Any] | None = None, argv: Any = None) -> NoReturn:
+def run(main: Callable[..., Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
     """Reads the flags, calls main with what is left of the command line, and exits with its result.
 
     Args:

@@ -49,7 +49,7 @@ class GFile:
       PermissionDeniedError (also for a file that is not open in that way), ...
     """
 
-    def __init__(self, name: Any, mode: str = "r") -> None:
+    def __init__(self, name: str | os.PathLike[str], mode: str = "r") -> None:
         self._path = os.fspath(name)
         self._mode = mode
         plain = mode.replace("b", "")
@@ -109,13 +109,13 @@ class GFile:
         return [self._shown(line) for line in self._opened(self._reads, "reading")]
 
     @_with_our_errors
-    def write(self, file_content: Any) -> None:
+    def write(self, file_content: str | bytes) -> None:
         """Appends text (bytes in mode b)."""
         data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
         self._opened(self._writes, "writing").write(data)
 
     @_with_our_errors
-    def seek(self, offset: Any = None, whence: int = 0, position: Any = None) -> None:
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Goes to a byte: from the start (whence 0), from here (1) or from the end (2)."""
         where = position if offset is None else offset
         if where is None:
@@ -183,31 +183,31 @@ def _characters(file: Any, n: int) -> Iterator[str]:
 FastGFile = Open = GFile
 
 
-def Exists(filename: Any) -> bool:  # noqa: N802 - TF's name
+def Exists(filename: str | os.PathLike[str]) -> bool:  # noqa: N802 - TF's name
     """Whether there is a file or folder."""
     return os.path.exists(filename)
 
 
-def IsDirectory(dirname: Any) -> bool:  # noqa: N802 - TF's name
+def IsDirectory(dirname: str | os.PathLike[str]) -> bool:  # noqa: N802 - TF's name
     """Whether there is a folder."""
     return os.path.isdir(dirname)
 
 
 @_with_our_errors
-def MkDir(dirname: Any) -> None:  # noqa: N802 - TF's name
+def MkDir(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Makes a folder within one that is there; nothing where it is there itself."""
     if not os.path.isdir(dirname):
         os.mkdir(dirname)
 
 
 @_with_our_errors
-def MakeDirs(dirname: Any) -> None:  # noqa: N802 - TF's name
+def MakeDirs(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Makes a folder and those that it is in; nothing where it is there."""
     os.makedirs(dirname, exist_ok=True)
 
 
 @_with_our_errors
-def ListDirectory(dirname: Any) -> list[str]:  # noqa: N802 - TF's name
+def ListDirectory(dirname: str | os.PathLike[str]) -> list[str]:  # noqa: N802 - TF's name
     """The names in a folder, without "." and "..". Raises: NotFoundError."""
     if not os.path.isdir(dirname):
         raise NotFoundError(
@@ -216,14 +216,14 @@ def ListDirectory(dirname: Any) -> list[str]:  # noqa: N802 - TF's name
     return sorted(os.listdir(dirname))
 
 
-def Glob(filename: Any) -> list[str]:  # noqa: N802 - TF's name
+def Glob(filename: str | os.PathLike[str]) -> list[str]:  # noqa: N802 - TF's name
     """The paths that a pattern (or each of a list of patterns) matches, sorted."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
     return [path for one in patterns for path in sorted(glob.glob(os.fspath(one)))]
 
 
 @_with_our_errors
-def Remove(filename: Any) -> None:  # noqa: N802 - TF's name
+def Remove(filename: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Removes a file. Raises: NotFoundError; FailedPreconditionError for a folder."""
     if os.path.isdir(filename):
         raise IsADirectoryError(errno.EISDIR, "Is a directory", os.fspath(filename))
@@ -231,7 +231,7 @@ def Remove(filename: Any) -> None:  # noqa: N802 - TF's name
 
 
 @_with_our_errors
-def DeleteRecursively(dirname: Any) -> None:  # noqa: N802 - TF's name
+def DeleteRecursively(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Removes a folder and all that is in it (or a file). Raises: NotFoundError."""
     if os.path.isdir(dirname) and not os.path.islink(dirname):
         shutil.rmtree(dirname)
@@ -250,7 +250,9 @@ def _free(path: Any, overwrite: bool) -> None:
 
 
 @_with_our_errors
-def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:  # noqa: N802 - TF's name
+def Copy(
+    oldpath: str | os.PathLike[str], newpath: str | os.PathLike[str], overwrite: bool = False
+) -> None:  # noqa: N802 - TF's name
     """Copies a file's bytes. Raises: AlreadyExistsError unless it may overwrite."""
     with open(oldpath, "rb"):  # a source that is not there is told first
         _free(newpath, overwrite)
@@ -258,14 +260,18 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:  # noqa: 
 
 
 @_with_our_errors
-def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:  # noqa: N802 - TF's name
+def Rename(
+    oldname: str | os.PathLike[str], newname: str | os.PathLike[str], overwrite: bool = False
+) -> None:  # noqa: N802 - TF's name
     """Moves a file or folder. Raises: AlreadyExistsError unless it may overwrite."""
     os.stat(oldname)
     _free(newname, overwrite)
     os.replace(oldname, newname)
 
 
-def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:  # noqa: N802
+def Walk(
+    top: str | os.PathLike[str], in_order: bool = True
+) -> Iterator[tuple[str, list[str], list[str]]]:  # noqa: N802
     """Folder, its folders and its files, for a folder and all below it.
 
     Args:
@@ -295,7 +301,7 @@ class FileStatistics:
 
 
 @_with_our_errors
-def Stat(filename: Any) -> FileStatistics:  # noqa: N802 - TF's name
+def Stat(filename: str | os.PathLike[str]) -> FileStatistics:  # noqa: N802 - TF's name
     """What is known of a file. Raises: NotFoundError."""
     found = os.stat(filename)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))

@@ -29,47 +29,47 @@ def get_logger() -> _logging.Logger:
     return _logger
 
 
-def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+def log(level: int, msg: object, *args: Any, **kwargs: Any) -> None:
     """Says msg % args at a level."""
     get_logger().log(level, msg, *args, **kwargs)
 
 
-def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
+def debug(msg: object, *args: Any, **kwargs: Any) -> None:
     """Says something for who looks for an error."""
     get_logger().debug(msg, *args, **kwargs)
 
 
-def info(msg: Any, *args: Any, **kwargs: Any) -> None:
+def info(msg: object, *args: Any, **kwargs: Any) -> None:
     """Says how things go."""
     get_logger().info(msg, *args, **kwargs)
 
 
-def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
+def warning(msg: object, *args: Any, **kwargs: Any) -> None:
     """Says what may be wrong."""
     get_logger().warning(msg, *args, **kwargs)
 
 
-def warn(msg: Any, *args: Any, **kwargs: Any) -> None:
+def warn(msg: object, *args: Any, **kwargs: Any) -> None:
     """The older spelling of warning."""
     get_logger().warning(msg, *args, **kwargs)
 
 
-def error(msg: Any, *args: Any, **kwargs: Any) -> None:
+def error(msg: object, *args: Any, **kwargs: Any) -> None:
     """Says what is wrong."""
     get_logger().error(msg, *args, **kwargs)
 
 
-def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
+def fatal(msg: object, *args: Any, **kwargs: Any) -> None:
     """Says why the program cannot go on (and lets it go on)."""
     get_logger().critical(msg, *args, **kwargs)
 
 
-def vlog(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+def vlog(level: int, msg: object, *args: Any, **kwargs: Any) -> None:
     """The same as log."""
     get_logger().log(level, msg, *args, **kwargs)
 
 
-def TaskLevelStatusMessage(msg: Any) -> None:  # noqa: N802 - TF's name
+def TaskLevelStatusMessage(msg: object) -> None:  # noqa: N802 - TF's name
     """Says a state of the program as an error."""
     error(msg)
 
@@ -86,17 +86,17 @@ def _caller() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
+def log_every_n(level: int, msg: object, n: int, *args: Any) -> None:
     """Says something at the first of each n calls from this line."""
     log_if(level, msg, not _call_count(_caller()) % n, *args)
 
 
-def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
+def log_first_n(level: int, msg: object, n: int, *args: Any) -> None:
     """Says something at the first n calls from this line."""
     log_if(level, msg, _call_count(_caller()) < n, *args)
 
 
-def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
+def log_if(level: int, msg: object, condition: object, *args: Any) -> None:
     """Says something where a condition holds."""
     if condition:
         log(level, msg, *args)

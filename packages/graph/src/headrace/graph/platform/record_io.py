@@ -38,15 +38,15 @@ class TFRecordOptions:
 
     def __init__(
         self,
-        compression_type: Any = None,
-        flush_mode: Any = None,
-        input_buffer_size: Any = None,
-        output_buffer_size: Any = None,
-        window_bits: Any = None,
-        compression_level: Any = None,
-        compression_method: Any = None,
-        mem_level: Any = None,
-        compression_strategy: Any = None,
+        compression_type: int | None = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
     ) -> None:
         self.get_compression_type_string(compression_type)  # refuses others
         self.compression_type = compression_type
@@ -95,11 +95,11 @@ class TFRecordWriter:
       options: TFRecordOptions, or a compression's name.
     """
 
-    def __init__(self, path: Any, options: Any = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], options: Any = None) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
         self._writer = RecordWriter(os.fspath(path), compression)
 
-    def write(self, record: Any) -> None:
+    def write(self, record: bytes) -> None:
         """Appends one record. Raises: TypeError unless it is bytes."""
         if not isinstance(record, (bytes, bytearray, memoryview)):
             raise TypeError(f"a record must be bytes, got {type(record)}; encode it first")
@@ -120,7 +120,7 @@ class TFRecordWriter:
         self.close()
 
 
-def summary_iterator(path: Any) -> Iterator[Any]:
+def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Any]:
     """The Event messages of an event file, one by one."""
     from headrace.formats.proto.event_pb2 import Event
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.conversion import constant
@@ -11,6 +12,7 @@ from headrace.graph.layers.layer import activation_of
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.elementwise.elementwise import tanh
 from headrace.graph.rnn_cells.cell import RNNCell, checked_depth
+from headrace.graph.typing.aliases import DTypeLike, Initializer, ShapeLike, TensorLike
 from headrace.graph.variables.initializers import Constant, Zeros
 
 
@@ -25,10 +27,10 @@ class BasicRNNCell(RNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         reuse: bool | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -39,14 +41,14 @@ class BasicRNNCell(RNNCell):
     state_size = property(lambda self: self._num_units, doc="Size of the state.")
     output_size = property(lambda self: self._num_units, doc="Size of the output.")
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes kernel [in + num_units, num_units] and bias [num_units]."""
         depth = checked_depth(input_shape)
         self._kernel = self.add_weight("kernel", shape=[depth + self._num_units, self._num_units])
         self._bias = self.add_weight("bias", shape=[self._num_units], initializer=Zeros())
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
+    def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Tensor]:
         """[batch, in], [batch, num_units] -> output, state."""
         joint = op("ConcatV2", [inputs, state], 1)
         made = self._activation(bias_add(op("MatMul", joint, self._kernel), self._bias))
@@ -65,12 +67,12 @@ class GRUCell(RNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         reuse: bool | None = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        kernel_initializer: Initializer | None = None,
+        bias_initializer: Initializer | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -83,7 +85,7 @@ class GRUCell(RNNCell):
     state_size = property(lambda self: self._num_units, doc="Size of the state.")
     output_size = property(lambda self: self._num_units, doc="Size of the output.")
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes kernels and biases of the gates and of the candidate."""
         rows = checked_depth(input_shape) + self._num_units
         for part, width, start in (("gates", 2, Constant(1.0)), ("candidate", 1, Zeros())):
@@ -104,7 +106,7 @@ class GRUCell(RNNCell):
         joint = op("ConcatV2", [inputs, state], 1)
         return bias_add(op("MatMul", joint, part[0]), part[1])
 
-    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Tensor]:
+    def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Tensor]:
         """[batch, in], [batch, num_units] -> output, state."""
         gates = op("Sigmoid", self._through(self._gates, inputs, state))  # type: ignore[attr-defined]
         reset, update = op("Split", 1, gates, num_split=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
@@ -14,7 +14,11 @@ from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import as_shape
 from headrace.graph.layers.layer import Layer
 from headrace.graph.ops.arrays.creation import zeros
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 from headrace.graph.variables.variable_scope import get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from headrace.graph.variables.variable_scope import VariableScope
 
 
 class RNNCell(Layer):
@@ -24,7 +28,9 @@ class RNNCell(Layer):
     `build(inputs_shape)`.
     """
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+    def __call__(
+        self, inputs: TensorLike, state: Any, scope: str | VariableScope | None = None
+    ) -> Any:
         """The output and the new state.
 
         Args:
@@ -46,13 +52,16 @@ class RNNCell(Layer):
         """Size of the output."""
         raise NotImplementedError("Abstract method")
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """A state of zeros. Args: batch_size: an int or an int32 scalar."""
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return zero_states(self.state_size, batch_size, dtype)
 
     def get_initial_state(
-        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+        self,
+        inputs: TensorLike | None = None,
+        batch_size: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
     ) -> Any:
         """zero_state, with the batch's size and type those of inputs where they are given."""
         if inputs is not None:

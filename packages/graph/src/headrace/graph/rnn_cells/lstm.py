@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.conversion import constant
@@ -11,6 +12,7 @@ from headrace.graph.layers.layer import activation_of
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.elementwise.elementwise import clip_by_value, tanh
 from headrace.graph.rnn_cells.cell import LSTMStateTuple, RNNCell, checked_depth
+from headrace.graph.typing.aliases import DTypeLike, Initializer, ShapeLike, TensorLike
 from headrace.graph.variables.initializers import Zeros
 from headrace.graph.variables.partitioners import fixed_size_partitioner
 
@@ -29,10 +31,10 @@ class BasicLSTMCell(RNNCell):
         num_units: int,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         reuse: bool | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -49,7 +51,7 @@ class BasicLSTMCell(RNNCell):
 
     output_size = property(lambda self: self._num_units, doc="Size of h.")
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes kernel [in + num_units, 4 * num_units] and bias [4 * num_units]."""
         n = self._num_units
         depth = checked_depth(input_shape)
@@ -57,7 +59,7 @@ class BasicLSTMCell(RNNCell):
         self._bias = self.add_weight("bias", shape=[4 * n], initializer=Zeros())
         self.built = True
 
-    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
+    def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Any]:
         """[batch, in], state -> h, new state."""
         c, h = state if self._state_is_tuple else op("Split", 1, state, num_split=2)
         gates = bias_add(op("MatMul", op("ConcatV2", [inputs, h], 1), self._kernel), self._bias)
@@ -87,17 +89,17 @@ class LSTMCell(RNNCell):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: Initializer | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: int | None = None,
         num_proj_shards: int | None = None,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         reuse: bool | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -123,7 +125,7 @@ class LSTMCell(RNNCell):
         sizes = (self._num_units, self.output_size)
         return LSTMStateTuple(*sizes) if self._state_is_tuple else sum(sizes)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes kernel and bias, weights of the peepholes, and the projection's kernel."""
         n = self._num_units
         depth = checked_depth(input_shape)
@@ -148,7 +150,7 @@ class LSTMCell(RNNCell):
             partitioner=fixed_size_partitioner(parts) if parts is not None else None,
         )
 
-    def call(self, inputs: Any, state: Any) -> tuple[Tensor, Any]:
+    def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Any]:
         """[batch, in], state -> h, new state."""
         c, h = state if self._state_is_tuple else self._apart(state)
         gates = bias_add(op("MatMul", op("ConcatV2", [inputs, h], 1), self._kernel), self._bias)

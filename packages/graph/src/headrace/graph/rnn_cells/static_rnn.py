@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.rnn_cells.cell import zero_states
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 from headrace.graph.variables.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from headrace.graph.rnn_cells.cell import RNNCell
+    from headrace.graph.variables.variable_scope import VariableScope
 
 
 def static_rnn(
-    cell: Any,
-    inputs: Any,
+    cell: RNNCell,
+    inputs: TensorLike,
     initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """A cell applied to a list of inputs, one after another.
 
@@ -86,14 +91,14 @@ def _where(over: Tensor, old: Any, new: Any) -> Any:
 
 
 def static_bidirectional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
+    cell_fw: RNNCell,
+    cell_bw: RNNCell,
+    inputs: TensorLike,
     initial_state_fw: Any = None,
     initial_state_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any, Any]:
     """static_rnn forwards and, by another cell, backwards.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
@@ -16,6 +16,7 @@ from headrace.graph.framework.scopes import device, name_scope
 from headrace.graph.framework.tensor_shape import as_shape
 from headrace.graph.ops.random.random import dropout, random_uniform
 from headrace.graph.rnn_cells.cell import LSTMStateTuple, RNNCell
+from headrace.graph.typing.aliases import Device, DTypeLike, TensorLike
 from headrace.graph.variables.variable_scope import variable_scope
 
 
@@ -28,7 +29,7 @@ class MultiRNNCell(RNNCell):
     Raises: ValueError for no cells; TypeError where they are no list.
     """
 
-    def __init__(self, cells: Any, state_is_tuple: bool = True) -> None:
+    def __init__(self, cells: Sequence[RNNCell], state_is_tuple: bool = True) -> None:
         super().__init__()
         if not cells:
             raise ValueError("Must specify at least one cell for MultiRNNCell.")
@@ -66,14 +67,14 @@ class MultiRNNCell(RNNCell):
             return [w for cell in self._cells for w in cell.non_trainable_weights]
         return [w for cell in self._cells for w in cell.weights]
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """A state of zeros; each cell makes its own."""
         if not self._state_is_tuple:
             return super().zero_state(batch_size, dtype)
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: TensorLike, state: Any) -> tuple[Any, Any]:
         """[batch, in], states -> output of the last cell, new states."""
         if self._state_is_tuple and len(state) != len(self._cells):
             raise ValueError(
@@ -144,13 +145,13 @@ class DropoutWrapper(_Wrapper):
 
     def __init__(
         self,
-        cell: Any,
-        input_keep_prob: Any = 1.0,
-        output_keep_prob: Any = 1.0,
-        state_keep_prob: Any = 1.0,
+        cell: RNNCell,
+        input_keep_prob: TensorLike = 1.0,
+        output_keep_prob: TensorLike = 1.0,
+        state_keep_prob: TensorLike = 1.0,
         variational_recurrent: bool = False,
         input_size: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         seed: int | None = None,
         dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
         **kwargs: Any,
@@ -265,7 +266,9 @@ class ResidualWrapper(_Wrapper):
       cell: the cell; residual_fn: `f(inputs, outputs) -> outputs`, in the place of the sum.
     """
 
-    def __init__(self, cell: Any, residual_fn: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, cell: RNNCell, residual_fn: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
 
@@ -282,11 +285,11 @@ class ResidualWrapper(_Wrapper):
 class DeviceWrapper(_Wrapper):
     """A cell whose operations are on a device. Args: cell: the cell; device: its name."""
 
-    def __init__(self, cell: Any, device: Any, **kwargs: Any) -> None:
+    def __init__(self, cell: RNNCell, device: Device, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._device = device
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
         """The cell's own, on the device."""
         with device(self._device):
             return super().zero_state(batch_size, dtype)

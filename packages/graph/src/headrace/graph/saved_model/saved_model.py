@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.errors import InvalidArgumentError
 from headrace.formats.os_errors import os_errors_about
@@ -26,6 +26,10 @@ from headrace.graph.saved_model.constants import (
 )
 from headrace.graph.serialization import meta_graph
 from headrace.graph.serialization.message_origin import COLLECTION_DEF, SAVER_DEF, MessageOrigin
+from headrace.graph.typing.aliases import SessionLike
+
+if TYPE_CHECKING:
+    from headrace.graph.framework.operation import Operation
 
 
 class UnknownTagsError(InvalidArgumentError, RuntimeError):
@@ -58,16 +62,16 @@ class SavedModelBuilder:
 
     def add_meta_graph_and_variables(
         self,
-        sess: Any,
+        sess: SessionLike,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        assets_collection: Sequence[Any] | None = None,
+        legacy_init_op: Operation | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | None = None,
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
-        assets_list: Any = None,
+        assets_list: Sequence[Any] | None = None,
     ) -> None:
         """Adds the session's graph and writes its variables; the first graph comes by this.
 
@@ -120,13 +124,13 @@ class SavedModelBuilder:
         self,
         tags: Iterable[str],
         signature_def_map: Mapping[str, Any] | None = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
+        assets_collection: Sequence[Any] | None = None,
+        legacy_init_op: Operation | None = None,
         clear_devices: bool = False,
-        main_op: Any = None,
+        main_op: Operation | None = None,
         strip_default_attrs: bool = False,
         saver: Saver | None = None,
-        assets_list: Any = None,
+        assets_list: Sequence[Any] | None = None,
     ) -> None:
         """Adds the default graph, for the variables that are written already.
 
@@ -262,7 +266,7 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
 
 
 def load(
-    sess: Any,
+    sess: SessionLike,
     tags: Iterable[str],
     export_dir: str | os.PathLike[str],
     import_scope: str | None = None,
@@ -310,11 +314,11 @@ def load(
 
 
 def simple_save(
-    session: Any,
+    session: SessionLike,
     export_dir: str | os.PathLike[str],
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
-    legacy_init_op: Any = None,
+    legacy_init_op: Operation | None = None,
 ) -> None:
     """Writes a SavedModel for serving, with one signature.
 
@@ -340,7 +344,7 @@ def simple_save(
     builder.save()
 
 
-def main_op_with_restore(restore_op_name: Any) -> Any:
+def main_op_with_restore(restore_op_name: str) -> Any:
     """As main_op, after what restores the variables. Args: restore_op_name: an operation."""
     with get_default_graph().control_dependencies([main_op()]):
         return group(restore_op_name)

@@ -9,6 +9,8 @@ from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.framework.graph import Graph, get_default_graph
+from headrace.graph.framework.operation import Tensor
+from headrace.graph.typing.aliases import Proto
 
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
 PREDICT_METHOD_NAME = "tensorflow/serving/predict"
@@ -23,7 +25,7 @@ REGRESS_INPUTS = "inputs"
 REGRESS_OUTPUTS = "outputs"
 
 
-def build_tensor_info(tensor: Any) -> Any:
+def build_tensor_info(tensor: Tensor | SparseTensor) -> Any:
     """The TensorInfo of a tensor or a SparseTensor: name, type and shape."""
     from headrace.formats.proto.meta_graph_pb2 import TensorInfo
 
@@ -39,7 +41,7 @@ def build_tensor_info(tensor: Any) -> Any:
 
 
 def get_tensor_from_tensor_info(
-    tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
+    tensor_info: Proto, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
     """The tensor that a TensorInfo means.
 
@@ -95,7 +97,7 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
     return build_signature_def(_infos(inputs), _infos(outputs), PREDICT_METHOD_NAME)
 
 
-def regression_signature_def(examples: Any, predictions: Any) -> Any:
+def regression_signature_def(examples: Tensor, predictions: Tensor) -> Any:
     """The SignatureDef of a regression, from serialised examples to floats."""
     _check("examples", examples, "string")
     _check("predictions", predictions, "float32")
@@ -106,7 +108,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
     )
 
 
-def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
+def classification_signature_def(examples: Tensor, classes: Tensor, scores: Tensor) -> Any:
     """The SignatureDef of a classification: string classes, float scores, or both."""
     _check("examples", examples, "string")
     outputs = {}
@@ -138,7 +140,7 @@ def _check(what: str, tensor: Any, wanted: str) -> None:
         raise ValueError(f"{what} must be of type {wanted}, not {dtype.name}")
 
 
-def is_valid_signature(signature_def: Any) -> bool:
+def is_valid_signature(signature_def: Proto) -> bool:
     """Whether a SignatureDef has the inputs and outputs, and their types, that its method needs."""
     if signature_def is None:
         return False

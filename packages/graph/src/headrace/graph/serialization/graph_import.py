@@ -21,6 +21,7 @@ from headrace.graph.framework.node_messages import attr_values, input_problem
 from headrace.graph.framework.op_template import output_types
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scope import check_op_name
+from headrace.graph.typing.aliases import Proto
 
 
 class InvalidGraphError(InvalidArgumentError, ValueError):
@@ -32,12 +33,12 @@ class UnknownOpError(NotFoundError, ValueError):
 
 
 def import_graph_def(
-    graph_def: Any,
+    graph_def: Proto,
     input_map: dict[str, Any] | None = None,
     return_elements: Iterable[str] | None = None,
     name: str | None = None,
-    op_dict: Any = None,
-    producer_op_list: Any = None,
+    op_dict: object | None = None,
+    producer_op_list: object | None = None,
 ) -> list[Any] | None:
     """Adds the nodes of a GraphDef to the default graph.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.graph.framework.attributes import encode_tensor
+from headrace.graph.typing.aliases import Proto, SessionLike
 
 _STORAGE = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -14,7 +15,7 @@ def _node_of(text: str) -> str:
     return text[1:] if text.startswith("^") else text.partition(":")[0]
 
 
-def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
+def extract_sub_graph(graph_def: Proto, dest_nodes: Iterable[str]) -> Any:
     """The GraphDef of the nodes that some nodes need, themselves included.
 
     Args:
@@ -41,7 +42,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
     return out
 
 
-def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
+def remove_training_nodes(input_graph: Proto, protected_nodes: Iterable[str] | None = None) -> Any:
     """The GraphDef without CheckNumerics and Identity nodes, which inference does not need.
 
     Args:
@@ -82,8 +83,8 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
 
 
 def convert_variables_to_constants(
-    sess: Any,
-    input_graph_def: Any,
+    sess: SessionLike,
+    input_graph_def: Proto,
     output_node_names: Iterable[str],
     variable_names_whitelist: Iterable[str] | None = None,
     variable_names_blacklist: Iterable[str] | None = None,

@@ -17,6 +17,7 @@ from headrace.graph.framework.import_scope import prepend_name_scope, strip_name
 from headrace.graph.platform.atomic_write import write_atomically
 from headrace.graph.serialization.graph_import import import_graph_def
 from headrace.graph.serialization.message_origin import COLLECTION_DEF, GRAPH_DEF, MessageOrigin
+from headrace.graph.typing.aliases import Proto
 
 _UNBOUND = "$unbound_inputs_"
 
@@ -100,16 +101,16 @@ register_proto_function(GraphKeys.WHILE_CONTEXT, _while_context_def, _own_messag
 
 def export_scoped_meta_graph(
     filename: str | None = None,
-    graph_def: Any = None,
+    graph_def: Proto | None = None,
     graph: Graph | None = None,
     export_scope: str | None = None,
     as_text: bool = False,
     unbound_inputs_col_name: str = "unbound_inputs",
     clear_devices: bool = False,
-    saver_def: Any = None,
+    saver_def: Proto | None = None,
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
-    meta_info_def: Any = None,
+    meta_info_def: Proto | None = None,
     collection_list: Any = None,
     save_debug_info: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
@@ -202,9 +203,9 @@ def _strip_defaults(node: Any) -> None:
 
 
 def create_meta_graph_def(
-    meta_info_def: Any = None,
-    graph_def: Any = None,
-    saver_def: Any = None,
+    meta_info_def: Proto | None = None,
+    graph_def: Proto | None = None,
+    saver_def: Proto | None = None,
     collection_list: Any = None,
     graph: Graph | None = None,
     export_scope: str | None = None,
@@ -233,7 +234,7 @@ def create_meta_graph_def(
 
 
 def add_collection_def(
-    meta_graph_def: Any, key: Any, graph: Graph | None = None, export_scope: str | None = None
+    meta_graph_def: Proto, key: Any, graph: Graph | None = None, export_scope: str | None = None
 ) -> None:
     """Writes a collection into a MetaGraphDef; with a warning it leaves out what cannot be."""
     graph = get_default_graph() if graph is None else graph

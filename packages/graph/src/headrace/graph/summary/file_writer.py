@@ -6,12 +6,12 @@ import os
 import threading
 import time
 from types import TracebackType
-from typing import Any
 
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
 from headrace.formats.proto.summary_pb2 import Summary
 from headrace.graph.framework.graph import Graph
+from headrace.graph.typing.aliases import Proto, SessionLike
 
 
 class FileWriter:
@@ -36,9 +36,9 @@ class FileWriter:
         graph: Graph | None = None,
         max_queue: int = 10,
         flush_secs: float = 120,
-        graph_def: Any = None,
+        graph_def: Proto | None = None,
         filename_suffix: str | None = None,
-        session: Any = None,
+        session: SessionLike | None = None,
     ) -> None:
         if session is not None:
             raise NotImplementedError(
@@ -64,7 +64,7 @@ class FileWriter:
         """The folder of the file."""
         return self._logdir
 
-    def add_summary(self, summary: Any, global_step: int | None = None) -> None:
+    def add_summary(self, summary: Proto | bytes, global_step: int | None = None) -> None:
         """Writes a Summary, or the bytes of one (as a session gives them).
 
         A tag's metadata is written with its first value only.
@@ -90,7 +90,7 @@ class FileWriter:
         self._add(Event(session_log=session_log), global_step)
 
     def add_graph(
-        self, graph: Graph | None, global_step: int | None = None, graph_def: Any = None
+        self, graph: Graph | None, global_step: int | None = None, graph_def: Proto | None = None
     ) -> None:
         """Writes a graph.
 
@@ -111,13 +111,15 @@ class FileWriter:
             raise ValueError("add_graph needs a graph")
         self._add(Event(graph_def=graph_def.SerializeToString()), global_step)
 
-    def add_meta_graph(self, meta_graph_def: Any, global_step: int | None = None) -> None:
+    def add_meta_graph(self, meta_graph_def: Proto, global_step: int | None = None) -> None:
         """Writes a MetaGraphDef."""
         if not hasattr(meta_graph_def, "graph_def"):
             raise TypeError(f"meta_graph_def must be a MetaGraphDef, not {type(meta_graph_def)}")
         self._add(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
-    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: int | None = None) -> None:
+    def add_run_metadata(
+        self, run_metadata: Proto, tag: str, global_step: int | None = None
+    ) -> None:
         """Writes what a traced step left in its RunMetadata; a tag may be used once.
 
         Raises: ValueError where the tag was used before.

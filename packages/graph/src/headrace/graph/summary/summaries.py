@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.op_registry import no_gradient
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import Collections, Proto, TensorLike
 
 _NOT_IN_A_TAG = re.compile(r"[^-/\w\.]")
 
@@ -46,7 +47,9 @@ def _collect(value: Tensor, collections: Any) -> Tensor:
     return value
 
 
-def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def scalar(
+    name: str, tensor: TensorLike, collections: Collections | None = None, family: str | None = None
+) -> Tensor:
     """A Summary with one number.
 
     Args:
@@ -60,7 +63,9 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
         return _collect(op("ScalarSummary", tag, tensor, name=scope), collections)
 
 
-def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def histogram(
+    name: str, values: TensorLike, collections: Collections | None = None, family: str | None = None
+) -> Tensor:
     """A Summary with the histogram of a tensor's values.
 
     Args:
@@ -74,9 +79,9 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
 
 def image(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: Collections | None = None,
     family: str | None = None,
 ) -> Tensor:
     """A Summary with images, tagged NAME/image or, where several may come, NAME/image/0, ...
@@ -96,10 +101,10 @@ def image(
 
 def audio(
     name: str,
-    tensor: Any,
-    sample_rate: Any,
+    tensor: TensorLike,
+    sample_rate: TensorLike,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: Collections | None = None,
     family: str | None = None,
 ) -> Tensor:
     """A Summary with sound, tagged as an image's.
@@ -119,10 +124,10 @@ def audio(
 
 def tensor_summary(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     summary_description: str | None = None,
-    collections: Any = None,
-    summary_metadata: Any = None,
+    collections: Collections | None = None,
+    summary_metadata: Proto | None = None,
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
@@ -149,7 +154,7 @@ def tensor_summary(
         return _collect(made, collections)
 
 
-def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
+def text(name: str, tensor: TensorLike, collections: Collections | None = None) -> Tensor:
     """A Summary with text for the board's text panel.
 
     Args:
@@ -171,7 +176,9 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     return tensor_summary(name, tensor, collections=collections, summary_metadata=metadata)
 
 
-def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
+def merge(
+    inputs: Iterable[TensorLike], collections: Collections | None = None, name: str | None = None
+) -> Tensor:
     """One Summary of several; a tag that two of them have fails the step.
 
     Args:
@@ -186,7 +193,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
 
 
 def merge_all(
-    key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
+    key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
     """One Summary of all those of a collection; None where it has none.
 

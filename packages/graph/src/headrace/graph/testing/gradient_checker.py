@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +11,10 @@ from headrace.graph.autodiff.gradients import gradients
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.framework.default_session import get_default_session
 from headrace.graph.ops.arrays.placeholders import placeholder
+from headrace.graph.typing.aliases import FeedDict, ShapeLike, TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.framework.operation import Operation, Tensor
 
 
 def compute_gradient(
@@ -17,10 +22,10 @@ def compute_gradient(
     x_shape: Any,
     y: Any,
     y_shape: Any,
-    x_init_value: Any = None,
+    x_init_value: TensorLike | None = None,
     delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
+    init_targets: Sequence[Operation] | None = None,
+    extra_feed_dict: FeedDict | None = None,
 ) -> Any:
     """The Jacobian of y by x, as the graph has it and as differences have it.
 
@@ -105,14 +110,14 @@ def _measured(session: Any, y: Any, x: Any, feeds: dict[Any, Any], delta: float)
 
 
 def compute_gradient_error(
-    x: Any,
-    x_shape: Any,
-    y: Any,
-    y_shape: Any,
-    x_init_value: Any = None,
+    x: Tensor | Sequence[Tensor],
+    x_shape: ShapeLike,
+    y: Tensor | Sequence[Tensor],
+    y_shape: ShapeLike,
+    x_init_value: TensorLike | None = None,
     delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
+    init_targets: Sequence[Operation] | None = None,
+    extra_feed_dict: FeedDict | None = None,
 ) -> float:
     """The greatest distance of the two Jacobians of compute_gradient."""
     made = compute_gradient(

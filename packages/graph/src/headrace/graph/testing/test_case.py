@@ -17,6 +17,7 @@ import numpy as np
 from headrace.formats.errors import OpError
 from headrace.graph.client.session import Session
 from headrace.graph.framework.graph import Graph, get_default_graph, reset_default_graph
+from headrace.graph.typing.aliases import Proto
 
 _folder: str | None = None
 
@@ -32,12 +33,14 @@ def get_temp_dir() -> str:
     return _folder
 
 
-def main(argv: Any = None) -> None:
+def main(argv: list[str] | None = None) -> None:
     """Runs the tests of the program's main module, and exits."""
     unittest.main(argv=sys.argv if argv is None else argv)
 
 
-def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: object | None = None
+) -> bool:
     """Whether a session would have a GPU. Args: those of CUDA: there is none of that."""
     return not cuda_only and bool(gpu_device_name())
 
@@ -131,7 +134,7 @@ class TestCase(unittest.TestCase):
     def session(
         self,
         graph: Graph | None = None,
-        config: Any = None,
+        config: Proto | None = None,
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Any]:
@@ -143,7 +146,7 @@ class TestCase(unittest.TestCase):
     def cached_session(
         self,
         graph: Graph | None = None,
-        config: Any = None,
+        config: Proto | None = None,
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Any]:
@@ -159,7 +162,7 @@ class TestCase(unittest.TestCase):
     def test_session(
         self,
         graph: Graph | None = None,
-        config: Any = None,
+        config: Proto | None = None,
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
@@ -12,6 +13,13 @@ from headrace.graph.platform import logging
 from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.global_step import required_global_step
 from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
+from headrace.graph.typing.aliases import SessionLike
+
+if TYPE_CHECKING:
+    from headrace.graph.checkpoints.saver import Saver
+    from headrace.graph.training.coordinator import Coordinator
+    from headrace.graph.training.scaffold import Scaffold
+    from headrace.graph.training.session_run_hook import SessionRunContext, SessionRunValues
 
 
 class SecondOrStepTimer:
@@ -66,13 +74,13 @@ class CheckpointSaverListener:
     def begin(self) -> None:
         """Called once, before the session is made."""
 
-    def before_save(self, session: Any, global_step_value: int) -> None:
+    def before_save(self, session: SessionLike, global_step_value: int) -> None:
         """Called before a checkpoint is written."""
 
-    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+    def after_save(self, session: SessionLike, global_step_value: int) -> bool | None:
         """Called after a checkpoint was written; True asks training to stop."""
 
-    def end(self, session: Any, global_step_value: int) -> None:
+    def end(self, session: SessionLike, global_step_value: int) -> None:
         """Called at the end, after the last checkpoint."""
 
 
@@ -93,10 +101,10 @@ class CheckpointSaverHook(SessionRunHook):
         checkpoint_dir: str,
         save_secs: float | None = None,
         save_steps: int | None = None,
-        saver: Any = None,
+        saver: Saver | None = None,
         checkpoint_basename: str = "model.ckpt",
-        scaffold: Any = None,
-        listeners: Any = None,
+        scaffold: Scaffold | None = None,
+        listeners: Sequence[CheckpointSaverListener] | None = None,
         save_graph_def: bool = True,
     ) -> None:
         if saver is not None and scaffold is not None:
@@ -117,7 +125,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
         """Writes the graph, and a first checkpoint."""
         step = int(session.run(self._step))
         if self._save_graph_def:
@@ -129,11 +137,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Asks for the global step."""
         return SessionRunArgs(self._step)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Writes a checkpoint where one is due."""
         if self._timer.should_trigger_for_step(int(run_values.results) + 1):
             # what was fetched may be from before the step
@@ -143,7 +151,7 @@ class CheckpointSaverHook(SessionRunHook):
                 if self._save(run_context.session, step):
                     run_context.request_stop()
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Writes the last checkpoint."""
         step = int(session.run(self._step))
         if step != self._timer.last_triggered_step():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
@@ -14,6 +14,7 @@ from headrace.graph.checkpoints.checkpoint_state import latest_checkpoint
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.scopes import init_scope
+from headrace.graph.typing.aliases import Path
 from headrace.graph.variables.partitioned_variable import PartitionedVariable
 from headrace.graph.variables.variable_collections import global_variables
 from headrace.graph.variables.variable_store import get_store
@@ -24,7 +25,7 @@ def _checkpoint_path(ckpt_dir_or_file: Any) -> str:
     return (latest_checkpoint(path) or path) if os.path.isdir(path) else path
 
 
-def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+def init_from_checkpoint(ckpt_dir_or_file: Path, assignment_map: Mapping[str, Any]) -> None:
     """Makes variables begin with values of a checkpoint, when they are initialised.
 
     Args:

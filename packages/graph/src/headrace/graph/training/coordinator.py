@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headrace.formats.errors import OutOfRangeError
@@ -30,7 +30,7 @@ class Coordinator:
         self._joined = False
         self._threads: set[threading.Thread] = set()
 
-    def request_stop(self, ex: Any = None) -> None:
+    def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
         """Asks all threads to stop.
 
         Args:
@@ -80,7 +80,7 @@ class Coordinator:
 
     def join(
         self,
-        threads: Any = None,
+        threads: Iterable[threading.Thread] | None = None,
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:

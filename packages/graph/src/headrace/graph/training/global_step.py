@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import SessionLike
 from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.initializers import zeros_initializer
 
+if TYPE_CHECKING:
+    from headrace.graph.variables.variable import Variable
 
-def global_step(sess: Any, global_step_tensor: Any) -> int:
+
+def global_step(sess: SessionLike, global_step_tensor: Tensor | Variable) -> int:
     """The value of the global step in a session."""
     return int(sess.run(global_step_tensor))
 

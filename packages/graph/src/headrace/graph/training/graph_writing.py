@@ -9,7 +9,9 @@ from headrace.formats.os_errors import os_errors_about
 from headrace.graph.platform.atomic_write import write_atomically
 
 
-def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
+def write_graph(
+    graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
+) -> str:
     """Writes a graph (or GraphDef) to a file of a folder, which is made if need be.
 
     Args:

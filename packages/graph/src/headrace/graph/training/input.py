@@ -7,10 +7,11 @@ from typing import Any
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.files import matching_files
+from headrace.graph.typing.aliases import TensorLike
 from headrace.graph.variables.variable import Variable
 
 
-def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Any:
     """A local variable of the paths that match when it is initialised, the same from then on."""
     with name_scope(name or "matching_filenames") as scope:
         return Variable(

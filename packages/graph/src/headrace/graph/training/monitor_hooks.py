@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,14 @@ from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.checkpoint_hooks import SecondOrStepTimer
 from headrace.graph.training.global_step import required_global_step
 from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
+from headrace.graph.typing.aliases import FeedDict, SessionLike, TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.framework.operation import Operation, Tensor
+    from headrace.graph.summary.file_writer import FileWriter
+    from headrace.graph.training.coordinator import Coordinator
+    from headrace.graph.training.scaffold import Scaffold
+    from headrace.graph.training.session_run_hook import SessionRunContext, SessionRunValues
 
 
 class LoggingTensorHook(SessionRunHook):
@@ -60,20 +68,20 @@ class LoggingTensorHook(SessionRunHook):
         self._iterations = 0
         self._fetches = {tag: _graph_element(t) for tag, t in self._tensors.items()}
 
-    def before_run(self, run_context: Any) -> SessionRunArgs | None:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Asks for the tensors where they are due."""
         self._due = self._timer is not None and self._timer.should_trigger_for_step(
             self._iterations
         )
         return SessionRunArgs(self._fetches) if self._due else None
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Logs them."""
         if self._due:
             self._log(run_values.results)
         self._iterations += 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Logs them at the end."""
         if self._at_end:
             self._log(session.run(self._fetches))
@@ -119,16 +127,16 @@ class StopAtStepHook(SessionRunHook):
         """Finds the global step."""
         self._step = required_global_step("StopAtStepHook")
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
         """Reads where training begins."""
         if self._last_step is None:
             self._last_step = int(session.run(self._step)) + int(self._num_steps or 0)
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Asks for the global step."""
         return SessionRunArgs(self._step)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Asks to stop where it is reached."""
         last = int(self._last_step or 0)
         # what was fetched may be from before the step
@@ -148,7 +156,7 @@ class StepCounterHook(SessionRunHook):
         every_n_steps: int | None = 100,
         every_n_secs: float | None = None,
         output_dir: str | None = None,
-        summary_writer: Any = None,
+        summary_writer: FileWriter | None = None,
     ) -> None:
         if (every_n_steps is None) == (every_n_secs is None):
             raise ValueError("exactly one of every_n_steps and every_n_secs should be provided.")
@@ -163,11 +171,11 @@ class StepCounterHook(SessionRunHook):
         self._step = required_global_step("StepCounterHook")
         self._tag = f"{self._step.op.name}/sec"
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Asks for the global step."""
         return SessionRunArgs(self._step)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Tells the rate where it is due."""
         if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
             return
@@ -199,15 +207,15 @@ class NanTensorHook(SessionRunHook):
     Args: loss_tensor: [] float; fail_on_nan_loss: with an error, else by asking to stop.
     """
 
-    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+    def __init__(self, loss_tensor: TensorLike, fail_on_nan_loss: bool = True) -> None:
         self._loss = loss_tensor
         self._fails = fail_on_nan_loss
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Asks for the loss."""
         return SessionRunArgs(self._loss)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Looks at it."""
         if np.isnan(run_values.results):
             logging.error("Model diverged with loss = NaN.")
@@ -230,9 +238,9 @@ class SummarySaverHook(SessionRunHook):
         save_steps: int | None = None,
         save_secs: float | None = None,
         output_dir: str | None = None,
-        summary_writer: Any = None,
-        scaffold: Any = None,
-        summary_op: Any = None,
+        summary_writer: FileWriter | None = None,
+        scaffold: Scaffold | None = None,
+        summary_op: Tensor | Operation | None = None,
     ) -> None:
         if (scaffold is None) == (summary_op is None):
             raise ValueError("Exactly one of scaffold or summary_op must be provided.")
@@ -249,7 +257,7 @@ class SummarySaverHook(SessionRunHook):
         self._next_step: int | None = None
         self._step = required_global_step("SummarySaverHook")
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Asks for the global step, and the summaries where they are due."""
         self._asked = self._next_step is None or self._timer.should_trigger_for_step(
             self._next_step
@@ -260,7 +268,7 @@ class SummarySaverHook(SessionRunHook):
             fetches["summary"] = summaries
         return SessionRunArgs(fetches)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Writes them."""
         if self._writer is None:
             return
@@ -277,13 +285,15 @@ class SummarySaverHook(SessionRunHook):
                 self._writer.add_summary(summary, step)
         self._next_step = step + 1
 
-    def end(self, session: Any = None) -> None:
+    def end(self, session: SessionLike | None = None) -> None:
         """Lets readers see them all."""
         if self._writer is not None:
             self._writer.flush()
 
     def _summaries(self) -> list[Any] | None:
-        found = self._scaffold.summary_op if self._summary_op is None else self._summary_op
+        found = self._summary_op
+        if self._scaffold is not None:
+            found = self._scaffold.summary_op
         if found is None:
             return None
         return list(found) if isinstance(found, (list, tuple)) else [found]
@@ -300,7 +310,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         """Finds the global step."""
         self._step = required_global_step("GlobalStepWaiterHook")
 
-    def before_run(self, run_context: Any) -> None:
+    def before_run(self, run_context: SessionRunContext) -> None:
         """Waits."""
         if self._is_there or self._wait_until <= 0:
             self._is_there = True
@@ -314,7 +324,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 class FinalOpsHook(SessionRunHook):
     """Runs something at the end; its values are in final_ops_values."""
 
-    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+    def __init__(self, final_ops: Any, final_ops_feed_dict: FeedDict | None = None) -> None:
         self._final_ops = final_ops
         self._feeds = final_ops_feed_dict
         self._values: Any = None
@@ -324,7 +334,7 @@ class FinalOpsHook(SessionRunHook):
         """What came of it."""
         return self._values
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Runs it."""
         if self._final_ops is not None:
             self._values = session.run(self._final_ops, feed_dict=self._feeds)
@@ -336,6 +346,6 @@ class FeedFnHook(SessionRunHook):
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Calls it."""
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.formats.errors import AbortedError, OutOfRangeError, UnavailableError
@@ -20,6 +20,7 @@ from headrace.graph.training.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+from headrace.graph.typing.aliases import FeedDict, Proto, SessionLike
 
 # What a recreated session may mend: the machine behind it went away, not the program wrong.
 _RECOVERABLE = (AbortedError, UnavailableError)
@@ -47,7 +48,7 @@ class ChiefSessionCreator(SessionCreator):
         self,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
+        config: Proto | None = None,
         checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: str | None = None,
     ) -> None:
@@ -94,7 +95,7 @@ class WorkerSessionCreator(SessionCreator):
         self,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
+        config: Proto | None = None,
         max_wait_secs: float = 30 * 60,
     ) -> None:
         self._scaffold = scaffold or Scaffold()
@@ -302,7 +303,7 @@ class _Monitored:
 class StepContext:
     """What the function of run_step_fn is given."""
 
-    def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
+    def __init__(self, session: SessionLike, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session = session
         self._run = run_with_hooks_fn
 
@@ -311,7 +312,7 @@ class StepContext:
         """The session without hooks."""
         return self._session
 
-    def run_with_hooks(self, fetches: Any, feed_dict: Any = None) -> Any:
+    def run_with_hooks(self, fetches: Any, feed_dict: FeedDict | None = None) -> Any:
         """As MonitoredSession.run."""
         return self._run(fetches, feed_dict, None, None)
 
@@ -334,7 +335,7 @@ class MonitoredSession(_Monitored):
     def __init__(
         self,
         session_creator: SessionCreator | None = None,
-        hooks: Any = None,
+        hooks: Sequence[SessionRunHook] | None = None,
         stop_grace_period_secs: float = 120,
     ) -> None:
         super().__init__(session_creator, hooks, True, stop_grace_period_secs)
@@ -350,10 +351,10 @@ class SingularMonitoredSession(_Monitored):
 
     def __init__(
         self,
-        hooks: Any = None,
+        hooks: Sequence[SessionRunHook] | None = None,
         scaffold: Scaffold | None = None,
         master: str = "",
-        config: Any = None,
+        config: Proto | None = None,
         checkpoint_dir: str | None = None,
         stop_grace_period_secs: float = 120,
         checkpoint_filename_with_path: str | None = None,
@@ -388,12 +389,12 @@ def MonitoredTrainingSession(  # noqa: N802 - TF's name
     is_chief: bool = True,
     checkpoint_dir: str | None = None,
     scaffold: Scaffold | None = None,
-    hooks: Any = None,
-    chief_only_hooks: Any = None,
+    hooks: Sequence[SessionRunHook] | None = None,
+    chief_only_hooks: Sequence[SessionRunHook] | None = None,
     save_checkpoint_secs: Any = USE_DEFAULT,
     save_summaries_steps: Any = USE_DEFAULT,
     save_summaries_secs: Any = USE_DEFAULT,
-    config: Any = None,
+    config: Proto | None = None,
     stop_grace_period_secs: float = 120,
     log_step_count_steps: int | None = 100,
     max_wait_secs: float = 7200,

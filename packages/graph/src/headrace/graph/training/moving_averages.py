@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
@@ -16,6 +17,7 @@ from headrace.graph.framework.scopes import (
     init_scope,
     name_scope,
 )
+from headrace.graph.typing.aliases import TensorLike, VariableLike
 from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.initializers import zeros_initializer
 from headrace.graph.variables.variable import Variable
@@ -76,8 +78,8 @@ class ExponentialMovingAverage:
 
     def __init__(
         self,
-        decay: Any,
-        num_updates: Any = None,
+        decay: TensorLike,
+        num_updates: TensorLike | None = None,
         zero_debias: bool = False,
         name: str = "ExponentialMovingAverage",
     ) -> None:
@@ -92,7 +94,7 @@ class ExponentialMovingAverage:
         """The name that ends the names of the averages."""
         return self._name
 
-    def apply(self, var_list: Any = None) -> Operation:
+    def apply(self, var_list: Sequence[VariableLike] | None = None) -> Operation:
         """Makes averages, and the operation that moves them to the values as they are.
 
         Args:
@@ -152,7 +154,7 @@ class ExponentialMovingAverage:
                 debiased.add(_key(value))
             return average
 
-    def average(self, var: Any) -> Any:
+    def average(self, var: VariableLike) -> Any:
         """The average of a variable; None before `apply` had it."""
         return self._averages.get(_key(var))
 
@@ -162,7 +164,9 @@ class ExponentialMovingAverage:
             return self._averages[_key(var)].op.name
         return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 
-    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
+    def variables_to_restore(
+        self, moving_avg_variables: Sequence[VariableLike] | None = None
+    ) -> dict[str, Any]:
         """Name in a checkpoint -> variable, so that a Saver puts averages in variables' places.
 
         Args:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.platform import logging
 from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.checkpoint_hooks import SecondOrStepTimer
 from headrace.graph.training.global_step import required_global_step
 from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunHook
+from headrace.graph.typing.aliases import SessionLike
+
+if TYPE_CHECKING:
+    from headrace.graph.training.session_run_hook import SessionRunContext, SessionRunValues
 
 
 def chrome_trace(step_stats: Any) -> str:
@@ -61,7 +65,7 @@ class ProfilerHook(SessionRunHook):
         self._step = required_global_step("ProfilerHook")
         self._writer = FileWriterCache.get(self._folder or ".")
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Asks for a trace where one is due."""
         from headrace.formats.proto.run_pb2 import RunOptions
 
@@ -71,7 +75,7 @@ class ProfilerHook(SessionRunHook):
         options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._asked else None
         return SessionRunArgs(self._step, options=options)
 
-    def after_run(self, run_context: Any, run_values: Any) -> None:
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Writes it."""
         step = int(run_values.results)
         if self._next_step is None:
@@ -87,6 +91,6 @@ class ProfilerHook(SessionRunHook):
             self._writer.add_run_metadata(run_values.run_metadata, f"step_{step}", step)
         self._next_step = step + 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Lets readers see them all."""
         self._writer.flush()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.checkpoints.saver import Saver
 from headrace.graph.control_flow.control_flow_ops import group
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.summary.summaries import merge_all
+from headrace.graph.typing.aliases import FeedDict
 from headrace.graph.variables.variable_collections import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
     report_uninitialized_variables,
 )
+
+if TYPE_CHECKING:
+    from headrace.graph.framework.operation import Operation, Tensor
 
 _NONE = object()  # made, and there is nothing
 
@@ -35,16 +39,16 @@ class Scaffold:
 
     def __init__(
         self,
-        init_op: Any = None,
-        init_feed_dict: Any = None,
+        init_op: Tensor | Operation | None = None,
+        init_feed_dict: FeedDict | None = None,
         init_fn: Callable[..., Any] | None = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        local_init_op: Any = None,
-        summary_op: Any = None,
-        saver: Any = None,
+        ready_op: Tensor | Operation | None = None,
+        ready_for_local_init_op: Tensor | Operation | None = None,
+        local_init_op: Tensor | Operation | None = None,
+        summary_op: Tensor | Operation | None = None,
+        saver: Saver | None = None,
         copy_from_scaffold: Scaffold | None = None,
-        local_init_feed_dict: Any = None,
+        local_init_feed_dict: FeedDict | None = None,
     ) -> None:
         other = copy_from_scaffold
         if other is not None and not isinstance(other, Scaffold):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from headrace.graph.checkpoints.checkpoint_state import checkpoint_exists, get_c
 from headrace.graph.client.session import Session
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.platform import logging
+from headrace.graph.typing.aliases import FeedDict, Proto
+
+if TYPE_CHECKING:
+    from headrace.graph.checkpoints.saver import Saver
+    from headrace.graph.framework.operation import Operation, Tensor
 
 
 class SessionManager:
@@ -31,13 +36,13 @@ class SessionManager:
 
     def __init__(
         self,
-        local_init_op: Any = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
+        local_init_op: Tensor | Operation | None = None,
+        ready_op: Tensor | Operation | None = None,
+        ready_for_local_init_op: Tensor | Operation | None = None,
         graph: Graph | None = None,
         recovery_wait_secs: float = 30,
-        local_init_run_options: Any = None,
-        local_init_feed_dict: Any = None,
+        local_init_run_options: Proto | None = None,
+        local_init_feed_dict: FeedDict | None = None,
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
             raise ValueError(
@@ -55,14 +60,14 @@ class SessionManager:
     def prepare_session(
         self,
         master: str,
-        init_op: Any = None,
-        saver: Any = None,
+        init_op: Tensor | Operation | None = None,
+        saver: Saver | None = None,
         checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: str | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
-        config: Any = None,
-        init_feed_dict: Any = None,
+        config: Proto | None = None,
+        init_feed_dict: FeedDict | None = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
         """A session restored from a checkpoint, or initialised where there is none.
@@ -106,12 +111,12 @@ class SessionManager:
     def recover_session(
         self,
         master: str,
-        saver: Any = None,
+        saver: Saver | None = None,
         checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: str | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
-        config: Any = None,
+        config: Proto | None = None,
     ) -> tuple[Session, bool]:
         """A session, and whether it could be restored and is ready; as prepare_session."""
         session, restored = self._restored(
@@ -129,7 +134,7 @@ class SessionManager:
         return session, True
 
     def wait_for_session(
-        self, master: str, config: Any = None, max_wait_secs: float = float("inf")
+        self, master: str, config: Proto | None = None, max_wait_secs: float = float("inf")
     ) -> Session:
         """A session that another has initialised; waits until it has.
 

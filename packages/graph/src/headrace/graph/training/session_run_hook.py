@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from headrace.graph.typing.aliases import SessionLike
+
+if TYPE_CHECKING:
+    from headrace.graph.training.coordinator import Coordinator
 
 
 class SessionRunArgs(namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
@@ -25,7 +30,7 @@ class SessionRunContext:
       session: that runs it.
     """
 
-    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+    def __init__(self, original_args: SessionRunArgs, session: SessionLike) -> None:
         self._original_args = original_args
         self._session = session
         self._stop_requested = False
@@ -56,7 +61,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Called once, before the session is made: the graph may still be added to."""
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
         """Called when a session was made (again after a recovery); the graph is final."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
@@ -66,5 +71,5 @@ class SessionRunHook:
     def after_run(self, run_context: SessionRunContext, run_values: Any) -> None:
         """Called after each run that did not fail."""
 
-    def end(self, session: Any) -> None:
+    def end(self, session: SessionLike) -> None:
         """Called at the end, unless an error (other than OutOfRangeError) ended it."""

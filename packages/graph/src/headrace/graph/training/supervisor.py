@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headrace.formats.proto.event_pb2 import SessionLog
@@ -21,6 +22,7 @@ from headrace.graph.training.global_step import get_global_step
 from headrace.graph.training.graph_writing import write_graph
 from headrace.graph.training.scaffold import Scaffold
 from headrace.graph.training.session_manager import SessionManager
+from headrace.graph.typing.aliases import FeedDict, Proto, SessionLike
 from headrace.graph.variables.variable_collections import (
     global_variables,
     global_variables_initializer,
@@ -49,25 +51,25 @@ class Supervisor:
     def __init__(
         self,
         graph: Graph | None = None,
-        ready_op: Any = USE_DEFAULT,
-        ready_for_local_init_op: Any = USE_DEFAULT,
+        ready_op: object = USE_DEFAULT,
+        ready_for_local_init_op: object = USE_DEFAULT,
         is_chief: bool = True,
-        init_op: Any = USE_DEFAULT,
-        init_feed_dict: Any = None,
-        local_init_op: Any = USE_DEFAULT,
+        init_op: object = USE_DEFAULT,
+        init_feed_dict: FeedDict | None = None,
+        local_init_op: object = USE_DEFAULT,
         logdir: str | None = None,
-        summary_op: Any = USE_DEFAULT,
+        summary_op: object = USE_DEFAULT,
         saver: Any = USE_DEFAULT,
-        global_step: Any = USE_DEFAULT,
+        global_step: object = USE_DEFAULT,
         save_summaries_secs: float = 120,
         save_model_secs: float = 600,
         recovery_wait_secs: float = 30,
         stop_grace_secs: float = 120,
         checkpoint_basename: str = "model.ckpt",
         session_manager: Any = None,
-        summary_writer: Any = USE_DEFAULT,
+        summary_writer: object = USE_DEFAULT,
         init_fn: Callable[[Any], Any] | None = None,
-        local_init_run_options: Any = None,
+        local_init_run_options: Proto | None = None,
     ) -> None:
         self._graph = get_default_graph() if graph is None else graph
         self._is_chief = is_chief
@@ -130,7 +132,7 @@ class Supervisor:
     def prepare_or_wait_for_session(
         self,
         master: str = "",
-        config: Any = None,
+        config: Proto | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
@@ -173,7 +175,7 @@ class Supervisor:
     def managed_session(
         self,
         master: str = "",
-        config: Any = None,
+        config: Proto | None = None,
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Any]:
@@ -200,7 +202,7 @@ class Supervisor:
 
     # -- services --------------------------------------------------------------------------
 
-    def start_standard_services(self, sess: Any) -> list[LooperThread]:
+    def start_standard_services(self, sess: SessionLike) -> list[LooperThread]:
         """Starts the threads that save, summarise and count steps. Returns: them.
 
         Raises: RuntimeError for one that is no chief; ValueError without a logdir.
@@ -226,7 +228,7 @@ class Supervisor:
         self._started_threads += threads
         return threads
 
-    def start_queue_runners(self, sess: Any, queue_runners: Any = None) -> list[Any]:
+    def start_queue_runners(self, sess: SessionLike, queue_runners: Any = None) -> list[Any]:
         """Starts the threads of queue runners: the graph's where None. Returns: them."""
         if queue_runners is None:
             queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
@@ -251,7 +253,7 @@ class Supervisor:
 
     def stop(
         self,
-        threads: Any = None,
+        threads: Iterable[threading.Thread] | None = None,
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
@@ -269,7 +271,7 @@ class Supervisor:
                 self._writer.close()
             self._started_threads = []
 
-    def request_stop(self, ex: Any = None) -> None:
+    def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
         """Asks the threads to stop. Args: ex: the error that is the reason."""
         self._coord.request_stop(ex=ex)
 
@@ -285,7 +287,9 @@ class Supervisor:
         """Waits until somebody asks to stop."""
         return self._coord.wait_for_stop()
 
-    def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
+    def summary_computed(
+        self, sess: SessionLike, summary: Proto | bytes, global_step: object | None = None
+    ) -> None:
         """Writes a summary. Raises: RuntimeError without a summary_writer."""
         if not self._writer:
             raise RuntimeError("Writing a summary requires a summary writer.")

@@ -11,12 +11,15 @@ from headrace.formats.dtypes import as_dtype, float32
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 class Initializer:
     """What makes an initial value: `f(shape, dtype=None, partition_info=None) -> Tensor`."""
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def _fields(cls: type) -> Any:
 class _Typed(Initializer):
     """An initializer with a type of its own, for calls that give none."""
 
-    def __init__(self, dtype: Any = float32) -> None:
+    def __init__(self, dtype: DTypeLike = float32) -> None:
         self.dtype = as_dtype(dtype)
 
     def _type(self, dtype: Any) -> Any:
@@ -63,7 +66,9 @@ def _zero(dtype: Any) -> Any:
 class Zeros(_Typed):
     """All elements are zero (empty, for strings)."""
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         dtype = self._type(dtype).base_dtype
         return _filled(shape, _zero(dtype), dtype, "zeros")
 
@@ -85,7 +90,9 @@ class Constant(_Typed):
       verify_shape: refuse a value of another shape.
     """
 
-    def __init__(self, value: Any = 0, dtype: Any = float32, verify_shape: bool = False) -> None:
+    def __init__(
+        self, value: TensorLike = 0, dtype: DTypeLike = float32, verify_shape: bool = False
+    ) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(f"Invalid type for initial value: {type(value)}")
         super().__init__(dtype)
@@ -95,7 +102,7 @@ class Constant(_Typed):
     def __call__(
         self,
         shape: Any,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         partition_info: Any = None,
         verify_shape: bool | None = None,
     ) -> Any:
@@ -110,7 +117,7 @@ class Constant(_Typed):
 class _Random(_Typed):
     """A random initializer: with seed and type."""
 
-    def __init__(self, seed: int | None, dtype: Any) -> None:
+    def __init__(self, seed: int | None, dtype: DTypeLike) -> None:
         super().__init__(dtype)
         if not self.dtype.is_floating and not self.dtype.is_integer:
             raise ValueError(f"Expected floating point type, got {self.dtype}.")
@@ -127,7 +134,11 @@ class RandomUniform(_Random):
     """Uniform from minval to maxval."""
 
     def __init__(
-        self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: Any = float32
+        self,
+        minval: TensorLike = 0,
+        maxval: TensorLike | None = None,
+        seed: int | None = None,
+        dtype: DTypeLike = float32,
     ) -> None:
         super().__init__(seed, dtype)
         self.minval = minval
@@ -154,7 +165,11 @@ class RandomNormal(_Random):
     _kind = "random_normal"
 
     def __init__(
-        self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
+        self,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        seed: int | None = None,
+        dtype: DTypeLike = float32,
     ) -> None:
         super().__init__(seed, dtype)
         if not self.dtype.is_floating:
@@ -162,7 +177,9 @@ class RandomNormal(_Random):
         self.mean = mean
         self.stddev = stddev
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         return _random(self._kind, shape, self.mean, self.stddev, self._type(dtype), self.seed)
 
     def get_config(self) -> dict[str, Any]:
@@ -184,11 +201,15 @@ class TruncatedNormal(RandomNormal):
 class UniformUnitScaling(_Random):
     """Uniform, scaled so that a linear layer keeps the variance of its input."""
 
-    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(
+        self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
+    ) -> None:
         super().__init__(seed, dtype)
         self.factor = factor
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         full = shape if partition_info is None else partition_info.full_shape
         size = max(float(math.prod([int(d) for d in full[:-1]])), 1.0) if len(full) else 1.0
         bound = math.sqrt(3 / size) * self.factor
@@ -215,7 +236,7 @@ class VarianceScaling(_Random):
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
         seed: int | None = None,
-        dtype: Any = float32,
+        dtype: DTypeLike = float32,
     ) -> None:
         if scale <= 0.0:
             raise ValueError(f"`scale` must be positive float, got {scale}")
@@ -231,7 +252,9 @@ class VarianceScaling(_Random):
         self.mode = mode
         self.distribution = distribution
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         dtype = self._type(dtype)
         fan_in, fan_out = fans(shape if partition_info is None else partition_info.full_shape)
         count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}
@@ -270,7 +293,7 @@ def fans(shape: Any) -> tuple[int, int]:
 class GlorotUniform(VarianceScaling):
     """Uniform with variance 2 / (inputs + outputs). Source: Glorot and Bengio 2010."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -281,7 +304,7 @@ class GlorotUniform(VarianceScaling):
 class GlorotNormal(VarianceScaling):
     """Truncated normal with variance 2 / (inputs + outputs). Source: Glorot and Bengio 2010."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -295,11 +318,15 @@ class Orthogonal(_Random):
     Source: Saxe et al. 2014.
     """
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
+    def __init__(
+        self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
+    ) -> None:
         super().__init__(seed, dtype)
         self.gain = gain
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         dims = [int(d) for d in shape]
         if len(dims) < 2:
             raise ValueError(
@@ -323,7 +350,7 @@ class Orthogonal(_Random):
 class Identity(_Typed):
     """An identity matrix, times gain."""
 
-    def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
+    def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
         self.gain = gain
 

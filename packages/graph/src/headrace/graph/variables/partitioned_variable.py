@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder import operators
@@ -12,9 +12,15 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike
+
+if TYPE_CHECKING:
+    from headrace.graph.framework.operator_types import TensorOperators
+else:
+    TensorOperators = object
 
 
-class PartitionedVariable:
+class PartitionedVariable(TensorOperators):
     """A variable in parts; read as a whole it is their concatenation.
 
     Args:
@@ -27,7 +33,7 @@ class PartitionedVariable:
     """
 
     def __init__(
-        self, name: str, shape: Any, dtype: Any, variable_list: Any, partitions: Any
+        self, name: str, shape: ShapeLike, dtype: DTypeLike, variable_list: Any, partitions: Any
     ) -> None:
         if not isinstance(variable_list, (list, tuple)):
             raise TypeError(f"variable_list is not a list or tuple: {variable_list}")

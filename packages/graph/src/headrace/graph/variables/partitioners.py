@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.framework.tensor_shape import as_shape
+from headrace.graph.typing.aliases import Collections, DTypeLike, Initializer
 from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from headrace.graph.variables.variable_scope import _ReuseMode
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list[int]]:
@@ -25,7 +29,10 @@ def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list
 
 
 def variable_axis_size_partitioner(
-    max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: Any = None
+    max_shard_bytes: int,
+    axis: int = 0,
+    bytes_per_string_element: int = 16,
+    max_shards: int | None = None,
 ) -> Callable[..., list[int]]:
     """A partitioner: as many parts on one axis as keep each under max_shard_bytes.
 
@@ -84,12 +91,12 @@ def min_max_variable_partitioner(
 def create_partitioned_variables(
     shape: Any,
     slicing: Any,
-    initializer: Any,
-    dtype: Any = as_dtype("float32"),  # noqa: B008 - a constant
+    initializer: Initializer,
+    dtype: DTypeLike = as_dtype("float32"),  # noqa: B008 - a constant
     trainable: bool = True,
-    collections: Any = None,
+    collections: Collections | None = None,
     name: str | None = None,
-    reuse: Any = None,
+    reuse: bool | _ReuseMode | None = None,
 ) -> list[Any]:
     """The parts of a variable, cut as slicing says (number of parts on each axis)."""
     if len(shape) != len(slicing):

@@ -10,6 +10,7 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.ops import state
+from headrace.graph.typing.aliases import ShapeLike
 from headrace.graph.variables.initial_dependencies import without_uninitialized
 from headrace.graph.variables.variable import Variable, variable_kind
 
@@ -67,7 +68,7 @@ class RefVariable(Variable):
         """Its shape as far as it is known."""
         return self._variable.shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: ShapeLike) -> None:
         """Adds to what is known of its shape."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)

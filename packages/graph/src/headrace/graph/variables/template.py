@@ -16,7 +16,7 @@ def make_template(
     func_: Callable[..., Any],
     create_scope_now_: bool = False,
     unique_name_: str | None = None,
-    custom_getter_: Any = None,
+    custom_getter_: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Template:
     """Wraps a function so that all its calls share their get_variable variables.
@@ -43,7 +43,7 @@ class Template:
         func: Callable[..., Any],
         create_scope_now: bool = False,
         unique_name: str | None = None,
-        custom_getter: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
     ) -> None:
         if name is None:
             raise ValueError("name cannot be None.")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder import operators
 from headrace.graph.builder.conversion import convert_to_tensor, register_tensor_conversion_function
+from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Operation, Tensor
@@ -15,6 +16,16 @@ from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.ops import state
 from headrace.graph.platform.v2_compat import resource_variables_enabled
+from headrace.graph.typing.aliases import (
+    Collections,
+    Constraint,
+    Device,
+    DTypeLike,
+    Proto,
+    SessionLike,
+    ShapeLike,
+    TensorLike,
+)
 from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.save_slice_info import SaveSliceInfo
 from headrace.graph.variables.variable_collections import (  # noqa: F401 - where TF 1.x's programs look
@@ -28,6 +39,12 @@ from headrace.graph.variables.variable_messages import read_variable_def, variab
 from headrace.graph.variables.variable_scope import get_variable_scope
 
 _Kind = TypeVar("_Kind", bound="Variable")
+
+
+if TYPE_CHECKING:
+    from headrace.graph.framework.operator_types import TensorOperators
+else:
+    TensorOperators = object
 
 
 class _ByKind(type):
@@ -88,7 +105,7 @@ def get_default_graph_creators() -> list[Any]:
     return getattr(get_default_graph()._local, "variable_creators", [])
 
 
-class Variable(metaclass=_ByKind):
+class Variable(TensorOperators, metaclass=_ByKind):
     """A value that outlives a run, with TF 1.x's arguments.
 
     Args:
@@ -117,21 +134,21 @@ class Variable(metaclass=_ByKind):
 
     def __init__(
         self,
-        initial_value: Any = None,
+        initial_value: TensorLike | Callable[[], TensorLike] | None = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: Collections | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: Device | None = None,
         name: str | None = None,
-        variable_def: Any = None,
-        dtype: Any = None,
-        expected_shape: Any = None,
+        variable_def: Proto | None = None,
+        dtype: DTypeLike | None = None,
+        expected_shape: ShapeLike | None = None,
         import_scope: str | None = None,
-        constraint: Any = None,
+        constraint: Constraint | None = None,
         use_resource: bool | None = None,
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
-        shape: Any = None,
+        shape: ShapeLike | None = None,
     ) -> None:
         self._save_slice_info: Any = None
         self._constraint = constraint
@@ -269,7 +286,7 @@ class Variable(metaclass=_ByKind):
     def _ref(self) -> Tensor:
         return self.value()
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: SessionLike | None = None) -> Any:
         """Its value in a session; the default one where None."""
         return self._as_graph_element().eval(session=session)
 
@@ -285,7 +302,7 @@ class Variable(metaclass=_ByKind):
                 state.is_variable_initialized(self), self.read_value, lambda: self.initial_value
             )
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: TensorLike, session: SessionLike | None = None) -> None:
         """Sets it at once, in a session; the default one where None.
 
         Raises: ValueError without a session.
@@ -308,7 +325,7 @@ class Variable(metaclass=_ByKind):
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -318,7 +335,7 @@ class Variable(metaclass=_ByKind):
 
     def assign_add(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -328,7 +345,7 @@ class Variable(metaclass=_ByKind):
 
     def assign_sub(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -336,25 +353,25 @@ class Variable(metaclass=_ByKind):
         """Subtracts from it; returns as `assign`."""
         raise NotImplementedError
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: TensorLike) -> NoReturn:
         raise RuntimeError(
             "Variable += value not supported. Use variable.assign_add(value) to modify the "
             "variable value and variable = variable + value to get a new Tensor object."
         )
 
-    def __isub__(self, other: Any) -> Any:
+    def __isub__(self, other: TensorLike) -> NoReturn:
         raise RuntimeError(
             "Variable -= value not supported. Use variable.assign_sub(value) to modify the "
             "variable value and variable = variable - value to get a new Tensor object."
         )
 
-    def __imul__(self, other: Any) -> Any:
+    def __imul__(self, other: TensorLike) -> NoReturn:
         raise RuntimeError(
             "Variable *= value not supported. Use `var.assign(var * value)` to modify the "
             "variable or `var = var * value` to get a new Tensor object."
         )
 
-    def __itruediv__(self, other: Any) -> Any:
+    def __itruediv__(self, other: TensorLike) -> NoReturn:
         raise RuntimeError(
             "Variable /= value not supported. Use `var.assign(var / value)` to modify the "
             "variable or `var = var / value` to get a new Tensor object."
@@ -365,63 +382,67 @@ class Variable(metaclass=_ByKind):
         return state.count_up_to(self, limit)
 
     def scatter_update(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """Sets the rows that IndexedSlices name; returns the new value."""
         return self._scattered(state.scatter_update, sparse_delta, use_locking, name)
 
     def scatter_add(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """Adds to the rows that IndexedSlices name; returns the new value."""
         return self._scattered(state.scatter_add, sparse_delta, use_locking, name)
 
     def scatter_sub(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """Subtracts from the rows that IndexedSlices name; returns the new value."""
         return self._scattered(state.scatter_sub, sparse_delta, use_locking, name)
 
     def scatter_mul(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """Multiplies the rows that IndexedSlices name; returns the new value."""
         return self._scattered(state.scatter_mul, sparse_delta, use_locking, name)
 
     def scatter_div(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """Divides the rows that IndexedSlices name; returns the new value."""
         return self._scattered(state.scatter_div, sparse_delta, use_locking, name)
 
     def scatter_min(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """Takes the minimum with the rows that IndexedSlices name; returns the new value."""
         return self._scattered(state.scatter_min, sparse_delta, use_locking, name)
 
     def scatter_max(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
         """Takes the maximum with the rows that IndexedSlices name; returns the new value."""
         return self._scattered(state.scatter_max, sparse_delta, use_locking, name)
 
     def _scattered(self, function: Any, delta: Any, use_locking: bool, name: str | None) -> Tensor:
-        from headrace.graph.builder.indexed_slices import IndexedSlices
-
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta}")
         return function(self, delta.indices, delta.values, use_locking=use_locking, name=name)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    def scatter_nd_update(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         """Sets the slices that index vectors name; returns the new value."""
         return state.scatter_nd_update(self, indices, updates, name=name)
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    def scatter_nd_add(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         """Adds to the slices that index vectors name; returns the new value."""
         return state.scatter_nd_add(self, indices, updates, name=name)
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    def scatter_nd_sub(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         """Subtracts from the slices that index vectors name; returns the new value."""
         return state.scatter_nd_sub(self, indices, updates, name=name)
 
@@ -451,7 +472,7 @@ class Variable(metaclass=_ByKind):
         return False
 
     @staticmethod
-    def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
+    def from_proto(variable_def: Proto, import_scope: str | None = None) -> Any:
         """The variable of a VariableDef message, whose nodes are in the default graph."""
         return Variable(variable_def=variable_def, import_scope=import_scope)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
@@ -12,6 +13,10 @@ from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops import state
+from headrace.graph.typing.aliases import TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.variables.variable import Variable
 
 _STORAGE = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -46,7 +51,7 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-def variables_initializer(var_list: Any, name: str = "init") -> Operation:
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """An operation that initialises variables."""
     from headrace.graph.control_flow.control_flow_ops import group
 
@@ -82,12 +87,12 @@ def local_variables_initializer() -> Operation:
 initialize_local_variables = local_variables_initializer
 
 
-def is_variable_initialized(variable: Any) -> Tensor:
+def is_variable_initialized(variable: TensorLike) -> Tensor:
     """Whether a variable has a value."""
     return state.is_variable_initialized(variable)
 
 
-def assert_variables_initialized(var_list: Any = None) -> Operation | None:
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
     """An operation that fails with FailedPreconditionError unless all variables have values."""
     from headrace.graph.control_flow.control_flow_ops import group
 

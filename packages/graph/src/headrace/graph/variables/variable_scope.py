@@ -5,13 +5,23 @@ from __future__ import annotations
 import enum
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import float32
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.scopes import graph_of
+from headrace.graph.typing.aliases import (
+    Collections,
+    Constraint,
+    Device,
+    DTypeLike,
+    Initializer,
+    Partitioner,
+    Regularizer,
+    ShapeLike,
+)
 from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
@@ -35,17 +45,17 @@ class VariableScope:
 
     def __init__(
         self,
-        reuse: Any,
+        reuse: bool | _ReuseMode | None,
         name: str = "",
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer | None = None,
+        caching_device: Device | None = None,
+        partitioner: Partitioner | None = None,
+        custom_getter: Callable[..., Any] | None = None,
         name_scope: str = "",
-        dtype: Any = float32,
+        dtype: DTypeLike = float32,
         use_resource: bool | None = None,
-        constraint: Any = None,
+        constraint: Constraint | None = None,
     ) -> None:
         self._name = name
         self._reuse = reuse
@@ -77,11 +87,11 @@ class VariableScope:
         """From now on get_variable finds variables, and makes none."""
         self._reuse = True
 
-    def set_initializer(self, initializer: Any) -> None:
+    def set_initializer(self, initializer: Initializer) -> None:
         """Sets the default initializer."""
         self._initializer = initializer
 
-    def set_dtype(self, dtype: Any) -> None:
+    def set_dtype(self, dtype: DTypeLike) -> None:
         """Sets the default type."""
         self._dtype = dtype
 
@@ -89,19 +99,19 @@ class VariableScope:
         """Sets the kind of variable that is made by default."""
         self._use_resource = use_resource
 
-    def set_regularizer(self, regularizer: Any) -> None:
+    def set_regularizer(self, regularizer: Regularizer) -> None:
         """Sets the default regularizer."""
         self._regularizer = regularizer
 
-    def set_caching_device(self, caching_device: Any) -> None:
+    def set_caching_device(self, caching_device: Device) -> None:
         """Sets the default caching device."""
         self._caching_device = caching_device
 
-    def set_partitioner(self, partitioner: Any) -> None:
+    def set_partitioner(self, partitioner: Partitioner) -> None:
         """Sets the default partitioner."""
         self._partitioner = partitioner
 
-    def set_custom_getter(self, custom_getter: Any) -> None:
+    def set_custom_getter(self, custom_getter: Callable[..., Any]) -> None:
         """Sets the default custom getter."""
         self._custom_getter = custom_getter
 
@@ -132,21 +142,21 @@ class VariableScope:
         self,
         var_store: VariableStore,
         name: str,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
+        shape: ShapeLike | None = None,
+        dtype: DTypeLike | None = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer | None = None,
+        reuse: bool | _ReuseMode | None = None,
         trainable: bool | None = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
+        collections: Collections | None = None,
+        caching_device: Device | None = None,
+        partitioner: Partitioner | None = None,
         validate_shape: bool = True,
         use_resource: bool | None = None,
-        custom_getter: Any = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
+        custom_getter: Callable[..., Any] | None = None,
+        constraint: Constraint | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
         """Finds or makes a variable with this scope's defaults; see the function."""
         if regularizer is None:
@@ -233,18 +243,18 @@ class variable_scope:  # noqa: N801 - TF's name
 
     def __init__(
         self,
-        name_or_scope: Any,
+        name_or_scope: str | VariableScope | None,
         default_name: str | None = None,
-        values: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
-        reuse: Any = None,
-        dtype: Any = None,
+        values: Iterable[Any] | None = None,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer | None = None,
+        caching_device: Device | None = None,
+        partitioner: Partitioner | None = None,
+        custom_getter: Callable[..., Any] | None = None,
+        reuse: bool | _ReuseMode | None = None,
+        dtype: DTypeLike | None = None,
         use_resource: bool | None = None,
-        constraint: Any = None,
+        constraint: Constraint | None = None,
         auxiliary_name_scope: bool = True,
     ) -> None:
         if default_name is None and name_or_scope is None:
@@ -360,7 +370,10 @@ def _composed(custom_getter: Any, inherited: Any) -> Any:
 
 
 def variable_op_scope(
-    values: Any, name_or_scope: Any, default_name: Any = None, **kwargs: Any
+    values: Iterable[Any],
+    name_or_scope: str | VariableScope | None,
+    default_name: str | None = None,
+    **kwargs: Any,
 ) -> Any:
     """TF 1.x's older spelling of variable_scope."""
     return variable_scope(name_or_scope, default_name=default_name, values=values, **kwargs)

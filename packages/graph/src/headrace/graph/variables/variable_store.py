@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype, float32
@@ -10,6 +11,16 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+from headrace.graph.typing.aliases import (
+    Collections,
+    Constraint,
+    Device,
+    DTypeLike,
+    Initializer,
+    Partitioner,
+    Regularizer,
+    ShapeLike,
+)
 from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
 from headrace.graph.variables.partitioned_variable import PartitionedVariable, split_shape
 from headrace.graph.variables.save_slice_info import SaveSliceInfo
@@ -25,7 +36,7 @@ class VariableStore:
         self.vars: dict[str, Any] = {}
         self.partitioned: dict[str, PartitionedVariable] = {}
 
-    def get(self, name: str, custom_getter: Any, **kwargs: Any) -> Any:
+    def get(self, name: str, custom_getter: Callable[..., Any] | None, **kwargs: Any) -> Any:
         """Finds or makes a variable, through the scope's custom getter if it has one."""
         if custom_getter is None:
             return self.find_or_make(name, **kwargs)
@@ -37,20 +48,20 @@ class VariableStore:
     def find_or_make(
         self,
         name: str,
-        shape: Any = None,
-        dtype: Any = float32,
-        initializer: Any = None,
-        regularizer: Any = None,
+        shape: ShapeLike | None = None,
+        dtype: DTypeLike = float32,
+        initializer: Initializer | None = None,
+        regularizer: Regularizer | None = None,
         reuse: Any = None,
         trainable: bool | None = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
+        collections: Collections | None = None,
+        caching_device: Device | None = None,
+        partitioner: Partitioner | None = None,
         validate_shape: bool = True,
         use_resource: bool | None = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
+        constraint: Constraint | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
         """The variable of a full name. Raises: ValueError where reuse or what it is disagrees."""
         making = {

@@ -9,14 +9,15 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
     name: str | None = None,
-    constant_values: Any = 0,
+    constant_values: TensorLike = 0,
 ) -> Tensor:
     """paddings[i] = (before, after) elements added to dimension i.
 
@@ -34,7 +35,7 @@ def pad(
     raise ValueError(f"Unknown padding mode: {mode}; CONSTANT, REFLECT and SYMMETRIC are")
 
 
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """The elements in opposite order along axes."""
     return op("ReverseV2", tensor, axis, name=name)
 
@@ -43,8 +44,8 @@ reverse_v2 = reverse
 
 
 def reverse_sequence(
-    input: Any,  # noqa: A002
-    seq_lengths: Any,
+    input: TensorLike,  # noqa: A002
+    seq_lengths: TensorLike,
     seq_axis: int | None = None,
     batch_axis: int | None = None,
     name: str | None = None,
@@ -57,36 +58,38 @@ def reverse_sequence(
     return op("ReverseSequence", input, seq_lengths, seq_dim=along, batch_dim=batch or 0, name=name)
 
 
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """Elements moved by shift along axes; what falls off comes in at the other end."""
     return op("Roll", input, shift, axis, name=name)
 
 
-def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """The permutation that undoes x."""
     return op("InvertPermutation", x, name=name)
 
 
-def unique(x: Any, out_idx: Any = "int32", name: str | None = None) -> Any:
+def unique(x: TensorLike, out_idx: DTypeLike = "int32", name: str | None = None) -> Any:
     """The distinct elements in order of appearance, and for each element the index of its value."""
     return op("Unique", x, out_idx=as_dtype(out_idx), name=name)
 
 
-def unique_with_counts(x: Any, out_idx: Any = "int32", name: str | None = None) -> Any:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = "int32", name: str | None = None) -> Any:
     """As unique, and how often each value occurs."""
     return op("UniqueWithCounts", x, out_idx=as_dtype(out_idx), name=name)
 
 
-def setdiff1d(x: Any, y: Any, index_dtype: Any = "int32", name: str | None = None) -> Any:
+def setdiff1d(
+    x: TensorLike, y: TensorLike, index_dtype: DTypeLike = "int32", name: str | None = None
+) -> Any:
     """The elements of x that are not in y, and their indices in x."""
     return op("ListDiff", x, y, out_idx=as_dtype(index_dtype), name=name)
 
 
 def searchsorted(
-    sorted_sequence: Any,
-    values: Any,
+    sorted_sequence: TensorLike,
+    values: TensorLike,
     side: str = "left",
-    out_type: Any = "int32",
+    out_type: DTypeLike = "int32",
     name: str | None = None,
 ) -> Tensor:
     """Where values would go into the sorted rows of sorted_sequence."""
@@ -111,7 +114,7 @@ def searchsorted(
 
 
 def space_to_depth(
-    input: Any,
+    input: TensorLike,
     block_size: int,
     name: str | None = None,
     data_format: str = "NHWC",  # noqa: A002
@@ -121,7 +124,7 @@ def space_to_depth(
 
 
 def depth_to_space(
-    input: Any,
+    input: TensorLike,
     block_size: int,
     name: str | None = None,
     data_format: str = "NHWC",  # noqa: A002
@@ -131,9 +134,9 @@ def depth_to_space(
 
 
 def space_to_batch_nd(
-    input: Any,
-    block_shape: Any,
-    paddings: Any,
+    input: TensorLike,
+    block_shape: TensorLike,
+    paddings: TensorLike,
     name: str | None = None,  # noqa: A002
 ) -> Tensor:
     """Blocks of the padded spatial dimensions moved into the batch."""
@@ -141,20 +144,20 @@ def space_to_batch_nd(
 
 
 def batch_to_space_nd(
-    input: Any,
-    block_shape: Any,
-    crops: Any,
+    input: TensorLike,
+    block_shape: TensorLike,
+    crops: TensorLike,
     name: str | None = None,  # noqa: A002
 ) -> Tensor:
     """The inverse of space_to_batch_nd, cropped."""
     return op("BatchToSpaceND", input, block_shape, crops, name=name)
 
 
-def diag(diagonal: Any, name: str | None = None) -> Tensor:
+def diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """A tensor with the given diagonal, zero elsewhere. Returns: shape + shape."""
     return op("Diag", diagonal, name=name)
 
 
-def diag_part(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def diag_part(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The diagonal of a tensor of shape s + s."""
     return op("DiagPart", input, name=name)

@@ -12,6 +12,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import as_dims
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _filled(shape: Any, dtype: Any, value: Any, name: str) -> Tensor:
@@ -39,23 +40,30 @@ def _filled(shape: Any, dtype: Any, value: Any, name: str) -> Tensor:
         return op("Fill", shape, constant(value, dtype=wanted, name="Const"), name=scope)
 
 
-def zeros(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
+def zeros(
+    shape: ShapeLike | TensorLike, dtype: DTypeLike = "float32", name: str | None = None
+) -> Tensor:
     """A tensor of zeros (False, or empty strings)."""
     return _filled(shape, dtype, 0, name or "zeros")
 
 
-def ones(shape: Any, dtype: Any = "float32", name: str | None = None) -> Tensor:
+def ones(
+    shape: ShapeLike | TensorLike, dtype: DTypeLike = "float32", name: str | None = None
+) -> Tensor:
     """A tensor of ones (or True)."""
     return _filled(shape, dtype, 1, name or "ones")
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of shape dims with one value everywhere."""
     return op("Fill", dims, value, name=name)
 
 
 def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
 ) -> Tensor:
     """Zeros of tensor's shape, of its dtype or another."""
     x = convert_to_tensor(tensor, name="tensor")
@@ -66,7 +74,10 @@ def zeros_like(
 
 
 def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
 ) -> Tensor:
     """Ones of tensor's shape, of its dtype or another."""
     x = convert_to_tensor(tensor, name="tensor")
@@ -75,10 +86,10 @@ def ones_like(
 
 
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = "float32",
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
+    batch_shape: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
     """The identity matrix, or a batch of them. Returns: batch_shape + [num_rows, num_columns]."""
@@ -94,7 +105,11 @@ def eye(
 
 
 def range(  # noqa: A001 - TF's name
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
 ) -> Tensor:
     """start, start + delta, ... up to but without limit. With one argument: from 0 to it."""
     if limit is None:
@@ -114,7 +129,9 @@ def range(  # noqa: A001 - TF's name
         return op("Range", *values, name=scope)
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+def linspace(
+    start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None
+) -> Tensor:
     """num evenly spaced values from start to stop, both included."""
     return op("LinSpace", start, stop, num, name=name)
 
@@ -123,12 +140,12 @@ lin_space = linspace
 
 
 def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """on_value at each index along a new axis of size depth, off_value elsewhere."""
@@ -143,7 +160,10 @@ def one_hot(
 
 
 def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: str | None = None
+    lengths: TensorLike,
+    maxlen: TensorLike | None = None,
+    dtype: DTypeLike = "bool",
+    name: str | None = None,
 ) -> Tensor:
     """True for the first lengths[i] places of row i. Returns: lengths' shape + [maxlen]."""
     with name_scope(name or "SequenceMask"):

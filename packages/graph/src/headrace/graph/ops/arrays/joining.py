@@ -10,9 +10,10 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
-def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
     """Tensors joined along an axis; their other dimensions are equal."""
     values = list(values) if isinstance(values, list | tuple) else [values]
     if len(values) == 1:
@@ -30,13 +31,13 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     )
 
 
-def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
+def parallel_stack(values: TensorLike, name: str = "parallel_stack") -> Tensor:
     """Tensors of one known shape side by side along a new first axis."""
     return stack(values, name=name)
 
 
 def unstack(
-    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
     """The slices along an axis, as a list; num: how many, where the shape does not tell."""
     value = convert_to_tensor(value, name="value")
@@ -49,7 +50,11 @@ def unstack(
 
 
 def split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+    value: TensorLike,
+    num_or_size_splits: TensorLike,
+    axis: TensorLike = 0,
+    num: int | None = None,
+    name: str = "split",
 ) -> list[Tensor]:
     """A tensor cut along an axis: into equal parts (an int), or into parts of the given sizes."""
     sizes = num_or_size_splits

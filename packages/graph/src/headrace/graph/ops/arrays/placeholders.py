@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import as_dims
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(
+    dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None
+) -> Tensor:
     """A tensor whose value each run must feed.
 
     Args:
@@ -21,12 +22,16 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return op("Placeholder", dtype=as_dtype(dtype), shape=as_dims(shape), name=name)
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def placeholder_with_default(
+    input: TensorLike, shape: ShapeLike, name: str | None = None
+) -> Tensor:  # noqa: A002
     """A tensor that a run may feed, and that is `input` where it does not."""
     return op("PlaceholderWithDefault", input, shape=as_dims(shape), name=name)
 
 
-def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_placeholder(
+    dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None
+) -> SparseTensor:
     """A SparseTensor whose value each run must feed."""
     base = name or "Placeholder"
     dims = as_dims(shape) if shape is not None else None
@@ -42,16 +47,16 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     )
 
 
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The same value, through which no gradient flows."""
     return op("StopGradient", input, name=name)
 
 
-def guarantee_const(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The same value, promised not to change."""
     return op("GuaranteeConst", input, name=name)
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """x, after a check at run time that it has that shape (None: any size)."""
     return op("EnsureShape", x, shape=as_dims(shape), name=name)

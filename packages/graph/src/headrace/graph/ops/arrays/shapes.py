@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape, as_dims
 from headrace.graph.shape_rules.algebra import broadcast
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _known(x: Any, out_type: Any, name: str | None, value: Any) -> Tensor | None:
@@ -26,9 +28,9 @@ def _known(x: Any, out_type: Any, name: str | None, value: Any) -> Tensor | None
 
 
 def shape(
-    input: Any,  # noqa: A002
+    input: TensorLike,  # noqa: A002
     name: str | None = None,
-    out_type: Any = "int32",
+    out_type: DTypeLike = "int32",
     optimize: bool = True,
 ) -> Tensor:
     """The shape as a vector; a constant where it is fully known when the graph is built."""
@@ -39,12 +41,14 @@ def shape(
     return op("Shape", x, out_type=as_dtype(out_type), name=name) if known is None else known
 
 
-def shape_n(input: Any, out_type: Any = "int32", name: str | None = None) -> list[Tensor]:  # noqa: A002
+def shape_n(
+    input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None
+) -> list[Tensor]:  # noqa: A002
     """The shapes of several tensors of one dtype."""
     return op("ShapeN", input, out_type=as_dtype(out_type), name=name)
 
 
-def size(input: Any, name: str | None = None, out_type: Any = "int32") -> Tensor:  # noqa: A002
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:  # noqa: A002
     """The number of elements."""
     if isinstance(input, SparseTensor):
         return op("Prod", op("Cast", input.dense_shape, DstT=as_dtype(out_type)), 0, name=name)
@@ -53,7 +57,7 @@ def size(input: Any, name: str | None = None, out_type: Any = "int32") -> Tensor
     return op("Size", x, out_type=as_dtype(out_type), name=name) if known is None else known
 
 
-def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def rank(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The number of dimensions."""
     if isinstance(input, SparseTensor):
         return op("Size", input.dense_shape, name=name)
@@ -63,26 +67,26 @@ def rank(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     return op("Rank", x, name=name)
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """The shape that two shapes broadcast to, as a tensor."""
     return op("BroadcastArgs", shape_x, shape_y)
 
 
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Any:
     """The TensorShape that two TensorShapes broadcast to; ValueError where they do not."""
     return TensorShape(broadcast(as_dims(shape_x), as_dims(shape_y)))
 
 
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The same elements in order under another shape; one size may be -1."""
     return op("Reshape", tensor, shape, name=name)
 
 
 def expand_dims(
-    input: Any,  # noqa: A002
-    axis: Any = None,
+    input: TensorLike,  # noqa: A002
+    axis: TensorLike | None = None,
     name: str | None = None,
-    dim: Any = None,
+    dim: TensorLike | None = None,
 ) -> Tensor:
     """A dimension of size 1 put in at axis."""
     axis = dim if axis is None else axis
@@ -92,10 +96,10 @@ def expand_dims(
 
 
 def squeeze(
-    input: Any,  # noqa: A002
-    axis: Any = None,
+    input: TensorLike,  # noqa: A002
+    axis: Sequence[int] | None = None,
     name: str | None = None,
-    squeeze_dims: Any = None,
+    squeeze_dims: Sequence[int] | None = None,
 ) -> Tensor:
     """Dimensions of size 1 taken out: those named, or all."""
     axis = squeeze_dims if axis is None else axis
@@ -103,7 +107,9 @@ def squeeze(
     return op("Squeeze", input, squeeze_dims=axes, name=name)
 
 
-def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+def transpose(
+    a: TensorLike, perm: TensorLike | None = None, name: str = "transpose", conjugate: bool = False
+) -> Tensor:
     """Dimension i of the result is dimension perm[i] of a; perm None: all reversed."""
     with name_scope(name) as scope:
         a = convert_to_tensor(a, name="a")
@@ -118,7 +124,9 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
         return op(kind, a, perm, name=scope)
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+def matrix_transpose(
+    a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
     """The innermost two dimensions exchanged."""
     with name_scope(name):
         a = convert_to_tensor(a, name="a")
@@ -133,11 +141,11 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
         return transpose(a, order, conjugate=conjugate)
 
 
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """input repeated along dimensions of size 1 (and new leading ones) up to shape."""
     return op("BroadcastTo", input, shape, name=name)
 
 
-def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """input repeated multiples[i] times along dimension i."""
     return op("Tile", input, multiples, name=name)

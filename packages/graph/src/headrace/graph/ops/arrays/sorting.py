@@ -9,10 +9,11 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import TensorLike
 
 
 def sort(
-    values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+    values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
     """The elements along an axis in order: "ASCENDING" or "DESCENDING"."""
     with name_scope(name or "sort"):
@@ -20,7 +21,7 @@ def sort(
 
 
 def argsort(
-    values: Any,
+    values: TensorLike,
     axis: int = -1,
     direction: str = "ASCENDING",
     stable: bool = False,
@@ -63,8 +64,8 @@ def _turned(x: Tensor) -> Tensor:
 
 
 def repeat(
-    input: Any,  # noqa: A002 - TF's name
-    repeats: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    repeats: TensorLike,
     axis: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -94,7 +95,7 @@ def repeat(
         return op("GatherV2", x, rows, axis)
 
 
-def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
     """The coordinates of elements of a tensor of some shape, from their places in a row.
 
     Args: indices: [] or [n] int32 or int64; dims: the shape.

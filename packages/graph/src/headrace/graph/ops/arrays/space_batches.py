@@ -12,14 +12,15 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import ShapeLike, TensorLike
 
 
 def space_to_batch(
-    input: Any,  # noqa: A002 - TF's name
-    paddings: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    paddings: TensorLike,
     block_size: int | None = None,
     name: str | None = None,
-    block_shape: Any = None,
+    block_shape: TensorLike | None = None,
 ) -> Tensor:
     """Moves blocks of height and width into the batch.
 
@@ -31,11 +32,11 @@ def space_to_batch(
 
 
 def batch_to_space(
-    input: Any,  # noqa: A002 - TF's name
-    crops: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    crops: TensorLike,
     block_size: int,
     name: str | None = None,
-    block_shape: Any = None,
+    block_shape: TensorLike | None = None,
 ) -> Tensor:
     """The inverse of space_to_batch; crops are cut from the result."""
     return op("BatchToSpaceND", input, _block(block_size, block_shape), crops, name=name)
@@ -50,7 +51,10 @@ def _block(size: Any, shape: Any) -> Any:
 
 
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+    input_shape: ShapeLike,
+    block_shape: TensorLike,
+    base_paddings: TensorLike | None = None,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The paddings that make blocks fit, and the crops that undo them.
 
@@ -88,11 +92,11 @@ def required_space_to_batch_paddings(
 
 
 def with_space_to_batch(
-    input: Any,  # noqa: A002 - TF's name
-    dilation_rate: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    dilation_rate: TensorLike,
     padding: str,
     op: Callable[..., Tensor],  # noqa: A002 - TF's name
-    filter_shape: Any = None,
+    filter_shape: TensorLike | None = None,
     spatial_dims: Any = None,
     data_format: str | None = None,
 ) -> Tensor:

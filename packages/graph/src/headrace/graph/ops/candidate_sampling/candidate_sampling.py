@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats import op_catalogue
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.default_graph import get_seed
 from headrace.graph.framework.op_registry import no_gradient
+from headrace.graph.typing.aliases import TensorLike
 
 
 def _seeds(seed: int | None) -> dict[str, int]:
@@ -17,7 +19,7 @@ def _seeds(seed: int | None) -> dict[str, int]:
 
 def _sampler(op_type: str, says: str) -> Any:
     def function(
-        true_classes: Any,
+        true_classes: TensorLike,
         num_true: int,
         num_sampled: int,
         unique: bool,
@@ -57,7 +59,7 @@ learned_unigram_candidate_sampler = _sampler(
 
 
 def fixed_unigram_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -67,7 +69,7 @@ def fixed_unigram_candidate_sampler(
     num_reserved_ids: int = 0,
     num_shards: int = 1,
     shard: int = 0,
-    unigrams: Any = (),
+    unigrams: Sequence[float] = (),
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
@@ -97,7 +99,7 @@ def fixed_unigram_candidate_sampler(
 
 
 def all_candidate_sampler(
-    true_classes: Any,
+    true_classes: TensorLike,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -117,8 +119,8 @@ def all_candidate_sampler(
 
 
 def compute_accidental_hits(
-    true_classes: Any,
-    sampled_candidates: Any,
+    true_classes: TensorLike,
+    sampled_candidates: TensorLike,
     num_true: int,
     seed: int | None = None,
     name: str | None = None,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.matmul.matmul import matmul
+from headrace.graph.typing.aliases import TensorLike
 
 
 def bias_add(
-    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
+    value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
     """value + bias, where bias has one number for each channel.
 
@@ -38,13 +37,17 @@ def _layout(data_format: str | None) -> str:
     raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`, got {data_format!r}")
 
 
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def xw_plus_b(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> Tensor:
     """x @ weights + biases. Args: x: [batch, in]; weights: [in, out]; biases: [out]."""
     with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         return bias_add(matmul(x, weights), biases, name=scope)
 
 
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def relu_layer(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> Tensor:
     """relu(x @ weights + biases). Args: x: [batch, in]; weights: [in, out]; biases: [out]."""
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
         return op("Relu", bias_add(matmul(x, weights), biases), name=scope)

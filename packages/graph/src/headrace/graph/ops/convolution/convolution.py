@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.builder.required import required
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.convolution import bias, patches  # noqa: F401 - their gradients are of this family
+from headrace.graph.typing.aliases import Ints, Padding, TensorLike
 
 
 def _padding(padding: Any) -> dict[str, Any]:
@@ -20,15 +23,15 @@ def _padding(padding: Any) -> dict[str, Any]:
 
 
 def conv2d(
-    input: Any,  # noqa: A002 - TF's name
-    filter: Any = None,  # noqa: A002 - TF's name
-    strides: Any = None,
-    padding: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter: TensorLike | None = None,  # noqa: A002 - TF's name
+    strides: Ints | None = None,
+    padding: Padding | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: Ints = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
 ) -> Tensor:
     """The sum of products of a filter with each patch (a cross-correlation).
 
@@ -61,16 +64,16 @@ def _four(values: Any, data_format: str) -> list[int]:
 
 
 def conv2d_backprop_input(
-    input_sizes: Any,
-    filter: Any = None,  # noqa: A002 - TF's name
-    out_backprop: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    input_sizes: TensorLike,
+    filter: TensorLike | None = None,  # noqa: A002 - TF's name
+    out_backprop: TensorLike | None = None,
+    strides: Sequence[int] | None = None,
+    padding: Padding | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
 ) -> Tensor:
     """The gradient of conv2d with respect to its input, of shape input_sizes."""
     return op(
@@ -78,7 +81,7 @@ def conv2d_backprop_input(
         input_sizes,
         filters if filter is None else filter,
         out_backprop,
-        strides=list(strides),
+        strides=list(required(strides, "strides")),
         use_cudnn_on_gpu=use_cudnn_on_gpu,
         data_format=data_format,
         dilations=list(dilations),
@@ -88,14 +91,14 @@ def conv2d_backprop_input(
 
 
 def conv2d_backprop_filter(
-    input: Any,  # noqa: A002 - TF's name
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    strides: Sequence[int],
+    padding: Padding,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
     """The gradient of conv2d with respect to its filter, of shape filter_sizes."""
@@ -114,16 +117,16 @@ def conv2d_backprop_filter(
 
 
 def conv2d_transpose(
-    value: Any = None,
-    filter: Any = None,  # noqa: A002 - TF's name
-    output_shape: Any = None,
-    strides: Any = None,
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,  # noqa: A002 - TF's name
+    output_shape: TensorLike | None = None,
+    strides: Ints | None = None,
     padding: str = "SAME",
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
-    filters: Any = None,
-    dilations: Any = None,
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
+    filters: TensorLike | None = None,
+    dilations: Ints | None = None,
 ) -> Tensor:
     """The transpose of conv2d: value is what conv2d would give for the result.
 
@@ -145,21 +148,21 @@ def conv2d_transpose(
 
 
 def conv3d(
-    input: Any,  # noqa: A002 - TF's name
-    filter: Any = None,  # noqa: A002 - TF's name
-    strides: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter: TensorLike | None = None,  # noqa: A002 - TF's name
+    strides: Sequence[int] | None = None,
     padding: str | None = None,
     data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
 ) -> Tensor:
     """As conv2d, over three dimensions. Args: input: [batch, depth, height, width, channels]."""
     return op(
         "Conv3D",
         input,
         filters if filter is None else filter,
-        strides=list(strides),
+        strides=list(required(strides, "strides")),
         padding=padding,
         data_format=data_format,
         dilations=list(dilations),
@@ -168,15 +171,15 @@ def conv3d(
 
 
 def conv1d(
-    value: Any = None,
-    filters: Any = None,
-    stride: Any = None,
-    padding: Any = None,
+    value: TensorLike | None = None,
+    filters: TensorLike | None = None,
+    stride: Ints | None = None,
+    padding: Padding | None = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
-    dilations: Any = None,
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
+    dilations: Ints | None = None,
 ) -> Tensor:
     """As conv2d over one dimension: value [batch, width, in], filters [width, in, out]."""
     value = input if value is None else value
@@ -199,14 +202,14 @@ def conv1d(
 
 
 def depthwise_conv2d(
-    input: Any,  # noqa: A002 - TF's name
-    filter: Any,  # noqa: A002 - TF's name
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter: TensorLike,  # noqa: A002 - TF's name
+    strides: Sequence[int],
+    padding: Padding,
+    rate: Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: Sequence[int] | None = None,
 ) -> Tensor:
     """Filters of its own for each channel.
 
@@ -231,15 +234,15 @@ def depthwise_conv2d(
 
 
 def separable_conv2d(
-    input: Any,  # noqa: A002 - TF's name
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
+    strides: Sequence[int],
+    padding: Padding,
+    rate: Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: Sequence[int] | None = None,
 ) -> Tensor:
     """depthwise_conv2d, then a 1x1 convolution that mixes the channels."""
     with name_scope(name or "separable_conv2d") as scope:
@@ -263,7 +266,7 @@ def separable_conv2d(
 
 
 def atrous_conv2d(
-    value: Any, filters: Any, rate: int, padding: str, name: str | None = None
+    value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
     """conv2d with `rate - 1` holes between the filter's elements."""
     return op(
@@ -278,15 +281,15 @@ def atrous_conv2d(
 
 
 def convolution(
-    input: Any,  # noqa: A002 - TF's name
-    filter: Any,  # noqa: A002 - TF's name
-    padding: Any,
-    strides: Any = None,
-    dilation_rate: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter: TensorLike,  # noqa: A002 - TF's name
+    padding: Padding,
+    strides: Ints | None = None,
+    dilation_rate: Ints | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
+    filters: TensorLike | None = None,
+    dilations: Ints | None = None,
 ) -> Tensor:
     """A convolution over one, two or three dimensions, by the rank of its input."""
     dilation_rate = dilations if dilation_rate is None else dilation_rate

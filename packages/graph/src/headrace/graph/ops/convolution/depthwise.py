@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
+from headrace.graph.typing.aliases import Ints, Padding, TensorLike
 
 _ONES = (1, 1, 1, 1)
 
@@ -19,12 +20,12 @@ def _attrs(strides: Any, padding: Any, data_format: str, dilations: Any) -> dict
 
 
 def depthwise_conv2d_native(
-    input: Any,  # noqa: A002 - TF's name
-    filter: Any,  # noqa: A002 - TF's name
-    strides: Any,
-    padding: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter: TensorLike,  # noqa: A002 - TF's name
+    strides: Ints,
+    padding: Padding,
     data_format: str = "NHWC",
-    dilations: Any = _ONES,
+    dilations: Ints = _ONES,
     name: str | None = None,
 ) -> Tensor:
     """As depthwise_conv2d, with all four dilations."""
@@ -33,13 +34,13 @@ def depthwise_conv2d_native(
 
 
 def depthwise_conv2d_backprop_input(
-    input_sizes: Any,
-    filter: Any,  # noqa: A002 - TF's name
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    input_sizes: TensorLike,
+    filter: TensorLike,  # noqa: A002 - TF's name
+    out_backprop: TensorLike,
+    strides: Ints,
+    padding: Padding,
     data_format: str = "NHWC",
-    dilations: Any = _ONES,
+    dilations: Ints = _ONES,
     name: str | None = None,
 ) -> Tensor:
     """The gradient of depthwise_conv2d with respect to its input, of shape input_sizes."""
@@ -50,13 +51,13 @@ def depthwise_conv2d_backprop_input(
 
 
 def depthwise_conv2d_backprop_filter(
-    input: Any,  # noqa: A002 - TF's name
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    strides: Ints,
+    padding: Padding,
     data_format: str = "NHWC",
-    dilations: Any = _ONES,
+    dilations: Ints = _ONES,
     name: str | None = None,
 ) -> Tensor:
     """The gradient of depthwise_conv2d with respect to its filter, of shape filter_sizes."""

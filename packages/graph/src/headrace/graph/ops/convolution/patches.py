@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
+from headrace.graph.builder.required import required
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.ops.elementwise.elementwise import imag, real
+from headrace.graph.typing.aliases import TensorLike
 
 
 def extract_image_patches(
-    images: Any,
-    ksizes: Any = None,
-    strides: Any = None,
-    rates: Any = None,
+    images: TensorLike,
+    ksizes: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    rates: Sequence[int] | None = None,
     padding: str | None = None,
     name: str | None = None,
-    sizes: Any = None,
+    sizes: Sequence[int] | None = None,
 ) -> Tensor:
     """The patches of images, each laid out along the last dimension.
 
@@ -33,25 +36,30 @@ def extract_image_patches(
     return op(
         "ExtractImagePatches",
         images,
-        ksizes=list(sizes if ksizes is None else ksizes),
-        strides=list(strides),
-        rates=list(rates),
+        ksizes=list(required(sizes if ksizes is None else ksizes, "ksizes")),
+        strides=list(required(strides, "strides")),
+        rates=list(required(rates, "rates")),
         padding=padding,
         name=name,
     )
 
 
 def extract_patches(
-    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+    images: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
+    name: str | None = None,
 ) -> Tensor:
     """As extract_image_patches, under its newer name."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 
 def extract_volume_patches(
-    input: Any,  # noqa: A002 - TF's name
-    ksizes: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksizes: Sequence[int],
+    strides: Sequence[int],
     padding: str,
     name: str | None = None,
 ) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
@@ -9,6 +10,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.convolution.convolution import conv2d_transpose
+from headrace.graph.typing.aliases import Ints, TensorLike
 
 
 def _per_axis(value: Any, n: int, first: bool, what: str) -> list[int]:
@@ -24,13 +26,13 @@ def _per_axis(value: Any, n: int, first: bool, what: str) -> list[int]:
 
 
 def conv1d_transpose(
-    input: Any,  # noqa: A002 - TF's name
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filters: TensorLike,
+    output_shape: TensorLike,
+    strides: Ints,
     padding: str = "SAME",
     data_format: str = "NWC",
-    dilations: Any = None,
+    dilations: Ints | None = None,
     name: str | None = None,
 ) -> Tensor:
     """The transpose of conv1d: input is what conv1d would give for the result.
@@ -62,16 +64,16 @@ def _with_unit(values: list[int], axis: int) -> list[int]:
 
 
 def conv3d_transpose(
-    value: Any,
-    filter: Any = None,  # noqa: A002 - TF's name
-    output_shape: Any = None,
-    strides: Any = None,
+    value: TensorLike,
+    filter: TensorLike | None = None,  # noqa: A002 - TF's name
+    output_shape: TensorLike | None = None,
+    strides: Ints | None = None,
     padding: str = "SAME",
     data_format: str = "NDHWC",
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
-    filters: Any = None,
-    dilations: Any = None,
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
+    filters: TensorLike | None = None,
+    dilations: Ints | None = None,
 ) -> Tensor:
     """The transpose of conv3d: value is what conv3d would give for the result.
 
@@ -95,13 +97,13 @@ def conv3d_transpose(
 
 
 def conv_transpose(
-    input: Any,  # noqa: A002 - TF's name
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filters: TensorLike,
+    output_shape: TensorLike,
+    strides: Ints,
     padding: str = "SAME",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: Ints | None = None,
     name: str | None = None,
 ) -> Tensor:
     """conv1d_transpose, conv2d_transpose or conv3d_transpose, by the length of output_shape.
@@ -134,7 +136,12 @@ def conv_transpose(
 
 
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
+    value: TensorLike,
+    filters: TensorLike,
+    output_shape: TensorLike,
+    rate: int,
+    padding: str,
+    name: str | None = None,
 ) -> Tensor:
     """The transpose of atrous_conv2d.
 
@@ -156,13 +163,13 @@ def atrous_conv2d_transpose(
 
 
 def conv3d_backprop_filter(
-    input: Any,  # noqa: A002 - TF's name
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter_sizes: TensorLike,
+    out_backprop: TensorLike,
+    strides: Sequence[int],
     padding: str,
     data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
     """The gradient of conv3d with respect to its filter, of shape filter_sizes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
@@ -19,10 +20,11 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.builder.operators import true_division
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _unary(op_type: str, says: str) -> Any:
-    def function(x: Any, name: str | None = None) -> Any:
+    def function(x: TensorLike, name: str | None = None) -> Any:
         if isinstance(x, SparseTensor):
             return SparseTensor(x.indices, op(op_type, x.values, name=name), x.dense_shape)
         return op(op_type, x, name=name)
@@ -33,7 +35,7 @@ def _unary(op_type: str, says: str) -> Any:
 
 
 def _binary(op_type: str, says: str) -> Any:
-    def function(x: Any, y: Any, name: str | None = None) -> Tensor:
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         return op(op_type, x, y, name=name)
 
     function.__doc__ = f"{says}, element by element, broadcasting. Args: x, y: of one dtype."
@@ -85,7 +87,7 @@ bessel_i1 = _unary("BesselI1", "The modified Bessel function of order 1")
 bessel_i1e = _unary("BesselI1e", "exp(-|x|) times the modified Bessel function of order 1")
 
 
-def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x + y, broadcast; strings are joined."""
     kind = getattr(x, "dtype", None) or getattr(y, "dtype", None)
     if kind is None:
@@ -129,42 +131,42 @@ left_shift = _binary("LeftShift", "x shifted left by y bits")
 right_shift = _binary("RightShift", "x shifted right by y bits")
 
 
-def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The angle of the point (x, y), element by element."""
     return op("Atan2", y, x, name=name)
 
 
-def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
+def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> Tensor:
     """The next number after x1 towards x2, element by element."""
     return op("NextAfter", x1, x2, name=name)
 
 
-def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+def igamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The lower regularised incomplete gamma function, element by element."""
     return op("Igamma", a, x, name=name)
 
 
-def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+def igammac(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The upper regularised incomplete gamma function, element by element."""
     return op("Igammac", a, x, name=name)
 
 
-def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
+def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> Tensor:
     """The Hurwitz zeta function, element by element."""
     return op("Zeta", x, q, name=name)
 
 
-def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The polygamma function of order a at x, element by element."""
     return op("Polygamma", a, x, name=name)
 
 
-def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The regularised incomplete beta function I_x(a, b)."""
     return op("Betainc", a, b, x, name=name)
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y as Python 3 divides: integers become floating-point numbers first."""
     return true_division(x, y, name or "truediv")
 
@@ -172,23 +174,23 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 divide = truediv
 
 
-def round(x: Any, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
+def round(x: TensorLike, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
     """The nearest integer, ties to even."""
     return op("Round", x, name=name)
 
 
-def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
     """Either x or y, not both."""
     with name_scope(name):
         return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
 
 
-def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     """The cross product of 3-vectors. Args: a, b: [..., 3]."""
     return op("Cross", a, b, name=name)
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """x with its elements as another dtype; x itself if it has that dtype already."""
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, SparseTensor):
@@ -214,7 +216,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def _to(dtype: str, node: str) -> Any:
-    def function(x: Any, name: str = node) -> Any:
+    def function(x: TensorLike, name: str = node) -> Any:
         return cast(x, dtype, name=name)
 
     function.__doc__ = f"x cast to {dtype}."
@@ -228,17 +230,17 @@ to_int64 = _to("int64", "ToInt64")
 to_bfloat16 = _to("bfloat16", "ToBFloat16")
 
 
-def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's names
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's names
     """The same bytes read as another dtype."""
     return op("Bitcast", input, type=as_dtype(type), name=name)
 
 
-def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def bucketize(input: TensorLike, boundaries: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """How many of the sorted boundaries are at most x, element by element."""
     return op("Bucketize", input, boundaries=boundaries, name=name)
 
 
-def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
+def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
     """real + i * imag. Args: real, imag: float or double."""
     real = convert_to_tensor(real, name="real")
     imag = convert_to_tensor(imag, dtype=real.dtype, name="imag")
@@ -259,35 +261,35 @@ def _part(op_type: str, x: Any, name: str | None) -> Tensor:
     return op(op_type, x, Tout=x.dtype.real_dtype, name=name)
 
 
-def real(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def real(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The real part; a real tensor as it is."""
     return _part("Real", input, name)
 
 
-def imag(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def imag(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The imaginary part of a complex tensor; zeros for a real one."""
     x = convert_to_tensor(input, name="input")
     return _part("Imag", x, name) if x.dtype.is_complex else op("ZerosLike", x, name=name)
 
 
-def angle(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
+def angle(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
     """The argument of a complex number, in radians."""
     return _part("Angle", input, name)
 
 
-def conj(x: Any, name: str | None = None) -> Tensor:
+def conj(x: TensorLike, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor as it is."""
     x = convert_to_tensor(x, name="x")
     return op("Conj", x, name=name) if x.dtype.is_complex else x
 
 
-def complex_abs(x: Any, name: str | None = None) -> Tensor:
+def complex_abs(x: TensorLike, name: str | None = None) -> Tensor:
     """The modulus of a complex tensor."""
     x = convert_to_tensor(x, name="x")
     return op("ComplexAbs", x, Tout=x.dtype.real_dtype, name=name)
 
 
-def absolute(x: Any, name: str | None = None) -> Any:
+def absolute(x: TensorLike, name: str | None = None) -> Any:
     """|x|, also of complex numbers and sparse tensors."""
     if not isinstance(x, SparseTensor):
         x = convert_to_tensor(x, name="x")
@@ -296,7 +298,12 @@ def absolute(x: Any, name: str | None = None) -> Any:
     return abs(x, name=name)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """x where condition holds, y elsewhere; without x and y, the indices of the true elements.
 
     Args:
@@ -311,14 +318,21 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return op("Select", condition, x, y, name=name)
 
 
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where_v2(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """As where, but condition, x and y broadcast."""
     if x is None and y is None:
         return where(condition, name=name)
     return op("SelectV2", condition, x, y, name=name)
 
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
     """t with values below the minimum or above the maximum replaced by these."""
     with name_scope(name or "clip_by_value") as scope:
         values = convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
@@ -329,7 +343,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return values
 
 
-def add_n(inputs: Any, name: str | None = None) -> Tensor:
+def add_n(inputs: TensorLike | Sequence[TensorLike], name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and dtype."""
     if not isinstance(inputs, list | tuple) or not inputs:
         raise ValueError("add_n takes a list of at least one tensor")
@@ -346,7 +360,10 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 
 def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+    inputs: TensorLike | Sequence[TensorLike],
+    shape: ShapeLike | None = None,
+    tensor_dtype: DTypeLike | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The sum of tensors of one shape, as add_n."""
     return add_n(inputs, name=name or "AccumulateNV2")

@@ -11,9 +11,10 @@ from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul(scalar: TensorLike, x: Any, name: str | None = None) -> Any:
     """x times a scalar; x may be IndexedSlices. Raises: ValueError where it is no scalar."""
     dtype = x.dtype.base_dtype if hasattr(x, "dtype") and hasattr(x, "graph") else None
     scalar = convert_to_tensor(scalar, dtype=dtype, name="scalar")
@@ -24,26 +25,26 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     return op("Mul", scalar, x, name=name)
 
 
-def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The greatest integer not above x / y."""
     return op("FloorDiv", x, y, name=name)
 
 
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """1 / x; 0 where x is 0."""
     with name_scope(name or "reciprocal_no_nan") as scope:
         x = convert_to_tensor(x, name="x")
         return op("DivNoNan", constant(1, dtype=x.dtype.base_dtype), x, name=scope)
 
 
-def lbeta(x: Any, name: str | None = None) -> Tensor:
+def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the beta function of the last dimension: sum lgamma(x) - lgamma(sum x)."""
     with name_scope(name or "lbeta"):
         x = convert_to_tensor(x, name="x")
         return op("Sum", op("Lgamma", x), [-1]) - op("Lgamma", op("Sum", x, [-1]))
 
 
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
+def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """A polynomial at x. Args: coeffs: list of its coefficients, that of the highest power first.
 
     Raises: ValueError where coeffs is no list.
@@ -60,14 +61,14 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
         return made
 
 
-def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """log(1 / (1 + exp(-x))), exact far from 0."""
     with name_scope(name or "LogSigmoid") as scope:
         x = convert_to_tensor(x, name="x")
         return op("Neg", op("Softplus", -x), name=scope)
 
 
-def erfcinv(x: Any, name: str | None = None) -> Tensor:
+def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of erfc."""
     with name_scope(name or "erfcinv"):
         x = convert_to_tensor(x, name="start")
@@ -76,24 +77,32 @@ def erfcinv(x: Any, name: str | None = None) -> Tensor:
 
 
 def cumulative_logsumexp(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The logarithm of running sums of exp(x), without overflow."""
     return op("CumulativeLogsumexp", x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
-def to_complex64(x: Any, name: str = "ToComplex64") -> Any:
+def to_complex64(x: TensorLike, name: str = "ToComplex64") -> Any:
     """x cast to complex64."""
     return op("Cast", x, DstT=as_dtype("complex64"), name=name)
 
 
-def to_complex128(x: Any, name: str = "ToComplex128") -> Any:
+def to_complex128(x: TensorLike, name: str = "ToComplex128") -> Any:
     """x cast to complex128."""
     return op("Cast", x, DstT=as_dtype("complex128"), name=name)
 
 
 def histogram_fixed_width_bins(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = "int32", name: str | None = None
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
 ) -> Tensor:
     """Which of nbins equal bins of a range each value falls into; the outermost are open."""
     with name_scope(name or "histogram_fixed_width_bins"):

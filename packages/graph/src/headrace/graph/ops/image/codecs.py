@@ -10,10 +10,11 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.image.colour import convert_image_dtype
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 def decode_jpeg(
-    contents: Any,
+    contents: TensorLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -45,8 +46,8 @@ def decode_jpeg(
 
 
 def decode_and_crop_jpeg(
-    contents: Any,
-    crop_window: Any,
+    contents: TensorLike,
+    crop_window: TensorLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -71,7 +72,7 @@ def decode_and_crop_jpeg(
 
 
 def decode_png(
-    contents: Any, channels: int = 0, dtype: Any = "uint8", name: str | None = None
+    contents: TensorLike, channels: int = 0, dtype: DTypeLike = "uint8", name: str | None = None
 ) -> Tensor:
     """The pixels of a PNG file.
 
@@ -82,20 +83,20 @@ def decode_png(
     return op("DecodePng", contents, channels=channels, dtype=as_dtype(dtype), name=name)
 
 
-def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
     """The pixels of a BMP file, [height, width, channels] uint8."""
     return op("DecodeBmp", contents, channels=channels, name=name)
 
 
-def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """The frames of a GIF file, [frames, height, width, 3] uint8."""
     return op("DecodeGif", contents, name=name)
 
 
 def decode_image(
-    contents: Any,
+    contents: TensorLike,
     channels: int | None = None,
-    dtype: Any = "uint8",
+    dtype: DTypeLike = "uint8",
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
@@ -120,13 +121,13 @@ def decode_image(
 
 
 def extract_jpeg_shape(
-    contents: Any, output_type: Any = "int32", name: str | None = None
+    contents: TensorLike, output_type: DTypeLike = "int32", name: str | None = None
 ) -> Tensor:
     """The shape that decode_jpeg gives, without decoding. Returns: [3] int32 or int64."""
     return op("ExtractJpegShape", contents, output_type=as_dtype(output_type), name=name)
 
 
-def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
     """Whether a file's contents begin as a JPEG's."""
     with name_scope(name, "is_jpeg") as scope:
         start = op("Substr", contents, constant(0), constant(3))
@@ -134,7 +135,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
 
 
 def encode_jpeg(
-    image: Any,
+    image: TensorLike,
     format: str = "",  # noqa: A002 - TF's name
     quality: int = 95,
     progressive: bool = False,
@@ -171,7 +172,7 @@ def encode_jpeg(
     )
 
 
-def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> Tensor:
     """The contents of a PNG file.
 
     Args:
@@ -182,7 +183,10 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
 
 
 def decode_wav(
-    contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
+    contents: TensorLike,
+    desired_channels: int = -1,
+    desired_samples: int = -1,
+    name: str | None = None,
 ) -> Any:
     """The sound of a WAV file of 16 bits.
 
@@ -203,6 +207,6 @@ def decode_wav(
     return made
 
 
-def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Tensor:
+def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
     """The contents of a WAV file of 16 bits. Args: audio: [samples, channels] from -1 to 1."""
     return op("EncodeWav", audio, sample_rate, name=name)

@@ -17,6 +17,7 @@ from headrace.graph.ops.elementwise.elementwise import cast, saturate_cast
 from headrace.graph.ops.matmul.matmul import tensordot
 from headrace.graph.ops.random.random import random_uniform
 from headrace.graph.ops.reduction import reduce_mean, reduce_prod, reduce_std
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 _FLOAT = as_dtype("float32")
 _GREY = (0.2989, 0.5870, 0.1140)
@@ -39,7 +40,7 @@ _FROM_YIQ = (
 
 
 def convert_image_dtype(
-    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Tensor:
     """An image in another type, scaled: integers go to their greatest, floats to 1.
 
@@ -85,7 +86,7 @@ def _in_float(image: Any) -> tuple[Tensor, Any]:
     return convert_image_dtype(image, _FLOAT), kind
 
 
-def adjust_brightness(image: Any, delta: Any) -> Tensor:
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """delta added to an image, whose values are taken as from 0 to 1."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         values, kind = _in_float(image)
@@ -93,7 +94,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
         return convert_image_dtype(made, kind, saturate=True)
 
 
-def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """Each channel's distances from its mean times a factor. Args: images: [..., h, w, c]."""
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         values, kind = _in_float(images)
@@ -101,7 +102,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         return convert_image_dtype(made, kind, saturate=True)
 
 
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Tensor:
     """gain * image ** gamma, whose values are taken as from 0 to 1.
 
     Raises: ValueError for a gamma that is known to be below 0.
@@ -122,14 +123,16 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
         return convert_image_dtype(made, kind, saturate=True)
 
 
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """delta added to the hue of an RGB image. Args: image: [..., 3]; delta: from -1 to 1."""
     with name_scope(name, "adjust_hue", [image]):
         values, kind = _in_float(image)
         return convert_image_dtype(op("AdjustHue", values, delta), kind)
 
 
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+def adjust_saturation(
+    image: TensorLike, saturation_factor: TensorLike, name: str | None = None
+) -> Tensor:
     """The saturation of an RGB image times a factor. Args: image: [..., 3]."""
     with name_scope(name, "adjust_saturation", [image]):
         values, kind = _in_float(image)
@@ -137,7 +140,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
 
 
 def adjust_jpeg_quality(
-    image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
+    image: TensorLike, jpeg_quality: TensorLike, dct_method: str = "", name: str | None = None
 ) -> Tensor:
     """An image as JPEG would leave it. Args: image: RGB or grey; jpeg_quality: from 0 to 100."""
     with name_scope(name, "adjust_jpeg_quality", [image]):
@@ -155,7 +158,7 @@ def _between(low: float, high: float, seed: int | None) -> Tensor:
     return random_uniform([], low, high, seed=seed)
 
 
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """adjust_brightness by something from -max_delta to max_delta."""
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
@@ -169,13 +172,15 @@ def _check_range(lower: float, upper: float) -> None:
         raise ValueError("lower must be non-negative.")
 
 
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_contrast(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
     """adjust_contrast by something from lower to upper."""
     _check_range(lower, upper)
     return adjust_contrast(image, _between(lower, upper, seed))
 
 
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """adjust_hue by something from -max_delta to max_delta."""
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
@@ -184,14 +189,16 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     return adjust_hue(image, _between(-max_delta, max_delta, seed))
 
 
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_saturation(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
     """adjust_saturation by something from lower to upper."""
     _check_range(lower, upper)
     return adjust_saturation(image, _between(lower, upper, seed))
 
 
 def random_jpeg_quality(
-    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+    image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Tensor:
     """adjust_jpeg_quality by something from min_jpeg_quality to below max_jpeg_quality."""
     if (
@@ -206,7 +213,7 @@ def random_jpeg_quality(
     return adjust_jpeg_quality(image, quality)
 
 
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     """RGB as one channel of grey. Args: images: [..., 3]. Returns: [..., 1]."""
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = convert_to_tensor(images, name="images")
@@ -218,7 +225,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         return convert_image_dtype(wide, images.dtype.base_dtype, name=scope)
 
 
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """One channel of grey as three that are alike. Args: images: [..., 1]. Returns: [..., 3]."""
     with name_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = convert_to_tensor(images, name="images")
@@ -237,27 +244,27 @@ def _mixed(images: Any, matrix: Any) -> Tensor:
     return tensordot(images, kernel, [[-1 if rank is None else rank - 1], [0]])
 
 
-def rgb_to_yuv(images: Any) -> Tensor:
+def rgb_to_yuv(images: TensorLike) -> Tensor:
     """RGB from 0 to 1 as luma and two differences of colour. Args: images: [..., 3]."""
     return _mixed(images, _TO_YUV)
 
 
-def yuv_to_rgb(images: Any) -> Tensor:
+def yuv_to_rgb(images: TensorLike) -> Tensor:
     """The inverse of rgb_to_yuv."""
     return _mixed(images, _FROM_YUV)
 
 
-def rgb_to_yiq(images: Any) -> Tensor:
+def rgb_to_yiq(images: TensorLike) -> Tensor:
     """RGB from 0 to 1 as NTSC's YIQ. Args: images: [..., 3]."""
     return _mixed(images, _TO_YIQ)
 
 
-def yiq_to_rgb(images: Any) -> Tensor:
+def yiq_to_rgb(images: TensorLike) -> Tensor:
     """The inverse of rgb_to_yiq."""
     return _mixed(images, _FROM_YIQ)
 
 
-def per_image_standardization(image: Any) -> Tensor:
+def per_image_standardization(image: TensorLike) -> Tensor:
     """Each image with mean 0 and variance 1. Args: image: [..., height, width, channels].
 
     The standard deviation is taken as 1 / sqrt(number of values) at least.

@@ -15,6 +15,7 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.image.resize import ResizeMethod, resize_images
 from headrace.graph.ops.random.random import random_uniform
+from headrace.graph.typing.aliases import TensorLike
 
 _INT32, _FLOAT, _DOUBLE = as_dtype("int32"), as_dtype("float32"), as_dtype("float64")
 
@@ -28,21 +29,21 @@ def _image(image: Any) -> tuple[Tensor, int]:
     return image, rank - 3
 
 
-def flip_left_right(image: Any) -> Tensor:
+def flip_left_right(image: TensorLike) -> Tensor:
     """Columns in reverse. Args: image: [height, width, channels], or a batch of them."""
     with name_scope(None, "flip_left_right", [image]):
         image, rows = _image(image)
         return op("ReverseV2", image, [rows + 1])
 
 
-def flip_up_down(image: Any) -> Tensor:
+def flip_up_down(image: TensorLike) -> Tensor:
     """Rows in reverse. Args: image: [height, width, channels], or a batch of them."""
     with name_scope(None, "flip_up_down", [image]):
         image, rows = _image(image)
         return op("ReverseV2", image, [rows])
 
 
-def transpose(image: Any, name: str | None = None) -> Tensor:
+def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     """Rows and columns exchanged. Args: image: [height, width, channels], or a batch of them."""
     with name_scope(name, "transpose", [image]) as scope:
         image, rows = _image(image)
@@ -52,7 +53,7 @@ def transpose(image: Any, name: str | None = None) -> Tensor:
 transpose_image = transpose
 
 
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Tensor:
     """An image turned k times a quarter to the left.
 
     Args:
@@ -100,12 +101,12 @@ def _random_flip(image: Any, across: int, seed: int | None, name: str) -> Tensor
         return op("SelectV2", wide, op("ReverseV2", image, axis), image)
 
 
-def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
     """flip_left_right for about half of the images."""
     return _random_flip(image, 1, seed, "random_flip_left_right")
 
 
-def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """flip_up_down for about half of the images."""
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
@@ -119,7 +120,7 @@ def _sizes(image: Tensor, rows: int) -> tuple[Any, Any]:
     return known[0], known[1]
 
 
-def central_crop(image: Any, central_fraction: float) -> Tensor:
+def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
     """The middle of an image.
 
     Args:
@@ -172,7 +173,7 @@ def _known(*values: Any) -> bool:
 
 
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
     """An image with zeros around it.
 
@@ -204,7 +205,11 @@ def pad_to_bounding_box(
 
 
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: TensorLike,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: Any,
+    target_width: Any,
 ) -> Tensor:
     """A part of an image.
 
@@ -236,7 +241,9 @@ def _most(a: Any, b: Any) -> Any:
     return max(a, b) if _known(a, b) else op("Maximum", a, b)
 
 
-def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+def resize_image_with_crop_or_pad(
+    image: TensorLike, target_height: TensorLike, target_width: TensorLike
+) -> Tensor:
     """An image in another size, cut around its middle or padded with zeros.
 
     Args:
@@ -265,7 +272,7 @@ resize_with_crop_or_pad = resize_image_with_crop_or_pad
 
 
 def resize_image_with_pad(
-    image: Any,
+    image: TensorLike,
     target_height: int,
     target_width: int,
     method: int = ResizeMethod.BILINEAR,

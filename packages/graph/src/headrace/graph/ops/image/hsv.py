@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.typing.aliases import TensorLike
 
 
-def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
     """Red, green, blue from 0 to 1 as hue, saturation and value. Args: images: [..., 3]."""
     return op("RGBToHSV", images, name=name)
 
 
-def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """Hue, saturation and value from 0 to 1 as red, green, blue. Args: images: [..., 3]."""
     return op("HSVToRGB", images, name=name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from headrace.graph.ops.convolution.convolution import depthwise_conv2d
 from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.image.colour import convert_image_dtype
 from headrace.graph.ops.reduction import reduce_mean, reduce_prod, reduce_sum
+from headrace.graph.typing.aliases import TensorLike
 
 _FLOAT = as_dtype("float32")
 _POWERS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
@@ -34,7 +36,7 @@ def _pair(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
     return convert_image_dtype(a, _FLOAT), convert_image_dtype(b, _FLOAT), top
 
 
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
+def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Tensor:
     """The peak signal-to-noise ratio of two images, in decibels.
 
     Args:
@@ -88,9 +90,9 @@ def _by_channel(
 
 
 def ssim(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
@@ -114,10 +116,10 @@ def ssim(
 
 
 def ssim_multiscale(
-    img1: Any,
-    img2: Any,
-    max_val: Any,
-    power_factors: Any = _POWERS,
+    img1: TensorLike,
+    img2: TensorLike,
+    max_val: TensorLike,
+    power_factors: Sequence[float] = _POWERS,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,
@@ -166,7 +168,7 @@ def _halved(x: Tensor) -> Tensor:
     return made
 
 
-def total_variation(images: Any, name: str | None = None) -> Tensor:
+def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     """The sum of differences of neighbouring pixels.
 
     Args:
@@ -186,7 +188,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         return reduce_sum(op("Abs", down), axis) + reduce_sum(op("Abs", right), axis)
 
 
-def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """Differences with the pixel below and with that to the right; 0 at the ends.
 
     Args:
@@ -205,7 +207,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     return below, beside
 
 
-def sobel_edges(image: Any) -> Tensor:
+def sobel_edges(image: TensorLike) -> Tensor:
     """Sobel's differences along y and along x.
 
     Args:

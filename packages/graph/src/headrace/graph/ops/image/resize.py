@@ -13,6 +13,7 @@ from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.image import hsv as image_hsv  # noqa: F401 - its gradient is of this family
+from headrace.graph.typing.aliases import TensorLike
 
 _INT32, _FLOAT = as_dtype("int32"), as_dtype("float32")
 
@@ -27,8 +28,8 @@ class ResizeMethod:
 
 
 def resize_bilinear(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -46,8 +47,8 @@ def resize_bilinear(
 
 
 def resize_bicubic(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -58,8 +59,8 @@ def resize_bicubic(
 
 
 def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -70,7 +71,7 @@ def resize_nearest_neighbor(
 
 
 def resize_area(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None
+    images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
     """As resize_bilinear, each pixel the mean of the area that it covers."""
     return op("ResizeArea", images, _sizes(size), align_corners=align_corners, name=name)
@@ -89,8 +90,8 @@ _RESIZE = {
 
 
 def resize_images(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
@@ -144,14 +145,14 @@ def _fitted(batch: Tensor, size: Tensor) -> Tensor:
 
 
 def crop_and_resize(
-    image: Any,
-    boxes: Any,
-    box_ind: Any = None,
-    crop_size: Any = None,
+    image: TensorLike,
+    boxes: TensorLike,
+    box_ind: TensorLike | None = None,
+    crop_size: TensorLike | None = None,
     method: str = "bilinear",
     extrapolation_value: float = 0,
     name: str | None = None,
-    box_indices: Any = None,
+    box_indices: TensorLike | None = None,
 ) -> Tensor:
     """Crops of images, all in one size.
 
@@ -176,9 +177,9 @@ def crop_and_resize(
 
 
 def extract_glimpse(
-    input: Any,  # noqa: A002 - TF's name
-    size: Any,
-    offsets: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    size: TensorLike,
+    offsets: TensorLike,
     centered: bool = True,
     normalized: bool = True,
     uniform_noise: bool = True,

@@ -8,14 +8,15 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.typing.aliases import TensorLike
 
 _ALIGN = "RIGHT_LEFT"
 
 
 def matrix_band_part(
-    input: Any,  # noqa: A002 - TF's name
-    num_lower: Any,
-    num_upper: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    num_lower: TensorLike,
+    num_upper: TensorLike,
     name: str | None = None,
 ) -> Tensor:
     """Each matrix with zeros outside of a band around its diagonal.
@@ -27,12 +28,12 @@ def matrix_band_part(
 
 
 def matrix_diag(
-    diagonal: Any,
+    diagonal: TensorLike,
     name: str = "diag",
-    k: Any = 0,
-    num_rows: Any = -1,
-    num_cols: Any = -1,
-    padding_value: Any = 0,
+    k: TensorLike = 0,
+    num_rows: TensorLike = -1,
+    num_cols: TensorLike = -1,
+    padding_value: TensorLike = 0,
     align: str = _ALIGN,
 ) -> Tensor:
     """Matrices with given diagonals.
@@ -51,10 +52,10 @@ def matrix_diag(
 
 
 def matrix_diag_part(
-    input: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
     name: str = "diag_part",
-    k: Any = 0,
-    padding_value: Any = 0,
+    k: TensorLike = 0,
+    padding_value: TensorLike = 0,
     align: str = _ALIGN,
 ) -> Tensor:
     """Diagonals of each matrix [..., m, n]; the arguments are those of matrix_diag."""
@@ -64,10 +65,10 @@ def matrix_diag_part(
 
 
 def matrix_set_diag(
-    input: Any,  # noqa: A002 - TF's name
-    diagonal: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    diagonal: TensorLike,
     name: str = "set_diag",
-    k: Any = 0,
+    k: TensorLike = 0,
     align: str = _ALIGN,
 ) -> Tensor:
     """Each matrix with other diagonals; the arguments are those of matrix_diag."""

@@ -14,12 +14,13 @@ from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.ops.elementwise.elementwise import cast, real
 from headrace.graph.ops.reduction import reduce_prod
+from headrace.graph.typing.aliases import TensorLike
 
 _PLAIN = {1: "", 2: "2D", 3: "3D"}
 
 
 def _transform(op_type: str, says: str) -> Any:
-    def function(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+    def function(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
         return op(op_type, input, name=name)
 
     function.__doc__ = f"{says}. Args: input: [...] complex. Returns: the same shape and type."
@@ -35,7 +36,9 @@ ifft3d = _transform("IFFT3D", "The inverse of fft3d")
 
 
 def _real_transform(op_type: str, n: int, says: str) -> Any:
-    def function(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    def function(
+        input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+    ) -> Tensor:
         x = convert_to_tensor(input_tensor)
         inverse = op_type.startswith("I")
         double = x.dtype.base_dtype.name in ("complex128", "float64")

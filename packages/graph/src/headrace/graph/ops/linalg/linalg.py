@@ -16,10 +16,11 @@ from headrace.graph.ops.linalg import diagonals as _2  # noqa: F401 - of this fa
 from headrace.graph.ops.linalg import fourier as _3  # noqa: F401 - of this family
 from headrace.graph.ops.linalg import solve_gradients as _4  # noqa: F401 - of this family
 from headrace.graph.ops.reduction import reduce_sum
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 def matrix_inverse(
-    input: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
     adjoint: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -27,17 +28,17 @@ def matrix_inverse(
     return op("MatrixInverse", input, adjoint=adjoint, name=name)
 
 
-def matrix_determinant(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """The determinant of each matrix. Args: input: [..., n, n]. Returns: [...]."""
     return op("MatrixDeterminant", input, name=name)
 
 
-def slogdet(input: Any, name: str | None = None) -> Any:  # noqa: A002 - TF's name
+def slogdet(input: TensorLike, name: str | None = None) -> Any:  # noqa: A002 - TF's name
     """Sign and logarithm of the absolute value of each determinant. Args: input: [..., n, n]."""
     return op("LogMatrixDeterminant", input, name=name)
 
 
-def logdet(matrix: Any, name: str | None = None) -> Tensor:
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of each positive definite matrix [..., n, n]."""
     with name_scope(name, "logdet", [matrix]):
         roots = op("MatrixDiagPart", op("Cholesky", matrix))
@@ -45,12 +46,12 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         return constant(2.0, dtype=logs.dtype.base_dtype) * reduce_sum(logs, axis=[-1])
 
 
-def cholesky(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def cholesky(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """The lower factor L of each positive definite matrix L Lᴴ; its upper half is not read."""
     return op("Cholesky", input, name=name)
 
 
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """X of A X = rhs, where A = chol cholᴴ. Args: chol: [..., n, n]; rhs: [..., n, k]."""
     with name_scope(name, "cholesky_solve", [chol, rhs]):
         half = op("MatrixTriangularSolve", chol, rhs, adjoint=False, lower=True)
@@ -58,8 +59,8 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
 
 
 def lu(
-    input: Any,  # noqa: A002 - TF's name
-    output_idx_type: Any = "int32",
+    input: TensorLike,  # noqa: A002 - TF's name
+    output_idx_type: DTypeLike = "int32",
     name: str | None = None,
 ) -> Any:
     """Triangular factors of each matrix with its rows exchanged.
@@ -71,7 +72,7 @@ def lu(
 
 
 def qr(
-    input: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
     full_matrices: bool = False,
     name: str | None = None,
 ) -> Any:
@@ -80,7 +81,10 @@ def qr(
 
 
 def svd(
-    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
 ) -> Any:
     """Singular values, and vectors, of each matrix.
 
@@ -92,34 +96,40 @@ def svd(
     return (real(s), u, v) if compute_uv else real(s)
 
 
-def self_adjoint_eig(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues, the least first, and eigenvectors (columns) of each self-adjoint matrix."""
     e, v = op("SelfAdjointEigV2", tensor, compute_v=True, name=name)
     return e, v
 
 
-def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Eigenvalues, the least first, of each self-adjoint matrix."""
     e, _ = op("SelfAdjointEigV2", tensor, compute_v=False, name=name)
     return e
 
 
-def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+def matrix_solve(
+    matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None
+) -> Tensor:
     """X of matrix X = rhs, or of its adjoint. Args: matrix: [..., n, n]; rhs: [..., n, k]."""
     return op("MatrixSolve", matrix, rhs, adjoint=adjoint, name=name)
 
 
 def matrix_triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike,
+    rhs: TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """As matrix_solve, of triangular matrices, whose other half is not read."""
     return op("MatrixTriangularSolve", matrix, rhs, lower=lower, adjoint=adjoint, name=name)
 
 
 def matrix_solve_ls(
-    matrix: Any,
-    rhs: Any,
-    l2_regularizer: Any = 0.0,
+    matrix: TensorLike,
+    rhs: TensorLike,
+    l2_regularizer: TensorLike = 0.0,
     fast: bool = True,
     name: str | None = None,
 ) -> Tensor:
@@ -134,29 +144,33 @@ def matrix_solve_ls(
     return op("MatrixSolveLs", matrix, rhs, regularizer, fast=fast, name=name)
 
 
-def matrix_square_root(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def matrix_square_root(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """X of X X = each matrix [..., n, n]."""
     return op("MatrixSquareRoot", input, name=name)
 
 
-def expm(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def expm(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """The exponential series of each matrix [..., n, n]."""
     return op("MatrixExponential", input, name=name)
 
 
-def logm(input: Any, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
+def logm(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
     """The inverse of expm, of complex matrices [..., n, n]."""
     return op("MatrixLogarithm", input, name=name)
 
 
-def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The transpose of each matrix's conjugate."""
     with name_scope(name, "adjoint", [matrix]):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
 
 def lu_solve(
-    lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
+    lower_upper: TensorLike,
+    perm: TensorLike,
+    rhs: TensorLike,
+    validate_args: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """X of A X = rhs, where lu(A) gave lower_upper and perm. Args: rhs: [..., n, k]."""
     with name_scope(name or "lu_solve"):
@@ -180,7 +194,7 @@ def _unit_lower(factors: Tensor) -> Tensor:
 
 
 def lu_matrix_inverse(
-    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """The inverse of A, where lu(A) gave lower_upper and perm."""
     with name_scope(name or "lu_matrix_inverse"):
@@ -190,7 +204,7 @@ def lu_matrix_inverse(
 
 
 def lu_reconstruct(
-    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """A, where lu(A) gave lower_upper and perm."""
     with name_scope(name or "lu_reconstruct"):
@@ -208,7 +222,7 @@ def _one_hot(perm: Tensor) -> Tensor:
 
 
 def tridiagonal_solve(
-    diagonals: Any,
+    diagonals: TensorLike,
     rhs: Any,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,
@@ -250,7 +264,7 @@ def tridiagonal_solve(
 
 
 def tridiagonal_matmul(
-    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
+    diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
     """A rhs, for a matrix with three diagonals; diagonals as of tridiagonal_solve."""
     with name_scope(name or "tridiagonal_matmul"):

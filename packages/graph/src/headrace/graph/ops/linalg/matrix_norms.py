@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from headrace.graph.ops.elementwise.elementwise import absolute, cast, conj
 from headrace.graph.ops.linalg.linalg import svd
 from headrace.graph.ops.matmul.matmul import matmul
 from headrace.graph.ops.reduction import reduce_max, reduce_sum
+from headrace.graph.typing.aliases import TensorLike
 
 
-def trace(x: Any, name: str | None = None) -> Tensor:
+def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """The sum of the diagonal of each matrix. Args: x: [..., m, n]. Returns: [...]."""
     with name_scope(name, "Trace", [x]) as scope:
         return reduce_sum(op("MatrixDiagPart", x), [-1], name=scope)
@@ -91,9 +93,9 @@ def _greatest_singular(tensor: Tensor, axes: tuple[int, int], keep: bool) -> Ten
 
 
 def normalize(
-    tensor: Any,
-    ord: Any = "euclidean",  # noqa: A002 - TF's name
-    axis: Any = None,
+    tensor: TensorLike,
+    ord: float | str = "euclidean",  # noqa: A002 - TF's name
+    axis: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """tensor divided by its norm, and the norm; the arguments are those of norm."""
@@ -108,7 +110,10 @@ def _cutoff(s: Tensor, factor: Any) -> Tensor:
 
 
 def matrix_rank(
-    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+    a: TensorLike,
+    tol: TensorLike | None = None,
+    validate_args: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """How many singular values of each matrix are above tol.
 
@@ -132,7 +137,12 @@ def _epsilon(a: Tensor, s: Tensor) -> Tensor:
     return longest * constant(np.finfo(dtype.as_numpy_dtype).eps, dtype=dtype)
 
 
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def pinv(
+    a: TensorLike,
+    rcond: TensorLike | None = None,
+    validate_args: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The pseudo-inverse of each matrix. Source: Moore 1920, Penrose 1955.
 
     Args:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import string
-from typing import Any
 
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.ops.elementwise.elementwise import conj
+from headrace.graph.typing.aliases import TensorLike
 
 _DOTS = "..."
 
 
-def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
+def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tensor:
     """Sums of products by an equation such as "ij,jk->ik".
 
     Args:

@@ -14,11 +14,12 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.elementwise.elementwise import conj
 from headrace.graph.ops.matmul.einsum import einsum  # noqa: F401 - of this family, and hr.einsum
+from headrace.graph.typing.aliases import TensorLike
 
 
 def matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
@@ -56,15 +57,15 @@ def matmul(
 
 
 def batch_matmul(
-    x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None
+    x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Tensor:
     """Matrix products of the innermost two dimensions; the others are equal."""
     return op("BatchMatMul", x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
 def matvec(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
@@ -84,7 +85,7 @@ def matvec(
         return op("Squeeze", product, squeeze_dims=[-1])
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None = None) -> Tensor:
     """Contracts a and b along axes.
 
     Args:

@@ -12,6 +12,7 @@ from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.reduction import reduce_mean, reduce_prod, reduce_sum
+from headrace.graph.typing.aliases import TensorLike
 
 
 def _kept(keep_dims: bool | None, keepdims: bool | None) -> bool:
@@ -30,9 +31,9 @@ def _axis_list(axes: Any) -> list[int]:
 
 
 def moments(
-    x: Any,
-    axes: Any,
-    shift: Any = None,
+    x: TensorLike,
+    axes: TensorLike,
+    shift: TensorLike | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
@@ -62,9 +63,9 @@ def moments(
 
 
 def sufficient_statistics(
-    x: Any,
+    x: TensorLike,
     axes: Any,
-    shift: Any = None,
+    shift: TensorLike | None = None,
     keep_dims: bool | None = None,
     name: str | None = None,
     keepdims: bool | None = None,
@@ -94,7 +95,11 @@ def sufficient_statistics(
 
 
 def normalize_moments(
-    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+    counts: TensorLike,
+    mean_ss: TensorLike,
+    variance_ss: TensorLike,
+    shift: TensorLike,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Mean and variance of what sufficient_statistics gave."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
@@ -110,8 +115,8 @@ def normalize_moments(
 
 def weighted_moments(
     x: Any,
-    axes: Any,
-    frequency_weights: Any,
+    axes: TensorLike,
+    frequency_weights: TensorLike,
     name: str | None = None,
     keep_dims: bool | None = None,
     keepdims: bool | None = None,

@@ -12,17 +12,18 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.elementwise.elementwise import imag, real
 from headrace.graph.ops.reduction import reduce_mean, reduce_sum
+from headrace.graph.typing.aliases import TensorLike
 
 _LEAST_EPSILON = 1.001e-5  # what cuDNN refuses to go below
 
 
 def batch_normalization(
-    x: Any,
+    x: TensorLike,
     mean: Any,
-    variance: Any,
+    variance: TensorLike,
     offset: Any,
-    scale: Any,
-    variance_epsilon: Any,
+    scale: TensorLike | None,
+    variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Tensor:
     """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
@@ -47,11 +48,11 @@ def _as(x: Tensor, dtype: Any) -> Tensor:
 
 
 def fused_batch_norm(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any = None,
-    variance: Any = None,
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
     epsilon: float = 0.001,
     data_format: str = "NHWC",
     is_training: bool = True,
@@ -119,7 +120,11 @@ def batch_norm_with_global_normalization(
 
 
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+    x: TensorLike,
+    axis: TensorLike | None = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: TensorLike | None = None,
 ) -> Tensor:
     """x divided by its L2 norm along axis (of all by default); epsilon bounds the squared norm."""
     axis = dim if axis is None else axis
@@ -139,7 +144,7 @@ def l2_normalize(
 
 
 def local_response_normalization(
-    input: Any,  # noqa: A002 - TF's name
+    input: TensorLike,  # noqa: A002 - TF's name
     depth_radius: int = 5,
     bias: float = 1,
     alpha: float = 1,

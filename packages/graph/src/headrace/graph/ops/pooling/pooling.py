@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.typing.aliases import DTypeLike, Ints, Padding, TensorLike
 
 
 def _window(values: Any, data_format: str) -> list[int]:
@@ -18,13 +20,13 @@ def _window(values: Any, data_format: str) -> list[int]:
 
 
 def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    value: TensorLike,
+    ksize: Ints,
+    strides: Ints,
+    padding: Padding,
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
     """The greatest element of each window.
 
@@ -45,13 +47,13 @@ def max_pool(
 
 
 def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    value: TensorLike,
+    ksize: Ints,
+    strides: Ints,
+    padding: Padding,
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
     """The mean of each window; padding does not count."""
     return op(
@@ -66,14 +68,14 @@ def avg_pool(
 
 
 def max_pool_with_argmax(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Ints,
+    strides: Ints,
     padding: str,
     data_format: str = "NHWC",
-    Targmax: Any = None,
+    Targmax: DTypeLike | None = None,
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> Any:
     """max_pool, and where in the flattened input each greatest element was."""
@@ -90,9 +92,9 @@ def max_pool_with_argmax(
 
 
 def max_pool3d(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Sequence[int],
+    strides: Sequence[int],
     padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,
@@ -110,9 +112,9 @@ def max_pool3d(
 
 
 def avg_pool3d(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Sequence[int],
+    strides: Sequence[int],
     padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,

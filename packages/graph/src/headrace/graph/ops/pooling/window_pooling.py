@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.builder.required import required
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.arrays.space_batches import with_space_to_batch
+from headrace.graph.typing.aliases import Ints, Padding, TensorLike
 
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
@@ -55,9 +58,9 @@ def _pooled(
 
 
 def max_pool1d(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Ints,
+    strides: Ints,
     padding: str,
     data_format: str = "NWC",
     name: str | None = None,
@@ -68,9 +71,9 @@ def max_pool1d(
 
 
 def avg_pool1d(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Ints,
+    strides: Ints,
     padding: str,
     data_format: str = "NWC",
     name: str | None = None,
@@ -81,10 +84,10 @@ def avg_pool1d(
 
 
 def max_pool2d(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Ints,
+    strides: Ints,
+    padding: Padding,
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Tensor:
@@ -106,10 +109,10 @@ def _by_rank(
 
 
 def max_pool_v2(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Ints,
+    strides: Ints,
+    padding: Padding,
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -118,10 +121,10 @@ def max_pool_v2(
 
 
 def avg_pool_v2(
-    input: Any,  # noqa: A002 - TF's name
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    ksize: Ints,
+    strides: Ints,
+    padding: Padding,
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -130,15 +133,15 @@ def avg_pool_v2(
 
 
 def pool(
-    input: Any,  # noqa: A002 - TF's name
-    window_shape: Any,
+    input: TensorLike,  # noqa: A002 - TF's name
+    window_shape: Sequence[int],
     pooling_type: str,
     padding: str,
-    dilation_rate: Any = None,
-    strides: Any = None,
+    dilation_rate: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: Sequence[int] | None = None,
 ) -> Tensor:
     """Pooling over one to three dimensions, with windows that may be dilated.
 
@@ -173,8 +176,8 @@ def pool(
 
 
 def fractional_max_pool(
-    value: Any,
-    pooling_ratio: Any,
+    value: TensorLike,
+    pooling_ratio: Sequence[float],
     pseudo_random: bool = False,
     overlapping: bool = False,
     deterministic: bool = False,
@@ -194,8 +197,8 @@ def fractional_max_pool(
 
 
 def fractional_avg_pool(
-    value: Any,
-    pooling_ratio: Any,
+    value: TensorLike,
+    pooling_ratio: Sequence[float],
     pseudo_random: bool = False,
     overlapping: bool = False,
     deterministic: bool = False,
@@ -233,14 +236,14 @@ def _fractional(
 
 
 def dilation2d(
-    input: Any,  # noqa: A002 - TF's name
-    filter: Any = None,  # noqa: A002 - TF's name
-    strides: Any = None,
-    rates: Any = None,
+    input: TensorLike,  # noqa: A002 - TF's name
+    filter: TensorLike | None = None,  # noqa: A002 - TF's name
+    strides: Sequence[int] | None = None,
+    rates: Sequence[int] | None = None,
     padding: str | None = None,
     name: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
+    filters: TensorLike | None = None,
+    dilations: Sequence[int] | None = None,
 ) -> Tensor:
     """Grey-scale dilation: the greatest sum of a patch and a filter.
 
@@ -252,15 +255,20 @@ def dilation2d(
         "Dilation2D",
         input,
         filters if filter is None else filter,
-        strides=list(strides),
-        rates=list(dilations if rates is None else rates),
+        strides=list(required(strides, "strides")),
+        rates=list(required(dilations if rates is None else rates, "rates")),
         padding=padding,
         name=name,
     )
 
 
 def erosion2d(
-    value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+    value: Any,
+    kernel: TensorLike,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
+    name: str | None = None,
 ) -> Tensor:
     """Grey-scale erosion: the least difference of a patch and a kernel, by dilation2d."""
     with name_scope(name, "erosion2d", [value, kernel]) as scope:

@@ -11,6 +11,7 @@ from headrace.graph.framework.default_graph import get_seed
 from headrace.graph.framework.op_registry import gradient, gradient_not_built, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _seeds(seed: int | None) -> dict[str, Any]:
@@ -28,10 +29,10 @@ def _shape(shape: Any) -> Tensor:
 
 
 def random_uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = "float32",
+    shape: ShapeLike | TensorLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -51,10 +52,10 @@ def random_uniform(
 
 
 def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = "float32",
+    shape: ShapeLike | TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -65,10 +66,10 @@ def random_normal(
 
 
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = "float32",
+    shape: ShapeLike | TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -87,12 +88,14 @@ def _normal(
         return op("AddV2", unit * spread, middle, name=scope)
 
 
-def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of value in random order."""
     return op("RandomShuffle", value, name=name, **_seeds(seed))
 
 
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_crop(
+    value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
+) -> Tensor:
     """A part of value of the given size, from anywhere in it."""
     with name_scope(name or "random_crop") as scope:
         value = convert_to_tensor(value, name="value")
@@ -107,11 +110,11 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
 
 
 def multinomial(
-    logits: Any,
-    num_samples: Any,
+    logits: TensorLike,
+    num_samples: TensorLike,
     seed: int | None = None,
     name: str | None = None,
-    output_dtype: Any = None,
+    output_dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Class numbers drawn by unnormalised log-probabilities.
 
@@ -130,9 +133,9 @@ def multinomial(
 
 
 def categorical(
-    logits: Any,
-    num_samples: Any,
-    dtype: Any = None,
+    logits: TensorLike,
+    num_samples: TensorLike,
+    dtype: DTypeLike | None = None,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -141,10 +144,10 @@ def categorical(
 
 
 def random_gamma(
-    shape: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = "float32",
+    shape: ShapeLike | TensorLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -167,7 +170,11 @@ def _tiny(dtype: Any) -> Any:
 
 
 def random_poisson(
-    lam: Any, shape: Any, dtype: Any = "float32", seed: int | None = None, name: str | None = None
+    lam: TensorLike,
+    shape: ShapeLike | TensorLike,
+    dtype: DTypeLike = "float32",
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Counts of rate lam. Returns: shape + lam's shape."""
     return op(
@@ -176,9 +183,9 @@ def random_poisson(
 
 
 def dropout(
-    x: Any,
+    x: TensorLike,
     keep_prob: Any = None,
-    noise_shape: Any = None,
+    noise_shape: TensorLike | None = None,
     seed: int | None = None,
     name: str | None = None,
     rate: Any = None,

@@ -10,14 +10,15 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.random.random import _shape
+from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
+    shape: ShapeLike | TensorLike,
+    seed: TensorLike,
     minval: Any = 0,
     maxval: Any = None,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
     """Values from [minval, maxval); floating-point ones from [0, 1) by default.
@@ -49,11 +50,11 @@ def stateless_uniform(
 
 
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = "float32",
+    shape: ShapeLike | TensorLike,
+    seed: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
     """Values of a normal distribution. Args: seed: [2] int32 or int64."""
@@ -62,11 +63,11 @@ def stateless_normal(
 
 
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = "float32",
+    shape: ShapeLike | TensorLike,
+    seed: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
     """Values of a normal distribution, drawn again beyond two standard deviations."""
@@ -86,10 +87,10 @@ def _normal(
 
 
 def stateless_multinomial(
-    logits: Any,
-    num_samples: Any,
-    seed: Any,
-    output_dtype: Any = "int64",
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: TensorLike,
+    output_dtype: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
     """Class numbers drawn by unnormalised log-probabilities: [batch, num_samples]."""
@@ -98,7 +99,11 @@ def stateless_multinomial(
 
 
 def stateless_categorical(
-    logits: Any, num_samples: Any, seed: Any, dtype: Any = "int64", name: str | None = None
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: TensorLike,
+    dtype: DTypeLike = "int64",
+    name: str | None = None,
 ) -> Tensor:
     """The same as stateless_multinomial."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name)

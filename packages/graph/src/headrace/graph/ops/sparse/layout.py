@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
@@ -12,9 +13,10 @@ from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
 from headrace.graph.ops.sparse.sparse import as_sparse, known_rank, sparse_of, to_dense, triplet
+from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
 
 
-def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """The entries in row-major order."""
     x = as_sparse(sp_input)
     indices, values = op("SparseReorder", *triplet(x), name=name)
@@ -24,7 +26,7 @@ def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     return SparseTensor(indices, values, op("Identity", x.dense_shape))
 
 
-def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+def reshape(sp_input: SparseLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """The entries under another shape of as many elements; one dimension may be -1."""
     x = as_sparse(sp_input)
     with name_scope(name or "SparseReshape") as scope:
@@ -38,7 +40,9 @@ def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
         return SparseTensor(indices, op("Identity", x.values), dims)
 
 
-def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+def transpose(
+    sp_input: SparseLike, perm: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
     """The dimensions in another order, by default the reverse."""
     x = as_sparse(sp_input)
     with name_scope(name or "SparseTranspose"):
@@ -50,7 +54,9 @@ def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> Spars
         return reorder(SparseTensor(indices, x.values, shape))
 
 
-def expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
+def expand_dims(
+    sp_input: SparseLike, axis: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
     """With a dimension of size 1 put in before `axis` (at the end by default)."""
     x = as_sparse(sp_input)
     with name_scope(name or "expand_dims"):
@@ -79,11 +85,11 @@ def expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> Spa
 
 
 def concat(
-    axis: Any,
-    sp_inputs: Any,
+    axis: int,
+    sp_inputs: Sequence[SparseLike],
     name: str | None = None,
     expand_nonconcat_dim: bool = False,
-    concat_dim: Any = None,
+    concat_dim: int | None = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
     """Sparse tensors one behind the other along an axis.
@@ -117,12 +123,12 @@ def concat(
 
 
 def split(
-    keyword_required: Any = None,
-    sp_input: Any = None,
+    keyword_required: TensorLike | None = None,
+    sp_input: SparseLike | None = None,
     num_split: int | None = None,
-    axis: Any = None,
+    axis: TensorLike | None = None,
     name: str | None = None,
-    split_dim: Any = None,
+    split_dim: TensorLike | None = None,
 ) -> list[SparseTensor]:
     """A sparse tensor in num_split parts along an axis; the first ones are the larger.
 
@@ -140,7 +146,7 @@ def split(
 
 
 def slice(  # noqa: A001 - TF's name
-    sp_input: Any, start: Any, size: Any, name: str | None = None
+    sp_input: SparseLike, start: TensorLike, size: TensorLike, name: str | None = None
 ) -> SparseTensor:
     """The entries from `start` on, within `size`, as a sparse tensor of that size."""
     x = as_sparse(sp_input)
@@ -150,7 +156,7 @@ def slice(  # noqa: A001 - TF's name
         return sparse_of(op("SparseSlice", *triplet(x), first, extent), known_rank(x))
 
 
-def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+def retain(sp_input: SparseLike, to_retain: TensorLike) -> SparseTensor:
     """Some of the entries. Args: to_retain: [number of entries] bool."""
     x = as_sparse(sp_input)
     kept = convert_to_tensor(to_retain)
@@ -164,7 +170,7 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     )
 
 
-def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+def reset_shape(sp_input: SparseLike, new_shape: TensorLike | None = None) -> SparseTensor:
     """The same entries in another shape of the same rank, none of it smaller.
 
     Args:
@@ -202,7 +208,7 @@ def _check_new_shape(x: SparseTensor, shape: Tensor) -> None:
 
 
 def fill_empty_rows(
-    sp_input: Any, default_value: Any, name: str | None = None
+    sp_input: SparseLike, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
     """With an entry at [row, 0, ...] for each row that had none.
 
@@ -217,7 +223,7 @@ def fill_empty_rows(
 
 def merge(
     sp_ids: Any,
-    sp_values: Any,
+    sp_values: SparseLike,
     vocab_size: Any,
     name: str | None = None,
     already_sorted: bool = False,
@@ -249,7 +255,7 @@ def merge(
         return made if already_sorted else reorder(made)
 
 
-def to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
+def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:
     """For ids [..., n]: which of vocab_size ids each row has, as bools [..., vocab_size]."""
     ids = as_sparse(sp_input)
     with name_scope(name or "SparseToIndicator"):
@@ -266,14 +272,16 @@ def _rank(x: SparseTensor) -> Tensor:
 # ---- as bytes ------------------------------------------------------------------------------
 
 
-def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = "string") -> Tensor:
+def serialize_sparse(
+    sp_input: SparseLike, name: str | None = None, out_type: DTypeLike = "string"
+) -> Tensor:
     """A sparse tensor as three serialised tensors: [3] string (or variant)."""
     x = as_sparse(sp_input)
     return op("SerializeSparse", *triplet(x), out_type=as_dtype(out_type), name=name)
 
 
 def serialize_many_sparse(
-    sp_input: Any, name: str | None = None, out_type: Any = "string"
+    sp_input: SparseLike, name: str | None = None, out_type: DTypeLike = "string"
 ) -> Tensor:
     """Each row of the first dimension as three serialised tensors: [rows, 3]."""
     x = as_sparse(sp_input)
@@ -281,7 +289,10 @@ def serialize_many_sparse(
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+    serialized_sparse: TensorLike,
+    dtype: DTypeLike,
+    rank: int | None = None,
+    name: str | None = None,
 ) -> SparseTensor:
     """The sparse tensor of serialised rows, [rows, 3]. Args: rank: of each row, where known."""
     indices, values, shape = op(

@@ -8,9 +8,10 @@ from headrace.graph.builder.indexed_slices import SparseTensor, convert_to_tenso
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.ops.sparse.sparse import as_sparse, known_rank, sparse_of, triplet
+from headrace.graph.typing.aliases import SparseLike, TensorLike
 
 
-def set_size(a: Any, validate_indices: bool = True) -> Tensor:
+def set_size(a: TensorLike | SparseLike, validate_indices: bool = True) -> Tensor:
     """How many different values each set has. Args: a: SparseTensor [..., n]. Returns: [...]."""
     x = as_sparse(a)
     made = op("SetSize", *triplet(x), validate_indices=validate_indices)
@@ -39,7 +40,9 @@ def _operation(a: Any, b: Any, name: str, validate_indices: bool) -> SparseTenso
     return sparse_of(made, ranks[0] or ranks[1])
 
 
-def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_intersection(
+    a: TensorLike | SparseLike, b: TensorLike | SparseLike, validate_indices: bool = True
+) -> SparseTensor:
     """The values that are in both, for each pair of sets.
 
     Args:
@@ -52,14 +55,19 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     return _operation(a, b, "intersection", validate_indices)
 
 
-def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_union(
+    a: TensorLike | SparseLike, b: TensorLike | SparseLike, validate_indices: bool = True
+) -> SparseTensor:
     """The values that are in one or both; see set_intersection."""
     a, b, _ = _operands(a, b)
     return _operation(a, b, "union", validate_indices)
 
 
 def set_difference(
-    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
+    a: TensorLike | SparseLike,
+    b: TensorLike | SparseLike,
+    aminusb: bool = True,
+    validate_indices: bool = True,
 ) -> SparseTensor:
     """The values of a that are not in b (or of b not in a); see set_intersection."""
     a, b, exchanged = _operands(a, b)

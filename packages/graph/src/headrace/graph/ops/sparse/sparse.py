@@ -5,6 +5,7 @@ What moves entries about (reshape, concat, slice, ...) is in layout.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
@@ -15,9 +16,10 @@ from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.sparse import gradients as gradients  # the family's gradients
+from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
 
 
-def as_sparse(value: Any) -> SparseTensor:
+def as_sparse(value: object) -> SparseTensor:
     """A SparseTensor of itself or of a SparseTensorValue. Raises: TypeError for anything else."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
@@ -49,10 +51,10 @@ def sparse_of(parts: Any, rank: int | None) -> SparseTensor:
 
 
 def sparse_to_dense(
-    sparse_indices: Any,
-    output_shape: Any,
-    sparse_values: Any,
-    default_value: Any = 0,
+    sparse_indices: TensorLike,
+    output_shape: TensorLike,
+    sparse_values: TensorLike,
+    default_value: TensorLike = 0,
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
@@ -76,8 +78,8 @@ def sparse_to_dense(
 
 
 def to_dense(
-    sp_input: Any,
-    default_value: Any = None,
+    sp_input: SparseLike,
+    default_value: TensorLike | None = None,
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
@@ -100,7 +102,7 @@ def to_dense(
     return made
 
 
-def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """The elements that are not zero (not empty, not false), as a SparseTensor."""
     with name_scope(name or "dense_to_sparse"):
         x = convert_to_tensor(tensor)
@@ -110,7 +112,10 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def eye(
-    num_rows: Any, num_columns: Any = None, dtype: Any = "float32", name: str | None = None
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
 ) -> SparseTensor:
     """A matrix with ones on its diagonal."""
     with name_scope(name or "eye"):
@@ -138,7 +143,12 @@ def mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> Indexe
 # ---- element by element --------------------------------------------------------------------
 
 
-def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
+def add(
+    a: TensorLike | SparseLike,
+    b: TensorLike | SparseLike,
+    threshold: TensorLike | None = None,
+    thresh: TensorLike | None = None,
+) -> Any:
     """a + b, where one or both are sparse.
 
     Args:
@@ -162,21 +172,21 @@ def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     return op("SparseTensorDenseAdd", *triplet(as_sparse(a)), b)
 
 
-def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def maximum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
     """The greater ones of two sparse tensors of one shape; a missing entry is 0."""
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     indices, values = op("SparseSparseMaximum", *triplet(a), *triplet(b), name=name)
     return SparseTensor(indices, values, a.dense_shape)
 
 
-def minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
+def minimum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
     """The lesser ones of two sparse tensors of one shape; a missing entry is 0."""
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     indices, values = op("SparseSparseMinimum", *triplet(a), *triplet(b), name=name)
     return SparseTensor(indices, values, a.dense_shape)
 
 
-def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """Softmax over the entries of each row of the last dimension; missing ones stay missing."""
     x = as_sparse(sp_input)
     values = op("SparseSoftmax", *triplet(x), name=name)
@@ -187,8 +197,8 @@ def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_dense_matmul(
-    sp_a: Any,
-    b: Any,
+    sp_a: SparseLike,
+    b: TensorLike,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     name: str | None = None,
@@ -213,8 +223,8 @@ def sparse_dense_matmul(
 
 
 def sparse_matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     a_is_sparse: bool = False,
@@ -239,10 +249,10 @@ def sparse_matmul(
 
 def _reduction(kind: str, says: str, sparse: bool) -> Any:
     def function(
-        sp_input: Any,
-        axis: Any = None,
+        sp_input: SparseLike,
+        axis: TensorLike | None = None,
         keepdims: bool | None = None,
-        reduction_axes: Any = None,
+        reduction_axes: TensorLike | None = None,
         keep_dims: bool | None = None,
     ) -> Any:
         x = as_sparse(sp_input)
@@ -299,7 +309,7 @@ reduce_max_sparse = _reduction("Max", "The greatest", True)
 _HASH_KEY = 0xDECAFCAFFE  # the default that keeps hashed features the same everywhere
 
 
-def cross(inputs: Any, name: str | None = None) -> SparseTensor:
+def cross(inputs: Sequence[TensorLike | SparseLike], name: str | None = None) -> SparseTensor:
     """For each row, all combinations of one feature of each input, joined by "_X_".
 
     Args:
@@ -309,7 +319,10 @@ def cross(inputs: Any, name: str | None = None) -> SparseTensor:
 
 
 def cross_hashed(
-    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+    inputs: Sequence[TensorLike | SparseLike],
+    num_buckets: int = 0,
+    hash_key: int | None = None,
+    name: str | None = None,
 ) -> SparseTensor:
     """As cross, each combination hashed to an integer below num_buckets (any, where 0)."""
     return _cross(inputs, True, num_buckets, hash_key, name)
@@ -346,7 +359,7 @@ def _cross(
 
 
 def edit_distance(
-    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
+    hypothesis: SparseLike, truth: SparseLike, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
     """The Levenshtein distance of the sequences in the last dimension.
 
