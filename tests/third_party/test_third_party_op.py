@@ -1,9 +1,11 @@
-"""An op by somebody else, installed beside Headrace and found by its entry points."""
+"""A third-party op, installed beside Headrace and found by its entry points.
+
+The package is the one that docs/guides/custom_op.md writes and installs.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -11,20 +13,28 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent / "outer_sine"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "guides"))
+
+from guide import follow  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder with the package, as pip installs it."""
+    """A folder with the package, as the guide's commands install it."""
     folder = tmp_path_factory.mktemp("third_party")
-    source = shutil.copytree(PACKAGE, folder / "outer_sine")
-    target = folder / "site"
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]
-    command += ["--no-index", "--disable-pip-version-check", "--target", str(target), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return str(target)
+    site = str(folder / "site")
+    # Into a folder instead of the environment of the tests, and without a registry.
+    variables = {
+        "PIP_TARGET": site,
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_QUIET": "3",
+        "PYTHONPATH": os.pathsep.join(p for p in [site, os.environ.get("PYTHONPATH")] if p),
+    }
+    follow(ROOT / "docs" / "guides" / "custom_op.md", folder, variables)
+    return site
 
 
 def run(script: str, installed: str | None) -> str:
@@ -42,7 +52,7 @@ def run(script: str, installed: str | None) -> str:
     return done.stdout
 
 
-def test_the_op_runs_compiled_beside_headraces_own(installed: str) -> None:
+def test_op_runs_its_compiled_kernel_beside_headraces_own(installed: str) -> None:
     run(
         """
         x = hr.placeholder(hr.float64, [None])
@@ -65,7 +75,7 @@ def test_the_op_runs_compiled_beside_headraces_own(installed: str) -> None:
     )
 
 
-def test_the_op_is_differentiated_and_trained_through(installed: str) -> None:
+def test_gradients_flow_through_the_op_and_training_converges(installed: str) -> None:
     run(
         """
         rng = np.random.default_rng(0)
@@ -97,7 +107,7 @@ def test_the_op_is_differentiated_and_trained_through(installed: str) -> None:
     )
 
 
-def test_its_refusals_name_the_op_when_built_and_when_run(installed: str) -> None:
+def test_errors_name_the_op_when_the_graph_is_built_and_when_it_runs(installed: str) -> None:
     run(
         """
         def said(build):
@@ -125,7 +135,7 @@ def test_its_refusals_name_the_op_when_built_and_when_run(installed: str) -> Non
     )
 
 
-def test_a_graph_with_the_op_is_read_back_from_its_bytes(installed: str) -> None:
+def test_graph_with_the_op_is_imported_from_its_bytes(installed: str) -> None:
     run(
         """
         hr.raw_ops.OuterSine(x=[0.5], y=[2.0], frequency=2.0, name="wave")
@@ -139,7 +149,7 @@ def test_a_graph_with_the_op_is_read_back_from_its_bytes(installed: str) -> None
     )
 
 
-def test_without_the_package_the_op_is_unknown() -> None:
+def test_op_is_unknown_without_the_package() -> None:
     run(
         """
         assert not hasattr(hr.raw_ops, "OuterSine")

@@ -1,0 +1,35 @@
+"""Links of the pages for people lead to files of the repository."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from guide import ROOT
+
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/*/*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
+    assert not [target for target in targets if not (page.parent / target).exists()]
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = {str(p.relative_to(ROOT / "docs")) for p in ROOT.glob("docs/**/*.md")} - {"README.md"}
+    assert pages <= set(re.findall(r"\]\(([^)]+)\)", index))
+
+
+def test_contributing_names_only_files_and_environments_that_there_are() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = re.findall(r"\b(?:python3?|pytest|-r) ((?:[\w.]+/)*[\w-]+\.(?:py|txt))", text)
+    named += re.findall(r"\b(?:packages|tests|tools|docs)/[\w/.]+\w", text)
+    assert len(named) > 10
+    outside = {"setup.py"}  # it names the package's
+    assert not [name for name in named if name not in outside and not (ROOT / name).exists()]
+    tox = (ROOT / "tox.ini").read_text()
+    for names in re.findall(r"`(?:python3 tools/check.py )?-e ([\w,]+)`", text):
+        assert all(f"[testenv:{name}]" in tox for name in names.split(",")), names

@@ -1,1 +1,0 @@
-"""z[i, j] = sin(frequency * x[i]) * y[j], for Headrace."""
