@@ -26,9 +26,9 @@ _STAGES = (
 
 def ours(data: bytes) -> tuple[dict[str, float], int]:
     """Returns seconds of each stage, and the bytes that are sent."""
-    from headrace.board.columns import encode_columns
+    from headrace.board.web.columns import encode_columns
     from headrace.board.graph import graph_bundle as bundle
-    from headrace.board.graph.packed_columns import packed
+    from headrace.board.graph.delta_encoding import packed
     from headrace.formats.proto.graph_pb2 import GraphDef
 
     marks = [time.perf_counter()]

@@ -17,12 +17,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from fixtures.graphs_panel import GraphsPanel  # noqa: E402
 from fixtures.traces import planted_trace, write_log  # noqa: E402
 
-from headrace.board.trace.critical_path import critical_path  # noqa: E402
-from headrace.board.trace.cut import cut_trace  # noqa: E402
-from headrace.board.trace.memory_curve import memory_curves  # noqa: E402
-from headrace.board.trace.stalls import find_stalls  # noqa: E402
-from headrace.board.trace.step_slices import read_step, step_columns  # noqa: E402
-from headrace.board.trace.totals import totals_of  # noqa: E402
+from headrace.board.trace.analysis.critical_path import critical_path  # noqa: E402
+from headrace.board.trace.zoom.downsample import cut_trace  # noqa: E402
+from headrace.board.trace.analysis.memory_curve import memory_curves  # noqa: E402
+from headrace.board.trace.analysis.stalls import find_stalls  # noqa: E402
+from headrace.board.trace.reading.read_step import read_step, step_columns  # noqa: E402
+from headrace.board.trace.analysis.totals import totals_of  # noqa: E402
 
 TRIES = 3
 PX = 1600

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board.columns import columns_as_json, dump_json, encode_columns, least_dtype
+from headrace.board.web.columns import columns_as_json, dump_json, encode_columns, least_dtype
 
 DTYPES = {
     "f64": "<f8",

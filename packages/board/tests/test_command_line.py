@@ -17,10 +17,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from headrace.board import command_line, create_app
-from headrace.board.assets_manifest import FrontendMissingError
-from headrace.board.command_line import main
-from headrace.board.security import Access, cookie_name
+from headrace.board import create_app
+from headrace.board import cli
+from headrace.board.web.static_files import FrontendMissingError
+from headrace.board.cli import main
+from headrace.board.web.security import Access, cookie_name
 
 IN_USE = os.strerror(errno.EADDRINUSE)
 COMMAND = [sys.executable, "-m", "headrace.board"]

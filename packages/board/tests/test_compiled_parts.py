@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace.board.board import Board
-from headrace.board.compiled_parts import PARTS, missing_parts
+from headrace.board.native_modules import PARTS, missing_parts
 
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "headrace" / "board"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board.media_types import UNKNOWN, media_of
+from headrace.board.summaries.media_types import UNKNOWN, media_of
 
 
 def png(width: int, height: int) -> bytes:

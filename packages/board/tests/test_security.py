@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import create_environ, run_wsgi_app
 
-from headrace.board.security import Access, cookie_name, guard, host_allowed
+from headrace.board.web.security import Access, cookie_name, guard, host_allowed
 
 JSON = {"Content-Type": "application/json", "X-Board": "1"}
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, unhurried
 
-from headrace.board.columns import dump_json
+from headrace.board.web.columns import dump_json
 from headrace.board.graph.dot_export import dot_of_view, quoted
 from headrace.board.graph.graph_bundle import picture_of
-from headrace.board.graph.graph_upload import NoGraph, graph_from_bytes
-from headrace.board.graph.node_card import attribute_words, node_card
-from headrace.board.graph.tensor_shapes import output_shapes
+from headrace.board.graph.sources.graph_upload import NoGraph, graph_from_bytes
+from headrace.board.graph.node_details import attribute_words, node_card
+from headrace.board.graph.structure.tensor_shapes import output_shapes
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.op_pb2 import AttrValue
 

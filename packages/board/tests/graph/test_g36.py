@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from fixtures import graphs as made
 
-from headrace.board.columns import encode_columns
+from headrace.board.web.columns import encode_columns
 from headrace.board.graph.graph_bundle import GraphPicture, picture_of
-from headrace.board.graph.packed_columns import packed
-from headrace.board.graph.side_area import SIDE
+from headrace.board.graph.delta_encoding import packed
+from headrace.board.graph.structure.auxiliary_nodes import SIDE
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, proper_graph, unhurried
 
-from headrace.board.columns import dump_json
-from headrace.board.graph.diff_replies import LISTED, diff_columns, diff_document
+from headrace.board.web.columns import dump_json
+from headrace.board.graph.diff.diff_response import LISTED, diff_columns, diff_document
 from headrace.board.graph.graph_bundle import picture_of
-from headrace.board.graph.graph_diff import diff_graphs, diff_groups
+from headrace.board.graph.diff.graph_diff import diff_graphs, diff_groups
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 

@@ -11,10 +11,10 @@ from fixtures import graphs as made
 from hypothesis import given
 from random_graphs import any_graphs, unhurried
 
-from headrace.board.graph import graph_columns
-from headrace.board.graph.graph_columns import GraphTooLarge, read_columns
-from headrace.board.graph.lifted_edges import lift_edges
-from headrace.board.graph.scopes import DEPTH_LIMIT, OWN_NAME_IS_SCOPE, scope_tree
+from headrace.board.graph.structure import graph_columns
+from headrace.board.graph.structure.graph_columns import GraphTooLarge, read_columns
+from headrace.board.graph.structure.metaedges import lift_edges
+from headrace.board.graph.structure.scopes import DEPTH_LIMIT, OWN_NAME_IS_SCOPE, scope_tree
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headrace.board.graph.graph_bundle import GraphPicture, picture_of
-from headrace.board.graph.side_area import KEPT_BY_SPINE, SIDE, heaviest_path
+from headrace.board.graph.structure.auxiliary_nodes import KEPT_BY_SPINE, SIDE, heaviest_path
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 

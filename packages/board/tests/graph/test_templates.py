@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, proper_graph, renamed_and_shuffled, unhurried
 
-from headrace.board.graph.families import hues
+from headrace.board.graph.structure.families import hues
 from headrace.board.graph.graph_bundle import GraphPicture, picture_of
 from headrace.formats.proto.graph_pb2 import GraphDef
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_media_types import png, wav
 
-from headrace.board.panels.blob_items import BlobNames, Place
+from headrace.board.summaries.media_items import BlobNames, Place
 from headrace.formats.proto.summary_pb2 import Summary
 from headrace.formats.tensor_codec import make_tensor_proto
 

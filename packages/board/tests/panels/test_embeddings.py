@@ -19,12 +19,13 @@ from fixtures.embeddings import (
 from flask import Flask
 
 from headrace.board.board import Board
-from headrace.board.embedding import embedding_shelf, point_table
+from headrace.board.embedding import point_table
+from headrace.board.embedding import embedding_index
 from headrace.board.embedding.checkpoint_tensors import CheckpointTensors
 from headrace.board.embedding.config_folder import ConfigFolder
 from headrace.board.panels import embeddings
 from headrace.board.reading.logdir_walk import Walk
-from headrace.board.replies import BadRequest, NotFound
+from headrace.board.web.responses import BadRequest, NotFound
 
 
 class Client:

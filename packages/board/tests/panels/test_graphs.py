@@ -13,9 +13,9 @@ from fixtures.traces import metadata_of, node_stats
 from flask import Flask
 
 from headrace.board.board import Board
-from headrace.board.graph.packed_columns import unpacked
+from headrace.board.graph.delta_encoding import unpacked
 from headrace.board.panels import graphs
-from headrace.board.replies import BadRequest, NotFound
+from headrace.board.web.responses import BadRequest, NotFound
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
 from headrace.formats.proto.graph_pb2 import GraphDef

@@ -13,7 +13,7 @@ from flask import Flask
 
 from headrace.board.board import Board
 from headrace.board.panels import meshes
-from headrace.board.replies import BadRequest, NotFound
+from headrace.board.web.responses import BadRequest, NotFound
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.plugin_mesh_pb2 import MeshPluginData
 

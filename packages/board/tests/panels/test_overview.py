@@ -19,8 +19,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from headrace.board.app import create_app
-from headrace.board.command_line import _THREADS
-from headrace.board.serving import BoardServer, listening_socket
+from headrace.board.cli import _THREADS
+from headrace.board.web.server import BoardServer, listening_socket
 from headrace.formats.event_file import EventFileWriter
 
 

@@ -15,8 +15,8 @@ from fixtures.asking import Asking
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board import saved_documents
-from headrace.board.saved_documents import NotSavedError, SavedDocuments, StaleError
+from headrace.board import state_file
+from headrace.board.state_file import NotSavedError, SavedDocuments, StaleError
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_of_many_writers_at_once_each_revision_has_one(file: Path) -> None:
 COUNTING = """
 import sys
 from pathlib import Path
-from headrace.board.saved_documents import SavedDocuments, StaleError
+from headrace.board.state_file import SavedDocuments, StaleError
 
 saved = SavedDocuments(Path(sys.argv[1]))
 print("ready", flush=True)

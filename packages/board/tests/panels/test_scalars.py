@@ -281,10 +281,10 @@ def test_no_request_holds_the_server_for_long(
     runs: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = {"tag": runs.tag("loss"), "runs": [runs.run("r0"), runs.run("r1")], "px": 8192}
-    monkeypatch.setattr("headrace.board.series.answer.MOST_POINTS", STEPS - 1)
+    monkeypatch.setattr("headrace.board.series.query_evaluation.MOST_POINTS", STEPS - 1)
     assert "ask for fewer runs or px" in runs.scalars(400, **query)["error"]
     assert runs.scalars(**{**query, "px": 10})["curves"]
-    monkeypatch.setattr("headrace.board.series.answer.MOST_S", -1.0)
+    monkeypatch.setattr("headrace.board.series.query_evaluation.MOST_S", -1.0)
     assert "ask for fewer runs at once" in runs.scalars(503, **query)["error"]
 
 

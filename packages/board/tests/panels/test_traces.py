@@ -11,7 +11,7 @@ from flask import Flask
 
 from headrace.board.board import Board
 from headrace.board.panels import traces
-from headrace.board.replies import BadRequest, NotFound
+from headrace.board.web.responses import BadRequest, NotFound
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto import event_pb2, graph_pb2
 

@@ -12,7 +12,7 @@ from fixtures import damaged_logs, event_logs
 from fixtures.boards import load, points, problems, run_names, wait_until
 
 from headrace.board.board import Board
-from headrace.board.reading.event_file_feed import EventFileFeed
+from headrace.board.reading.event_file_reader import EventFileFeed
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.store.blob_series import BlobRows, BlobSeries
 from headrace.formats.errors import DataLossError
@@ -42,8 +42,8 @@ class BadDisk:
             return os.open(os.path.join(folder.path, path), os.O_WRONLY)
 
         monkeypatch.setattr(LogFolder, "open_file", open_file)
-        monkeypatch.setattr("headrace.board.reading.event_file_feed._RETRY_S", 0.01)
-        monkeypatch.setattr("headrace.board.reading.event_file_feed._LONGEST_RETRY_S", 0.05)
+        monkeypatch.setattr("headrace.board.reading.event_file_reader._RETRY_S", 0.01)
+        monkeypatch.setattr("headrace.board.reading.event_file_reader._LONGEST_RETRY_S", 0.05)
 
 
 @pytest.mark.parametrize("how", ["open", "read"])

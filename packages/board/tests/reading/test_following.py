@@ -15,7 +15,7 @@ from fixtures import damaged_logs, event_logs
 from fixtures.boards import LONG_S, points, problems, run_names, scalars, wait_until
 
 from headrace.board.board import Board
-from headrace.board.reading.event_file_feed import EventFileFeed
+from headrace.board.reading.event_file_reader import EventFileFeed
 from headrace.board.reading.scan_batch import MORE
 from headrace.board.store.scalar_series import ScalarSeries
 from headrace.formats.event_file import EventFileWriter

@@ -38,7 +38,7 @@ def test_runs_are_the_folders_with_event_files(tmp_path: Path) -> None:
 def test_every_point_of_a_file_of_several_passes_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.board.reading.event_file_feed.PASS_BYTES", 1000)
+    monkeypatch.setattr("headrace.board.reading.event_file_reader.PASS_BYTES", 1000)
     event_logs.write_a(tmp_path / "r", 5000)
     board = load(tmp_path)
     assert board.index.rev > 100  # one for each pass, about

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board.series.rebin import (
+from headrace.board.summaries.histogram_buckets import (
     EMPTY,
     PERCENTILES,
     Buckets,

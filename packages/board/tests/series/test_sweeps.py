@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from headrace.board.series import sweeps, sweeps_numpy
+from headrace.board.series import curve_loops
+from headrace.board.series import curve_loops_numpy
 
 BOTH = pytest.mark.parametrize("passes", [sweeps, sweeps_numpy], ids=["native", "numpy"])
 SOME = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 3.5, 1e300])
@@ -85,4 +86,4 @@ def test_the_median_is_of_the_window_around_each_point(passes, y, width) -> None
 @given(values(3000), st.integers(1, 40))
 def test_native_and_numpy_agree_on_long_series(y: np.ndarray, bins: int) -> None:
     starts = np.linspace(0, len(y), bins + 1).astype(np.int64)
-    assert sweeps.m4(y, starts).tolist() == sweeps_numpy.m4(y, starts).tolist()
+    assert curve_loops.m4(y, starts).tolist() == curve_loops_numpy.m4(y, starts).tolist()

@@ -7,8 +7,8 @@ import numpy as np
 from fixtures.traces import planted_trace, two_tasks
 
 from headrace.board.trace.chrome_export import chrome_json
-from headrace.board.trace.memory_curve import MemoryCurve, memory_curves
-from headrace.board.trace.step_slices import read_step
+from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves
+from headrace.board.trace.reading.read_step import read_step
 
 
 def exported(data: bytes) -> tuple:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from fixtures.traces import metadata_of, node_stats, planted_trace
 
-from headrace.board.trace import cut
-from headrace.board.trace.cut import cut_trace
-from headrace.board.trace.step_slices import read_step
-from headrace.board.trace.step_trace import MERGED, StepTrace
+from headrace.board.trace.zoom import downsample
+from headrace.board.trace.zoom.downsample import cut_trace
+from headrace.board.trace.reading.read_step import read_step
+from headrace.board.trace.reading.step_trace import MERGED, StepTrace
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def crowded(seed: int) -> StepTrace:
 
 @pytest.fixture(params=["compiled", "numpy"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cut.cut_lanes is not None
+    assert downsample.cut_lanes is not None
     if request.param == "numpy":
         monkeypatch.setattr(cut, "cut_lanes", None)
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from fixtures.traces import metadata_of, node_stats
 
-from headrace.board.trace import critical_path as walking
-from headrace.board.trace.clock_skew import clock_shifts
-from headrace.board.trace.critical_path import critical_path
-from headrace.board.trace.device_name import in_reading_order, read_device
-from headrace.board.trace.step_columns import BadTrace
-from headrace.board.trace.step_slices import read_step
-from headrace.board.trace.timeline_label import TimelineLabel, read_label
-from headrace.board.trace.wiring import wiring_of
+from headrace.board.trace.analysis import critical_path as walking
+from headrace.board.trace.reading.clock_skew import clock_shifts
+from headrace.board.trace.analysis.critical_path import critical_path
+from headrace.board.trace.reading.device_name import in_reading_order, read_device
+from headrace.board.trace.reading.step_columns import BadTrace
+from headrace.board.trace.reading.read_step import read_step
+from headrace.board.trace.reading.timeline_label import TimelineLabel, read_label
+from headrace.board.trace.reading.graph_edges import wiring_of
 from headrace.formats.proto import graph_pb2, run_pb2
 
 
@@ -139,7 +139,7 @@ def test_a_search_for_inputs_through_a_whole_graph_stops_and_says_so(
 
 
 def test_very_many_allocators_have_a_curve_each() -> None:
-    from headrace.board.trace.memory_curve import memory_curves
+    from headrace.board.trace.analysis.memory_curve import memory_curves
 
     node = node_stats("a", 0, 5)
     for i in range(5000):

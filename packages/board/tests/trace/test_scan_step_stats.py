@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fixtures.traces import planted_trace, two_tasks
 
-from headrace.board.trace import scan_step_stats as native
-from headrace.board.trace import scan_step_stats_python as by_protobuf
-from headrace.board.trace.step_columns import BadTrace, StepColumns
+from headrace.board.trace.reading import scan_step_stats as native
+from headrace.board.trace.reading import scan_step_stats_python as by_protobuf
+from headrace.board.trace.reading.step_columns import BadTrace, StepColumns
 from headrace.formats.proto import run_pb2, step_stats_pb2
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from fixtures.traces import STALL_NS, metadata_of, node_stats, planted_trace, two_tasks
 
-from headrace.board.trace.critical_path import critical_path
-from headrace.board.trace.memory_curve import MemoryCurve, memory_curves, reduce_curve
-from headrace.board.trace.stalls import find_stalls
-from headrace.board.trace.step_comparison import compare_steps
-from headrace.board.trace.step_slices import read_step
-from headrace.board.trace.step_trace import StepTrace
-from headrace.board.trace.totals import totals_of
-from headrace.board.trace.wiring import wiring_of
+from headrace.board.trace.analysis.critical_path import critical_path
+from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves, reduce_curve
+from headrace.board.trace.analysis.stalls import find_stalls
+from headrace.board.trace.analysis.step_comparison import compare_steps
+from headrace.board.trace.reading.read_step import read_step
+from headrace.board.trace.reading.step_trace import StepTrace
+from headrace.board.trace.analysis.totals import totals_of
+from headrace.board.trace.reading.graph_edges import wiring_of
 from headrace.formats.proto import graph_pb2, run_pb2
 
 

@@ -12,9 +12,9 @@ from fixtures.traces import (
     two_tasks,
 )
 
-from headrace.board.trace.clock_skew import clock_shifts
-from headrace.board.trace.step_slices import read_step
-from headrace.board.trace.step_trace import OP, RECV, SEND, TRANSFER, StepTrace
+from headrace.board.trace.reading.clock_skew import clock_shifts
+from headrace.board.trace.reading.read_step import read_step
+from headrace.board.trace.reading.step_trace import OP, RECV, SEND, TRANSFER, StepTrace
 from headrace.formats.proto import run_pb2
 
 

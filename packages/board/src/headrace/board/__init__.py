@@ -2,6 +2,6 @@
 
 from headrace.board.app import create_app
 from headrace.board.notebook import show
-from headrace.board.security import Access
+from headrace.board.web.security import Access
 
 __all__ = ["Access", "create_app", "show"]

@@ -2,6 +2,6 @@
 
 import sys
 
-from headrace.board.command_line import main
+from headrace.board.cli import main
 
 sys.exit(main())

@@ -10,12 +10,12 @@ from typing import Any
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
-from headrace.board import assets_manifest
+from headrace.board.web import static_files
 from headrace.board.board import Board
-from headrace.board.columns import dump_json
+from headrace.board.web.columns import dump_json
 from headrace.board.panels import tensorboard_calls
-from headrace.board.refusals import BadRequest, NotFound, TakesTooLong
-from headrace.board.security import MAX_UPLOAD_BYTES, Access, guard
+from headrace.board.errors import BadRequest, NotFound, TakesTooLong
+from headrace.board.web.security import MAX_UPLOAD_BYTES, Access, guard
 
 # One module each, with `blueprint(board)`: an area of the interface in docs/board_api.md.
 PANELS = (
@@ -63,7 +63,7 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = MAX_UPLOAD_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
     guard(app, access or Access())
-    app.register_blueprint(assets_manifest.blueprint())
+    app.register_blueprint(static_files.blueprint())
     board = Board(
         logdir, title=title, state_file=state_file, follow_links=follow_links, follow=follow
     )

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from headrace.board.compiled_parts import tell_missing_parts
+from headrace.board.native_modules import tell_missing_parts
 from headrace.board.reading.ingestion import Ingestion, Progress
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.record_access import RecordAccess

@@ -7,8 +7,8 @@ import os
 import threading
 from html import escape
 
-from headrace.board.security import Access
-from headrace.board.serving import BoardServer, address, listening_socket
+from headrace.board.web.security import Access
+from headrace.board.web.server import BoardServer, address, listening_socket
 
 _HEIGHT = 800
 _THREADS = 16

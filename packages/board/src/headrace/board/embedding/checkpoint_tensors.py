@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.board.embedding.bad_embedding import BadEmbedding
+from headrace.board.embedding.embedding_error import BadEmbedding
 from headrace.board.embedding.config_folder import ConfigFolder, read_at
 from headrace.formats import dtypes
 from headrace.formats.bundle_files import index_path, shard_path

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 
-from headrace.board.embedding.bad_embedding import BadEmbedding
-from headrace.board.path_text import path_text
+from headrace.board.embedding.embedding_error import BadEmbedding
+from headrace.board.store.path_text import path_text
 from headrace.board.reading.log_folder import LogFolder
 
 _MOST_LENGTH = 4096

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headrace.board.embedding.bad_embedding import BadEmbedding
+from headrace.board.embedding.embedding_error import BadEmbedding
 from headrace.board.embedding.checkpoint_tensors import (
     CheckpointTensors,
     StoredTensor,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.board.embedding.bad_embedding import BadEmbedding
-from headrace.board.media_types import MOST_PIXELS, media_of
+from headrace.board.embedding.embedding_error import BadEmbedding
+from headrace.board.summaries.media_types import MOST_PIXELS, media_of
 
 MOST_BYTES = 64 << 20
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.graph.families import Families, find_families
-from headrace.board.graph.graph_columns import GraphColumns, read_columns
-from headrace.board.graph.lifted_edges import LiftedEdges, lift_edges
-from headrace.board.graph.scopes import FUNCTIONS_LABEL, ScopeTree, scope_tree
-from headrace.board.graph.series_fold import Series, fold_series
-from headrace.board.graph.side_area import side_area
+from headrace.board.graph.structure.families import Families, find_families
+from headrace.board.graph.structure.graph_columns import GraphColumns, read_columns
+from headrace.board.graph.structure.metaedges import LiftedEdges, lift_edges
+from headrace.board.graph.structure.scopes import FUNCTIONS_LABEL, ScopeTree, scope_tree
+from headrace.board.graph.structure.series_nodes import Series, fold_series
+from headrace.board.graph.structure.auxiliary_nodes import side_area
 from headrace.board.graph.slice_names import SliceNames
-from headrace.board.graph.templates import Templates, find_templates
-from headrace.board.graph.tensor_shapes import OutputShapes, output_shapes
+from headrace.board.graph.structure.templates import Templates, find_templates
+from headrace.board.graph.structure.tensor_shapes import OutputShapes, output_shapes
 
 _NO_OP = 65_535
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.graph.graph_columns import GraphColumns
+from headrace.board.graph.structure.graph_columns import GraphColumns
 from headrace.board.graph.slice_names import SliceNames
-from headrace.board.trace.counted_once import counted_once
-from headrace.board.trace.step_trace import OP, RECV, SEND, SYNC, StepTrace
+from headrace.board.trace.analysis.unique_slices import counted_once
+from headrace.board.trace.reading.step_trace import OP, RECV, SEND, SYNC, StepTrace
 
 _MOST_STEPS = 64
 _FEWEST_STEPS = 4

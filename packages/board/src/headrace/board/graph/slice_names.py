@@ -8,8 +8,8 @@ from itertools import islice
 
 import numpy as np
 
-from headrace.board.graph.graph_columns import GraphColumns
-from headrace.board.graph.scopes import FUNCTIONS_LABEL
+from headrace.board.graph.structure.graph_columns import GraphColumns
+from headrace.board.graph.structure.scopes import FUNCTIONS_LABEL
 
 _MOST_PARTS = 64  # of a name that are tried as the call that a body was inlined at
 _MOST_CALLS = 16  # within one another

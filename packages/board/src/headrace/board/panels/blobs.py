@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response, request
 
-from headrace.board.columns import dump_json
-from headrace.board.media_types import MOST_PIXELS, UNKNOWN, media_of
-from headrace.board.panels.blob_argument import asked_row, asked_series, value_of_row
-from headrace.board.panels.blob_items import BlobNames, Item, Place, items_of
-from headrace.board.replies import NotFound, reply_columns, reply_json
+from headrace.board.web.columns import dump_json
+from headrace.board.summaries.media_types import MOST_PIXELS, UNKNOWN, media_of
+from headrace.board.summaries.series_rows import asked_row, asked_series, value_of_row
+from headrace.board.summaries.media_items import BlobNames, Item, Place, items_of
+from headrace.board.web.responses import NotFound, reply_columns, reply_json
 from headrace.board.store.blob_series import BlobRows
 from headrace.formats.errors import DataLossError
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flask import Blueprint, Response
 from google.protobuf.message import DecodeError
 
-from headrace.board.panels.blob_argument import standing_rows, values_of_rows
-from headrace.board.replies import reply_json
+from headrace.board.summaries.series_rows import standing_rows, values_of_rows
+from headrace.board.web.responses import reply_json
 from headrace.board.store.blob_series import BlobSeries
 from headrace.formats.proto.plugin_custom_scalars_pb2 import Layout
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response
 
-from headrace.board.columns import is_deeper
-from headrace.board.embedding.bad_embedding import BadEmbedding
-from headrace.board.embedding.embedding_shelf import Embedding, EmbeddingShelf
+from headrace.board.web.columns import is_deeper
+from headrace.board.embedding.embedding_error import BadEmbedding
+from headrace.board.embedding.embedding_index import Embedding, EmbeddingShelf
 from headrace.board.embedding.point_labels import read_labels
 from headrace.board.embedding.point_table import MOST_SENT, PointTable
 from headrace.board.embedding.sprite_image import MOST_BYTES, image_type
-from headrace.board.path_text import path_text
-from headrace.board.replies import (
+from headrace.board.store.path_text import path_text
+from headrace.board.web.responses import (
     BadRequest,
     NotFound,
     int_argument,

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, request
 
-from headrace.board.columns import MEDIA_TYPE, columns_as_json
-from headrace.board.graph.diff_replies import diff_columns, diff_document
+from headrace.board.web.columns import MEDIA_TYPE, columns_as_json
+from headrace.board.graph.diff.diff_response import diff_columns, diff_document
 from headrace.board.graph.dot_export import TooManyVertices, dot_of_view
 from headrace.board.graph.graph_bundle import GraphPicture
-from headrace.board.graph.graph_columns import GraphTooLarge
-from headrace.board.graph.graph_diff import Difference, diff_graphs, diff_groups
-from headrace.board.graph.graph_list import GraphEntry
-from headrace.board.graph.graph_shelf import GraphShelf
-from headrace.board.graph.graph_upload import NoGraph
-from headrace.board.graph.node_card import node_card
+from headrace.board.graph.structure.graph_columns import GraphTooLarge
+from headrace.board.graph.diff.graph_diff import Difference, diff_graphs, diff_groups
+from headrace.board.graph.sources.graph_list import GraphEntry
+from headrace.board.graph.graph_cache import GraphShelf
+from headrace.board.graph.sources.graph_upload import NoGraph
+from headrace.board.graph.node_details import node_card
 from headrace.board.graph.run_costs import RunCosts, steps_to_read
-from headrace.board.replies import (
+from headrace.board.web.responses import (
     BadRequest,
     NotFound,
     ids_argument,
@@ -29,9 +29,9 @@ from headrace.board.replies import (
     reply_columns,
     reply_json,
 )
-from headrace.board.security import UPLOAD_PATH
-from headrace.board.trace.step_columns import BadTrace
-from headrace.board.trace.trace_shelf import TraceShelf
+from headrace.board.web.security import UPLOAD_PATH
+from headrace.board.trace.reading.step_columns import BadTrace
+from headrace.board.trace.trace_cache import TraceShelf
 from headrace.formats.errors import DataLossError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response, request
 
-from headrace.board.columns import dump_json
-from headrace.board.panels.blob_argument import (
+from headrace.board.web.columns import dump_json
+from headrace.board.summaries.series_rows import (
     asked_row,
     asked_series,
     evenly_chosen,
@@ -18,7 +18,7 @@ from headrace.board.panels.blob_argument import (
     value_of_row,
     values_of_rows,
 )
-from headrace.board.replies import (
+from headrace.board.web.responses import (
     BadRequest,
     float_argument,
     ids_argument,
@@ -26,7 +26,7 @@ from headrace.board.replies import (
     reply_columns,
     reply_download,
 )
-from headrace.board.series.rebin import (
+from headrace.board.summaries.histogram_buckets import (
     PERCENTILES,
     Buckets,
     buckets_of,

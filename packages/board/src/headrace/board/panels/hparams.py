@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response
 
-from headrace.board.panels.session_table import session_table
-from headrace.board.replies import reply_json
+from headrace.board.summaries.hparams_sessions import session_table
+from headrace.board.web.responses import reply_json
 
 if TYPE_CHECKING:
     from headrace.board.board import Board

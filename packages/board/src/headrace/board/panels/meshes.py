@@ -10,7 +10,7 @@ import numpy as np
 from flask import Blueprint, Response, request
 from google.protobuf.message import DecodeError
 
-from headrace.board.replies import BadRequest, NotFound, int_argument, reply_columns, reply_json
+from headrace.board.web.responses import BadRequest, NotFound, int_argument, reply_columns, reply_json
 from headrace.board.store.blob_series import BlobRows, BlobSeries
 from headrace.formats.errors import DataLossError, OpError
 from headrace.formats.proto.plugin_mesh_pb2 import MeshPluginData

@@ -13,11 +13,11 @@ from typing import Any
 from flask import Blueprint, Response, request
 
 from headrace.board.board import Board
-from headrace.board.columns import dump_json
-from headrace.board.panels.changed_since import ChangedSince
-from headrace.board.panels.run_documents import problem_document
+from headrace.board.web.columns import dump_json
+from headrace.board.store.changes_since import ChangedSince
+from headrace.board.store.json_rows import problem_document
 from headrace.board.reading.scanner import scanner_name
-from headrace.board.replies import float_argument, int_argument, reply_json
+from headrace.board.web.responses import float_argument, int_argument, reply_json
 from headrace.board.store.scalar_series import ScalarStatistics
 
 _MOST_STREAMS = 8  # each holds a thread of the server; more pages ask /changes

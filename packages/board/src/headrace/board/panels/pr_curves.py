@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response
 
-from headrace.board.panels.blob_argument import (
+from headrace.board.summaries.series_rows import (
     asked_series,
     evenly_chosen,
     standing_rows,
     values_of_rows,
 )
-from headrace.board.replies import int_argument, reply_columns
+from headrace.board.web.responses import int_argument, reply_columns
 from headrace.formats.errors import OpError
 from headrace.formats.tensor_codec import make_ndarray
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response
 
-from headrace.board.columns import is_deeper
-from headrace.board.json_values import integer
-from headrace.board.replies import BadRequest, NotFound, body_object, reply_json
-from headrace.board.saved_documents import NAME, NotSavedError, SavedDocuments, StaleError
+from headrace.board.web.columns import is_deeper
+from headrace.board.web.json_values import integer
+from headrace.board.web.responses import BadRequest, NotFound, body_object, reply_json
+from headrace.board.state_file import NAME, NotSavedError, SavedDocuments, StaleError
 
 if TYPE_CHECKING:
     from headrace.board.board import Board

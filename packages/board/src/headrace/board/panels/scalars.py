@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from flask import Blueprint, Response, request
 
-from headrace.board.replies import (
+from headrace.board.web.responses import (
     BadRequest,
     NotFound,
     body_object,
@@ -16,7 +16,7 @@ from headrace.board.replies import (
     reply_columns,
     reply_download,
 )
-from headrace.board.series.answer import NAN, NEGATIVE, POSITIVE, RESTART, SUPERSEDED, SeriesQueries
+from headrace.board.series.query_evaluation import NAN, NEGATIVE, POSITIVE, RESTART, SUPERSEDED, SeriesQueries
 from headrace.board.series.export import Selection, csv_rows, json_pieces
 from headrace.board.series.query import queries_of
 from headrace.board.store.scalar_series import ScalarColumns, ScalarSeries

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response, request
 
-from headrace.board.columns import dump_json
-from headrace.board.replies import BadRequest, NotFound, reply_bytes
+from headrace.board.web.columns import dump_json
+from headrace.board.web.responses import BadRequest, NotFound, reply_bytes
 from headrace.board.store.scalar_series import ScalarSeries
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 from flask import Blueprint, Response
 
 from headrace.board.board import Board
-from headrace.board.panels.blob_argument import asked_row, value_of_row
-from headrace.board.replies import NotFound, int_argument, reply_json
+from headrace.board.summaries.series_rows import asked_row, value_of_row
+from headrace.board.web.responses import NotFound, int_argument, reply_json
 from headrace.board.store.blob_series import BlobSeries
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import OpError

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, request
 
-from headrace.board.panels.blob_argument import (
+from headrace.board.summaries.series_rows import (
     asked_row,
     asked_series,
     standing_rows,
     value_of_row,
     values_of_rows,
 )
-from headrace.board.panels.tensor_strings import strings_of
-from headrace.board.replies import BadRequest, int_argument, reply_json
+from headrace.board.summaries.tensor_strings import strings_of
+from headrace.board.web.responses import BadRequest, int_argument, reply_json
 
 if TYPE_CHECKING:
     from headrace.board.board import Board

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flask import Blueprint, Response, request
 
-from headrace.board.columns import least_dtype
-from headrace.board.replies import (
+from headrace.board.web.columns import least_dtype
+from headrace.board.web.responses import (
     BadRequest,
     NotFound,
     float_argument,
@@ -21,18 +21,18 @@ from headrace.board.replies import (
     reply_json,
 )
 from headrace.board.trace.chrome_export import chrome_json
-from headrace.board.trace.memory_curve import reduce_curve
-from headrace.board.trace.step_columns import BadTrace
-from headrace.board.trace.step_comparison import compare_steps
-from headrace.board.trace.step_trace import StepTrace
-from headrace.board.trace.totals import totals_of
-from headrace.board.trace.trace_replies import (
+from headrace.board.trace.analysis.memory_curve import reduce_curve
+from headrace.board.trace.reading.step_columns import BadTrace
+from headrace.board.trace.analysis.step_comparison import compare_steps
+from headrace.board.trace.reading.step_trace import StepTrace
+from headrace.board.trace.analysis.totals import totals_of
+from headrace.board.trace.trace_response import (
     described_slice,
     described_trace,
     lane_rows,
     summary_of,
 )
-from headrace.board.trace.trace_shelf import LoadedTrace, TraceShelf
+from headrace.board.trace.trace_cache import LoadedTrace, TraceShelf
 from headrace.formats.errors import DataLossError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from headrace.board.reading.wire_walk import Malformed, as_i64, fields, varint
+from headrace.board.reading.wire_format import Malformed, as_i64, fields, varint
 
 _F32 = struct.Struct("<f").unpack_from
 _F64 = struct.Struct("<d").unpack_from

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from headrace.board.reading.event_file_feed import EventFileFeed
+from headrace.board.reading.event_file_reader import EventFileFeed
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
 from headrace.board.reading.record_access import RecordAccess

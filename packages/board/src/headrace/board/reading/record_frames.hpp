@@ -15,7 +15,7 @@
 
 #include "headrace/record_reader.h"
 
-#include "wire_walk.hpp"
+#include "wire_format.hpp"
 
 namespace headrace_board {
 

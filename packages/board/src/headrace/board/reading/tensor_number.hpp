@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "wire_walk.hpp"
+#include "wire_format.hpp"
 
 namespace headrace_board {
 

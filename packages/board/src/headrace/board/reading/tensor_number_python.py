@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from headrace.board.reading.wire_walk import Malformed, as_i32, as_i64, fields, varint
+from headrace.board.reading.wire_format import Malformed, as_i32, as_i64, fields, varint
 
 # dtype: (bytes of an element, format of its content, field of its list, whether f32 is too narrow)
 _NUMERIC = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.board.json_values import integer, number, one_of
-from headrace.board.refusals import BadRequest
+from headrace.board.web.json_values import integer, number, one_of
+from headrace.board.errors import BadRequest
 from headrace.board.series import grouping, joining, smoothing, x_axes
 from headrace.board.series.expression import BadExpression, Expression, parse
 from headrace.board.series.smoothing import Smoothing

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 try:
-    from headrace.board.series.sweeps import m4
+    from headrace.board.series.curve_loops import m4
 except ImportError:  # not built: the same in NumPy, at a tenth of the speed
-    from headrace.board.series.sweeps_numpy import m4
+    from headrace.board.series.curve_loops_numpy import m4
 
 # With no more points than this a pixel, all are drawn.
 ALL_UP_TO = 4

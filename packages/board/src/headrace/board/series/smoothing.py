@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 try:
-    from headrace.board.series.sweeps import ema, median
+    from headrace.board.series.curve_loops import ema, median
 except ImportError:  # not built: the same in NumPy, at a tenth of the speed
-    from headrace.board.series.sweeps_numpy import ema, median
+    from headrace.board.series.curve_loops_numpy import ema, median
 
 KINDS = ("ema", "mean", "median")
 MOST_WIDTH = 10001

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from headrace.board.path_text import path_text
+from headrace.board.store.path_text import path_text
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.problems import Problems
 from headrace.board.store.run import Run, Tag

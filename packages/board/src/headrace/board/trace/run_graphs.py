@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from headrace.board.graph.graph_columns import GraphTooLarge, read_columns
+from headrace.board.graph.structure.graph_columns import GraphTooLarge, read_columns
 from headrace.board.graph.slice_names import SliceNames
 from headrace.board.store.blob_series import BlobRows, BlobSeries
 from headrace.board.store.run import Run
-from headrace.board.trace.wiring import Wiring, wiring_of
+from headrace.board.trace.reading.graph_edges import Wiring, wiring_of
 from headrace.formats.errors import DataLossError
 from headrace.formats.proto import graph_pb2, meta_graph_pb2
 

@@ -1,0 +1,160 @@
+"""The command `headrace-board`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from headrace.board.web.security import Access, is_loopback
+from headrace.board.web.server import BoardServer, address, is_unspecified, listening_socket
+
+_THREADS = 24  # a browser that shows the board holds one (its events); requests take the others
+_DEFAULT_PORT = 6006
+_PORTS_TRIED = 20
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serves a logdir until it is interrupted.
+
+    Args:
+      arguments: of the command; by default the process's own.
+    Returns: the exit status.
+    """
+    options = _parser().parse_args(arguments)
+    from headrace.board.app import create_app, new_token
+    from headrace.board.web.static_files import FrontendMissingError
+
+    if options.logdir.is_file():
+        return _refused(f"{options.logdir} is a file: give the folder that it lies in", 2)
+    if not options.logdir.is_dir():
+        _say(f"{options.logdir} is not there yet; waiting for it")
+    token = new_token() if options.token == "" else options.token
+    if not is_loopback(options.host) and token is None and not options.insecure_public:
+        return _refused(
+            f"on {options.host} everybody on the network could read your logs:"
+            " give --token (or --insecure-public to allow that)",
+            2,
+        )
+    if options.insecure_public:
+        _say("warning: anybody who reaches this port can read the logs")
+    ports = range(_DEFAULT_PORT, _DEFAULT_PORT + _PORTS_TRIED)
+    if options.port is not None:
+        ports = range(options.port, options.port + 1)
+    try:
+        listener = listening_socket(options.host, ports)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "this is no name of a host"
+        where = f"any port from {ports[0]} to {ports[-1]}" if len(ports) > 1 else f"port {ports[0]}"
+        return _refused(f"cannot listen on {options.host} at {where}: {why}", 1)
+    with listener:
+        port = listener.getsockname()[1]
+        try:
+            app = create_app(
+                options.logdir,
+                title=options.title,
+                state_file=options.state,
+                follow_links=options.follow_links,
+                access=_access(options, token, port),
+            )
+        except FrontendMissingError as error:
+            return _refused(str(error), 1)
+        url = address(options.host, port, token)
+        print(f"headrace-board: {options.logdir} on {url}", flush=True)
+        _serve_until_interrupted(BoardServer(app, listener, _THREADS))
+    return 0
+
+
+def _access(options: argparse.Namespace, token: str | None, port: int) -> Access:
+    """Who may ask. Names that were given are all; without any, an open address has every name."""
+    every_address = is_unspecified(options.host)
+    any_host = (options.insecure_public or every_address) and not options.allow_host
+    hosts = [*options.allow_host]
+    if not every_address and not is_loopback(options.host):
+        own = f"[{options.host}]" if ":" in options.host else options.host
+        hosts.append(f"{own}:{port}")
+    return Access(frozenset(hosts), port=port, token=token, any_host=any_host)
+
+
+def _serve_until_interrupted(server: BoardServer) -> None:
+    try:
+        _on_signals(_interrupt)
+        server.start()
+        server.wait()
+    except KeyboardInterrupt:
+        _on_signals(signal.SIG_DFL)  # a second one ends the process at once
+    finally:
+        server.stop()
+
+
+def _on_signals(handler: Any) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A shell's job in the background ignores the interrupt of the one in front.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(sentence: str) -> None:
+    print(f"headrace-board: {sentence}", file=sys.stderr)
+
+
+def _refused(sentence: str, status: int) -> int:
+    _say(sentence)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="headrace-board", description="Graphs, summaries and step traces in the browser."
+    )
+    parser.add_argument("--logdir", type=Path, required=True, help="folder of event logs")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=None,
+        help=f"port to listen on; 0: any; by default the first free one from {_DEFAULT_PORT}",
+    )
+    parser.add_argument("--title", default="", help="stands in the browser's tab")
+    parser.add_argument("--state", type=Path, help="file for notes, saved views and colours")
+    parser.add_argument(
+        "--token", nargs="?", const="", help="what a browser must show; made up if empty"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME[:PORT]",
+        help="a further name by which the board is addressed, as through a proxy or a tunnel;"
+        " at any port if none is given",
+    )
+    parser.add_argument(
+        "--insecure-public", action="store_true", help="let everybody read the logs"
+    )
+    parser.add_argument(
+        "--follow-links", action="store_true", help="follow links that lead out of the logdir"
+    )
+    return parser
+
+
+def _port(text: str) -> int:
+    try:
+        port = int(text)
+    except ValueError:
+        port = -1
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port: it may be from 0 to 65535")
+    return port
+
+
+if __name__ == "__main__":
+    sys.exit(main())

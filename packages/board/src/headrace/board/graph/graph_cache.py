@@ -1,0 +1,214 @@
+"""The graphs of a board by number: those of the log, the uploads, and the last ones worked out."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from headrace.board.web.columns import encode_columns
+from headrace.board.graph.graph_bundle import GraphPicture, picture_of
+from headrace.board.graph.structure.graph_columns import GraphTooLarge
+from headrace.board.graph.sources.graph_list import GraphEntry, GraphList, Place
+from headrace.board.graph.sources.graph_upload import NoGraph, graph_from_bytes, graph_of_run_metadata
+from headrace.board.graph.delta_encoding import packed
+from headrace.board.store.blob_series import BlobRows
+from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.proto.meta_graph_pb2 import MetaGraphDef
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+_PICTURES_NODES = 400_000  # of all kept pictures together, some 400 bytes each
+_PARSED = 2
+_UPLOADS = 8
+_UPLOAD_BYTES = 512 << 20
+
+
+@dataclass
+class _Known:
+    """What is kept of a graph after its picture was dropped."""
+
+    nodes: int
+    edges: int
+
+
+@dataclass
+class _Upload:
+    name: str
+    key: str
+    body: bytes
+
+
+class GraphShelf:
+    """Finds graphs, reads them, and keeps the last pictures. Threads may share it."""
+
+    def __init__(self, board: Board):
+        self._board = board
+        self._list = GraphList(board)
+        self._lock = threading.Lock()
+        self._uploads: OrderedDict[int, _Upload] = OrderedDict()
+        self._pictures: OrderedDict[int, tuple[GraphPicture, bytes]] = OrderedDict()
+        self._parsed: OrderedDict[int, Any] = OrderedDict()
+        self._known: dict[int, _Known] = {}
+        self._busy: dict[int, threading.Lock] = {}
+
+    def entries(self) -> list[GraphEntry]:
+        """Returns all graphs, by run; uploads last, the newest last."""
+        return self._list.entries() + self._upload_entries()
+
+    def entry(self, number: int) -> GraphEntry:
+        """Returns one graph. Raises: KeyError."""
+        with self._lock:
+            uploaded = number in self._uploads
+        if uploaded:
+            return next(e for e in self._upload_entries() if e.id == number)
+        return self._list.entry(number)
+
+    def _upload_entries(self) -> list[GraphEntry]:
+        with self._lock:
+            uploads = list(self._uploads.items())
+        made = []
+        for at, (number, upload) in enumerate(uploads):
+            later = sum(other.name == upload.name for _, other in uploads[at + 1 :])
+            title = upload.name
+            if later:  # the newest has the plain name
+                digest = upload.key.split("/")[1]
+                title += f" (uploaded before, {digest})"
+            size = len(upload.body)
+            made.append(
+                GraphEntry(number, upload.key, None, title, "upload", None, size, None)
+            )  # fmt: skip
+        return made
+
+    def known(self, entry: GraphEntry) -> _Known | None:
+        """How many nodes and edges, once somebody has looked at it."""
+        return self._known.get(entry.id)
+
+    def add_upload(self, name: str, data: bytes) -> int:
+        """Keeps an uploaded graph, in memory only; the same file again is the same graph.
+
+        Returns: its number.
+        Raises: NoGraph, GraphTooLarge.
+        """
+        graph, _ = graph_from_bytes(data)
+        body = graph.SerializeToString()
+        key = f"upload/{hashlib.blake2b(data, digest_size=6).hexdigest()}/{name}"
+        number = self._list.id_of((key,))
+        with self._lock:
+            self._uploads[number] = _Upload(name, key, body)
+            self._uploads.move_to_end(number)
+            while len(self._uploads) > 1 and (
+                len(self._uploads) > _UPLOADS
+                or sum(len(u.body) for u in self._uploads.values()) > _UPLOAD_BYTES
+            ):
+                self._uploads.popitem(last=False)
+        try:
+            self.picture(self.entry(number))
+        except GraphTooLarge:
+            with self._lock:
+                self._uploads.pop(number, None)
+            raise
+        return number
+
+    def graph_def(self, entry: GraphEntry) -> Any:
+        """Returns the parsed graph; do not change it. Raises: NoGraph, DataLossError."""
+        with self._lock:
+            graph = self._parsed.get(entry.id)
+            if graph is not None:
+                self._parsed.move_to_end(entry.id)
+                return graph
+        graph = self._read(entry)
+        with self._lock:
+            self._parsed[entry.id] = graph
+            while len(self._parsed) > _PARSED:
+                self._parsed.popitem(last=False)
+        return graph
+
+    def picture(self, entry: GraphEntry) -> GraphPicture:
+        """Returns a graph worked out. Raises: NoGraph, GraphTooLarge, DataLossError."""
+        return self._worked_out(entry)[0]
+
+    def bundle(self, entry: GraphEntry) -> bytes:
+        """Returns the reply of /graph/ID. Raises: as `picture`."""
+        return self._worked_out(entry)[1]
+
+    def header(self, entry: GraphEntry) -> dict[str, Any]:
+        """Returns what the reply of /graph/ID says of the entry itself."""
+        return {"id": entry.id, "key": entry.key, "title": entry.title, "kind": entry.kind}
+
+    def _worked_out(self, entry: GraphEntry) -> tuple[GraphPicture, bytes]:
+        with self._lock:
+            kept = self._pictures.get(entry.id)
+            if kept is not None:
+                self._pictures.move_to_end(entry.id)
+                return kept
+            busy = self._busy.setdefault(entry.id, threading.Lock())
+        with busy:  # two pages that ask at once wait for one another, not for other graphs
+            try:
+                with self._lock:
+                    kept = self._pictures.get(entry.id)
+                return kept or self._work_out(entry)
+            finally:
+                with self._lock:
+                    self._busy.pop(entry.id, None)
+
+    def _work_out(self, entry: GraphEntry) -> tuple[GraphPicture, bytes]:
+        picture = picture_of(self.graph_def(entry))
+        header, columns = picture.header_and_columns()
+        kept = (picture, encode_columns(*packed({**self.header(entry), **header}, columns)))
+        with self._lock:
+            self._pictures[entry.id] = kept
+            nodes = len(picture.columns)
+            self._known[entry.id] = _Known(nodes, len(picture.columns.edge_src))
+            while (
+                len(self._pictures) > 1
+                and sum(len(p.columns) for p, _ in self._pictures.values()) > _PICTURES_NODES
+            ):
+                self._pictures.popitem(last=False)
+        for kind, (count, text) in picture.columns.problems.items():
+            self._board.index.problems.put(
+                f"graph_{kind}",
+                "warning",
+                run=entry.run,
+                count=count,
+                text=f"graph {entry.title}: {text}",
+                subject=entry.key,
+            )
+        return kept
+
+    def _read(self, entry: GraphEntry) -> Any:
+        if entry.place is None:
+            with self._lock:
+                kept = self._uploads.get(entry.id)
+            if kept is None:
+                raise NoGraph("this upload was dropped for later ones; upload it again")
+            return GraphDef.FromString(kept.body)
+        data = self._board.records.payload(_one_row(entry.place), 0)
+        try:
+            if entry.kind == "meta_graph":
+                return MetaGraphDef.FromString(data).graph_def
+            if entry.kind == "run_metadata":
+                return graph_of_run_metadata(data)
+            return GraphDef.FromString(data)
+        except DecodeError:
+            raise NoGraph(f"the record of this {entry.kind} is damaged") from None
+
+
+def _one_row(place: Place) -> BlobRows:
+    file, offset, length, value = place
+    nothing = np.zeros(1)
+    return BlobRows(
+        step=nothing,
+        wall=nothing,
+        file=np.array([file], np.int32),
+        offset=np.array([offset], np.int64),
+        length=np.array([length], np.int64),
+        value=np.array([value], np.int32),
+        superseded=nothing,
+    )

@@ -1,0 +1,190 @@
+"""Which graphs a board has, and by what they are called."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from headrace.board.graph.sources.record_view import holds_graphs
+from headrace.board.store.blob_series import BlobRows, BlobSeries
+from headrace.formats.errors import DataLossError
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+_OLDEST, _NEWEST = 8, 8  # of one series of graphs, and of the traced steps of one run
+
+Place = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class GraphEntry:
+    """A graph that can be asked for.
+
+    Attributes:
+      key: what an address calls it: unique, and the same whenever the log is read again.
+      title: for people; unique, and the same whatever else comes.
+      place: file, offset and length of its record, and its place in the event's summary.
+    """
+
+    id: int
+    key: str
+    run: int | None
+    title: str
+    kind: str
+    step: int | None
+    size_bytes: int
+    place: Place | None
+
+
+class GraphList:
+    """Lists the graphs of a log without reading them. Threads may share it."""
+
+    def __init__(self, board: Board):
+        self._board = board
+        self._lock = threading.Lock()
+        self._ids: dict[tuple[Any, ...], int] = {}
+        self._by_id: dict[int, GraphEntry] = {}
+        self._holds_graphs: dict[tuple[int, int, int], bool] = {}
+
+    def id_of(self, identity: tuple[Any, ...]) -> int:
+        """Returns the number by which something goes as long as the process lives."""
+        with self._lock:
+            return self._ids.setdefault(identity, len(self._ids))
+
+    def entry(self, number: int) -> GraphEntry:
+        """Returns a graph of the log. Raises: KeyError."""
+        found = self._by_id.get(number)
+        if found is None:
+            self.entries()
+            found = self._by_id[number]
+        return found
+
+    def entries(self) -> list[GraphEntry]:
+        """Returns the graphs of the log, by run; of a run its graphs, then its traced steps.
+
+        Of very many graphs of one tag, and of very many steps of one run, the oldest and the
+        newest are listed.
+        """
+        index = self._board.index
+        found = []
+        for series in index.series_of_kind("graph"):
+            if isinstance(series, BlobSeries):
+                found += self._graphs(series)
+        steps: dict[int, list[BlobSeries]] = {}
+        for series in index.series_of_kind("run_metadata"):
+            if isinstance(series, BlobSeries):
+                steps.setdefault(series.run.id, []).append(series)
+        for of_run in steps.values():
+            found += self._steps(of_run)
+        taken: set[str] = set()
+        for at, entry in enumerate(found):
+            if entry.title in taken:  # a run is named as another run's step
+                entry = found[at] = replace(entry, title=f"{entry.title} [{entry.key}]")
+            taken.add(entry.title)
+        by_id = {entry.id: entry for entry in found}
+        with self._lock:
+            self._by_id.update(by_id)
+        return found
+
+    def _graphs(self, series: BlobSeries) -> list[GraphEntry]:
+        rows = series.rows()
+        kind = "meta_graph" if "meta_graph" in series.tag.name else "graph_def"
+        group = "meta_graph" if kind == "meta_graph" else "graph"
+        about = ["meta graph"] if kind == "meta_graph" else []
+        run = series.run
+        return [
+            self._entry(rows, at, run.id, kind, group, run.name, run.name, about)
+            for at in oldest_and_newest(len(rows))
+        ]
+
+    def _steps(self, of_run: list[BlobSeries]) -> list[GraphEntry]:
+        all_rows = [series.rows() for series in of_run]
+        places = [
+            (int(step), number, at)
+            for number, rows in enumerate(all_rows)
+            for at, step in enumerate(rows.step.tolist())
+        ]
+        places.sort()
+        made = []
+        for which in oldest_and_newest(len(places)):
+            _, number, at = places[which]
+            rows, series = all_rows[number], of_run[number]
+            if not self._has_graphs(rows, at):
+                continue
+            run, tag = series.run, series.tag.name
+            name = f"{quote(tag, safe='')}/{run.name}"
+            title = f"{run.name} {tag}"
+            made.append(
+                self._entry(rows, at, run.id, "run_metadata", "trace", name, title, [])
+            )  # fmt: skip
+        return made
+
+    def _entry(
+        self,
+        rows: BlobRows,
+        at: int,
+        run: int,
+        kind: str,
+        group: str,
+        name: str,
+        title: str,
+        about: list[str],
+    ) -> GraphEntry:
+        key = f"{group}/{numbered_step(rows.step, at)}/{name}"
+        if at:  # the first of a series has the plain name, also when others have come
+            again = occurrence(rows.step, at)
+            about = [*about, f"step {int(rows.step[at])}", *([f"no. {again}"] if again > 1 else [])]
+        if about:
+            title += f" ({', '.join(about)})"
+        place = (
+            int(rows.file[at]),
+            int(rows.offset[at]),
+            int(rows.length[at]),
+            int(rows.value[at]),
+        )
+        return GraphEntry(
+            id=self.id_of((key, *place)),
+            key=key,
+            run=run,
+            title=title,
+            kind=kind,
+            step=int(rows.step[at]),
+            size_bytes=place[2],
+            place=place,
+        )
+
+    def _has_graphs(self, rows: BlobRows, at: int) -> bool:
+        file, offset, length = int(rows.file[at]), int(rows.offset[at]), int(rows.length[at])
+        key = (file, offset, int(rows.value[at]))
+        known = self._holds_graphs.get(key)
+        if known is None:
+            try:
+                known = holds_graphs(self._board.records, file, offset, length, key[2])
+            except DataLossError:
+                return False  # for now: it may be read again later
+            self._holds_graphs[key] = known
+        return known
+
+
+def oldest_and_newest(count: int) -> Iterable[int]:
+    """Returns indices: all of a few, the first and the last of many."""
+    if count <= _OLDEST + _NEWEST:
+        return range(count)
+    return [*range(_OLDEST), *range(count - _NEWEST, count)]
+
+
+def occurrence(steps: np.ndarray, at: int) -> int:
+    """Returns 1 for the first row of a step, 2 for the next of the same step."""
+    return int(np.count_nonzero(steps[:at] == steps[at])) + 1
+
+
+def numbered_step(steps: np.ndarray, at: int) -> str:
+    """Returns the step as keys say it: `7`, or `7.2` for the second row of step 7."""
+    again = occurrence(steps, at)
+    return f"{int(steps[at])}.{again}" if again > 1 else f"{int(steps[at])}"

@@ -1,0 +1,83 @@
+"""A record of a log as something to index, of which only the bytes that are asked for are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import cast
+
+from headrace.board.reading.record_access import RecordAccess
+from headrace.board.reading.wire_format import Malformed, fields
+
+_WINDOW = 256  # a walk over fields reads a few bytes here and there
+_MOST_FIELDS = 4096  # of a message; one with more is not looked through
+_BYTES = 2  # the wire type
+
+_SUMMARY, _TAGGED_RUN_METADATA = 5, 8  # of Event
+_VALUE = 1  # of Summary
+_TENSOR = 8  # of Summary.Value
+_STRING_VAL = 8  # of TensorProto
+_RUN_METADATA = 2  # of TaggedRunMetadata
+_GRAPHS = (3, 4)  # of RunMetadata: partition_graphs, function_graphs
+
+Span = tuple[int, int]
+
+
+class RecordWindow:
+    """The data of one record, whose CRC was checked when it was scanned."""
+
+    def __init__(self, records: RecordAccess, file: int, offset: int, length: int):
+        self._records, self._file, self._offset = records, file, offset
+        self._length = length
+        self._begin, self._bytes = 0, b""
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, at: int) -> int:
+        place = at - self._begin
+        if not 0 <= place < len(self._bytes):
+            size = min(_WINDOW, self._length - at)
+            self._bytes = self._records.part(self._file, self._offset, at, size)
+            self._begin, place = at, 0
+        return self._bytes[place]
+
+
+def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, value: int) -> bool:
+    """Whether the run metadata of a record has graphs in it; reads a few hundred bytes.
+
+    Args:
+      value: its place in the event's summary; below 0 for a tagged_run_metadata.
+    Raises: DataLossError if the record is not there any more.
+    """
+    data = RecordWindow(records, file, offset, length)
+    try:
+        for begin, end in _metadata(data, value):
+            return any(number in _GRAPHS for number, _ in _parts(data, begin, end))
+    except Malformed:
+        pass  # its own page says what is wrong
+    return False
+
+
+def _metadata(data: RecordWindow, value: int) -> Iterator[Span]:
+    """The place of the RunMetadata in an Event, if there is one."""
+    event = (0, len(data))
+    if value < 0:
+        for tagged in _of(data, event, _TAGGED_RUN_METADATA):
+            yield from _of(data, tagged, _RUN_METADATA)
+        return
+    for summary in _of(data, event, _SUMMARY):
+        for one in islice(_of(data, summary, _VALUE), value, value + 1):
+            for tensor in _of(data, one, _TENSOR):
+                yield from _of(data, tensor, _STRING_VAL)
+
+
+def _of(data: RecordWindow, span: Span, wanted: int) -> Iterator[Span]:
+    return (part for number, part in _parts(data, *span) if number == wanted)
+
+
+def _parts(data: RecordWindow, begin: int, end: int) -> Iterator[tuple[int, Span]]:
+    walk = fields(cast(bytes, data), begin, end)
+    for number, wire, first, stop in islice(walk, _MOST_FIELDS):
+        if wire == _BYTES:
+            yield number, (first, stop)

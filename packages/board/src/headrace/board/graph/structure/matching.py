@@ -1,0 +1,188 @@
+"""Checks that groups of one hash are of one structure, child by child and edge by edge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headrace.board.graph.structure.graph_columns import GraphColumns
+from headrace.board.graph.structure.metaedges import LiftedEdges
+from headrace.board.graph.structure.scopes import ScopeTree
+
+if TYPE_CHECKING:
+    from headrace.board.graph.structure.templates import Labels
+
+CHILD_LIMIT = 2000  # larger groups whose labels tie are taken by their hash: "likely"
+_GUESSES = 64  # of how to break ties, per pair of groups
+_WORK = 400_000  # steps over children and edges in all searches of a graph, some 0.2 s
+
+
+@dataclass
+class Outcome:
+    """What the check found.
+
+    Attributes:
+      mismatched: group -> a number that tells its structure from the others of its hash.
+      unproven: groups whose ties could not be matched within the limits.
+    """
+
+    mismatched: dict[int, int] = field(default_factory=dict)
+    unproven: set[int] = field(default_factory=set)
+
+
+def same_structure(
+    columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges, labels: Labels
+) -> Outcome:
+    """Compares each group with the first of its hash, under the order that the labels give."""
+    outcome = Outcome()
+    groups = np.arange(tree.n_ops, len(tree))
+    groups = groups[np.diff(tree.first_child) > 1]
+    groups = groups[np.argsort(labels.hash[groups], kind="stable")]
+    runs = np.flatnonzero(np.diff(labels.hash[groups])) + 1
+    child, child_start = _children_by_label(groups, tree, labels)
+    edges, edge_start = _edges_by_rank(groups, child, child_start, tree, lifted, labels)
+    label = labels.label[child]
+    work = _Work(_WORK)
+    for same, at in zip(np.split(groups, runs), [0, *runs.tolist()]):
+        if len(same) < 2:
+            continue
+        rows = [_rows(label, child_start, at, len(same))]
+        rows += [_rows(column, edge_start, at, len(same)) for column in edges]
+        unequal = np.zeros(len(same), bool)
+        for table in rows:
+            unequal |= True if table is None else (table != table[0]).any(axis=1)
+        for k in np.flatnonzero(unequal).tolist():
+            if k == 0:
+                continue
+            first, other = (
+                _Small(
+                    label[child_start[i] : child_start[i + 1]],
+                    [column[edge_start[i] : edge_start[i + 1]] for column in edges],
+                )
+                for i in (at, at + k)
+            )
+            small = len(first.labels) <= CHILD_LIMIT
+            answer = _search(first, other, work) if small else None
+            if answer is False:
+                outcome.mismatched[int(same[k])] = 1
+            elif answer is None:
+                outcome.unproven.add(int(same[k]))
+    return outcome
+
+
+def _rows(column: np.ndarray, start: list[int], first: int, count: int) -> np.ndarray | None:
+    """One row for each of the groups, or None where they are not equally long."""
+    starts = start[first : first + count + 1]
+    widths = {b - a for a, b in zip(starts, starts[1:])}
+    if len(widths) > 1:
+        return None
+    at, end, width = starts[0], starts[-1], widths.pop()
+    return column[at:end].reshape(count, width)
+
+
+def _children_by_label(
+    groups: np.ndarray, tree: ScopeTree, labels: Labels
+) -> tuple[np.ndarray, list[int]]:
+    """The children of each group, sorted by label; and where each group begins."""
+    place = np.full(len(tree), -1, np.int64)
+    place[groups] = np.arange(len(groups))
+    at = place[tree.parent[tree.child]]
+    child = tree.child[at >= 0]
+    at = at[at >= 0]
+    order = np.lexsort((labels.label[child], at))
+    return child[order], np.searchsorted(at[order], np.arange(len(groups) + 1)).tolist()
+
+
+def _edges_by_rank(
+    groups: np.ndarray,
+    child: np.ndarray,
+    child_start: list[int],
+    tree: ScopeTree,
+    lifted: LiftedEdges,
+    labels: Labels,
+) -> tuple[list[np.ndarray], list[int]]:
+    """Columns source's rank, destination's rank, hash; and where each group begins."""
+    place = np.full(len(tree), -1, np.int64)
+    place[groups] = np.arange(len(groups))
+    rank = np.zeros(len(tree), np.int64)
+    rank[child] = np.arange(len(child)) - np.asarray(child_start)[place[tree.parent[child]]]
+    at = place[lifted.meta_group]
+    src, dst = rank[lifted.meta_src], rank[lifted.meta_dst]
+    order = np.lexsort((dst, src, at))
+    start = np.searchsorted(at[order], np.arange(len(groups) + 1)).tolist()
+    return [src[order], dst[order], labels.meta_hash[order]], start
+
+
+class _Work:
+    """What may still be done; counted, not timed, so that the answer is the same on any day."""
+
+    def __init__(self, amount: int):
+        self.left = amount
+
+    def take(self, amount: int) -> bool:
+        self.left -= amount
+        return self.left >= 0
+
+
+class _Small:
+    """One group as dicts, for the search."""
+
+    def __init__(self, labels: np.ndarray, edges: list[np.ndarray]):
+        self.labels = labels.tolist()
+        self.edges = list(zip(*(column.tolist() for column in edges)))
+
+    def refined(self, colours: list[int], work: _Work) -> list[int] | None:
+        """Colours split along the edges until they stand still; None when the work ran out."""
+        parts = len(set(colours))
+        while work.take(len(colours) + len(self.edges)):
+            near: list[list[tuple[int, int, int]]] = [[] for _ in colours]
+            for src, dst, kind in self.edges:
+                near[src].append((0, kind, colours[dst]))
+                near[dst].append((1, kind, colours[src]))
+            colours = [hash((c, tuple(sorted(n)))) for c, n in zip(colours, near)]
+            finer = len(set(colours))
+            if finer == parts:
+                return colours
+            parts = finer
+        return None
+
+
+def _search(a: _Small, b: _Small, work: _Work) -> bool | None:
+    """Whether there is a matching of a with b; None when the guesses ran out.
+
+    Ties are broken by giving one of a the colour of each candidate of b in turn.
+    """
+    guesses = [_GUESSES]
+
+    def match(left: list[int], right: list[int]) -> bool | None:
+        fine_left, fine_right = a.refined(left, work), b.refined(right, work)
+        if fine_left is None or fine_right is None:
+            return None
+        left, right = fine_left, fine_right
+        sizes = Counter(left)
+        if sizes != Counter(right):
+            return False
+        tied = [colour for colour, count in sizes.items() if count > 1]
+        if not tied:
+            to = {colour: at for at, colour in enumerate(right)}
+            moved = sorted((to[left[s]], to[left[d]], kind) for s, d, kind in a.edges)
+            return moved == sorted(b.edges)
+        colour = min(tied, key=lambda c: (sizes[c], c))
+        at = left.index(colour)
+        one = hash((colour, 1))
+        for candidate in [k for k, c in enumerate(right) if c == colour]:
+            if guesses[0] == 0:
+                return None
+            guesses[0] -= 1
+            answer = match(
+                [one if k == at else c for k, c in enumerate(left)],
+                [one if k == candidate else c for k, c in enumerate(right)],
+            )
+            if answer is not False:
+                return answer
+        return False
+
+    return match(a.labels, b.labels)

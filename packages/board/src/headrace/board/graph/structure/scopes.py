@@ -1,0 +1,204 @@
+"""The tree of name scopes: vertices are the ops, then the groups; the first group is the root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.board.graph.structure.graph_columns import GraphColumns
+
+DEPTH_LIMIT = 100
+GROUP_LIMIT = 2_000_000
+FUNCTIONS_LABEL = "functions"
+
+OWN_NAME_IS_SCOPE = 1  # an op that is called as its scope; its label stands in parentheses
+PSEUDO_GROUP = 2  # the group of all functions, or of one: no part of any name
+
+
+@dataclass
+class ScopeTree:
+    """Columns by vertex: 0..n_ops-1 are ops, n_ops is the root, the rest are groups.
+
+    A group comes after the group that holds it.
+
+    Attributes:
+      parent: i32, -1 for the root; depth: u16, 0 for the root.
+      labels: last part of each name; flags: u8, OWN_NAME_IS_SCOPE or PSEUDO_GROUP.
+      first_child, child: children of group g are child[first_child[g - n_ops] :
+        first_child[g - n_ops + 1]], in the order in which they first appear.
+      size: u32, ops at or below a vertex.
+      order: i32, place in a walk from the root, parents first; last: the last place below.
+      too_deep: how many names have more parts than are made groups (the rest stays in the label).
+    """
+
+    n_ops: int
+    parent: np.ndarray
+    depth: np.ndarray
+    labels: list[str]
+    flags: np.ndarray
+    first_child: np.ndarray
+    child: np.ndarray
+    size: np.ndarray
+    order: np.ndarray
+    last: np.ndarray
+    too_deep: int
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @property
+    def root(self) -> int:
+        return self.n_ops
+
+    def children(self, group: int) -> np.ndarray:
+        at = group - self.n_ops
+        return self.child[self.first_child[at] : self.first_child[at + 1]]
+
+    def is_below(self, vertex: int, group: int) -> bool:
+        return bool(self.order[group] <= self.order[vertex] <= self.last[group])
+
+    def path(self, vertex: int) -> str:
+        """The full name of an op or a scope; functions are told as `functions/NAME/...`."""
+        parts = []
+        at = vertex
+        if self.flags[at] & OWN_NAME_IS_SCOPE:
+            at = int(self.parent[at])
+        while at != self.root:
+            parts.append(self.labels[at])
+            at = int(self.parent[at])
+        return "/".join(reversed(parts))
+
+
+class _Grower:
+    """Groups as they appear; each knows its vertex, parent and where it first appeared."""
+
+    def __init__(self, n_ops: int):
+        self.n_ops = n_ops
+        self.labels = [""]
+        self.parent = [-1]
+        self.depth = [0]
+        self.appeared = [-1]
+        self.flags = [0]
+        self.too_deep = 0
+        # By the group around and the label: paths as keys would be as long as the names together
+        # are deep.
+        self.inner: dict[tuple[int, str], int] = {}
+
+    def new(self, label: str, parent: int, appeared: int, flags: int = 0) -> int:
+        self.labels.append(label)
+        self.parent.append(parent)
+        self.depth.append(self.depth[parent - self.n_ops] + 1)
+        self.appeared.append(appeared)
+        self.flags.append(flags)
+        return self.n_ops + len(self.labels) - 1
+
+    def place(
+        self, names: list[str], first: int, base: int, parent: np.ndarray, labels: list[str]
+    ) -> None:
+        """Finds or makes the group of each name, below `base`."""
+        groups: dict[str, int] = {}
+        for at, name in enumerate(names, first):
+            scope, slash, label = name.rpartition("/")
+            if slash:
+                group = groups.get(scope)
+                if group is None:
+                    group, rest = self._grow(scope, base, at)
+                    if rest:
+                        label = rest + label
+                    else:
+                        groups[scope] = group
+                parent[at] = group
+            else:
+                parent[at] = base
+            labels.append(label)
+
+    def _grow(self, scope: str, base: int, at: int) -> tuple[int, str]:
+        parts = scope.split("/")
+        rest = ""
+        if len(parts) > DEPTH_LIMIT:
+            rest = "/".join(parts[DEPTH_LIMIT:]) + "/"
+            parts = parts[:DEPTH_LIMIT]
+            self.too_deep += 1
+        group = base
+        for number, part in enumerate(parts):
+            known = self.inner.get((group, part))
+            if known is None and len(self.labels) >= GROUP_LIMIT:
+                self.too_deep += 1
+                return group, "/".join(parts[number:]) + "/" + rest
+            if known is None:
+                known = self.inner[group, part] = self.new(part, group, at)
+            group = known
+        return group, rest
+
+
+def scope_tree(columns: GraphColumns) -> ScopeTree:
+    """Returns the tree of a graph's scopes, its functions below a group of their own."""
+    n = len(columns)
+    grower = _Grower(n)
+    parent = np.full(n, n, np.int32)
+    labels: list[str] = []
+    flags = np.zeros(n, np.uint8)
+    end = columns.functions[0].first if columns.functions else n
+    places = [(0, end, n)]
+    if columns.functions:
+        pseudo = grower.new(FUNCTIONS_LABEL, n, end, PSEUDO_GROUP)
+        for function in columns.functions:
+            home = grower.new(function.name, pseudo, function.first, PSEUDO_GROUP)
+            places.append((function.first, function.end, home))
+    for first, stop, base in places:
+        names = columns.names[first:stop]
+        grower.place(names, first, base, parent, labels)
+        around = parent[first:stop].tolist()
+        for at, key in enumerate(zip(around, labels[first:stop], strict=True), first):
+            group = grower.inner.get(key)
+            if group is not None:
+                grower.appeared[group - n] = min(grower.appeared[group - n], at)
+                parent[at] = group
+                labels[at] = f"({labels[at]})"
+                flags[at] = OWN_NAME_IS_SCOPE
+    return _finished(grower, parent, labels, flags)
+
+
+def _finished(
+    grower: _Grower, op_parent: np.ndarray, labels: list[str], flags: np.ndarray
+) -> ScopeTree:
+    n = grower.n_ops
+    parent = np.concatenate([op_parent, np.array(grower.parent, np.int32)])
+    group_depth = np.array(grower.depth, np.uint16)
+    depth = np.concatenate([group_depth[op_parent - n] + 1, group_depth]).astype(np.uint16)
+    appeared = np.concatenate([np.arange(n), np.array(grower.appeared, np.int64)])
+    groups = len(group_depth)
+    # Children of each group, in order: one sort.
+    vertices = np.arange(n + groups)
+    inner = vertices[parent >= 0]
+    inner = inner[np.lexsort((inner, appeared[inner], parent[inner]))]
+    first_child = np.searchsorted(parent[inner], np.arange(n, n + groups + 1)).astype(np.int32)
+    size = np.concatenate([np.ones(n, np.int64), np.zeros(groups, np.int64)])
+    weight = np.ones(n + groups, np.int64)
+    by_depth = np.argsort(depth, kind="stable")
+    levels = np.split(by_depth, np.searchsorted(depth[by_depth], np.arange(1, depth.max() + 1)))
+    for level in reversed(levels[1:]):
+        np.add.at(size, parent[level], size[level])
+        np.add.at(weight, parent[level], weight[level])
+    # Place in the walk: after the parent, and after all that is below the siblings before.
+    before = np.cumsum(weight[inner]) - weight[inner]
+    start = first_child[parent[inner] - n]
+    offset = np.zeros(n + groups, np.int64)
+    offset[inner] = before - before[start] + 1
+    order = np.zeros(n + groups, np.int64)
+    for level in levels[1:]:
+        order[level] = order[parent[level]] + offset[level]
+    return ScopeTree(
+        n_ops=n,
+        parent=parent,
+        depth=depth,
+        labels=labels + grower.labels,
+        flags=np.concatenate([flags, np.array(grower.flags, np.uint8)]),
+        first_child=first_child,
+        child=inner.astype(np.int32),
+        size=size.astype(np.uint32),
+        order=order.astype(np.int32),
+        last=(order + weight - 1).astype(np.int32),
+        too_deep=grower.too_deep,
+    )

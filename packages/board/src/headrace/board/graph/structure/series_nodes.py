@@ -1,0 +1,178 @@
+"""Series: siblings of one name pattern around an integer, folded into a stack."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.board.graph.structure.graph_columns import GraphColumns
+from headrace.board.graph.structure.metaedges import LiftedEdges
+from headrace.board.graph.structure.scopes import ScopeTree
+
+LEAST_SCOPES = 3
+LEAST_OPS = 5
+_KIN = 0.5  # common kinds of ops, of all their kinds, for a stack of different structures
+_LONGEST = 256  # a label beyond this is nobody's count
+_NUMBERS = 4  # the last ones of a label are tried
+_DIGIT = re.compile("[0-9]")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class Series:
+    """A stack.
+
+    Attributes:
+      pattern: e.g. "Mixed_[0-10]".
+      members: vertices, by number.
+      chain: one feeds the next, for most of them; otherwise they stand side by side.
+      varied: its members are of one kind of work, not of one structure.
+    """
+
+    parent: int
+    pattern: str
+    members: tuple[int, ...]
+    chain: bool
+    varied: bool
+
+
+def fold_series(
+    columns: GraphColumns,
+    tree: ScopeTree,
+    lifted: LiftedEdges,
+    template: np.ndarray,
+    family_of_template: np.ndarray,
+) -> list[Series]:
+    """Returns the stacks, by parent; a vertex is in one at most."""
+    kinds = _Kinds(columns, tree)
+    found: list[Series] = []
+    counts = np.diff(tree.first_child)
+    for group in (np.flatnonzero(counts >= LEAST_SCOPES) + tree.n_ops).tolist():
+        children = tree.children(group)
+        is_op = children < tree.n_ops
+        scopes, ops = children[~is_op].tolist(), children[is_op].tolist()
+        stacks: list[tuple[str, list[int], bool]] = []
+        if len(scopes) >= LEAST_SCOPES:
+            for stem, members in _patterns(tree, scopes, LEAST_SCOPES):
+                stacks += _scope_stacks(stem, members, template, family_of_template, kinds)
+        if len(ops) >= LEAST_OPS:
+            by_op = defaultdict(list)
+            for op in ops:
+                by_op[int(columns.op[op])].append(op)
+            for same in by_op.values():
+                if len(same) >= LEAST_OPS:
+                    for stem, members in _patterns(tree, same, LEAST_OPS):
+                        stacks.append((stem, [v for _, v in members], False))
+        joined = _joined(group, lifted) if stacks else set()
+        for stem, vertices, varied in stacks:
+            numbers = [_number_at(tree.labels[v], stem) for v in vertices]
+            pattern = stem.replace("\0", f"[{_ranges(numbers)}]")
+            chain = _is_chain(vertices, joined)
+            found.append(Series(group, pattern, tuple(vertices), chain, varied))
+    return found
+
+
+class _Kinds:
+    """Which kinds of ops there are below a group; Const and the like say nothing."""
+
+    def __init__(self, columns: GraphColumns, tree: ScopeTree):
+        self.columns, self.tree = columns, tree
+        self.walk = np.argsort(tree.order[: tree.n_ops], kind="stable")
+        self.order = tree.order[: tree.n_ops][self.walk]
+
+    def of(self, vertex: int) -> frozenset[int]:
+        ends = (self.tree.order[vertex], self.tree.last[vertex] + 1)
+        first, end = np.searchsorted(self.order, ends).tolist()
+        return frozenset(np.unique(self.columns.op[self.walk[first:end]]).tolist())
+
+
+def _patterns(
+    tree: ScopeTree, vertices: list[int], least: int
+) -> list[tuple[str, list[tuple[int, int]]]]:
+    """Stems ("Mixed_" NUL "") with their (number, vertex), largest first, each vertex once.
+
+    "Conv" is number 0 of "Conv_" NUL: that is how TensorFlow makes names unique.
+    """
+    stems: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    bare = {}
+    for vertex in vertices:
+        label = tree.labels[vertex]
+        bare[label] = vertex
+        if not _DIGIT.search(label):
+            continue
+        if len(label) > _LONGEST:
+            continue
+        for match in list(_NUMBER.finditer(label))[-_NUMBERS:]:
+            stem = f"{label[: match.start()]}\0{label[match.end() :]}"
+            stems[stem].append((int(match.group()), vertex))
+    out = []
+    if sum(map(len, stems.values())) < least - 1:  # "Conv" itself counts as well
+        return []
+    used: set[int] = set()
+    for stem in list(stems):
+        if stem.endswith("_\0") and stem[:-2] in bare and all(n > 0 for n, _ in stems[stem]):
+            stems[stem].append((0, bare[stem[:-2]]))
+    for stem, members in sorted(stems.items(), key=lambda item: (-len(item[1]), item[0])):
+        left = {n: v for n, v in sorted(members, reverse=True) if v not in used}
+        if len(left) >= least:
+            used.update(left.values())
+            out.append((stem, sorted(left.items())))
+    return out
+
+
+def _scope_stacks(
+    stem: str,
+    members: list[tuple[int, int]],
+    template: np.ndarray,
+    family_of_template: np.ndarray,
+    kinds: _Kinds,
+) -> list[tuple[str, list[int], bool]]:
+    vertices = [v for _, v in members]
+    of = {v: _structure(int(template[v]), family_of_template) for v in vertices}
+    if len(set(of.values())) == 1:
+        return [(stem, vertices, False)]
+    sets = [kinds.of(v) for v in vertices]
+    whole = frozenset.union(*sets)
+    if all(len(s) >= 3 and len(s) >= _KIN * len(whole) for s in sets):
+        return [(stem, vertices, True)]
+    by_structure = defaultdict(list)
+    for v in vertices:
+        by_structure[of[v]].append(v)
+    return [(stem, same, False) for same in by_structure.values() if len(same) >= LEAST_SCOPES]
+
+
+def _structure(template: int, family_of_template: np.ndarray) -> tuple[int, int]:
+    family = int(family_of_template[template])
+    return (1, family) if family >= 0 else (0, template)
+
+
+def _number_at(label: str, stem: str) -> int:
+    before, _, after = stem.partition("\0")
+    inner = label[len(before) : len(label) - len(after)]
+    return int(inner) if inner.isdecimal() else 0
+
+
+def _ranges(numbers: list[int]) -> str:
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    words = [str(a) if a == b else f"{a}-{b}" for a, b in parts]
+    return ",".join(words if len(words) <= 6 else [*words[:5], "...", words[-1]])
+
+
+def _joined(parent: int, lifted: LiftedEdges) -> set[tuple[int, int]]:
+    """The pairs of a group's children that an edge joins."""
+    edges = slice(*np.searchsorted(lifted.meta_group, (parent, parent + 1)).tolist())
+    return set(zip(lifted.meta_src[edges].tolist(), lifted.meta_dst[edges].tolist()))
+
+
+def _is_chain(vertices: list[int], joined: set[tuple[int, int]]) -> bool:
+    """Whether at least half of the neighbours in number are joined by an edge."""
+    steps = list(zip(vertices, vertices[1:]))
+    return sum(s in joined or s[::-1] in joined for s in steps) * 2 >= len(steps)

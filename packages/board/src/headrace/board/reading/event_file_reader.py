@@ -1,0 +1,250 @@
+"""One event file on its way into the store."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+
+from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.logdir_walk import FoundFile
+from headrace.board.reading.file_problems import CLOCK_JUMP_S, BatchWatch
+from headrace.board.reading.record_access import KnownFile, RecordAccess
+from headrace.board.reading.scan_batch import DEAD, FAILED, MAX_TAGS, MORE, Rows, ScanBatch
+from headrace.board.reading.scanner import Scanner, new_scanner
+from headrace.board.store.blob_series import BlobSeries
+from headrace.board.store.run_index import RunIndex
+from headrace.board.store.scalar_series import ScalarSeries
+
+# Enough that the work between passes does not count, little enough to show a curve early.
+PASS_BYTES = 16 << 20
+_MARK_BYTES = 32
+# A file that cannot be read is tried again after this time, then after twice that, and so on.
+_RETRY_S = 1.0
+_LONGEST_RETRY_S = 30.0
+
+
+class EventFileFeed:
+    """Reads a file's further records into the store; one thread at a time.
+
+    Args:
+      found: the file.
+      logdir, index, records: where it lies and where its rows and its name go.
+    """
+
+    def __init__(
+        self, found: FoundFile, logdir: LogFolder, index: RunIndex, records: RecordAccess
+    ) -> None:
+        self.found = found
+        self._logdir = logdir
+        self._index = index
+        self._records = records
+        self.run = index.add_run(found.run)
+        self.number = records.add_file(KnownFile(found.name, found.path, found.device, found.inode))
+        self._scanner: Scanner = new_scanner()
+        self._series: list[ScalarSeries | BlobSeries | None] = []
+        self.watch = BatchWatch(index.problems, self.run, found.name)
+        self._mark = b""
+        self.offset = 0
+        self.size = found.size
+        self.seen = -1  # the size that the last pass read up to
+        self.state = MORE
+        self.grew_at = time.monotonic()
+        self.growths = 0
+        self.growth_s = 0.0  # between two of them, about
+        self.grew_wall = found.mtime
+        self.replaced = False
+        self.caught_up = False
+        self.first_wall = float("nan")
+        self.last_wall = float("nan")
+        self._failures = 0  # in a row
+        self._retry_at = 0.0
+
+    def wants_reading(self) -> bool:
+        """Returns whether a pass could bring something."""
+        if self.state == DEAD:
+            return self.replaced
+        if self.state == FAILED:
+            return time.monotonic() >= self._retry_at
+        return self.state == MORE or self.replaced or self.size != self.seen
+
+    def pending_bytes(self) -> int:
+        """Returns how many bytes are there to be read."""
+        return 0 if self.state == DEAD else max(0, self.size - self.offset)
+
+    def see_size(self, size: int, mtime: float) -> None:
+        """Takes note of the file's size now."""
+        if size != self.size:
+            if size < self.offset:
+                self.replaced = True
+            self.size = size
+            now = time.monotonic()
+            between = now - self.grew_at
+            self.growth_s = between if self.growths <= 1 else 0.9 * self.growth_s + 0.1 * between
+            self.growths += 1
+            self.grew_at, self.grew_wall = now, mtime
+            self.watch.not_silent()
+
+    def read(self) -> bool:
+        """Reads one pass into the store; an error of the system is told and tried again later.
+
+        Returns: whether anything in the store changed.
+        """
+        try:
+            fd = self._logdir.open_file(self.found.path)
+        except OSError as error:
+            return self._fail("opened", error)
+        try:
+            if not self._is_the_same(fd):
+                self.replaced = True
+                return False
+            batch = self._scanner.scan(fd, PASS_BYTES)
+            if batch.offset != self.offset:
+                self._mark = _mark_before(fd, batch.offset)
+        except OSError as error:
+            return self._fail("read", error)
+        finally:
+            os.close(fd)
+        changed = self._apply(batch)
+        if batch.state == FAILED:
+            return self._fail("read", OSError(batch.error, os.strerror(batch.error))) or changed
+        if self._failures:
+            self._failures = 0
+            self.watch.not_unreadable()
+            return True
+        return changed
+
+    def give_up(self, why: str) -> None:
+        """Reads no further, and says so."""
+        self.state = DEAD
+        self.caught_up = True
+        self.watch.given_up(self.offset, self.size, why)
+
+    def leave(self) -> None:
+        """Takes the file's rows and problems out of the store."""
+        with self._index.lock:
+            for tag, series in [*self.run.series.items()]:
+                series.drop_file(self.number)
+                if not len(series):
+                    del self.run.series[tag]
+        self._records.drop_file(self.number)
+        self._index.problems.forget(file=self.found.name)
+
+    def _fail(self, what: str, error: OSError) -> bool:
+        """Returns: whether the time before went well."""
+        first = not self._failures
+        self.state = FAILED
+        self.caught_up = True
+        self._retry_at = time.monotonic() + min(_RETRY_S * 2**self._failures, _LONGEST_RETRY_S)
+        self._failures = min(self._failures + 1, 10)
+        self.watch.unreadable(what, error.strerror or str(error))
+        return first
+
+    def _is_the_same(self, fd: int) -> bool:
+        now = os.fstat(fd)
+        if (now.st_dev, now.st_ino) != (self.found.device, self.found.inode):
+            return False
+        self.size = self.seen = now.st_size
+        if self.size < self.offset:
+            return False
+        # What was read must still be there: the file may have been cut and written anew.
+        return self._mark == os.pread(fd, len(self._mark), max(0, self.offset - len(self._mark)))
+
+    def _apply(self, batch: ScanBatch) -> bool:
+        changed = bool(batch.records or batch.holes or batch.new_tags)
+        order = self.found.name
+        with self._index.lock:
+            self._add_tags(batch, order)
+            starts: dict[int, list[tuple[int, int]]] = {}
+            for tag, row, step in batch.starts:
+                starts.setdefault(tag, []).append((row, step))
+            self._add_points(batch, order, starts)
+            bounds = batch.blobs.bounds.tolist()
+            for i, tag in enumerate(batch.blobs.tags.tolist()):
+                series = self._series[tag]
+                if isinstance(series, BlobSeries):
+                    rows = tuple(c[bounds[i] : bounds[i + 1]] for c in batch.blobs.columns)
+                    series.add_rows(self.number, order, rows, starts.get(tag, []))
+            if np.isfinite(batch.first_wall):
+                self.first_wall = batch.first_wall
+            if np.isfinite(batch.last_wall):
+                self.last_wall = float(np.fmax(self.last_wall, batch.last_wall))
+            self.run.start = float(np.fmin(self.run.start, self.first_wall))
+            self.run.last_wall = float(np.fmax(self.run.last_wall, self.last_wall))
+        self.offset = batch.offset
+        self.state = batch.state
+        self.watch.batch(batch, self.size)
+        if batch.state != MORE:
+            changed = changed or not self.caught_up
+            self.caught_up = True
+        return changed
+
+    def _add_points(
+        self, batch: ScanBatch, order: str, starts: dict[int, list[tuple[int, int]]]
+    ) -> None:
+        """Hands each series its points; what can be done for all tags at once is."""
+        if not len(batch.scalars.tags):
+            return
+        step, wall, value = batch.scalars.columns
+        with np.errstate(over="ignore", invalid="ignore"):
+            narrow = value.astype(np.float32)
+        falling = tags_where(batch.scalars, step[1:] < step[:-1])
+        clocks = tags_where(batch.scalars, wall[1:] < wall[:-1] - CLOCK_JUMP_S)
+        odd = tags_where(batch.scalars, ~np.isfinite(value), 0) | clocks
+        bounds = batch.scalars.bounds.tolist()
+        first_walls = wall[batch.scalars.bounds[:-1]].tolist()
+        last_walls = np.fmax.reduceat(wall, batch.scalars.bounds[:-1]).tolist()
+        wides = batch.wide.tolist()
+        for i, tag in enumerate(batch.scalars.tags.tolist()):
+            series = self._series[tag]
+            if not isinstance(series, ScalarSeries):
+                continue
+            rows = slice(bounds[i], bounds[i + 1])
+            columns = (step[rows], wall[rows], (value if wides[i] else narrow)[rows])
+            before = series.last_wall_of(self.number)
+            series.add_points(
+                self.number,
+                order,
+                columns,
+                wides[i],
+                starts.get(tag, []),
+                tag not in falling,
+                last_walls[i],
+            )
+            if tag in odd or first_walls[i] < before - CLOCK_JUMP_S:
+                self.watch.points(series, columns, before)
+            if series.writers_at_once():
+                self.watch.writers_at_once(series)
+
+    def _add_tags(self, batch: ScanBatch, order: str) -> None:
+        for entry in batch.new_tags:
+            if len(self.run.series) >= MAX_TAGS:
+                self._series.append(None)
+                self.watch.too_many_tags()
+            else:
+                self._series.append(self._index.add_series(self.run, entry, order))
+
+
+def _mark_before(fd: int, offset: int) -> bytes:
+    """Returns the last bytes before offset, by which a file is known again; none if that fails."""
+    begin = max(0, offset - _MARK_BYTES)
+    try:
+        return os.pread(fd, offset - begin, begin)
+    except OSError:
+        return b""  # the rows that have been scanned count all the same
+
+
+def tags_where(rows: Rows, true: np.ndarray, shift: int = 1) -> set[int]:
+    """Returns the tags with a row of which something is true.
+
+    Args:
+      rows: of many tags.
+      true: bool; of row i + shift, so that 1 is for what is between a row and the next one.
+    """
+    places = np.flatnonzero(true) + shift
+    if not len(places):
+        return set()
+    if shift:
+        places = places[~np.isin(places, rows.bounds)]  # between two tags
+    return set(rows.tags[np.searchsorted(rows.bounds, places, "right") - 1].tolist())

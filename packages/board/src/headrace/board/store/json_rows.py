@@ -1,0 +1,88 @@
+"""How a run, a series and a problem stand in the replies of the overview."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from headrace.board.store.path_text import path_text
+from headrace.board.store.blob_series import BlobSeries
+from headrace.board.store.problems import Problem
+from headrace.board.store.run import Run, Tag
+from headrace.board.store.scalar_series import ScalarSeries
+from headrace.board.store.series import Series
+
+
+def run_document(run: Run, problems: int) -> dict[str, Any]:
+    """Returns the row of a run, of which so many problems are known."""
+    return {
+        "id": run.id,
+        "name": run.name,
+        "folder": run.name.rpartition("/")[0],
+        "start": _number(run.start),
+        "last_wall": _number(run.last_wall),
+        "live": run.live,
+        "segments": run.segments,
+        "problems": problems,
+    }
+
+
+def tag_document(tag: Tag) -> dict[str, Any]:
+    """Returns the row of a tag."""
+    return {
+        "id": tag.id,
+        "name": tag.name,
+        "kind": tag.kind,
+        "plugin": tag.plugin,
+        "display": tag.display,
+        "description": tag.description,
+    }
+
+
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Returns the line of a problem."""
+    return {
+        "id": problem.id,
+        "severity": problem.severity,
+        "kind": problem.kind,
+        "run": problem.run,
+        "file": None if problem.file is None else path_text(problem.file),
+        "offset": problem.offset,
+        "bytes": problem.bytes,
+        "count": problem.count,
+        "text": problem.text,
+        "wall": problem.wall,
+        "tag": problem.tag,
+        "step": problem.step,
+    }
+
+
+def series_figures(series: Series) -> tuple[Any, ...] | None:
+    """Returns what ScalarStatistics has, of any series; None while it has no rows."""
+    if isinstance(series, ScalarSeries):
+        return series.statistics() if len(series) else None
+    if not isinstance(series, BlobSeries):
+        return None
+    rows = series.rows()
+    if not len(rows):
+        return None
+    live = np.flatnonzero(~rows.superseded)
+    first, last = int(live[0]), int(live[-1])
+    steps, walls = rows.step, rows.wall
+    return (
+        len(live),
+        int(steps[first]),
+        int(steps[last]),
+        float(walls[first]),
+        float(walls[last]),
+        None,
+        None,
+        None,
+        0,
+    )
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

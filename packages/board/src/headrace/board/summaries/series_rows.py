@@ -1,0 +1,87 @@
+"""The series that a request names, for panels that read values from the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headrace.board.web.responses import BadRequest, NotFound, int_argument
+from headrace.board.store.blob_series import BlobRows, BlobSeries
+from headrace.formats.errors import DataLossError
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+
+def asked_series(board: Board, *kinds: str) -> BlobSeries:
+    """Returns the series of `run=` and `tag=`. Raises: BadRequest; NotFound."""
+    return series_of_kinds(board, int_argument("run"), int_argument("tag"), kinds)
+
+
+def series_of_kinds(board: Board, run: int, tag: int, kinds: tuple[str, ...]) -> BlobSeries:
+    """Returns a series of one of some kinds. Raises: BadRequest; NotFound."""
+    try:
+        found = board.index.series(run, tag)
+    except KeyError:
+        raise NotFound(f"run {run} has no tag {tag}") from None
+    if not isinstance(found, BlobSeries) or found.tag.kind not in kinds:
+        raise BadRequest(f"tag {tag} is of kind {found.tag.kind}, not {' or '.join(kinds)}")
+    return found
+
+
+def asked_row(rows: BlobRows) -> int:
+    """Returns `row=`; without it the last. Raises: BadRequest; NotFound."""
+    row = int_argument("row", max(0, len(rows) - 1))
+    if row >= len(rows):
+        raise NotFound(f"there is no row {row}: the tag has {len(rows)}")
+    return row
+
+
+def value_of_row(board: Board, rows: BlobRows, row: int) -> Any:
+    """Returns the Summary.Value of a row. Raises: NotFound if the file has lost it."""
+    try:
+        return board.records.value(rows, row)
+    except DataLossError as error:
+        raise NotFound(str(error)) from None
+
+
+def values_of_rows(
+    board: Board, rows: BlobRows, chosen: np.ndarray
+) -> Iterator[tuple[int, Any | None]]:
+    """Yields rows and their values; None where the file has lost one."""
+    for row in chosen.tolist():
+        try:
+            yield row, board.records.value(rows, row)
+        except DataLossError:
+            yield row, None
+
+
+def standing_rows(
+    rows: BlobRows, lo: int | None = None, hi: int | None = None, superseded: bool = False
+) -> np.ndarray:
+    """Returns the rows in order of step, those within steps lo and hi.
+
+    Args:
+      superseded: whether with those that a restart has overtaken.
+    """
+    keep = np.ones(len(rows), bool) if superseded else ~np.asarray(rows.superseded, bool)
+    if lo is not None:
+        keep &= rows.step >= lo
+    if hi is not None:
+        keep &= rows.step <= hi
+    found = np.flatnonzero(keep)
+    steps = rows.step[found]
+    if len(found) > 1 and (steps[1:] < steps[:-1]).any():
+        found = found[np.argsort(steps, kind="stable")]
+    return found
+
+
+def evenly_chosen(rows: np.ndarray, most: int) -> np.ndarray:
+    """Returns at most so many of the rows, the first and the last among them."""
+    if len(rows) <= most:
+        return rows
+    if most == 1:
+        return rows[-1:]
+    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]

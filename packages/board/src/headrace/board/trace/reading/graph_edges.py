@@ -1,0 +1,76 @@
+"""Which node feeds which, from the graphs of a run or of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from google.protobuf.message import DecodeError
+
+from headrace.board.reading.wire_format import Malformed, fields
+from headrace.board.trace.reading.timeline_label import is_recv, is_send, is_transfer, node_of
+from headrace.formats.proto import graph_pb2
+
+_PARTITION_GRAPHS = 3  # of RunMetadata
+
+
+@dataclass(frozen=True)
+class Rendezvous:
+    """What a _Send or _Recv node of a partition says of itself."""
+
+    op: str
+    tensor: str
+    source: str  # device
+    target: str  # device
+
+
+@dataclass
+class Wiring:
+    """The inputs of each node, by name; a _Recv is fed by the _Send of the same tensor."""
+
+    inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ops: dict[str, str] = field(default_factory=dict)
+    rendezvous: dict[str, Rendezvous] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.inputs)
+
+
+def wiring_of(graphs: Iterable[graph_pb2.GraphDef]) -> Wiring:
+    """Reads the edges of graphs that together are one step: partitions, or one graph."""
+    made = Wiring()
+    sends: dict[tuple[str, str, str], str] = {}
+    recvs: list[tuple[str, tuple[str, str, str]]] = []
+    for graph in graphs:
+        for node in graph.node:
+            made.inputs[node.name] = tuple(node_of(i) for i in node.input)
+            made.ops[node.name] = node.op
+            if not is_transfer(node.op):
+                continue
+            tensor, source, target = (
+                node.attr[key].s.decode("utf-8", "replace") if key in node.attr else ""
+                for key in ("tensor_name", "send_device", "recv_device")
+            )
+            made.rendezvous[node.name] = Rendezvous(node.op, tensor, source, target)
+            key = (tensor, source, target)
+            if is_send(node.op):
+                sends[key] = node.name
+            elif is_recv(node.op):
+                recvs.append((node.name, key))
+    for name, key in recvs:
+        if key in sends:
+            made.inputs[name] = (*made.inputs[name], sends[key])
+    return made
+
+
+def partitions_of(metadata: bytes | memoryview) -> list[graph_pb2.GraphDef]:
+    """Returns: the partition_graphs of a RunMetadata; what cannot be read is left out."""
+    found = []
+    view = memoryview(metadata)
+    try:
+        for number, wire, begin, end in fields(view, 0, len(view)):
+            if number == _PARTITION_GRAPHS and wire == 2:
+                found.append(graph_pb2.GraphDef.FromString(view[begin:end].tobytes()))
+    except (Malformed, DecodeError):
+        pass
+    return found

@@ -1,0 +1,267 @@
+"""The step traces of a board: which there are, and the last ones that were read."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from headrace.board.reading.wire_format import Malformed, fields
+from headrace.board.store.blob_series import BlobSeries
+from headrace.board.store.run import Run, Tag
+from headrace.board.trace.analysis.critical_path import CriticalPath, critical_path
+from headrace.board.trace.zoom.downsample import Cut, cut_trace
+from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves
+from headrace.board.trace.run_graphs import RunGraphs
+from headrace.board.trace.analysis.stalls import Stall, find_stalls
+from headrace.board.trace.reading.read_step import read_step
+from headrace.board.trace.reading.step_trace import StepTrace
+from headrace.board.trace.reading.graph_edges import Wiring, partitions_of, wiring_of
+from headrace.formats.errors import DataLossError
+from headrace.formats.proto import event_pb2, step_stats_pb2
+
+if TYPE_CHECKING:
+    from headrace.board.board import Board
+
+_MOST_SLICES = 3_000_000  # kept in memory, about 60 bytes each
+_MOST_WHOLE_CUTS = 4
+_TAGGED_RUN_METADATA = 8  # of Event
+_RUN_METADATA = 2  # of TaggedRunMetadata
+
+
+@dataclass(frozen=True)
+class TraceEntry:
+    """A step trace that a log holds; its bytes stay in the log."""
+
+    id: int
+    run: Run
+    tag: Tag
+    step: int
+    wall: float
+    file: int
+    offset: int
+    length: int
+    value: int
+    key: str  # unique, and the same whenever the log is read again
+
+
+class LoadedTrace:
+    """A trace that was read, and what is found out about it when somebody asks."""
+
+    def __init__(
+        self,
+        entry: TraceEntry,
+        trace: StepTrace,
+        wiring: Wiring,
+        payload_at: int | None,
+        run_graphs: RunGraphs,
+    ) -> None:
+        self.entry, self.trace, self.wiring = entry, trace, wiring
+        self.payload_at = payload_at  # where the RunMetadata lies in its record, if it is a part
+        self._run_graphs = run_graphs
+        self._lock = threading.RLock()
+        self._whole: OrderedDict[tuple[int, bool], Cut] = OrderedDict()
+
+    @cached_property
+    def _analysis(self) -> tuple[CriticalPath, list[Stall], np.ndarray]:
+        path = critical_path(self.trace, self.wiring)
+        marked = np.zeros(len(self.trace), bool)
+        marked[path.slices] = True
+        return path, find_stalls(self.trace), marked
+
+    @property
+    def analysed(self) -> bool:
+        """Whether the critical path is known already."""
+        return "_analysis" in self.__dict__
+
+    def analysis(self) -> tuple[CriticalPath, list[Stall], np.ndarray]:
+        """Returns: the critical path, the stalls, and which slices are on the path."""
+        with self._lock:
+            return self._analysis
+
+    @cached_property
+    def _graph_nodes(self) -> list[str]:
+        names = self._run_graphs.slice_names(self.entry.run)
+        if names is None:
+            return [""] * len(self.trace.names)
+        nodes = names.nodes_of(self.trace.names, self.trace.ops_of_names()).tolist()
+        return [names.node_name(node) if node >= 0 else "" for node in nodes]
+
+    def graph_nodes(self) -> list[str]:
+        """Returns: what the run's graph calls each of the trace's names, "" if it has none."""
+        with self._lock:
+            return self._graph_nodes
+
+    @cached_property
+    def _curves(self) -> list[MemoryCurve]:
+        return memory_curves(self.trace, self.wiring)
+
+    def curves(self) -> list[MemoryCurve]:
+        """Returns: the memory curves."""
+        with self._lock:
+            return self._curves
+
+    def cut(self, t0: float, t1: float, px: int, lanes: list[int] | None) -> Cut:
+        """Cuts the trace; marks the critical path if that is known already."""
+        critical = self._analysis[2] if self.analysed else None
+        whole = lanes is None and t0 <= 0 and t1 >= self.trace.duration_ns
+        if not whole:
+            return cut_trace(self.trace, t0, t1, px, lanes, critical)
+        # The whole is what everybody sees first, and the only cut that looks at all slices.
+        key = (px, critical is not None)
+        with self._lock:
+            found = self._whole.get(key)
+            if found is None:
+                found = self._whole[key] = cut_trace(self.trace, t0, t1, px, None, critical)
+                while len(self._whole) > _MOST_WHOLE_CUTS:
+                    self._whole.popitem(last=False)
+            return found
+
+
+@dataclass
+class _Slot:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    loaded: LoadedTrace | None = None
+
+
+class TraceShelf:
+    """All traces of a board by small ids; reads them when asked, and keeps the last ones."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._lock = threading.Lock()
+        self._ids: dict[tuple[int, int, int, int], int] = {}
+        self._slots: OrderedDict[int, _Slot] = OrderedDict()
+        self._by_id: dict[int, TraceEntry] = {}
+        self._run_graphs = RunGraphs(board)
+
+    def entries(self) -> list[TraceEntry]:
+        """Returns: all traces, by run and step."""
+        found = []
+        for series in self._board.index.series_of_kind("run_metadata"):
+            if not isinstance(series, BlobSeries):
+                continue
+            rows = series.rows()
+            name = f"{quote(series.tag.name, safe='')}/{series.run.name}"
+            times: Counter[int] = Counter()
+            for i in range(len(rows)):
+                step = int(rows.step[i])
+                times[step] += 1
+                again = f".{times[step]}" if times[step] > 1 else ""
+                key = (series.run.id, series.tag.id, int(rows.file[i]), int(rows.offset[i]))
+                with self._lock:
+                    number = self._ids.setdefault(key, len(self._ids))
+                found.append(
+                    TraceEntry(
+                        number,
+                        series.run,
+                        series.tag,
+                        step,
+                        float(rows.wall[i]),
+                        int(rows.file[i]),
+                        int(rows.offset[i]),
+                        int(rows.length[i]),
+                        int(rows.value[i]),
+                        f"{step}{again}/{name}",
+                    )
+                )
+        found.sort(key=lambda e: (e.run.name, e.step, e.offset))
+        by_id = {entry.id: entry for entry in found}
+        with self._lock:
+            self._by_id.update(by_id)
+        return found
+
+    def entry(self, number: int) -> TraceEntry:
+        """Returns: a trace's entry. Raises: KeyError."""
+        found = self._by_id.get(number)
+        if found is None:
+            self.entries()
+            found = self._by_id[number]
+        return found
+
+    def known(self, number: int) -> LoadedTrace | None:
+        """Returns: a trace if it is in memory."""
+        slot = self._slots.get(number)
+        return slot.loaded if slot else None
+
+    def load(self, number: int) -> LoadedTrace:
+        """Reads a trace, unless it is there.
+
+        Raises: KeyError if there is none of that id; BadTrace or DataLossError if it is damaged.
+        """
+        entry = self.entry(number)
+        with self._lock:
+            slot = self._slots.setdefault(number, _Slot())
+            self._slots.move_to_end(number)
+        with slot.lock:
+            if slot.loaded is None:
+                metadata, at = self._payload(entry)
+                partitions = partitions_of(metadata)
+                own = wiring_of(partitions)
+                trace = read_step(metadata, own)
+                wiring = own or self._run_graphs.wiring(entry.run)
+                slot.loaded = LoadedTrace(entry, trace, wiring, at, self._run_graphs)
+            loaded = slot.loaded
+        self._forget_old()
+        return loaded
+
+    def node_stats(self, loaded: LoadedTrace, slice_: int) -> Any:
+        """Returns: the NodeExecStats of a slice, read again from the log. Raises: DataLossError."""
+        columns, row = loaded.trace.columns, int(loaded.trace.row[slice_])
+        at, length, entry = int(columns.offset[row]), int(columns.length[row]), loaded.entry
+        if loaded.payload_at is None:
+            data = self._payload(entry)[0][at : at + length].tobytes()
+        else:
+            begin = loaded.payload_at + at
+            data = self._board.records.part(entry.file, entry.offset, begin, length)
+        try:
+            return step_stats_pb2.NodeExecStats.FromString(data)
+        except DecodeError as error:
+            raise DataLossError(None, None, f"the slice cannot be read again: {error}") from None
+
+    def _payload(self, entry: TraceEntry) -> tuple[memoryview, int | None]:
+        """Finds the RunMetadata; a large Event is not parsed, which would copy it twice.
+
+        Returns: its bytes, and where in the record they begin (None: not as they are there).
+        """
+        # Its CRC was checked when it was scanned; of a hundred MB once is enough.
+        data = self._board.records.part(entry.file, entry.offset, 0, entry.length)
+        if entry.value >= 0:  # the tensor form of TensorFlow 2
+            try:
+                summary = event_pb2.Event.FromString(data).summary
+            except DecodeError:
+                raise DataLossError(None, None, "the record is no Event") from None
+            strings = (
+                summary.value[entry.value].tensor.string_val
+                if entry.value < len(summary.value)
+                else ()
+            )
+            return memoryview(strings[0] if strings else b""), None
+        found, at = memoryview(b""), 0
+        try:
+            for number, wire, begin, end in fields(data, 0, len(data)):
+                if number == _TAGGED_RUN_METADATA and wire == 2:
+                    for part, kind, low, high in fields(data, begin, end):
+                        if part == _RUN_METADATA and kind == 2:
+                            found, at = memoryview(data)[low:high], low
+        except Malformed:
+            raise DataLossError(None, None, "the record is no Event") from None
+        return found, at
+
+    def _forget_old(self) -> None:
+        with self._lock:
+            kept = 0
+            for number in reversed(list(self._slots)):
+                loaded = self._slots[number].loaded
+                if loaded is None:
+                    continue
+                if kept and kept + len(loaded.trace) > _MOST_SLICES:
+                    del self._slots[number]
+                else:
+                    kept += len(loaded.trace)

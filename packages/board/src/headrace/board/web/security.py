@@ -1,0 +1,206 @@
+"""Who may ask the board, and what a browser may do with its answers.
+
+A board listens on the loopback address of somebody's machine, where every page of their browser can
+reach it: DNS rebinding, cross-site requests and scripts in the data are the threats. The rules
+stand here, before any endpoint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, redirect, request
+from werkzeug.datastructures import Headers
+from werkzeug.wrappers import Response as WerkzeugResponse
+
+from headrace.board.web.columns import dump_json
+
+MAX_BODY_BYTES = 1 << 20
+MAX_UPLOAD_BYTES = 256 << 20
+UPLOAD_PATH = "/api/v1/graphs/upload"
+_WEB_PORTS = (80, 443)  # of a Host header that names none
+_METHODS = ("GET", "HEAD", "POST", "PUT")
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:;"
+    " media-src 'self' blob:; connect-src 'self'; worker-src 'self'; font-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors {frames};"
+    " require-trusted-types-for 'script'; trusted-types headrace"
+)
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may ask.
+
+    Args:
+      hosts: names by which the board may be addressed, beside localhost and loopback addresses:
+        `name` at any port, as behind a proxy or a tunnel, or `name:port`.
+      port: that the board listens on: localhost is answered at no other; None: at any.
+      token: what a caller must show once (`?t=TOKEN`), then as a cookie; None: nothing.
+      any_host: no check of the Host header (`--insecure-public`, or behind a proxy of your own).
+      frames: origins that may show the board in a frame (a notebook's); none by default.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    port: int | None = None
+    token: str | None = None
+    any_host: bool = False
+    frames: tuple[str, ...] = field(default=())
+
+
+def guard(app: Flask, access: Access) -> None:
+    """Puts the rules before every request of an app, and the headers on every answer."""
+    frames = " ".join(access.frames) if access.frames else "'none'"
+    policy = CONTENT_POLICY.format(frames=frames)
+
+    @app.before_request
+    def check() -> WerkzeugResponse | None:
+        refused = refusal(access)
+        if refused is not None:
+            status, why = refused
+            return Response(dump_json({"error": why}), status, content_type="application/json")
+        if access.token is not None and request.path == "/" and "t" in request.args:
+            return _with_cookie(access.token)
+        return None
+
+    @app.after_request
+    def harden(response: Response) -> Response:
+        headers: Headers = response.headers
+        for name, value in _HEADERS.items():
+            headers.setdefault(name, value)
+        headers["Content-Security-Policy"] = policy
+        headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+def refusal(access: Access) -> tuple[int, str] | None:
+    """Returns the status and the reason why the present request is refused; None if it is not."""
+    if request.method not in _METHODS:
+        return 405, f"{request.method} is not a method of the board"
+    host = request.headers.get("Host", "")
+    if not access.any_host and not host_allowed(host, access.hosts, access.port):
+        return 421, f"the board is not at {host[:200]!r} (see --allow-host NAME[:PORT])"
+    origin = request.headers.get("Origin")
+    if origin is not None and not _is_origin_of(origin, host):
+        return 403, "a page of another origin may not ask this board"
+    opens_page = request.method == "GET" and request.path == "/"
+    # same-site is another port of this host, which is another program.
+    if request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site") and not (
+        opens_page and request.headers.get("Sec-Fetch-Mode") == "navigate"
+    ):
+        return 403, "a page of another site may not ask this board"
+    if access.token is not None and not _shows_token(access.token):
+        return 401, "open the board with the address that it printed, which carries its token"
+    if request.method in ("POST", "PUT"):
+        return _body_refusal()
+    return None
+
+
+def host_allowed(host: str, extra: Iterable[str] = (), port: int | None = None) -> bool:
+    """Whether a Host header names localhost or a loopback address at a port, or one of extra.
+
+    Args:
+      extra: `name`, at any port, or `name:port`.
+      port: of localhost; None: any.
+
+    >>> host_allowed("127.0.0.1:6006"), host_allowed("[::1]:6006"), host_allowed("evil.example")
+    (True, True, False)
+    >>> host_allowed("localhost:8888", port=6006), host_allowed("b.org", ["b.org"], port=6006)
+    (False, True)
+    """
+    asked = _name_and_port(host)
+    if asked is None or not asked[0]:
+        return False
+    name = asked[0]
+    ports = _WEB_PORTS if asked[1] is None else (asked[1],)
+    for entry in extra:
+        allowed = _name_and_port(entry)
+        if allowed is not None and name == allowed[0] and allowed[1] in (None, *ports):
+            return True
+    return (port is None or port in ports) and is_loopback(name)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is that of this machine alone."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def cookie_name(token: str) -> str:
+    """Returns the name of the cookie that holds a token.
+
+    Cookies do not tell ports apart: boards with different tokens on one host have different names.
+    """
+    return f"headrace_board_{hashlib.sha256(token.encode()).hexdigest()[:16]}"
+
+
+def _name_and_port(host: str) -> tuple[str, int | None] | None:
+    """Returns what a Host header says, the port None if it has none; None if it is no such."""
+    if "@" in host or "/" in host:
+        return None
+    if host.count(":") > 1 and not host.startswith("["):
+        host = f"[{host}]"  # an address of IPv6 as people write it
+    try:
+        parts = urlsplit(f"//{host}")
+        return (parts.hostname or "", parts.port) if parts.netloc == host else None
+    except ValueError:
+        return None
+
+
+def _is_origin_of(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
+
+
+def _body_refusal() -> tuple[int, str] | None:
+    upload = request.path == UPLOAD_PATH
+    wanted = "application/octet-stream" if upload else "application/json"
+    most = MAX_UPLOAD_BYTES if upload else MAX_BODY_BYTES
+    # A form of a foreign page can send neither this type nor this header without asking first.
+    if request.mimetype != wanted or request.headers.get("X-Board") != "1":
+        return 403, f"{request.method} needs Content-Type: {wanted} and X-Board: 1"
+    if request.content_length is None:
+        return 411, "the body's length is missing"
+    if request.content_length > most:
+        return 413, f"the body has {request.content_length} bytes, more than {most}"
+    return None
+
+
+def _shows_token(token: str) -> bool:
+    shown = request.args.get("t") or request.cookies.get(cookie_name(token)) or ""
+    return hmac.compare_digest(shown.encode(), token.encode())
+
+
+def _with_cookie(token: str) -> WerkzeugResponse:
+    """Moves the token from the address, which ends up in histories, to a cookie.
+
+    Both the place to go to and the path of the cookie are left to the browser, which alone knows
+    below which path a proxy shows the board: the page's own.
+    """
+    response = redirect("./", 303)
+    response.set_cookie(
+        cookie_name(token),
+        token,
+        httponly=True,
+        samesite="Strict",
+        path=None,
+        secure=request.is_secure,
+    )
+    return response
