@@ -26,9 +26,9 @@ _STAGES = (
 
 def ours(data: bytes) -> tuple[dict[str, float], int]:
     """Returns seconds of each stage, and the bytes that are sent."""
-    from headrace.board.web.columns import encode_columns
     from headrace.board.graph import graph_bundle as bundle
     from headrace.board.graph.delta_encoding import packed
+    from headrace.board.web.columns import encode_columns
     from headrace.formats.proto.graph_pb2 import GraphDef
 
     marks = [time.perf_counter()]
@@ -44,17 +44,19 @@ def ours(data: bytes) -> tuple[dict[str, float], int]:
     mark()
     shapes = bundle.output_shapes(graph, columns)
     mark()
-    lifted = bundle.lift_edges(columns, tree, shapes.edge_bytes)
+    metaedges = bundle.find_metaedges(columns, tree, shapes.edge_bytes)
     mark()
-    templates = bundle.find_templates(columns, tree, lifted)
+    templates = bundle.find_templates(columns, tree, metaedges)
     mark()
-    families = bundle.find_families(columns, tree, lifted, templates)
+    families = bundle.find_families(columns, tree, metaedges, templates)
     mark()
-    series = bundle.fold_series(columns, tree, lifted, templates.of_vertex, families.of_template)
+    series = bundle.find_series(columns, tree, metaedges, templates.of_vertex, families.of_template)
     mark()
-    side = bundle.side_area(columns, tree, lifted, shapes)
+    side = bundle.auxiliary_nodes(columns, tree, metaedges, shapes)
     mark()
-    picture = bundle.GraphPicture(columns, tree, shapes, lifted, templates, families, series, side)
+    picture = bundle.GraphAnalysis(
+        columns, tree, shapes, metaedges, templates, families, series, side
+    )
     body = encode_columns(*packed(*picture.header_and_columns()))
     mark()
     sent = gzip.compress(body, 1)

@@ -173,7 +173,7 @@ def measure_blobs() -> None:
     script = """
 import sys
 from headrace.board.board import Board
-from headrace.board.panels.overview import memory_bytes
+from headrace.board.updates.status import memory_bytes
 board = Board(sys.argv[1], follow=False)
 before = memory_bytes()
 board.load()

@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from fixtures import damaged_logs  # noqa: E402
+from fixtures import corrupted_logs  # noqa: E402
 
 from headrace.board.board import Board  # noqa: E402
 
@@ -25,7 +25,7 @@ def main(files: int, scanner: str) -> None:
     """Prints how many intact records came through, and whether the problems add up."""
     os.environ["HEADRACE_BOARD_SCANNER"] = scanner
     rng = random.Random(26)
-    records = damaged_logs.records_of_900()
+    records = corrupted_logs.records_of_900()
     whole = b"".join(records)
     ends = np.cumsum([len(record) for record in records])
     with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def main(files: int, scanner: str) -> None:
                 whole_records = int(np.searchsorted(ends, len(data), "right"))
                 wanted[f"run{i:04d}"] = [*range(max(0, whole_records - 1))]
                 damaged = len(data) - (int(ends[whole_records - 1]) if whole_records else 0)
-            damaged_logs.write_records(Path(folder) / f"run{i:04d}", bytes(data))
+            corrupted_logs.write_records(Path(folder) / f"run{i:04d}", bytes(data))
             wanted[f"run{i:04d}", "bytes"] = damaged
         began = time.perf_counter()
         board = Board(folder, follow=False).load()

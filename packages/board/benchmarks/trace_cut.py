@@ -18,11 +18,11 @@ from fixtures.graphs_panel import GraphsPanel  # noqa: E402
 from fixtures.traces import planted_trace, write_log  # noqa: E402
 
 from headrace.board.trace.analysis.critical_path import critical_path  # noqa: E402
-from headrace.board.trace.zoom.downsample import cut_trace  # noqa: E402
 from headrace.board.trace.analysis.memory_curve import memory_curves  # noqa: E402
 from headrace.board.trace.analysis.stalls import find_stalls  # noqa: E402
-from headrace.board.trace.reading.read_step import read_step, step_columns  # noqa: E402
 from headrace.board.trace.analysis.totals import totals_of  # noqa: E402
+from headrace.board.trace.reading.read_step import read_step, step_columns  # noqa: E402
+from headrace.board.trace.zoom.downsample import downsample_trace  # noqa: E402
 
 TRIES = 3
 PX = 1600
@@ -53,7 +53,7 @@ def main() -> None:
     whole = trace.duration_ns
     for zoom in (1, 2, 10, 100, 1000):
         t0 = 0.0 if zoom == 1 else whole * 0.4
-        cut = best(f"cut, zoom {zoom}", lambda: cut_trace(trace, t0, t0 + whole / zoom, PX))  # noqa: B023
+        cut = best(f"cut, zoom {zoom}", lambda: downsample_trace(trace, t0, t0 + whole / zoom, PX))  # noqa: B023
         print(f"{'':46}{len(cut):,} items of {cut.n:,} slices")
     path = best("critical path", lambda: critical_path(trace))
     print(f"{'':46}{len(path):,} slices")

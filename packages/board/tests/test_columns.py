@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board.web.columns import columns_as_json, dump_json, encode_columns, least_dtype
+from headrace.board.web.columns import columns_as_json, encode_columns, smallest_dtype
+from headrace.board.web.json_text import dump_json
 
 DTYPES = {
     "f64": "<f8",
@@ -62,8 +63,8 @@ def test_strides_and_byte_order_do_not_matter() -> None:
 
 
 @given(st.lists(st.integers(-(2**53), 2**53)))
-def test_whole_numbers_stay_what_they_are_in_the_least_dtype(values: list[int]) -> None:
-    made = least_dtype(np.array(values, np.int64))
+def test_whole_numbers_stay_what_they_are_in_the_smallest_dtype(values: list[int]) -> None:
+    made = smallest_dtype(np.array(values, np.int64))
     assert made.tolist() == values
     encode_columns({}, {"a": made})
 
@@ -81,7 +82,7 @@ def test_whole_numbers_stay_what_they_are_in_the_least_dtype(values: list[int]) 
     ],
 )
 def test_the_least_dtype_is_chosen(values: list[int], dtype: type) -> None:
-    assert least_dtype(np.array(values, np.int64)).dtype == dtype
+    assert smallest_dtype(np.array(values, np.int64)).dtype == dtype
 
 
 def test_a_dtype_without_a_name_is_refused() -> None:

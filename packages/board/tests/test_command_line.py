@@ -17,11 +17,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from headrace.board import create_app
-from headrace.board import cli
-from headrace.board.web.static_files import FrontendMissingError
+from headrace.board import cli, create_app
 from headrace.board.cli import main
 from headrace.board.web.security import Access, cookie_name
+from headrace.board.web.static_files import FrontendMissingError
 
 IN_USE = os.strerror(errno.EADDRINUSE)
 COMMAND = [sys.executable, "-m", "headrace.board"]
@@ -139,8 +138,8 @@ def test_ports_that_are_all_taken_are_named(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        monkeypatch.setattr(command_line, "_DEFAULT_PORT", taken.getsockname()[1])
-        monkeypatch.setattr(command_line, "_PORTS_TRIED", 1)
+        monkeypatch.setattr(cli, "_DEFAULT_PORT", taken.getsockname()[1])
+        monkeypatch.setattr(cli, "_PORTS_TRIED", 1)
         assert main(["--logdir", str(tmp_path)]) == 1
         assert f"at port {taken.getsockname()[1]}: {IN_USE}" in capsys.readouterr().err
     listened = []
@@ -150,7 +149,7 @@ def test_ports_that_are_all_taken_are_named(
         raise OSError(errno.EADDRINUSE, IN_USE)
 
     monkeypatch.undo()
-    monkeypatch.setattr(command_line, "listening_socket", all_taken)
+    monkeypatch.setattr(cli, "listening_socket", all_taken)
     assert main(["--logdir", str(tmp_path)]) == 1
     assert listened == [list(range(6006, 6026))]
     assert f"127.0.0.1 at any port from 6006 to 6025: {IN_USE}" in capsys.readouterr().err

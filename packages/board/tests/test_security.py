@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import create_environ, run_wsgi_app
 
-from headrace.board.web.security import Access, cookie_name, guard, host_allowed
+from headrace.board.web.security import Access, cookie_name, enforce_access, host_allowed
 
 JSON = {"Content-Type": "application/json", "X-Board": "1"}
 
 
 def client_of(access: Access | None = None) -> FlaskClient:
     app = Flask("guarded", static_folder=None)
-    guard(app, access or Access())
+    enforce_access(app, access or Access())
 
     @app.get("/")
     @app.get("/api/v1/meta")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures import damaged_logs, graphs, media_logs, traces
+from fixtures import corrupted_logs, graphs, media_logs, traces
 from fixtures.embeddings import write_pytorch_projector
 
 from headrace.formats.event_file import EventFileWriter
@@ -29,12 +29,12 @@ READY = {
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of each kind: every summary, a graph, a step trace, an embedding, a damaged file."""
     folder = tmp_path_factory.mktemp("runs")
-    damaged_logs.every_kind(folder / "kinds")
+    corrupted_logs.every_kind(folder / "kinds")
     with EventFileWriter(folder / "graph") as writer:
         writer.write(Event(wall_time=1.0, graph_def=graphs.small().SerializeToString()))
     traces.write_log(folder / "trace", {3: traces.two_tasks().SerializeToString()}, losses=5)
-    records = damaged_logs.records_of_900()
-    damaged_logs.write_records(folder / "damaged", damaged_logs.flip_payload_byte(records))
+    records = corrupted_logs.records_of_900()
+    corrupted_logs.write_records(folder / "damaged", corrupted_logs.flip_payload_byte(records))
     media_logs.write_sweep(folder / "sweep", 4)
     write_pytorch_projector(folder / "points", rows=60, dims=4)
     return folder

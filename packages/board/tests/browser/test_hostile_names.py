@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import until
-from fixtures import damaged_logs, media_logs
+from fixtures import corrupted_logs, media_logs
 
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
@@ -64,7 +64,7 @@ CLEAN = {
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    damaged_logs.write_hostile(folder)
+    corrupted_logs.write_hostile(folder)
     hparams = {name: name for name in EVIL}
     for i in range(4):
         run = f"<img src=x onerror=window.pwned={20 + i}>"

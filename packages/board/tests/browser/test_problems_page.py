@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import until
-from fixtures import damaged_logs, media_logs
+from fixtures import corrupted_logs, media_logs
 
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
@@ -19,9 +19,9 @@ WALL = 1_700_000_000.0
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("damaged")
-    records = damaged_logs.records_of_900()
-    damaged_logs.write_records(folder / "payload", damaged_logs.flip_payload_byte(records))
-    damaged_logs.write_records(folder / "length", damaged_logs.flip_length_byte(records))
+    records = corrupted_logs.records_of_900()
+    corrupted_logs.write_records(folder / "payload", corrupted_logs.flip_payload_byte(records))
+    corrupted_logs.write_records(folder / "length", corrupted_logs.flip_length_byte(records))
     with EventFileWriter(folder / "nan") as writer:
         for step in range(100):
             back = 500 if step > 60 else 0
@@ -47,7 +47,7 @@ def test_each_kind_of_damage_is_a_line_with_what_it_cost(
     assert until(lambda: {p["kind"] for p in shown(page)} >= kinds)
     payload = page.locator('tr[data-kind="bad_payload"]')
     found = next(p for p in shown(page) if p["kind"] == "bad_payload")
-    records = damaged_logs.records_of_900()
+    records = corrupted_logs.records_of_900()
     assert found["offset"] == sum(map(len, records[:450]))
     assert found["bytes"] == len(records[450]) and found["count"] == 1
     assert str(found["offset"]) in payload.inner_text()
@@ -99,9 +99,9 @@ def test_whole_logs_have_a_page_that_says_so(tmp_path: Path, board_server: Any, 
 def test_a_run_leads_to_its_problems_and_what_they_cost(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
-    records = damaged_logs.records_of_900()
-    damaged_logs.write_records(tmp_path / "worse", damaged_logs.flip_length_byte(records))
-    damaged_logs.write_records(tmp_path / "trial", damaged_logs.flip_payload_byte(records))
+    records = corrupted_logs.records_of_900()
+    corrupted_logs.write_records(tmp_path / "worse", corrupted_logs.flip_length_byte(records))
+    corrupted_logs.write_records(tmp_path / "trial", corrupted_logs.flip_payload_byte(records))
     media_logs.write_session(tmp_path / "trial", {"rate": 0.1}, 0.5, 1.0)
     page.goto(board_server(tmp_path).url + "#/hparams")
     page.locator('tr[data-run="trial"] .run-button').click()

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, unhurried
 
-from headrace.board.web.columns import dump_json
 from headrace.board.graph.dot_export import dot_of_view, quoted
-from headrace.board.graph.graph_bundle import picture_of
-from headrace.board.graph.sources.graph_upload import NoGraph, graph_from_bytes
-from headrace.board.graph.node_details import attribute_words, node_card
+from headrace.board.graph.graph_bundle import analyse_graph
+from headrace.board.graph.node_details import attribute_words, node_details
+from headrace.board.graph.sources.graph_upload import NoGraphError, graph_from_bytes
 from headrace.board.graph.structure.tensor_shapes import output_shapes
+from headrace.board.web.json_text import dump_json
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.op_pb2 import AttrValue
 
@@ -23,11 +23,11 @@ from headrace.formats.proto.op_pb2 import AttrValue
 @given(any_graphs())
 @unhurried(40)
 def test_any_node_has_a_card_and_any_view_a_drawing(graph: GraphDef) -> None:
-    picture = picture_of(graph)
-    for op in range(len(picture.columns)):
-        json.loads(dump_json(node_card(graph, picture, op)))
-    text = dot_of_view(picture, list(range(-3, len(picture.tree) + 3)))
-    assert text.count("subgraph") <= len(picture.tree)
+    analysis = analyse_graph(graph)
+    for op in range(len(analysis.columns)):
+        json.loads(dump_json(node_details(graph, analysis, op)))
+    text = dot_of_view(analysis, list(range(-3, len(analysis.tree) + 3)))
+    assert text.count("subgraph") <= len(analysis.tree)
     assert all(c >= " " or c == "\n" for c in text)
 
 
@@ -40,9 +40,9 @@ def test_dot_text_cannot_leave_its_quotes() -> None:
 def test_any_bytes_are_a_graph_or_refused(data: bytes) -> None:
     try:
         graph, _ = graph_from_bytes(data)
-    except NoGraph:
+    except NoGraphError:
         return
-    picture_of(graph).header_and_columns()
+    analyse_graph(graph).header_and_columns()
 
 
 @given(st.data())
@@ -53,12 +53,12 @@ def test_damaged_graphs_are_shown_or_refused(draw: st.DataObject) -> None:
         data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
     try:
         graph, _ = graph_from_bytes(bytes(data[: draw.draw(st.integers(0, len(data)))]))
-    except NoGraph:
+    except NoGraphError:
         return
-    picture = picture_of(graph)
-    picture.header_and_columns()
-    for op in range(0, len(picture.columns), 7):
-        node_card(graph, picture, op)
+    analysis = analyse_graph(graph)
+    analysis.header_and_columns()
+    for op in range(0, len(analysis.columns), 7):
+        node_details(graph, analysis, op)
 
 
 def attribute(**fields: object) -> AttrValue:
@@ -112,7 +112,7 @@ def test_a_node_with_very_many_inputs_lists_some_and_counts_all() -> None:
     graph = GraphDef(node=[{"name": f"n{i}", "op": "Const"} for i in range(3000)])
     names = [f"n{i}" for i in range(3000)]
     graph.node.add(name="all", op="AddN", input=[*names, *(f"^{name}" for name in names[:5])])
-    card = node_card(graph, picture_of(graph), 3000)
+    card = node_details(graph, analyse_graph(graph), 3000)
     assert (len(card["inputs"]), len(card["control_inputs"])) == (1000, 5)
     assert card["input_count"] == 3005
 
@@ -132,7 +132,7 @@ def test_shapes_come_from_the_writer_or_from_what_the_node_holds() -> None:
     for _ in range(2):
         split.attr["_output_shapes"].list.shape.add().dim.add(size=7)
     graph.node.add(name="u", op="Neg", input=["s:1", "nobody", "s:9"])
-    columns = picture_of(graph).columns
+    columns = analyse_graph(graph).columns
     shapes = output_shapes(graph, columns)
     words = [shapes.texts[t] if t >= 0 else "" for t in shapes.text]
     assert words == ["float [3, 4]", "int32 [5]", "double [7]; double [7]", ""]

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, proper_graph, unhurried
 
-from headrace.board.web.columns import dump_json
 from headrace.board.graph.diff.diff_response import LISTED, diff_columns, diff_document
-from headrace.board.graph.graph_bundle import picture_of
 from headrace.board.graph.diff.graph_diff import diff_graphs, diff_groups
+from headrace.board.graph.graph_bundle import analyse_graph
+from headrace.board.web.json_text import dump_json
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 
 def both(graph: GraphDef) -> tuple:
-    return graph, picture_of(graph)
+    return graph, analyse_graph(graph)
 
 
 def compared(a: GraphDef, b: GraphDef) -> dict:
@@ -89,18 +89,18 @@ def test_any_two_graphs_can_be_compared(a: GraphDef, b: GraphDef) -> None:
     difference = diff_graphs(both(a), both(b))
     json.loads(dump_json(diff_document(difference)))
     columns = diff_columns(difference)
-    picture = both(b)[1]
-    assert len(columns["kinds"]) == len(picture.tree)
+    analysis = both(b)[1]
+    assert len(columns["kinds"]) == len(analysis.tree)
     root = {name: int(columns[name][0]) for name in ("added", "removed")}
     assert root == {"added": len(difference.added), "removed": len(difference.removed)}
-    graph, picture = both(a)
-    tree = picture.tree
+    graph, analysis = both(a)
+    tree = analysis.tree
     groups = range(tree.n_ops, len(tree))
-    diff_columns(diff_groups(graph, picture, groups[0], groups[-1]))
+    diff_columns(diff_groups(graph, analysis, groups[0], groups[-1]))
 
 
 def kinds_by_name(graph: GraphDef, kinds: np.ndarray) -> dict[str, int]:
-    tree = picture_of(graph).tree
+    tree = analyse_graph(graph).tree
     return {tree.path(v): int(kinds[v]) for v in range(len(tree))}
 
 
@@ -125,7 +125,7 @@ def test_every_vertex_knows_what_became_of_it() -> None:
     root = {name: int(columns[name][0]) for name in ("added", "removed", "changed")}
     assert root == {"added": 1, "removed": len(gone), "changed": 2}  # and `all`, which read it
     document = diff_document(difference)
-    tree = picture_of(other).tree
+    tree = analyse_graph(other).tree
     for row in document["changed"]:
         assert tree.path(row["vertex"]) == row["name"]
     (moved,) = [row for row in document["moved"] if row["to"] == "long/zwei"]

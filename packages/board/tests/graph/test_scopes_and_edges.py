@@ -1,4 +1,4 @@
-"""Columns, the tree of scopes, and lifted edges, against a plain reading of the same graph."""
+"""Columns, the tree of scopes, and metaedges edges, against a plain reading of the same graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from random_graphs import any_graphs, unhurried
 
 from headrace.board.graph.structure import graph_columns
 from headrace.board.graph.structure.graph_columns import GraphTooLarge, read_columns
-from headrace.board.graph.structure.metaedges import lift_edges
+from headrace.board.graph.structure.metaedges import find_metaedges
 from headrace.board.graph.structure.scopes import DEPTH_LIMIT, OWN_NAME_IS_SCOPE, scope_tree
 from headrace.formats.proto.graph_pb2 import GraphDef
 
@@ -25,10 +25,10 @@ def graph_of(*nodes: tuple[str, list[str]]) -> GraphDef:
     return graph
 
 
-def lifted(graph: GraphDef) -> tuple:
+def metaedges(graph: GraphDef) -> tuple:
     columns = read_columns(graph)
     tree = scope_tree(columns)
-    return columns, tree, lift_edges(columns, tree, np.zeros(len(columns.edge_src)))
+    return columns, tree, find_metaedges(columns, tree, np.zeros(len(columns.edge_src)))
 
 
 def ancestors(tree, vertex: int) -> list[int]:
@@ -39,7 +39,7 @@ def ancestors(tree, vertex: int) -> list[int]:
 
 
 def check_lifting(graph: GraphDef) -> None:
-    columns, tree, edges = lifted(graph)
+    columns, tree, edges = metaedges(graph)
     expected: Counter = Counter()
     for src, dst, port in zip(columns.edge_src, columns.edge_dst, columns.edge_port):
         if src == dst:
@@ -94,13 +94,13 @@ def test_the_small_graph_is_read_whole() -> None:
 
 
 def test_an_op_that_is_also_a_scope_stands_in_parentheses_within_it() -> None:
-    columns, tree, _ = lifted(graph_of(("a/b", []), ("a/b/c", ["a/b"])))
+    columns, tree, _ = metaedges(graph_of(("a/b", []), ("a/b/c", ["a/b"])))
     assert tree.labels[0] == "(b)" and tree.flags[0] == OWN_NAME_IS_SCOPE
     assert tree.path(int(tree.parent[0])) == "a/b" and tree.parent[0] == tree.parent[1]
 
 
 def test_children_are_in_order_of_first_appearance() -> None:
-    _, tree, _ = lifted(graph_of(("z/x", []), ("b", []), ("a/y", []), ("z/a", [])))
+    _, tree, _ = metaedges(graph_of(("z/x", []), ("b", []), ("a/y", []), ("z/a", [])))
     assert [tree.labels[v] for v in tree.children(tree.root)] == ["z", "b", "a"]
 
 
@@ -128,7 +128,7 @@ def test_functions_are_below_a_group_of_their_own_and_know_their_callers() -> No
 
 def test_a_very_deep_name_keeps_its_rest_in_the_label() -> None:
     name = "/".join(f"s{i}" for i in range(5000))
-    _, tree, _ = lifted(graph_of((name, []), (name + "2", [name])))
+    _, tree, _ = metaedges(graph_of((name, []), (name + "2", [name])))
     assert tree.too_deep and int(tree.depth.max()) == DEPTH_LIMIT + 1
     assert tree.path(0) == name
 
@@ -140,12 +140,12 @@ def test_more_nodes_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_bytes_of_a_lifted_edge_are_the_sum_of_its_tensors() -> None:
-    from headrace.board.graph.graph_bundle import picture_of
+    from headrace.board.graph.graph_bundle import analyse_graph
 
-    picture = picture_of(made.twins())
-    at = picture.tree.labels.index("original")
-    out = np.flatnonzero(picture.lifted.meta_src == at)
-    assert picture.lifted.meta_bytes[out].tolist() == [4 * 8 * 4.0]
+    analysis = analyse_graph(made.twins())
+    at = analysis.tree.labels.index("original")
+    out = np.flatnonzero(analysis.metaedges.meta_src == at)
+    assert analysis.metaedges.meta_bytes[out].tolist() == [4 * 8 * 4.0]
 
 
 def test_long_deep_names_take_memory_by_their_length_only() -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headrace.board.graph.graph_bundle import GraphPicture, picture_of
-from headrace.board.graph.structure.auxiliary_nodes import KEPT_BY_SPINE, SIDE, heaviest_path
+from headrace.board.graph.graph_bundle import GraphAnalysis, analyse_graph
+from headrace.board.graph.structure.auxiliary_nodes import (
+    AUXILIARY,
+    KEPT_ON_MAIN_PATH,
+    heaviest_path,
+)
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 
@@ -18,7 +22,7 @@ def graph_of(*nodes: tuple[str, str, list[str]]) -> GraphDef:
 
 
 def patterns(graph: GraphDef) -> list[tuple[str, int, bool, bool]]:
-    return [(s.pattern, len(s.members), s.chain, s.varied) for s in picture_of(graph).series]
+    return [(s.pattern, len(s.members), s.chain, s.varied) for s in analyse_graph(graph).series]
 
 
 def layer(name: str, source: str, *ops: str) -> list[tuple[str, str, list[str]]]:
@@ -71,10 +75,10 @@ def test_of_two_numbers_in_a_name_the_one_that_makes_more_counts() -> None:
     ]
 
 
-def sides(picture: GraphPicture) -> dict[str, int]:
-    tree = picture.tree
+def sides(analysis: GraphAnalysis) -> dict[str, int]:
+    tree = analysis.tree
     return {
-        tree.labels[v]: int(picture.side[v]) for v in tree.children(tree.root) if picture.side[v]
+        tree.labels[v]: int(analysis.side[v]) for v in tree.children(tree.root) if analysis.side[v]
     }
 
 
@@ -83,20 +87,20 @@ def test_a_hub_of_control_edges_goes_aside_and_a_product_never() -> None:
     nodes += [(f"v{i}", "MatMul", ["x"]) for i in range(6)]
     nodes += [("all", "NoOp", [f"^v{i}" for i in range(6)])]
     nodes += [("sum", "BatchMatMul", [f"v{i}" for i in range(6)])]
-    assert sides(picture_of(graph_of(*nodes))) == {"all": SIDE}
+    assert sides(analyse_graph(graph_of(*nodes))) == {"all": AUXILIARY}
 
 
 def test_a_scalar_constant_with_many_readers_goes_aside() -> None:
     graph = graph_of(("c", "Const", []), *[(f"n{i}", "Neg", ["c"]) for i in range(8)])
     graph.node[0].attr["dtype"].type = 1
     graph.node[0].attr["value"].tensor.dtype = 1
-    assert sides(picture_of(graph)) == {"c": SIDE}
+    assert sides(analyse_graph(graph)) == {"c": AUXILIARY}
 
 
 def test_a_hub_on_the_heaviest_path_stays() -> None:
     nodes = [("x", "Placeholder", []), ("hub", "Concat", ["x"])]
     nodes += [(f"r{i}", "Neg", ["hub"]) for i in range(30)]
-    assert sides(picture_of(graph_of(*nodes))) == {"hub": KEPT_BY_SPINE}
+    assert sides(analyse_graph(graph_of(*nodes))) == {"hub": KEPT_ON_MAIN_PATH}
 
 
 def test_the_heaviest_path_goes_by_bytes_and_survives_cycles() -> None:
@@ -110,7 +114,7 @@ def test_the_heaviest_path_goes_by_bytes_and_survives_cycles() -> None:
     for node, size in zip(graph.node, (10, 10, 1000, 10)):
         node.attr["T"].type = 1
         node.attr["_output_shapes"].list.shape.add().dim.add(size=size)
-    picture = picture_of(graph)
-    nobody = np.zeros(len(picture.tree), bool)
-    path = heaviest_path(picture.lifted, picture.tree.root, nobody)
-    assert [picture.tree.labels[v] for v in path] == ["a", "c", "d"]
+    analysis = analyse_graph(graph)
+    nobody = np.zeros(len(analysis.tree), bool)
+    path = heaviest_path(analysis.metaedges, analysis.tree.root, nobody)
+    assert [analysis.tree.labels[v] for v in path] == ["a", "c", "d"]

@@ -11,43 +11,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, proper_graph, renamed_and_shuffled, unhurried
 
+from headrace.board.graph.graph_bundle import GraphAnalysis, analyse_graph
 from headrace.board.graph.structure.families import hues
-from headrace.board.graph.graph_bundle import GraphPicture, picture_of
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 
-def vertex(picture: GraphPicture, path: str) -> int:
-    tree = picture.tree
+def vertex(analysis: GraphAnalysis, path: str) -> int:
+    tree = analysis.tree
     return next(v for v in range(tree.n_ops, len(tree)) if tree.path(v) == path)
 
 
-def template(picture: GraphPicture, path: str) -> int:
-    return int(picture.templates.of_vertex[vertex(picture, path)])
+def template(analysis: GraphAnalysis, path: str) -> int:
+    return int(analysis.templates.of_vertex[vertex(analysis, path)])
 
 
-def family(picture: GraphPicture, path: str) -> int:
-    return int(picture.families.of_template[template(picture, path)])
+def family(analysis: GraphAnalysis, path: str) -> int:
+    return int(analysis.families.of_template[template(analysis, path)])
 
 
 @pytest.fixture(scope="module")
-def twins() -> GraphPicture:
-    return picture_of(made.twins())
+def twins() -> GraphAnalysis:
+    return analyse_graph(made.twins())
 
 
 @pytest.mark.parametrize("scope", ["equal", "reordered", "renamed"])
-def test_a_twin_has_the_template_of_the_original(twins: GraphPicture, scope: str) -> None:
+def test_a_twin_has_the_template_of_the_original(twins: GraphAnalysis, scope: str) -> None:
     assert template(twins, scope) == template(twins, "original")
 
 
 @pytest.mark.parametrize("scope", ["rewired", "extended"])
 def test_what_differs_has_a_template_and_a_colour_of_its_own(
-    twins: GraphPicture, scope: str
+    twins: GraphAnalysis, scope: str
 ) -> None:
     assert template(twins, scope) != template(twins, "original")
     assert family(twins, scope) != family(twins, "original") or family(twins, scope) == -1
 
 
-def test_a_near_twin_is_of_the_family_and_says_how_many_ops_differ(twins: GraphPicture) -> None:
+def test_a_near_twin_is_of_the_family_and_says_how_many_ops_differ(twins: GraphAnalysis) -> None:
     assert template(twins, "long_near") != template(twins, "long")
     assert family(twins, "long_near") == family(twins, "long") >= 0
     assert twins.families.near[template(twins, "long_near")] == 1
@@ -61,16 +61,16 @@ def test_what_an_edge_is_attached_to_inside_a_scope_counts() -> None:
         graph.node.add(name="g/in/a", op="Add")
         graph.node.add(name="g/in/b", op="Add", input=["g/in/a"])
         graph.node.add(name="g/c", op="Neg", input=[f"g/{source}"])
-        graphs.append(picture_of(graph))
+        graphs.append(analyse_graph(graph))
     assert root_hash(graphs[0]) != root_hash(graphs[1])
 
 
-def root_hash(picture: GraphPicture) -> int:
-    return int(picture.templates.hash[picture.templates.of_vertex[picture.tree.root]])
+def root_hash(analysis: GraphAnalysis) -> int:
+    return int(analysis.templates.hash[analysis.templates.of_vertex[analysis.tree.root]])
 
 
-def hashes_by_name(picture: GraphPicture, names: dict[str, str]) -> dict[str, int]:
-    tree, templates = picture.tree, picture.templates
+def hashes_by_name(analysis: GraphAnalysis, names: dict[str, str]) -> dict[str, int]:
+    tree, templates = analysis.tree, analysis.templates
     return {
         names.get(tree.path(v), tree.path(v)): int(templates.hash[templates.of_vertex[v]])
         for v in range(tree.n_ops)
@@ -82,7 +82,7 @@ def hashes_by_name(picture: GraphPicture, names: dict[str, str]) -> dict[str, in
 def test_names_and_order_never_enter(seed: int) -> None:
     graph = proper_graph(seed)
     other, names = renamed_and_shuffled(graph, seed + 1)
-    a, b = picture_of(graph), picture_of(other)
+    a, b = analyse_graph(graph), analyse_graph(other)
     assert root_hash(a) == root_hash(b)
     assert sorted(a.templates.hash) == sorted(b.templates.hash)
     assert hashes_by_name(a, names) == hashes_by_name(b, {})
@@ -96,7 +96,7 @@ def test_the_keys_of_attributes_enter_and_their_order_in_the_file_does_not() -> 
             node = graph.node.add(name=name, op="Odd")
             node.attr[{"a": "T", "b": "U", "c": "T"}[name]].type = 1
             node.attr["axis"].i = 1
-    a, b = picture_of(forward), picture_of(backward)
+    a, b = analyse_graph(forward), analyse_graph(backward)
     assert hashes_by_name(a, {}) == hashes_by_name(b, {})
     hashes = hashes_by_name(a, {})
     assert hashes["a"] == hashes["c"] != hashes["b"]
@@ -118,8 +118,8 @@ def test_the_exact_check_parts_what_refinement_cannot() -> None:
             graph.node.add(
                 name=f"{scope}/{node.name}", op=node.op, input=[f"{scope}/{i}" for i in node.input]
             )
-    picture = picture_of(graph)
-    assert template(picture, "x/g") == template(picture, "z/g") != template(picture, "y/g")
+    analysis = analyse_graph(graph)
+    assert template(analysis, "x/g") == template(analysis, "z/g") != template(analysis, "y/g")
 
 
 def test_large_tied_groups_are_likely_not_proven() -> None:
@@ -134,16 +134,16 @@ def test_large_tied_groups_are_likely_not_proven() -> None:
         rng.shuffle(nodes)
         del graph.node[:]
         graph.node.extend(nodes)
-    picture = picture_of(graph)
-    assert template(picture, "x/g") == template(picture, "y/g")
-    assert not picture.templates.exact[template(picture, "x/g")]
+    analysis = analyse_graph(graph)
+    assert template(analysis, "x/g") == template(analysis, "y/g")
+    assert not analysis.templates.exact[template(analysis, "x/g")]
 
 
-def test_a_group_of_one_child_has_the_template_of_the_child(twins: GraphPicture) -> None:
+def test_a_group_of_one_child_has_the_template_of_the_child(twins: GraphAnalysis) -> None:
     graph = GraphDef()
     graph.node.add(name="a/b/c", op="Add")
-    picture = picture_of(graph)
-    of = picture.templates.of_vertex
+    analysis = analyse_graph(graph)
+    of = analysis.templates.of_vertex
     assert len(set(of.tolist())) == 1
 
 
@@ -151,9 +151,9 @@ def test_a_scope_around_a_single_scope_is_no_repeat() -> None:
     graph = GraphDef()
     for i in range(30):
         graph.node.add(name=f"a/b/n{i}", op="Add")
-    picture = picture_of(graph)
-    assert template(picture, "a") == template(picture, "a/b")
-    assert family(picture, "a") == -1
+    analysis = analyse_graph(graph)
+    assert template(analysis, "a") == template(analysis, "a/b")
+    assert family(analysis, "a") == -1
 
 
 def test_a_scope_is_no_near_match_of_what_it_mostly_holds() -> None:
@@ -162,17 +162,17 @@ def test_a_scope_is_no_near_match_of_what_it_mostly_holds() -> None:
         graph.node.add(name=f"outer/inner/n{i}", op="Add")
     graph.node.add(name="outer/one_more", op="Neg")
     graph.node.add(name="and_one", op="Neg")
-    picture = picture_of(graph)
-    assert family(picture, "outer") == family(picture, "outer/inner") == -1
-    assert picture.families.main == []
+    analysis = analyse_graph(graph)
+    assert family(analysis, "outer") == family(analysis, "outer/inner") == -1
+    assert analysis.families.main == []
 
 
-def test_the_same_structure_has_the_same_hash_in_every_graph(twins: GraphPicture) -> None:
+def test_the_same_structure_has_the_same_hash_in_every_graph(twins: GraphAnalysis) -> None:
     graph = GraphDef()
     graph.node.extend(
         n for n in made.twins().node if n.name.startswith("original/") or n.name == "x"
     )
-    alone = picture_of(graph)
+    alone = analyse_graph(graph)
     a, b = template(alone, "original"), template(twins, "original")
     assert alone.templates.hash[a] == twins.templates.hash[b]
     # Written down: other machines and later versions must agree, or colours change.
@@ -194,7 +194,7 @@ def test_hues_follow_the_hash_and_keep_families_of_one_scope_apart() -> None:
 @given(any_graphs())
 @unhurried(60)
 def test_no_graph_breaks_the_picture(graph: GraphDef) -> None:
-    header, columns = picture_of(graph).header_and_columns()
+    header, columns = analyse_graph(graph).header_and_columns()
     vertices = header["ops"] + header["groups"]
     for name in ("parent", "op", "template", "family", "near", "side", "series", "flags", "size"):
         assert len(columns[name]) == vertices

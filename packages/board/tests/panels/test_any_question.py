@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from fixtures import damaged_logs
-from fixtures.asking import Asking, metadata, write_values
+from fixtures import corrupted_logs
+from fixtures.panel_client import PanelClient, metadata, write_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,18 +53,18 @@ def tensors(draw: st.DrawFn) -> TensorProto:
 
 
 @pytest.fixture(scope="module")
-def all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Asking:
+def all_kinds(tmp_path_factory: pytest.TempPathFactory) -> PanelClient:
     folder = tmp_path_factory.mktemp("kinds")
-    damaged_logs.every_kind(folder / "every")
-    damaged_logs.write_hostile(folder / "hostile")
+    corrupted_logs.every_kind(folder / "every")
+    corrupted_logs.write_hostile(folder / "hostile")
     golden = Path(__file__).parents[1] / "golden"
     (folder / "torch").symlink_to(golden / "torch")
-    return Asking(folder, follow_links=True)
+    return PanelClient(folder, follow_links=True)
 
 
 @settings(max_examples=600, deadline=None)
 @given(st.data())
-def test_no_question_is_an_error_of_ours(all_kinds: Asking, data: st.DataObject) -> None:
+def test_no_question_is_an_error_of_ours(all_kinds: PanelClient, data: st.DataObject) -> None:
     rules = {
         rule.rule
         for rule in all_kinds.app.url_map.iter_rules()
@@ -96,18 +96,18 @@ def test_no_tensor_is_an_error_of_ours(
     write_values(
         folder, [(i, Summary.Value(tag="x", tensor=v, metadata=told)) for i, v in enumerate(values)]
     )
-    asking = Asking(folder)
-    for series in asking.index.all_series():
+    client = PanelClient(folder)
+    for series in client.index.all_series():
         query = {"run": str(series.run.id), "tag": str(series.tag.id)}
         for path in ("blobs/items", "histograms", "text", "pr_curves", "tensors", "mesh"):
-            ask(asking, f"/api/v1/{path}", {**query, "row": "0"})
-        ask(asking, "/api/v1/histograms", {**query, "bins": "raw"})
+            ask(client, f"/api/v1/{path}", {**query, "row": "0"})
+        ask(client, "/api/v1/histograms", {**query, "bins": "raw"})
     for path in ("hparams", "custom_scalars", "meshes", "tags"):
-        ask(asking, f"/api/v1/{path}", {})
+        ask(client, f"/api/v1/{path}", {})
 
 
-def ask(asking: Asking, path: str, query: dict[str, str]) -> None:
-    got = asking.client.get(path, query_string=query)
+def ask(client: PanelClient, path: str, query: dict[str, str]) -> None:
+    got = client.client.get(path, query_string=query)
     assert got.status_code < 500, (path, query, got.data[:200])
     if got.status_code >= 400 and path.startswith("/api"):
         assert json.loads(got.data)["error"]

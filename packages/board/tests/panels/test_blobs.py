@@ -4,12 +4,12 @@ import base64
 from pathlib import Path
 
 import pytest
-from fixtures.asking import Asking, metadata, write_values
+from fixtures.panel_client import PanelClient, metadata, write_values
 from hypothesis import given
 from hypothesis import strategies as st
 from test_media_types import png, wav
 
-from headrace.board.summaries.media_items import BlobNames, Place
+from headrace.board.summaries.media_items import ItemNames, Place
 from headrace.formats.proto.summary_pb2 import Summary
 from headrace.formats.tensor_codec import make_tensor_proto
 
@@ -31,7 +31,7 @@ def audio(tag: str, data: bytes) -> Summary.Value:
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Asking:
+def client(tmp_path_factory: pytest.TempPathFactory) -> PanelClient:
     folder = tmp_path_factory.mktemp("blobs")
     sound = wav(0.5, 8000)
     values = [
@@ -46,92 +46,92 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Asking:
         (0, tensor("plain", "audio", [sound, sound])),
     ]
     write_values(folder, values)
-    return Asking(folder)
+    return PanelClient(folder)
 
 
-def items(asking: Asking, tag: str, kind: str = "image", row: str = "") -> list[dict]:
-    return asking.get("/blobs/items" + asking.where(tag, kind) + row)["items"]
+def items(client: PanelClient, tag: str, kind: str = "image", row: str = "") -> list[dict]:
+    return client.get("/blobs/items" + client.where(tag, kind) + row)["items"]
 
 
-def test_every_event_is_a_row_and_every_item_can_be_asked_for(asking: Asking) -> None:
-    reply = asking.get("/blobs" + asking.where("old", "image"))
+def test_every_event_is_a_row_and_every_item_can_be_asked_for(client: PanelClient) -> None:
+    reply = client.get("/blobs" + client.where("old", "image"))
     assert reply["kind"] == "image"
     assert reply["columns"]["step"] == [0, 1, 2] and reply["columns"]["superseded"] == [0, 0, 0]
     for row in range(3):
-        (item,) = items(asking, "old", row=f"&row={row}")
+        (item,) = items(client, "old", row=f"&row={row}")
         assert (item["width"], item["height"], item["mime"]) == (10 + row, 4, "image/png")
-        got = asking.client.get(f"/api/v1/blob/{item['id']}")
+        got = client.client.get(f"/api/v1/blob/{item['id']}")
         assert got.data == png(10 + row, 4) and got.content_type == "image/png"
         assert "immutable" in got.headers["Cache-Control"]
         assert got.headers["X-Content-Type-Options"] == "nosniff"
-        again = asking.client.get(
+        again = client.client.get(
             f"/api/v1/blob/{item['id']}", headers={"If-None-Match": got.headers["ETag"]}
         )
         assert (again.status_code, again.data) == (304, b"")
-    assert items(asking, "old")[0]["width"] == 12, "the last row, where none is named"
+    assert items(client, "old")[0]["width"] == 12, "the last row, where none is named"
 
 
-def test_a_tensor_of_images_has_its_samples_and_svg_is_never_shown(asking: Asking) -> None:
-    first, svg, nothing = items(asking, "new")
+def test_a_tensor_of_images_has_its_samples_and_svg_is_never_shown(client: PanelClient) -> None:
+    first, svg, nothing = items(client, "new")
     assert [i["sample"] for i in (first, svg, nothing)] == [0, 1, 2]
     assert (svg["mime"], svg["bytes"], nothing["bytes"]) == (
         "application/octet-stream", len(SVG), 0)  # fmt: skip
-    got = asking.client.get(f"/api/v1/blob/{svg['id']}")
+    got = client.client.get(f"/api/v1/blob/{svg['id']}")
     assert got.content_type == "application/octet-stream"
     assert got.headers["Content-Disposition"] == "attachment" and got.data == SVG
-    assert items(asking, "short") == []
-    assert items(asking, "lies")[0]["width"] == 2
+    assert items(client, "short") == []
+    assert items(client, "lies")[0]["width"] == 2
 
 
-def test_an_image_too_large_to_decode_is_refused(asking: Asking) -> None:
-    (item,) = items(asking, "bomb")
+def test_an_image_too_large_to_decode_is_refused(client: PanelClient) -> None:
+    (item,) = items(client, "bomb")
     assert "30000 x 30000 pixels" in item["refused"]
-    got = asking.client.get(f"/api/v1/blob/{item['id']}")
+    got = client.client.get(f"/api/v1/blob/{item['id']}")
     assert got.status_code == 422 and b"30000 x 30000" in got.data
 
 
-def test_sounds_have_a_length_and_are_served_in_parts(asking: Asking) -> None:
-    (old,) = items(asking, "old sound", "audio")
+def test_sounds_have_a_length_and_are_served_in_parts(client: PanelClient) -> None:
+    (old,) = items(client, "old sound", "audio")
     assert (old["mime"], old["sample_rate"], old["seconds"]) == ("audio/wav", 8000, 0.5)
-    (odd,) = items(asking, "odd sound", "audio")
+    (odd,) = items(client, "odd sound", "audio")
     assert (odd["mime"], odd["sample_rate"], odd["seconds"]) == ("audio/ogg", 100, 0.5)
-    one, other = items(asking, "labelled", "audio")
+    one, other = items(client, "labelled", "audio")
     assert (one["label"], other["label"]) == ("one", "t\ufffd")
-    assert len(items(asking, "plain", "audio")) == 2
-    whole = asking.client.get(f"/api/v1/blob/{one['id']}")
+    assert len(items(client, "plain", "audio")) == 2
+    whole = client.client.get(f"/api/v1/blob/{one['id']}")
     assert whole.headers["Accept-Ranges"] == "bytes"
-    part = asking.client.get(f"/api/v1/blob/{one['id']}", headers={"Range": "bytes=4-9"})
+    part = client.client.get(f"/api/v1/blob/{one['id']}", headers={"Range": "bytes=4-9"})
     assert part.status_code == 206 and part.data == whole.data[4:10]
     assert part.headers["Content-Range"] == f"bytes 4-9/{len(whole.data)}"
-    beyond = asking.client.get(f"/api/v1/blob/{one['id']}", headers={"Range": "bytes=99999999-"})
+    beyond = client.client.get(f"/api/v1/blob/{one['id']}", headers={"Range": "bytes=99999999-"})
     assert beyond.status_code == 416
 
 
-def test_only_names_that_we_made_are_answered(asking: Asking) -> None:
-    name = items(asking, "old")[0]["id"]
+def test_only_names_that_we_made_are_answered(client: PanelClient) -> None:
+    name = items(client, "old")[0]["id"]
     raw = bytearray(base64.urlsafe_b64decode(name + "=" * (-len(name) % 4)))
     for i in range(len(raw)):
         changed = bytes(raw[:i]) + bytes([raw[i] ^ 1]) + bytes(raw[i + 1 :])
         other = base64.urlsafe_b64encode(changed).rstrip(b"=").decode()
-        assert asking.client.get(f"/api/v1/blob/{other}").status_code == 404
-    forged = BlobNames(b"another key").name(Place(0, 0, 10, 0, 0, False))
-    assert asking.client.get(f"/api/v1/blob/{forged}").status_code == 404
+        assert client.client.get(f"/api/v1/blob/{other}").status_code == 404
+    forged = ItemNames(b"another key").name(Place(0, 0, 10, 0, 0, False))
+    assert client.client.get(f"/api/v1/blob/{forged}").status_code == 404
 
 
 @given(st.text(max_size=80))
 def test_no_text_is_a_name_by_chance(text: str) -> None:
-    assert BlobNames().place(text) is None
+    assert ItemNames().place(text) is None
 
 
 def test_an_item_whose_file_is_gone_is_not_found(tmp_path: Path) -> None:
     write_values(tmp_path, [(0, image("picture", png(1, 1)))])
-    asking = Asking(tmp_path)
-    (item,) = items(asking, "picture")
+    client = PanelClient(tmp_path)
+    (item,) = items(client, "picture")
     (file,) = tmp_path.iterdir()
     data = bytearray(file.read_bytes())
     data[-6] ^= 1
     file.write_bytes(data)
-    asking.app.board.records._events.clear()  # type: ignore[attr-defined]
-    got = asking.client.get(f"/api/v1/blob/{item['id']}")
+    client.app.board.records._events.clear()  # type: ignore[attr-defined]
+    got = client.client.get(f"/api/v1/blob/{item['id']}")
     assert got.status_code == 404 and b"CRC" in got.data
-    assert asking.get("/blobs/items" + asking.where("picture", "image"), 404)["error"]
+    assert client.get("/blobs/items" + client.where("picture", "image"), 404)["error"]

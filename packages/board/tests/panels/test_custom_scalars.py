@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fixtures.asking import Asking, metadata, write_values
+from fixtures.panel_client import PanelClient, metadata, write_values
 
 from headrace.formats.proto.plugin_custom_scalars_pb2 import (
     Category,
@@ -37,9 +37,9 @@ def layout(title: str) -> bytes:
 def test_the_last_layout_of_each_run_is_told(tmp_path: Path) -> None:
     write_values(tmp_path / "a", [(0, value(layout("old"))), (1, value(layout("new")))])
     write_values(tmp_path / "b", [(0, value(b"\xff\xff\xff"))])
-    asking = Asking(tmp_path)
-    (only,) = asking.get("/custom_scalars")["layouts"]
-    assert only["run"] == asking.run("a")
+    client = PanelClient(tmp_path)
+    (only,) = client.get("/custom_scalars")["layouts"]
+    assert only["run"] == client.run("a")
     (category,) = only["categories"]
     assert (category["title"], category["closed"]) == ("new", True)
     assert category["charts"] == [
@@ -55,8 +55,8 @@ def test_a_layout_is_looked_for_in_the_last_rows_only(
 ) -> None:
     empty = Summary.Value(tag="custom_scalars__config__", metadata=metadata("custom_scalars"))
     write_values(tmp_path, [(0, value(layout("old")))] + [(s, empty) for s in range(1, 500)])
-    asking = Asking(tmp_path)
-    records = asking.app.board.records  # type: ignore[attr-defined]
+    client = PanelClient(tmp_path)
+    records = client.app.board.records  # type: ignore[attr-defined]
     read, value_of = [], records.value
 
     def counted(rows, i):
@@ -64,12 +64,12 @@ def test_a_layout_is_looked_for_in_the_last_rows_only(
         return value_of(rows, i)
 
     monkeypatch.setattr(records, "value", counted)
-    assert asking.get("/custom_scalars")["layouts"] == []
+    assert client.get("/custom_scalars")["layouts"] == []
     assert 1 <= len(read) <= 20 and min(read) >= 480
 
 
 def test_a_damaged_row_leaves_the_layout_before_it(tmp_path: Path) -> None:
     empty = Summary.Value(tag="custom_scalars__config__", metadata=metadata("custom_scalars"))
     write_values(tmp_path, [(0, value(layout("kept"))), (1, empty)])
-    (only,) = Asking(tmp_path).get("/custom_scalars")["layouts"]
+    (only,) = PanelClient(tmp_path).get("/custom_scalars")["layouts"]
     assert only["categories"][0]["title"] == "kept"

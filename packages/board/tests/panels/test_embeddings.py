@@ -19,20 +19,19 @@ from fixtures.embeddings import (
 from flask import Flask
 
 from headrace.board.board import Board
-from headrace.board.embedding import point_table
-from headrace.board.embedding import embedding_index
+from headrace.board.embedding import embedding_index, point_table
 from headrace.board.embedding.checkpoint_tensors import CheckpointTensors
 from headrace.board.embedding.config_folder import ConfigFolder
-from headrace.board.panels import embeddings
+from headrace.board.errors import BadRequest, NotFound
+from headrace.board.panels.embeddings import EmbeddingsPanel
 from headrace.board.reading.logdir_walk import Walk
-from headrace.board.web.responses import BadRequest, NotFound
 
 
 class Client:
     def __init__(self, logdir: Path, **options: Any) -> None:
         self.board = Board(logdir, **options).load()
         app = Flask(__name__)
-        app.register_blueprint(embeddings.blueprint(self.board), url_prefix="/api/v1")
+        app.register_blueprint(EmbeddingsPanel(self.board).blueprint())
         app.register_error_handler(BadRequest, lambda error: (str(error), 400))
         app.register_error_handler(NotFound, lambda error: (str(error), 404))
         self.http = app.test_client()
@@ -106,7 +105,7 @@ def test_raw_floats_have_the_shape_that_the_config_says(tmp_path: Path) -> None:
     assert (one["rows"], one["dims"]) == (50, 4)
     np.testing.assert_array_equal(client.points(one["id"])[1], points)
     (tmp_path / "t.bytes").write_bytes(b"123")
-    assert b"has 3 bytes" in client.get(f"embedding?id={one['id']}", 400)
+    assert "has 3 bytes" in client.get(f"embedding?id={one['id']}", 400)["error"]
 
 
 def test_many_points_are_thinned_out_evenly_and_said_so(tmp_path: Path) -> None:
@@ -163,7 +162,7 @@ def test_a_damaged_table_says_where(tmp_path: Path, text: str, said: str) -> Non
     with_tensor(tmp_path, "t.tsv")
     (tmp_path / "t.tsv").write_text(text)
     client = Client(tmp_path)
-    assert said in client.get(f"embedding?id={client.only()['id']}", 400).decode()
+    assert said in client.get(f"embedding?id={client.only()['id']}", 400)["error"]
 
 
 @pytest.mark.parametrize("field", ["tensor", "metadata", "bookmarks", "sprite", "checkpoint"])
@@ -246,7 +245,7 @@ def test_problems_come_with_a_bad_config_and_go_when_it_is_mended(
     assert "not a projector config" in client.problems()[0]
     with_tensor(tmp_path, "t.tsv")
     write_tsv(tmp_path / "t.tsv", clusters(5, 3)[0])
-    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
+    monkeypatch.setattr(embedding_index, "_LASTS_S", 0.0)
     assert client.only()["name"] == "t" and client.problems() == []
 
 
@@ -267,7 +266,7 @@ def test_a_checkpoint_file_of_line_feeds_is_read_in_one_pass(tmp_path: Path) -> 
 def test_an_index_is_read_again_only_when_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
+    monkeypatch.setattr(embedding_index, "_LASTS_S", 0.0)
     read = []
 
     class Counted(CheckpointTensors):
@@ -275,7 +274,7 @@ def test_an_index_is_read_again_only_when_it_has_changed(
             read.append(prefix)
             super().__init__(folder, prefix)
 
-    monkeypatch.setattr(embedding_shelf, "CheckpointTensors", Counted)
+    monkeypatch.setattr(embedding_index, "CheckpointTensors", Counted)
     write_checkpoint_projector(tmp_path, rows=60)
     client = Client(tmp_path)
     for _ in range(3):
@@ -292,7 +291,7 @@ def test_an_index_is_read_again_only_when_it_has_changed(
 def test_a_damaged_index_is_read_once_and_said_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
+    monkeypatch.setattr(embedding_index, "_LASTS_S", 0.0)
     write_checkpoint_projector(tmp_path)
     index = tmp_path / "model.ckpt-7.index"
     whole = index.read_bytes()
@@ -318,8 +317,8 @@ def test_known_embeddings_are_answered_while_another_thread_looks(
         assert go_on.wait(60)
         return Walk()
 
-    monkeypatch.setattr(embedding_shelf, "_LASTS_S", 0.0)
-    monkeypatch.setattr(embedding_shelf, "walk_logdir", slow_walk)
+    monkeypatch.setattr(embedding_index, "_LASTS_S", 0.0)
+    monkeypatch.setattr(embedding_index, "walk_logdir", slow_walk)
     looking = threading.Thread(target=client.get, args=("embeddings",))
     looking.start()
     try:
@@ -341,7 +340,7 @@ def test_bookmarks_are_the_json_of_their_file(tmp_path: Path) -> None:
     assert client.get(path)["bookmarks"] == [{"label": "State 0", "tSNEPerplexity": 25}]
     for bad in ("[", "[" * 100_000, "[" * 60 + "]" * 60, "\xff"):
         (tmp_path / "b.json").write_text(bad, encoding="latin-1")
-        assert b"bookmarks are" in client.get(path, 400)
+        assert "bookmarks are" in client.get(path, 400)["error"]
     os.remove(tmp_path / "b.json")
     client.get(path, 404)
     with_tensor(tmp_path, "t.tsv")
@@ -354,10 +353,10 @@ def test_sprites_are_images_of_a_bounded_size(tmp_path: Path) -> None:
     (tmp_path / "s.png").write_bytes(b"<svg onload=alert(1)>")
     client = Client(tmp_path)
     path = f"embedding/sprite?id={client.only()['id']}"
-    assert b"is no PNG" in client.get(path, 400)
+    assert "is no PNG" in client.get(path, 400)["error"]
     big = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (50_000).to_bytes(4, "big") * 2
     (tmp_path / "s.png").write_bytes(big)
-    assert b"50000 x 50000" in client.get(path, 400)
+    assert "50000 x 50000" in client.get(path, 400)["error"]
 
 
 def test_damaged_bytes_of_a_checkpoint_are_not_shown(tmp_path: Path) -> None:
@@ -368,9 +367,9 @@ def test_damaged_bytes_of_a_checkpoint_are_not_shown(tmp_path: Path) -> None:
     data = bytearray(shard.read_bytes())
     data[len(data) // 4] ^= 1
     shard.write_bytes(data)
-    assert b"CRC" in client.get(f"embedding?id={number}", 400)
+    assert "CRC" in client.get(f"embedding?id={number}", 400)["error"]
     shard.write_bytes(data[:40])
-    assert b"cut off" in client.get(f"embedding?id={number}", 400)
+    assert "cut off" in client.get(f"embedding?id={number}", 400)["error"]
 
 
 @pytest.mark.parametrize("query", ["", "id=x", "id=-1", "id=99", "id=0&most=0", "id=0&most=1e9"])

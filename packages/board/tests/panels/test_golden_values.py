@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures.asking import Asking
+from fixtures.panel_client import PanelClient
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 KINDS = {"histograms": "histogram", "images": "image", "audio": "audio", "text": "text",
@@ -21,19 +21,19 @@ CASES = [
 ]
 
 
-def shown(asking: Asking, where: str, plugin: str, row: int) -> Any:
+def shown(client: PanelClient, where: str, plugin: str, row: int) -> Any:
     """What the panel says of a row, in the form of the golden file."""
     if plugin == "histograms":
-        columns = asking.get(f"/histograms{where}&bins=raw&row={row}")["columns"]
+        columns = client.get(f"/histograms{where}&bins=raw&row={row}")["columns"]
         return np.array([columns[name] for name in ("left", "right", "count")]).T
     if plugin == "text":
-        found = asking.get(f"/text{where}")["rows"][row]
+        found = client.get(f"/text{where}")["rows"][row]
         return {"shape": found["shape"], "texts": found["values"]}
     if plugin == "pr_curves":
-        reply = asking.get(f"/pr_curves{where}")
+        reply = client.get(f"/pr_curves{where}")
         return np.array(reply["columns"]["data"]).reshape(reply["rows"], 6, -1)[row]
-    items = asking.get(f"/blobs/items{where}&row={row}")["items"]
-    data = [asking.client.get(f"/api/v1/blob/{item['id']}").data for item in items]
+    items = client.get(f"/blobs/items{where}&row={row}")["items"]
+    data = [client.client.get(f"/api/v1/blob/{item['id']}").data for item in items]
     digests = [hashlib.sha256(one).hexdigest() for one in data]
     if plugin == "images":
         return [items[0]["width"], items[0]["height"], *digests]
@@ -46,12 +46,12 @@ def shown(asking: Asking, where: str, plugin: str, row: int) -> Any:
 def test_panels_show_what_tensorboard_reads(
     writer: str, tag: str, plugin: str, rows: list[list[Any]]
 ) -> None:
-    asking = Asking(GOLDEN / writer)
-    where = asking.where(tag, KINDS[plugin])
-    steps = asking.get(f"/blobs{where}")["columns"]["step"]
+    client = PanelClient(GOLDEN / writer)
+    where = client.where(tag, KINDS[plugin])
+    steps = client.get(f"/blobs{where}")["columns"]["step"]
     assert steps == [step for step, _ in rows]
     for row, (_, expected) in enumerate(rows):
-        got = shown(asking, where, plugin, row)
+        got = shown(client, where, plugin, row)
         if plugin == "histograms":
             # Empty buckets say nothing, and we keep none of them.
             table = np.array(expected).reshape(-1, 3)

@@ -13,9 +13,9 @@ from fixtures.traces import metadata_of, node_stats
 from flask import Flask
 
 from headrace.board.board import Board
+from headrace.board.errors import BadRequest, NotFound
 from headrace.board.graph.delta_encoding import unpacked
-from headrace.board.panels import graphs
-from headrace.board.web.responses import BadRequest, NotFound
+from headrace.board.panels.graphs import GraphsPanel
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
 from headrace.formats.proto.graph_pb2 import GraphDef
@@ -53,7 +53,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
     write_log(logdir / "run")
     board = Board(logdir).load()
     app = Flask(__name__)
-    app.register_blueprint(graphs.blueprint(board), url_prefix="/api/v1")
+    app.register_blueprint(GraphsPanel(board).blueprint())
     app.register_error_handler(BadRequest, lambda error: (str(error), 400))
     app.register_error_handler(NotFound, lambda error: (str(error), 404))
     return app.test_client()
@@ -240,8 +240,8 @@ def test_damaged_and_absent_graphs_are_refused_in_words(client: Any, tmp_path: P
     with EventFileWriter(str(tmp_path)) as writer:
         writer.write(Event(graph_def=b"\x0a\xff\xff"))
     app = Flask(__name__)
-    app.register_blueprint(graphs.blueprint(Board(tmp_path).load()))
-    reply = app.test_client().get("/graph/0")
+    app.register_blueprint(GraphsPanel(Board(tmp_path).load()).blueprint())
+    reply = app.test_client().get("/api/v1/graph/0")
     assert reply.status_code == 422 and b"damaged" in reply.data
 
 
@@ -258,7 +258,7 @@ def test_only_the_last_uploads_are_kept(client: Any) -> None:
 def test_graphs_in_logs_of_others_are_shown(writer: str) -> None:
     board = Board(Path(__file__).parents[1] / "golden" / writer).load()
     app = Flask(__name__)
-    app.register_blueprint(graphs.blueprint(board), url_prefix="/api/v1")
+    app.register_blueprint(GraphsPanel(board).blueprint())
     client = app.test_client()
     rows = get(client, "graphs")["graphs"]
     assert rows

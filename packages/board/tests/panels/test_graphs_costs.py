@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.graphs_panel import GraphsPanel
+from fixtures.graphs_client import GraphsClient
 from fixtures.traces import metadata_of, node_stats, write_log
 
 from headrace.board.graph.run_costs import steps_to_read
@@ -14,7 +14,7 @@ from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.run_pb2 import RunMetadata
 
 
-def costs_of(panel: GraphsPanel, traces: list[int] | None = None) -> tuple[Any, dict[str, Any]]:
+def costs_of(panel: GraphsClient, traces: list[int] | None = None) -> tuple[Any, dict[str, Any]]:
     """The header, and by name: how often it ran, and its median time."""
     number = next(iter(panel.graphs().values()))["id"]
     if traces is None:
@@ -41,7 +41,7 @@ def test_many_traced_steps_give_the_median_of_all(tmp_path: Path) -> None:
         for step in range(41)
     }
     write_log(tmp_path, traces, one_op())
-    header, costs = costs_of(GraphsPanel(tmp_path))
+    header, costs = costs_of(GraphsClient(tmp_path))
     assert (header["traces"], header["asked"], header["failed"]) == (41, 41, [])
     assert costs == {"a/MatMul": (41, 21.0)}
 
@@ -49,7 +49,7 @@ def test_many_traced_steps_give_the_median_of_all(tmp_path: Path) -> None:
 def test_of_very_many_steps_some_are_read_and_the_reply_says_how_many(tmp_path: Path) -> None:
     step = metadata_of(w0_CPU_0=[node_stats("a/MatMul", 0, 1000)]).SerializeToString()
     write_log(tmp_path, dict.fromkeys(range(100), step), one_op())
-    header, costs = costs_of(GraphsPanel(tmp_path))
+    header, costs = costs_of(GraphsClient(tmp_path))
     assert (header["traces"], header["asked"]) == (64, 100)
     assert costs == {"a/MatMul": (64, 1.0)}
     chosen = steps_to_read(10_000, 1000)
@@ -60,7 +60,7 @@ def test_of_very_many_steps_some_are_read_and_the_reply_says_how_many(tmp_path: 
 def test_a_damaged_step_costs_only_itself_and_is_named(tmp_path: Path) -> None:
     step = metadata_of(w0_CPU_0=[node_stats("a/MatMul", 0, 1000)]).SerializeToString()
     write_log(tmp_path, {1: step, 2: step[:-3], 3: step}, one_op())
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     header, costs = costs_of(panel)
     (failed,) = header["failed"]
     by_id = {row["id"]: row["step"] for row in panel.get("traces")["traces"]}
@@ -88,7 +88,7 @@ def test_time_on_a_gpu_counts_once(tmp_path: Path) -> None:
     graph = one_op()
     graph.node.add(name="b/NoOp", op="NoOp")
     write_log(tmp_path, {1: gpu_step().SerializeToString()}, graph)
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     _, costs = costs_of(panel)
     assert costs == {"a/MatMul": (1, 100.0), "b/NoOp": (1, 3.0)}
     compared = panel.get("trace/compare?ids=0")
@@ -139,7 +139,7 @@ def test_slices_of_a_body_count_for_the_function_that_ran(
     ]
     nodes.append(node_stats("nobody", 90, 10, "nobody = Add()"))
     write_log(tmp_path, {1: metadata_of(w0_CPU_0=nodes).SerializeToString()}, with_functions())
-    header, costs = costs_of(GraphsPanel(tmp_path))
+    header, costs = costs_of(GraphsClient(tmp_path))
     assert costs == {
         "functions/busy/dense/out": (1, 2.0),
         "functions/busy/dense/act": (1, 2.0),

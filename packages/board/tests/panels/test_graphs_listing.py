@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.graphs_panel import GraphsPanel
+from fixtures.graphs_client import GraphsClient
 from fixtures.traces import metadata_of, node_stats
 
 from headrace.board.reading.record_access import RecordAccess
@@ -41,14 +41,14 @@ def write(folder: Path, *events: Event) -> None:
             writer.write(event)
 
 
-def names_of(panel: GraphsPanel, number: int) -> str:
+def names_of(panel: GraphsClient, number: int) -> str:
     return bytes(panel.get(f"graph/{number}")["columns"]["labels"]).decode()
 
 
 def test_a_changed_file_uploaded_again_is_another_graph_and_has_the_plain_name(
     tmp_path: Path,
 ) -> None:
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     old = panel.upload(graph_of("old"), "model.pb")["id"]
     key = next(iter(panel.graphs()))
     new = panel.upload(graph_of("new"), "model.pb")["id"]
@@ -62,20 +62,20 @@ def test_a_changed_file_uploaded_again_is_another_graph_and_has_the_plain_name(
 def test_the_same_file_uploaded_again_is_the_same_graph_and_becomes_the_newest(
     tmp_path: Path,
 ) -> None:
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     first = panel.upload(graph_of("a"), "m")["id"]
     panel.upload(graph_of("b"), "m")
     assert panel.upload(graph_of("a"), "m")["id"] == first
     titles = {row["id"]: row["title"] for row in panel.graphs().values()}
     assert len(titles) == 2 and titles[first] == "m"
-    other = GraphsPanel(tmp_path / "later")
+    other = GraphsClient(tmp_path / "later")
     other.upload(graph_of("a"), "m")
     assert set(other.graphs()) < set(panel.graphs())  # an address outlives the server
 
 
 def test_a_restart_has_two_graphs_at_one_step_with_a_key_each(tmp_path: Path) -> None:
     write(tmp_path / "run", graph_event("a"), graph_event("b"), graph_event("c", step=5))
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     rows = panel.graphs()
     assert list(rows) == ["graph/0/run", "graph/0.2/run", "graph/5/run"]
     shown = [names_of(panel, row["id"]).split("\n")[0] for row in rows.values()]
@@ -86,7 +86,7 @@ def test_key_and_title_of_a_graph_stay_when_others_come(tmp_path: Path) -> None:
     writer = EventFileWriter(tmp_path / "run")
     writer.write(graph_event("a"))
     writer.flush()
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     (before,) = panel.graphs().values()
     writer.write(graph_event("b"))
     writer.write(traced_event(3))
@@ -108,7 +108,7 @@ def test_a_run_that_is_called_like_the_graph_of_another_does_not_take_its_title(
     write(tmp_path / "run (step 5)", graph_event("c"))
     write(tmp_path / "x", traced_event(1, "y/z"))
     write(tmp_path / "x y", traced_event(1, "z"))
-    assert len(GraphsPanel(tmp_path).graphs()) == 5
+    assert len(GraphsClient(tmp_path).graphs()) == 5
 
 
 @pytest.mark.parametrize("as_summary", [False, True])
@@ -138,7 +138,7 @@ def test_listing_reads_little_of_the_traces_and_finds_their_graphs(
         asked.append(length)
         return whole(self, file, offset, length)
 
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     monkeypatch.setattr(RecordAccess, "part", counted)
     monkeypatch.setattr(RecordAccess, "data", counted_whole)
     rows = panel.graphs()
@@ -154,7 +154,7 @@ def test_an_error_while_looking_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "run", traced_event(1))
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
 
     def fails(*_: Any) -> bytes:
         raise DataLossError(None, None, "the disk is away")
@@ -167,7 +167,7 @@ def test_an_error_while_looking_is_forgotten(
 
 def test_a_graph_is_read_from_its_own_record_whatever_row_that_is_now(tmp_path: Path) -> None:
     write(tmp_path / "run", graph_event("a"), graph_event("b", step=2))
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     ids = [row["id"] for row in panel.graphs().values()]
     write(tmp_path / "other", graph_event("c"))
     (old,), (new,) = ((tmp_path / name).iterdir() for name in ("run", "other"))
@@ -181,9 +181,7 @@ def test_a_graph_is_read_from_its_own_record_whatever_row_that_is_now(tmp_path: 
 
 def test_a_graph_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     write(tmp_path / "run", Event(graph_def=b"\x0a\xff\xff"))
-    panel = GraphsPanel(tmp_path)
+    panel = GraphsClient(tmp_path)
     (row,) = panel.graphs().values()
-    shelf = panel.client.application.view_functions["graphs.graphs"].__closure__
-    busy = [c.cell_contents._busy for c in shelf if hasattr(c.cell_contents, "_busy")]
     panel.get(f"graph/{row['id']}", 422)
-    assert busy == [{}]
+    assert panel.board.graphs._busy == {}

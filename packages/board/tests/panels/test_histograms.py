@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.asking import WALL, Asking, metadata, write_values
+from fixtures.panel_client import WALL, PanelClient, metadata, write_values
 
-from headrace.board.panels import histograms as panel
+from headrace.board.summaries import histogram_rows
 from headrace.formats.proto.summary_pb2 import HistogramProto, Summary
 from headrace.formats.proto.tensor_pb2 import TensorProto
 from headrace.formats.tensor_codec import make_tensor_proto
@@ -29,17 +29,17 @@ def tensor(step: int) -> Summary.Value:
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Asking:
+def client(tmp_path_factory: pytest.TempPathFactory) -> PanelClient:
     folder = tmp_path_factory.mktemp("histograms")
     write_values(folder / "a", [(s, make(s)) for s in range(10) for make in (legacy, tensor)])
     bad = Summary.Value(tag="new", tensor=WORDS)
     write_values(folder / "b", [(100, tensor(100)), (101, bad), (102, tensor(102))])
     write_values(folder / "c", [(0, tensor(0))])
-    return Asking(folder)
+    return PanelClient(folder)
 
 
-def test_old_and_new_histograms_have_shared_edges_and_percentiles(asking: Asking) -> None:
-    reply = asking.get("/histograms" + asking.where("old", "histogram", "a") + "&bins=11")
+def test_old_and_new_histograms_have_shared_edges_and_percentiles(client: PanelClient) -> None:
+    reply = client.get("/histograms" + client.where("old", "histogram", "a") + "&bins=11")
     columns = reply["columns"]
     assert (reply["rows"], reply["bins"], reply["total"]) == (10, 11, 10)
     assert columns["edges"] == list(range(12))
@@ -51,35 +51,35 @@ def test_old_and_new_histograms_have_shared_edges_and_percentiles(asking: Asking
     percents = np.array(columns["percentiles"]).reshape(10, 9)
     assert percents[0].tolist()[::4] == [0, 1.25, 2]
 
-    new = asking.get("/histograms" + asking.where("new", "histogram", "a") + "&bins=1&lo=4&hi=4")
+    new = client.get("/histograms" + client.where("new", "histogram", "a") + "&bins=1&lo=4&hi=4")
     assert new["columns"]["counts"] == [10] and new["columns"]["edges"] == [4, 8]
 
 
-def test_rows_are_chosen_evenly_with_both_ends(asking: Asking) -> None:
-    reply = asking.get("/histograms" + asking.where("old", "histogram", "a") + "&max=4")
+def test_rows_are_chosen_evenly_with_both_ends(client: PanelClient) -> None:
+    reply = client.get("/histograms" + client.where("old", "histogram", "a") + "&max=4")
     assert reply["columns"]["step"] == [0, 3, 6, 9] and reply["total"] == 10
-    one = asking.get("/histograms" + asking.where("old", "histogram", "a") + "&max=1")
+    one = client.get("/histograms" + client.where("old", "histogram", "a") + "&max=1")
     assert one["columns"]["step"] == [9]
 
 
-def test_several_runs_share_edges_and_unreadable_rows_are_counted(asking: Asking) -> None:
-    a, b = asking.run("a"), asking.run("b")
-    tag = asking.tag("new", "histogram")
-    reply = asking.get(f"/histograms?runs={a},{b}&tag={tag}&bins=2&max=2")
+def test_several_runs_share_edges_and_unreadable_rows_are_counted(client: PanelClient) -> None:
+    a, b = client.run("a"), client.run("b")
+    tag = client.tag("new", "histogram")
+    reply = client.get(f"/histograms?runs={a},{b}&tag={tag}&bins=2&max=2")
     assert reply["columns"]["run"] == [a, a, b, b]
     assert reply["columns"]["edges"] == [0, 53, 106]
     assert [(r["run"], r["rows"], r["total"]) for r in reply["runs"]] == [(a, 2, 10), (b, 2, 3)]
-    all_of_b = asking.get(f"/histograms?run={b}&tag={tag}&least=100&most=102&bins=1")
+    all_of_b = client.get(f"/histograms?run={b}&tag={tag}&least=100&most=102&bins=1")
     assert all_of_b["runs"][0]["unreadable"] == 1
     assert all_of_b["columns"]["counts"] == [pytest.approx(4 + 2), 0]
 
 
-def test_one_events_own_buckets(asking: Asking) -> None:
-    where = asking.where("new", "histogram", "a")
-    reply = asking.get(f"/histograms{where}&bins=raw&row=2")
+def test_one_events_own_buckets(client: PanelClient) -> None:
+    where = client.where("new", "histogram", "a")
+    reply = client.get(f"/histograms{where}&bins=raw&row=2")
     assert reply["step"] == 2
     assert reply["columns"] == {"left": [2, 3], "right": [3, 6], "count": [4, 6]}
-    assert "no row 10" in asking.get(f"/histograms{where}&bins=raw&row=10", 404)["error"]
+    assert "no row 10" in client.get(f"/histograms{where}&bins=raw&row=10", 404)["error"]
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,14 @@ def test_one_events_own_buckets(asking: Asking) -> None:
         ("bins=1000&max=2000&runs=0,1,2", "max * bins * runs is above 4000000"),
     ],
 )
-def test_wrong_arguments_are_refused(asking: Asking, query: str, message: str) -> None:
-    tag = f"&tag={asking.tag('new', 'histogram')}&run=0" if query else ""
-    assert message in asking.get(f"/histograms?{query or 'run=0'}{tag}", 400)["error"]
+def test_wrong_arguments_are_refused(client: PanelClient, query: str, message: str) -> None:
+    tag = f"&tag={client.tag('new', 'histogram')}&run=0" if query else ""
+    assert message in client.get(f"/histograms?{query or 'run=0'}{tag}", 400)["error"]
 
 
-def test_a_run_that_is_not_there_is_named(asking: Asking) -> None:
-    tag = asking.tag("new", "histogram")
-    assert "run 99" in asking.get(f"/histograms?runs=0,99&tag={tag}", 404)["error"]
+def test_a_run_that_is_not_there_is_named(client: PanelClient) -> None:
+    tag = client.tag("new", "histogram")
+    assert "run 99" in client.get(f"/histograms?runs=0,99&tag={tag}", 404)["error"]
 
 
 def test_buckets_are_counted_before_they_are_held(
@@ -113,21 +113,21 @@ def test_buckets_are_counted_before_they_are_held(
         table.tensor_shape.dim.add(size=size)
     constant = Summary.Value(tag="new", tensor=table, metadata=metadata("histograms"))
     write_values(tmp_path, [(s, constant) for s in range(6)])
-    monkeypatch.setattr(panel, "_MOST_BUCKETS_HELD", 4 * 65536)
-    asking = Asking(tmp_path)
-    where = asking.where("new", "histogram")
+    monkeypatch.setattr(histogram_rows, "_MAX_BUCKETS_HELD", 4 * 65536)
+    client = PanelClient(tmp_path)
+    where = client.where("new", "histogram")
     read = []
-    buckets_of = panel.buckets_of
-    monkeypatch.setattr(panel, "buckets_of", lambda v: read.append(1) or buckets_of(v))
-    assert asking.get(f"/histograms{where}&max=4")["rows"] == 4
+    buckets_of = histogram_rows.buckets_of
+    monkeypatch.setattr(histogram_rows, "buckets_of", lambda v: read.append(1) or buckets_of(v))
+    assert client.get(f"/histograms{where}&max=4")["rows"] == 4
     read.clear()
-    assert "262,144 buckets" in asking.get(f"/histograms{where}", 400)["error"]
+    assert "262,144 buckets" in client.get(f"/histograms{where}", 400)["error"]
     assert len(read) == 5, "the sixth is not decoded any more"
 
 
-def test_all_events_are_exported_as_they_were_written(asking: Asking) -> None:
-    where = asking.where("new", "histogram", "b")
-    got = asking.client.get(f"/api/v1/histograms/export.json{where}")
+def test_all_events_are_exported_as_they_were_written(client: PanelClient) -> None:
+    where = client.where("new", "histogram", "b")
+    got = client.client.get(f"/api/v1/histograms/export.json{where}")
     assert 'filename="histograms.json"' in got.headers["Content-Disposition"]
     saved = json.loads(got.data)
     assert (saved["run"], saved["tag"]) == ("b", "new")
@@ -142,6 +142,6 @@ def test_all_events_are_exported_as_they_were_written(asking: Asking) -> None:
 
 def test_a_tag_of_another_kind_is_refused(tmp_path: Path) -> None:
     write_values(tmp_path, [(0, Summary.Value(tag="loss", simple_value=1.0))])
-    asking = Asking(tmp_path)
-    error = asking.get("/histograms" + asking.where("loss", "scalar"), 400)["error"]
+    client = PanelClient(tmp_path)
+    error = client.get("/histograms" + client.where("loss", "scalar"), 400)["error"]
     assert "is of kind scalar, not histogram" in error

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fixtures.asking import Asking, metadata, write_values
+from fixtures.panel_client import PanelClient, metadata, write_values
 
 from headrace.formats.proto.plugin_hparams_pb2 import (
     DATA_TYPE_FLOAT64,
@@ -66,9 +66,9 @@ def test_an_experiment_names_what_sessions_have(tmp_path: Path) -> None:
                                    scalar("loss", 1, 1), scalar("loss", 2, 2), end(1)])  # fmt: skip
     write_values(tmp_path / "s0/eval", [scalar("loss", 0, 7)])
     write_values(tmp_path / "s1", [start(lr=0.25)])
-    asking = Asking(tmp_path)
-    reply = asking.get("/hparams")
-    loss = str(asking.tag("loss"))
+    client = PanelClient(tmp_path)
+    reply = client.get("/hparams")
+    loss = str(client.tag("loss"))
     assert reply["params"] == [
         {"name": "lr", "kind": "number", "display": "Rate", "description": "",
          "interval": [0, 1]},
@@ -97,7 +97,7 @@ def test_sessions_without_an_experiment_are_judged_by_all_their_scalars(tmp_path
     write_values(tmp_path / "a/b", [start(lr=1.0), scalar("loss", 0, 1), end(3)])
     write_values(tmp_path / "a/b/eval", [scalar("accuracy", 0, 0.5)])
     write_values(tmp_path / "a/other", [scalar("not/mine", 0, 0.5)])
-    reply = Asking(tmp_path).get("/hparams")
+    reply = PanelClient(tmp_path).get("/hparams")
     assert [(m["name"], m["group"]) for m in reply["metrics"]] == [
         ("loss", ""),
         ("accuracy", "eval"),
@@ -115,5 +115,5 @@ def test_what_is_no_message_is_counted(tmp_path: Path) -> None:
     none = Summary.Value(tag="_hparams_/experiment", metadata=metadata("hparams"))
     write_values(tmp_path / "empty", [(0, none)])
     write_values(tmp_path / "end only", [end(1)])
-    reply = Asking(tmp_path).get("/hparams")
+    reply = PanelClient(tmp_path).get("/hparams")
     assert (reply["sessions"], reply["params"], reply["unreadable"]) == ([], [], 2)

@@ -12,8 +12,9 @@ from fixtures.embeddings import mesh_event, torus, write_meshes
 from flask import Flask
 
 from headrace.board.board import Board
-from headrace.board.panels import meshes
-from headrace.board.web.responses import BadRequest, NotFound
+from headrace.board.errors import BadRequest, NotFound
+from headrace.board.panels.meshes import MeshesPanel
+from headrace.board.summaries import meshes
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.plugin_mesh_pb2 import MeshPluginData
 
@@ -22,7 +23,7 @@ VERTEX, FACE, COLOR = MeshPluginData.VERTEX, MeshPluginData.FACE, MeshPluginData
 
 def client_of(logdir: Path) -> Any:
     app = Flask(__name__)
-    app.register_blueprint(meshes.blueprint(Board(logdir).load()), url_prefix="/api/v1")
+    app.register_blueprint(MeshesPanel(Board(logdir).load()).blueprint())
     app.register_error_handler(BadRequest, lambda error: (str(error), 400))
     app.register_error_handler(NotFound, lambda error: (str(error), 404))
     return app.test_client()
@@ -127,7 +128,7 @@ def test_a_mesh_of_too_many_vertices_is_refused_before_it_is_decoded(
     # One stored number stands for all: twelve bytes of log for 24 MB of vertices a sample.
     event = mesh_event(1, "m", {VERTEX: np.zeros((1, 2, 3), np.float32)})
     shape = event.summary.value[0].tensor.tensor_shape
-    shape.dim[1].size = meshes.MOST_VERTICES + 1
+    shape.dim[1].size = meshes.MAX_VERTICES + 1
     with EventFileWriter(tmp_path) as writer:
         writer.write(event)
     client = client_of(tmp_path)

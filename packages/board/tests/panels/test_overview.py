@@ -14,7 +14,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from fixtures import damaged_logs, event_logs
+from fixtures import corrupted_logs, event_logs
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -27,9 +27,9 @@ from headrace.formats.event_file import EventFileWriter
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Flask]:
     event_logs.write_restarted(tmp_path / "logs" / "restarted")
-    records = damaged_logs.records_of_900(20)
-    damaged_logs.write_records(
-        tmp_path / "logs" / "deep" / "damaged", damaged_logs.flip_payload_byte(records, 10)
+    records = corrupted_logs.records_of_900(20)
+    corrupted_logs.write_records(
+        tmp_path / "logs" / "deep" / "damaged", corrupted_logs.flip_payload_byte(records, 10)
     )
     event_logs.write_images(tmp_path / "logs" / "images", 3, 100)
     app = create_app(tmp_path / "logs", follow=False, title="my runs")

@@ -11,12 +11,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from fixtures.asking import Asking
+from fixtures.panel_client import PanelClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.board import state_file
-from headrace.board.state_file import NotSavedError, SavedDocuments, StaleError
+from headrace.board.state_file import StaleRevisionError, StateFile, StateFileError
 
 
 @pytest.fixture
@@ -25,75 +25,75 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def asking(tmp_path: Path, file: Path) -> Asking:
+def client(tmp_path: Path, file: Path) -> PanelClient:
     (tmp_path / "logs").mkdir()
-    return Asking(tmp_path / "logs", state_file=file)
+    return PanelClient(tmp_path / "logs", state_file=file)
 
 
 def left_beside(file: Path) -> list[str]:
     return sorted({*os.listdir(file.parent)} - {file.name, f".{file.name}.lock"})
 
 
-def put(asking: Asking, name: str, base: object, document: object, status: int = 200) -> dict:
+def put(client: PanelClient, name: str, base: object, document: object, status: int = 200) -> dict:
     body = {"base": base, "document": document}
-    return asking.send(f"/state/{name}", body, status, method="PUT")
+    return client.send(f"/state/{name}", body, status, method="PUT")
 
 
-def test_what_is_put_is_there_and_in_the_file(asking: Asking, file: Path) -> None:
-    nothing = asking.get("/state/notes")
+def test_what_is_put_is_there_and_in_the_file(client: PanelClient, file: Path) -> None:
+    nothing = client.get("/state/notes")
     assert (nothing["revision"], nothing["document"]) == (0, None)
     assert not file.exists(), "reading writes nothing"
-    assert put(asking, "notes", 0, {"run": "é \u2028 text"})["revision"] == 1
-    assert put(asking, "notes", 1, [1, None, "x"])["revision"] == 2
-    assert put(asking, "views", 0, {})["revision"] == 1
-    assert asking.get("/state/notes")["document"] == [1, None, "x"]
-    assert asking.get("/state")["documents"] == [
+    assert put(client, "notes", 0, {"run": "é \u2028 text"})["revision"] == 1
+    assert put(client, "notes", 1, [1, None, "x"])["revision"] == 2
+    assert put(client, "views", 0, {})["revision"] == 1
+    assert client.get("/state/notes")["document"] == [1, None, "x"]
+    assert client.get("/state")["documents"] == [
         {"name": "notes", "revision": 2},
         {"name": "views", "revision": 1},
     ]
     assert json.loads(file.read_text())["documents"]["notes"]["revision"] == 2
     assert left_beside(file) == [], "no temporary file is left"
-    assert SavedDocuments(file).get("notes").document == [1, None, "x"]
+    assert StateFile(file).get("notes").document == [1, None, "x"]
 
 
-def test_a_change_to_an_old_revision_is_refused(asking: Asking) -> None:
-    put(asking, "notes", 0, "first")
-    reply = put(asking, "notes", 0, "second", 409)
+def test_a_change_to_an_old_revision_is_refused(client: PanelClient) -> None:
+    put(client, "notes", 0, "first")
+    reply = put(client, "notes", 0, "second", 409)
     assert reply["revision"] == 1 and "its revision is 1, not 0" in reply["error"]
-    assert asking.get("/state/notes")["document"] == "first"
+    assert client.get("/state/notes")["document"] == "first"
 
 
 def test_without_a_state_file_nothing_is_saved(tmp_path: Path) -> None:
-    asking = Asking(tmp_path)
-    nothing = asking.get("/state")
+    client = PanelClient(tmp_path)
+    nothing = client.get("/state")
     assert (nothing["read_only"], nothing["documents"]) == (True, [])
-    assert "--state FILE" in put(asking, "notes", 0, 1, 403)["error"]
-    assert asking.get("/state/notes")["revision"] == 0
+    assert "--state FILE" in put(client, "notes", 0, 1, 403)["error"]
+    assert client.get("/state/notes")["revision"] == 0
 
 
 @pytest.mark.parametrize("name", ["..%2fx", "a%2fb", "%00", "x" * 101, "%c3%a9", "a b"])
-def test_names_are_words(asking: Asking, name: str) -> None:
-    assert asking.client.get(f"/api/v1/state/{name}").status_code == 404
+def test_names_are_words(client: PanelClient, name: str) -> None:
+    assert client.client.get(f"/api/v1/state/{name}").status_code == 404
 
 
 @pytest.mark.parametrize("body", [[], {}, {"base": 0}, {"base": -1, "document": 1},
                                   {"base": "0", "document": 1}, {"base": True, "document": 1},
                                   {"base": float("inf"), "document": 1},
                                   {"base": 0, "document": 1, "name": "x"}])  # fmt: skip
-def test_other_bodies_are_refused(asking: Asking, body: object) -> None:
-    asking.send("/state/notes", body, 400, method="PUT")
+def test_other_bodies_are_refused(client: PanelClient, body: object) -> None:
+    client.send("/state/notes", body, 400, method="PUT")
 
 
-def test_a_document_nested_too_deep_or_too_large_is_refused(asking: Asking) -> None:
+def test_a_document_nested_too_deep_or_too_large_is_refused(client: PanelClient) -> None:
     deep: list = []
     for _ in range(60):
         deep = [deep]
-    assert "nested deeper" in put(asking, "notes", 0, deep, 400)["error"]
-    put(asking, "notes", 0, "x" * (1 << 20), 413)
+    assert "nested deeper" in put(client, "notes", 0, deep, 400)["error"]
+    put(client, "notes", 0, "x" * (1 << 20), 413)
 
 
-def test_a_body_that_nests_without_end_is_refused(asking: Asking) -> None:
-    got = asking.client.put(
+def test_a_body_that_nests_without_end_is_refused(client: PanelClient) -> None:
+    got = client.client.put(
         "/api/v1/state/notes",
         data=b'{"base": 0, "document": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
         headers={"X-Board": "1", "Content-Type": "application/json"},
@@ -109,49 +109,49 @@ def test_a_body_that_nests_without_end_is_refused(asking: Asking) -> None:
      b'{"format": 1, "documents": {"a": {"revision": -1, "document": 1}}}'],
 )  # fmt: skip
 def test_a_file_that_is_not_ours_is_left_as_it_is(
-    asking: Asking, file: Path, content: bytes
+    client: PanelClient, file: Path, content: bytes
 ) -> None:
     file.parent.mkdir()
     file.write_bytes(content)
-    assert "left as it is" in put(asking, "notes", 0, 1, 503)["error"]
-    assert asking.get("/state", 503)["error"]
+    assert "left as it is" in put(client, "notes", 0, 1, 503)["error"]
+    assert client.get("/state", 503)["error"]
     assert file.read_bytes() == content
 
 
-def test_a_file_of_a_later_format_is_refused(asking: Asking, file: Path) -> None:
+def test_a_file_of_a_later_format_is_refused(client: PanelClient, file: Path) -> None:
     file.parent.mkdir()
     file.write_text('{"format": 2, "documents": {}}')
-    assert "format 2" in asking.get("/state/notes", 503)["error"]
+    assert "format 2" in client.get("/state/notes", 503)["error"]
 
 
 def test_another_process_may_change_the_file(file: Path) -> None:
-    ours, theirs = SavedDocuments(file), SavedDocuments(file)
+    ours, theirs = StateFile(file), StateFile(file)
     ours.put("a", 0, "ours")
     assert theirs.put("a", 1, "theirs") == 2
     assert ours.get("a").document == "theirs"
-    with pytest.raises(StaleError):
+    with pytest.raises(StaleRevisionError):
         ours.put("a", 1, "late")
 
 
 def test_a_write_that_fails_leaves_the_old_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = SavedDocuments(file)
+    saved = StateFile(file)
     saved.put("a", 0, "old")
 
     def no_room(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", no_room)
-    with pytest.raises(NotSavedError, match="No space left"):
+    with pytest.raises(StateFileError, match="No space left"):
         saved.put("a", 1, "new")
     monkeypatch.undo()
-    assert saved.get("a").document == "old" == SavedDocuments(file).get("a").document
+    assert saved.get("a").document == "old" == StateFile(file).get("a").document
     assert left_beside(file) == []
 
 
 def test_of_many_writers_at_once_each_revision_has_one(file: Path) -> None:
-    saved = SavedDocuments(file)
+    saved = StateFile(file)
     won = []
 
     def write(k: int) -> None:
@@ -159,7 +159,7 @@ def test_of_many_writers_at_once_each_revision_has_one(file: Path) -> None:
             base = saved.get("a").revision
             try:
                 won.append(saved.put("a", base, k))
-            except StaleError:
+            except StaleRevisionError:
                 continue
 
     threads = [threading.Thread(target=write, args=(k,)) for k in range(4)]
@@ -173,9 +173,9 @@ def test_of_many_writers_at_once_each_revision_has_one(file: Path) -> None:
 COUNTING = """
 import sys
 from pathlib import Path
-from headrace.board.state_file import SavedDocuments, StaleError
+from headrace.board.state_file import StateFile, StaleRevisionError
 
-saved = SavedDocuments(Path(sys.argv[1]))
+saved = StateFile(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
 counted = 0
@@ -184,7 +184,7 @@ while counted < 100:
     try:
         saved.put("count", old.revision, (old.document or 0) + 1)
         counted += 1
-    except StaleError:
+    except StaleRevisionError:
         pass
 """
 
@@ -208,19 +208,19 @@ def test_two_processes_lose_no_change_of_each_other(file: Path) -> None:
     for counter in counters:
         counter.communicate(timeout=120)
         assert counter.returncode == 0
-    saved = SavedDocuments(file).get("count")
+    saved = StateFile(file).get("count")
     assert (saved.revision, saved.document) == (200, 200)
 
 
 def test_a_lock_that_is_never_given_back_is_said(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = SavedDocuments(file)
+    saved = StateFile(file)
     saved.put("a", 0, "old")
-    monkeypatch.setattr(saved_documents, "_LOCK_WAIT_S", 0.0)
+    monkeypatch.setattr(state_file, "_LOCK_WAIT_S", 0.0)
     with open(file.parent / f".{file.name}.lock") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(NotSavedError, match="keeps the state file locked"):
+        with pytest.raises(StateFileError, match="keeps the state file locked"):
             saved.put("a", 1, "new")
     assert saved.put("a", 1, "new") == 2
 
@@ -229,12 +229,12 @@ def test_mode_and_link_of_the_file_stay_as_they_are(tmp_path: Path) -> None:
     real, link = tmp_path / "real" / "state.json", tmp_path / "link.json"
     real.parent.mkdir()
     link.symlink_to(real)
-    SavedDocuments(link).put("a", 0, 1)
+    StateFile(link).put("a", 0, 1)
     real.chmod(0o664)
-    SavedDocuments(link).put("a", 1, 2)
+    StateFile(link).put("a", 1, 2)
     assert link.is_symlink() and left_beside(real) == []
     assert real.stat().st_mode & 0o777 == 0o664
-    assert SavedDocuments(real).get("a").document == 2
+    assert StateFile(real).get("a").document == 2
 
 
 DOCUMENT = st.recursive(
@@ -248,5 +248,5 @@ DOCUMENT = st.recursive(
 @given(DOCUMENT)
 def test_any_json_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, document) -> None:
     file = tmp_path_factory.mktemp("any") / "state"
-    SavedDocuments(file).put("a", 0, document)
-    assert SavedDocuments(file).get("a").document == document
+    StateFile(file).put("a", 0, document)
+    assert StateFile(file).get("a").document == document

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures import event_logs
-from fixtures.asking import WALL, Asking, write_values
+from fixtures.panel_client import WALL, PanelClient, write_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ def value(tag: str, number: float) -> Summary.Value:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Asking:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> PanelClient:
     """Five runs of noise around a curve, two tags each; one has NaN and infinities."""
     folder = tmp_path_factory.mktemp("runs")
     rng = np.random.default_rng(0)
@@ -42,10 +42,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Asking:
         with event_logs.EventFileWriter(folder / f"r{run}") as writer:
             for event in events:
                 writer.write(event)
-    return Asking(folder)
+    return PanelClient(folder)
 
 
-def data(runs: Asking, run: int, tag: str = "loss") -> np.ndarray:
+def data(runs: PanelClient, run: int, tag: str = "loss") -> np.ndarray:
     return runs.index.series(runs.run(f"r{run}"), runs.tag(tag)).columns().value.astype(float)
 
 
@@ -66,7 +66,7 @@ def recurrence(y: np.ndarray, weight: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("run", [0, 4])
-def test_smoothing_is_of_all_points_whatever_is_drawn(runs: Asking, run: int) -> None:
+def test_smoothing_is_of_all_points_whatever_is_drawn(runs: PanelClient, run: int) -> None:
     reply = runs.scalars(
         tag=runs.tag("loss"),
         runs=[runs.run(f"r{run}")],
@@ -81,7 +81,7 @@ def test_smoothing_is_of_all_points_whatever_is_drawn(runs: Asking, run: int) ->
     assert reply["curves"][0]["columns"]["raw_x"] == reply["curves"][0]["columns"]["x"]
 
 
-def test_a_group_is_numpys_mean_and_standard_deviation(runs: Asking) -> None:
+def test_a_group_is_numpys_mean_and_standard_deviation(runs: PanelClient) -> None:
     ids = [runs.run(f"r{run}") for run in range(4)]
     group = {"runs": [ids], "center": "mean", "band": "std"}
     reply = runs.scalars(tag=runs.tag("loss"), group=group, px=100)
@@ -95,7 +95,7 @@ def test_a_group_is_numpys_mean_and_standard_deviation(runs: Asking) -> None:
     assert column(reply, 0, "lo").min() == pytest.approx((mean - std).min(), rel=1e-12)
 
 
-def test_an_expression_is_numpys(runs: Asking) -> None:
+def test_an_expression_is_numpys(runs: PanelClient) -> None:
     reply = runs.scalars(
         runs=[runs.run("r4")],
         expression="log(abs(a)) / b - 1",
@@ -113,7 +113,7 @@ def test_an_expression_is_numpys(runs: Asking) -> None:
 
 
 @pytest.mark.parametrize("px", [1, 7, 300, 8192])
-def test_what_is_drawn_is_in_the_data_and_spans_it(runs: Asking, px: int) -> None:
+def test_what_is_drawn_is_in_the_data_and_spans_it(runs: PanelClient, px: int) -> None:
     reply = runs.scalars(tag=runs.tag("loss"), runs=[runs.run("r0"), runs.run("r1")], px=px)
     assert [curve["run"] for curve in reply["curves"]] == [runs.run("r0"), runs.run("r1")]
     for run in (0, 1):
@@ -126,7 +126,7 @@ def test_what_is_drawn_is_in_the_data_and_spans_it(runs: Asking, px: int) -> Non
         assert len(x) <= 4 * px or len(x) == STEPS <= 4 * px
 
 
-def test_each_x_axis_is_what_it_says(runs: Asking) -> None:
+def test_each_x_axis_is_what_it_says(runs: PanelClient) -> None:
     def x_of(**query: object) -> np.ndarray:
         return column(runs.scalars(tag=runs.tag("loss"), runs=[runs.run("r0")], **query), 0, "x")
 
@@ -145,7 +145,7 @@ def test_each_x_axis_is_what_it_says(runs: Asking) -> None:
     np.testing.assert_array_equal(column(by_tag, 0, "y"), data(runs, 0)[order])
 
 
-def test_a_line_runs_on_to_the_border(runs: Asking) -> None:
+def test_a_line_runs_on_to_the_border(runs: PanelClient) -> None:
     reply = runs.scalars(tag=runs.tag("loss"), runs=[runs.run("r0")], lo=101, hi=105)
     assert column(reply, 0, "x").tolist() == [100, 102, 104, 106]
     assert (reply["curves"][0]["n"], reply["curves"][0]["drawn"]) == (2, 2)
@@ -153,26 +153,26 @@ def test_a_line_runs_on_to_the_border(runs: Asking) -> None:
 
 def test_after_a_restart_the_older_points_are_flagged_and_count_for_nothing(tmp_path: Path) -> None:
     event_logs.write_restarted(tmp_path)
-    asking = Asking(tmp_path)
-    query = {"tag": asking.tag("loss"), "runs": [asking.run()]}
-    plain = asking.scalars(**query)
+    client = PanelClient(tmp_path)
+    query = {"tag": client.tag("loss"), "runs": [client.run()]}
+    plain = client.scalars(**query)
     assert plain["curves"][0]["n"] == 120 and plain["curves"][0]["superseded"] == 40
     assert column(plain, 0, "x").tolist() == list(range(120))
     flags = column(plain, 0, "flags")
     assert flags[60] == 8 and flags.sum() == 8
-    both = asking.scalars(**query, superseded=True)
+    both = client.scalars(**query, superseded=True)
     assert both["curves"][0]["n"] == 160
     x, y, flags = (column(both, 0, name) for name in ("x", "y", "flags"))
     old = flags == 16
     assert x[old].tolist() == list(range(60, 100))
     assert y[old].tolist() == [float(np.float32(event_logs.curve(s))) for s in range(60, 100)]
-    smooth = asking.scalars(**query, smooth={"kind": "mean", "weight": 3})
+    smooth = client.scalars(**query, smooth={"kind": "mean", "weight": 3})
     expected = [event_logs.curve(s) for s in range(60)]
     expected += [event_logs.curve(s, 1) for s in range(60, 120)]
     assert column(smooth, 0, "y")[60] == pytest.approx(np.mean(expected[59:62]), rel=1e-6)
 
 
-def test_the_columns_of_a_series_are_all_of_it(runs: Asking) -> None:
+def test_the_columns_of_a_series_are_all_of_it(runs: PanelClient) -> None:
     where = f"/series?run={runs.run('r4')}&tag={runs.tag('loss')}"
     got = runs.client.get(f"/api/v1{where}")
     size = struct.unpack("<I", got.data[:4])[0]
@@ -184,7 +184,7 @@ def test_the_columns_of_a_series_are_all_of_it(runs: Asking) -> None:
     assert (flags[100], flags[200], flags[201], flags[0]) == (1, 2, 4, 0)
 
 
-def test_an_export_has_every_point(runs: Asking) -> None:
+def test_an_export_has_every_point(runs: PanelClient) -> None:
     where = f"tags={runs.tag('loss')}&runs={runs.run('r0')},{runs.run('r4')}"
     got = runs.client.get(f"/api/v1/export.csv?{where}")
     assert "attachment" in got.headers["Content-Disposition"]
@@ -204,10 +204,10 @@ def test_an_export_has_every_point(runs: Asking) -> None:
 
 def test_an_export_says_what_a_restart_has_overtaken(tmp_path: Path) -> None:
     event_logs.write_restarted(tmp_path)
-    asking = Asking(tmp_path)
-    path = f"/api/v1/export.csv?tags={asking.tag('loss')}"
-    assert len(asking.client.get(path).data.splitlines()) == 121
-    rows = asking.client.get(path + "&superseded=1").get_data(as_text=True).splitlines()
+    client = PanelClient(tmp_path)
+    path = f"/api/v1/export.csv?tags={client.tag('loss')}"
+    assert len(client.client.get(path).data.splitlines()) == 121
+    rows = client.client.get(path + "&superseded=1").get_data(as_text=True).splitlines()
     assert rows[0].endswith(",superseded") and len(rows) == 161
     assert sum(row.endswith(",1") for row in rows) == 40
 
@@ -215,10 +215,10 @@ def test_an_export_says_what_a_restart_has_overtaken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["=1+1", "+cmd|' /C calc'!A0", "-2", "@SUM(A1)", "\t=1", 'a,"b'])
 def test_no_cell_of_an_export_is_a_formula(tmp_path: Path, name: str) -> None:
     write_values(tmp_path, [(0, value(name, -1.5))])
-    asking = Asking(tmp_path)
-    text = asking.client.get("/api/v1/export.csv").get_data(as_text=True)
+    client = PanelClient(tmp_path)
+    text = client.client.get("/api/v1/export.csv").get_data(as_text=True)
     run, tag, step, _, number = list(csv.reader(io.StringIO(text, newline="")))[1]
-    assert tag.lstrip("'") == asking.index.tags()[0].name and not tag.startswith(tuple("=+-@\t\r"))
+    assert tag.lstrip("'") == client.index.tags()[0].name and not tag.startswith(tuple("=+-@\t\r"))
     assert (run, step, number) == (".", "0", "-1.5")
 
 
@@ -249,7 +249,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("query, message", REFUSED)
-def test_a_wrong_query_is_refused_with_what_is_wrong(runs: Asking, query, message) -> None:
+def test_a_wrong_query_is_refused_with_what_is_wrong(runs: PanelClient, query, message) -> None:
     got = runs.client.post(
         "/api/v1/scalars",
         data=json.dumps({"queries": [query]}),
@@ -261,7 +261,7 @@ def test_a_wrong_query_is_refused_with_what_is_wrong(runs: Asking, query, messag
 
 
 def test_unknown_runs_and_tags_are_not_found_and_missing_series_are_left_out(
-    runs: Asking, tmp_path: Path
+    runs: PanelClient, tmp_path: Path
 ) -> None:
     assert "no tag 999" in runs.scalars(404, tag=999, runs=[0])["error"]
     assert "no run 999" in runs.scalars(404, tag=runs.tag("loss"), runs=[999])["error"]
@@ -269,22 +269,22 @@ def test_unknown_runs_and_tags_are_not_found_and_missing_series_are_left_out(
     assert runs.get("/series?run=0&tag=999", 404)["error"]
     write_values(tmp_path / "a", [(0, value("one", 1))])
     write_values(tmp_path / "b", [(0, value("other", 1))])
-    asking = Asking(tmp_path)
-    both = [asking.run("a"), asking.run("b")]
-    reply = asking.scalars(tag=asking.tag("one"), runs=both)
-    assert [curve["run"] for curve in reply["curves"]] == [asking.run("a")]
-    empty = asking.scalars(tag=asking.tag("one"), group={"runs": [[asking.run("b")], []]})
+    client = PanelClient(tmp_path)
+    both = [client.run("a"), client.run("b")]
+    reply = client.scalars(tag=client.tag("one"), runs=both)
+    assert [curve["run"] for curve in reply["curves"]] == [client.run("a")]
+    empty = client.scalars(tag=client.tag("one"), group={"runs": [[client.run("b")], []]})
     assert [(c["runs"], c["n"]) for c in empty["curves"]] == [(0, 0), (0, 0)]
 
 
 def test_no_request_holds_the_server_for_long(
-    runs: Asking, monkeypatch: pytest.MonkeyPatch
+    runs: PanelClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = {"tag": runs.tag("loss"), "runs": [runs.run("r0"), runs.run("r1")], "px": 8192}
-    monkeypatch.setattr("headrace.board.series.query_evaluation.MOST_POINTS", STEPS - 1)
+    monkeypatch.setattr("headrace.board.series.query_evaluation.MAX_POINTS", STEPS - 1)
     assert "ask for fewer runs or px" in runs.scalars(400, **query)["error"]
     assert runs.scalars(**{**query, "px": 10})["curves"]
-    monkeypatch.setattr("headrace.board.series.query_evaluation.MOST_S", -1.0)
+    monkeypatch.setattr("headrace.board.series.query_evaluation.MAX_S", -1.0)
     assert "ask for fewer runs at once" in runs.scalars(503, **query)["error"]
 
 
@@ -348,7 +348,7 @@ GOOD = st.fixed_dictionaries(
 
 
 @pytest.fixture(scope="module")
-def odd_logs(tmp_path_factory: pytest.TempPathFactory) -> Asking:
+def odd_logs(tmp_path_factory: pytest.TempPathFactory) -> PanelClient:
     """Few points, all of them odd: huge, not finite, steps far apart, clocks that jump."""
     folder = tmp_path_factory.mktemp("odd")
     event_logs.write_restarted(folder / "restarted")
@@ -359,12 +359,12 @@ def odd_logs(tmp_path_factory: pytest.TempPathFactory) -> Asking:
             step = i if i < 90 else 2**62 + i
             writer.write(event_logs.simple_event(step, wall, [("loss", number), ("lr", -number)]))
     write_values(folder / "one", [(5, value("loss", 1.0))])
-    return Asking(folder)
+    return PanelClient(folder)
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(GOOD | QUERY, max_size=3) | JSON)
-def test_no_query_is_an_error_of_ours(odd_logs: Asking, queries: object) -> None:
+def test_no_query_is_an_error_of_ours(odd_logs: PanelClient, queries: object) -> None:
     got = odd_logs.client.post(
         "/api/v1/scalars",
         data=json.dumps({"queries": queries}),

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from fixtures import event_logs
-from fixtures.asking import Asking, metadata, write_values
+from fixtures.panel_client import PanelClient, metadata, write_values
 
 from headrace.formats.proto.summary_pb2 import Summary
 from headrace.formats.tensor_codec import make_tensor_proto
@@ -17,7 +17,7 @@ def test_scripts_that_scrape_tensorboard_find_the_same_here(tmp_path: Path) -> N
     value = Summary.Value(tag="loss", tensor=nan, metadata=told)
     write_values(tmp_path / "a" / "b", [(3, value), (4, Summary.Value(tag="lr", simple_value=0.5))])
     event_logs.write_restarted(tmp_path)
-    client = Asking(tmp_path).client
+    client = PanelClient(tmp_path).client
     assert json.loads(client.get("/data/runs").data) == [".", "a/b"]
     tags = json.loads(client.get("/data/plugin/scalars/tags").data)
     assert tags["a/b"] == {

@@ -10,8 +10,8 @@ from fixtures.traces import metadata_of, node_stats, planted_trace, two_tasks, w
 from flask import Flask
 
 from headrace.board.board import Board
-from headrace.board.panels import traces
-from headrace.board.web.responses import BadRequest, NotFound
+from headrace.board.errors import BadRequest, NotFound
+from headrace.board.panels.traces import TracesPanel
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto import event_pb2, graph_pb2
 
@@ -19,7 +19,7 @@ from headrace.formats.proto import event_pb2, graph_pb2
 def client_of(logdir: Path) -> Any:
     board = Board(logdir).load()
     app = Flask(__name__)
-    app.register_blueprint(traces.blueprint(board), url_prefix="/api/v1")
+    app.register_blueprint(TracesPanel(board).blueprint())
     app.register_error_handler(BadRequest, lambda error: (str(error), 400))
     app.register_error_handler(NotFound, lambda error: (str(error), 404))
     return app.test_client()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from fixtures import event_logs
-from fixtures.damaged_logs import every_kind
+from fixtures.corrupted_logs import every_kind
 from fixtures.peer_columns import board_columns, expected_columns
 
 from headrace.board.board import Board

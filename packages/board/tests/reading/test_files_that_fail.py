@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fixtures import damaged_logs, event_logs
+from fixtures import corrupted_logs, event_logs
 from fixtures.boards import load, points, problems, run_names, wait_until
 
 from headrace.board.board import Board
-from headrace.board.reading.event_file_reader import EventFileFeed
+from headrace.board.reading.event_file_reader import EventFileReader
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.store.blob_series import BlobRows, BlobSeries
 from headrace.formats.errors import DataLossError
@@ -81,14 +81,14 @@ def test_one_file_s_error_leaves_the_files_behind_it_their_turn(
 def test_a_bug_over_one_file_costs_that_file_and_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    read = EventFileFeed.read
+    read = EventFileReader.read
 
-    def fail(feed: EventFileFeed) -> bool:
+    def fail(feed: EventFileReader) -> bool:
         if feed.found.name.startswith("bad"):
             raise ZeroDivisionError("a bug")
         return read(feed)
 
-    monkeypatch.setattr(EventFileFeed, "read", fail)
+    monkeypatch.setattr(EventFileReader, "read", fail)
     event_logs.write_a(tmp_path / "bad", 5)
     event_logs.write_a(tmp_path / "good", 5)
     board = load(tmp_path)
@@ -105,16 +105,16 @@ def test_a_run_whose_rewritten_file_cannot_be_opened_goes_until_it_can(
     path = event_logs.write_a(tmp_path / "bad", 50)
     board = follow()
     wait_until(lambda: points(board, "bad") == 50 and not board.progress().loading)
-    read = EventFileFeed.read
+    read = EventFileReader.read
     disk = BadDisk(monkeypatch, "open")
     disk.broken = False
 
-    def read_then_break(feed: EventFileFeed) -> bool:
+    def read_then_break(feed: EventFileReader) -> bool:
         changed = read(feed)
         disk.broken = disk.broken or feed.replaced  # before it can be opened a second time
         return changed
 
-    monkeypatch.setattr(EventFileFeed, "read", read_then_break)
+    monkeypatch.setattr(EventFileReader, "read", read_then_break)
     gone: list[int] = []
     drop = board.index.drop_run
     monkeypatch.setattr(board.index, "drop_run", lambda run: (gone.append(run.id), drop(run)))
@@ -182,7 +182,7 @@ def test_errors_of_records_name_their_file(tmp_path: Path) -> None:
     with pytest.raises(DataLossError, match=rf"^r/{path.name}: .* has become shorter"):
         board.records.part(file, offset, 0, 1 << 20)
     text = b"\xff\xff\xff"  # no Event
-    bad = damaged_logs.write_records(tmp_path / "no_event", frame(text))
+    bad = corrupted_logs.write_records(tmp_path / "no_event", frame(text))
     board = load(tmp_path)
     (number,) = [n for n in range(5) if board.records._name(n).endswith(bad.name)]
     with pytest.raises(DataLossError, match=rf"^no_event/{bad.name}: .* is no Event"):

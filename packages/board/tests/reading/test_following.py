@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures import damaged_logs, event_logs
+from fixtures import corrupted_logs, event_logs
 from fixtures.boards import LONG_S, points, problems, run_names, scalars, wait_until
 
 from headrace.board.board import Board
-from headrace.board.reading.event_file_reader import EventFileFeed
+from headrace.board.reading.event_file_reader import EventFileReader
 from headrace.board.reading.scan_batch import MORE
 from headrace.board.store.scalar_series import ScalarSeries
 from headrace.formats.event_file import EventFileWriter
@@ -62,16 +62,16 @@ def test_growth_a_new_run_and_a_second_writer_are_seen(
 def test_a_new_run_is_seen_while_a_long_file_is_still_read(
     tmp_path: Path, follow: Callable[[], Board], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = EventFileFeed.read
+    read = EventFileReader.read
     ends = threading.Event()
 
-    def endless(feed: EventFileFeed) -> bool:
+    def endless(feed: EventFileReader) -> bool:
         changed = read(feed)
         if feed.found.name.startswith("long") and not ends.is_set():
             feed.state = MORE
         return changed
 
-    monkeypatch.setattr(EventFileFeed, "read", endless)
+    monkeypatch.setattr(EventFileReader, "read", endless)
     event_logs.write_a(tmp_path / "long", 5)
     board = follow()
     wait_until(lambda: points(board, "long") == 5)
@@ -93,8 +93,8 @@ def test_a_run_whose_files_are_gone_goes(tmp_path: Path, follow: Callable[[], Bo
 def test_a_file_that_is_written_anew_is_read_anew(
     tmp_path: Path, follow: Callable[[], Board]
 ) -> None:
-    records = damaged_logs.records_of_900(50)
-    path = damaged_logs.write_records(tmp_path, b"".join(records))
+    records = corrupted_logs.records_of_900(50)
+    path = corrupted_logs.write_records(tmp_path, b"".join(records))
     board = follow()
     wait_until(lambda: len(board.index.all_series()) == 1 and not board.progress().loading)
     series = scalars(board, ".", "loss")
@@ -104,13 +104,13 @@ def test_a_file_that_is_written_anew_is_read_anew(
     wait_until(lambda: points(board) == 10)
     versions.add(scalars(board, ".", "loss").version)
     # As long as before or longer, but other bytes: the same name and inode.
-    anew = damaged_logs.records_of_900(300)
+    anew = corrupted_logs.records_of_900(300)
     path.write_bytes(b"".join([anew[0], *anew[100:]]))
     wait_until(lambda: points(board) == 201)
     versions.add(scalars(board, ".", "loss").version)
     assert scalars(board, ".", "loss").columns().step[0] == 99
     assert board.index.problems.list() == []
-    other = damaged_logs.write_records(tmp_path / "aside", b"".join(records[:3]))
+    other = corrupted_logs.write_records(tmp_path / "aside", b"".join(records[:3]))
     os.replace(other, path)
     wait_until(lambda: points(board) == 2)
     versions.add(scalars(board, ".", "loss").version)
@@ -125,7 +125,7 @@ def test_a_run_that_is_written_anew_begins_anew(
     def event(wall: float) -> bytes:
         return frame(event_logs.simple_event(0, wall, [("loss", wall)]))
 
-    path = damaged_logs.write_records(tmp_path, event(1000.0) + event(1001.0))
+    path = corrupted_logs.write_records(tmp_path, event(1000.0) + event(1001.0))
     board = follow()
     wait_until(lambda: points(board) == 2)
     (run,) = board.index.runs()
@@ -139,9 +139,9 @@ def test_a_run_that_is_written_anew_begins_anew(
 def test_a_torn_tail_is_no_problem_while_the_file_grows(
     tmp_path: Path, follow: Callable[[], Board]
 ) -> None:
-    records = damaged_logs.records_of_900(30)
+    records = corrupted_logs.records_of_900(30)
     whole = b"".join(records)
-    path = damaged_logs.write_records(tmp_path, whole[:-9])
+    path = corrupted_logs.write_records(tmp_path, whole[:-9])
     board = follow()
     wait_until(lambda: len(board.index.all_series()) == 1 and not board.progress().loading)
     assert len(scalars(board, ".", "loss")) == 29

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures import damaged_logs, event_logs
+from fixtures import corrupted_logs, event_logs
 from fixtures.boards import load, problems, run_names, scalars
 
 from headrace.board.reading.log_folder import LogFolder
@@ -66,7 +66,7 @@ def test_blobs_are_found_again_by_their_place(tmp_path: Path) -> None:
     for i in (19, 0, 7):
         encoded = board.records.value(rows, i).image.encoded_image_string
         assert encoded[8:12] == i.to_bytes(4, "little")
-    graphs = damaged_logs.every_kind(tmp_path / "kinds")
+    graphs = corrupted_logs.every_kind(tmp_path / "kinds")
     assert graphs.exists()
     board = load(tmp_path)
     for series in board.index.series_of_kind("graph"):
@@ -95,14 +95,14 @@ def test_a_record_that_changed_since_is_refused(tmp_path: Path) -> None:
 def test_damage_costs_one_record_is_told_and_leaves_other_runs_alone(
     tmp_path: Path, damage: str
 ) -> None:
-    records = damaged_logs.records_of_900()
+    records = corrupted_logs.records_of_900()
     make = {
-        "payload": damaged_logs.flip_payload_byte,
-        "length": damaged_logs.flip_length_byte,
-        "torn": damaged_logs.cut_last_record,
+        "payload": corrupted_logs.flip_payload_byte,
+        "length": corrupted_logs.flip_length_byte,
+        "torn": corrupted_logs.cut_last_record,
     }[damage]
-    damaged_logs.write_records(tmp_path / "bad", make(records))
-    damaged_logs.write_records(tmp_path / "good", b"".join(records))
+    corrupted_logs.write_records(tmp_path / "bad", make(records))
+    corrupted_logs.write_records(tmp_path / "good", b"".join(records))
     board = load(tmp_path)
     assert len(scalars(board, "bad", "loss")) == 899
     assert len(scalars(board, "good", "loss")) == 900
@@ -117,14 +117,14 @@ def test_damage_costs_one_record_is_told_and_leaves_other_runs_alone(
 def test_intact_records_survive_many_flips(tmp_path: Path) -> None:
     """A smaller A26; benchmarks/storm_of_damage.py has the 2000."""
     rng = random.Random(1)
-    records = damaged_logs.records_of_900()
+    records = corrupted_logs.records_of_900()
     starts = np.cumsum([0] + [len(record) for record in records])
     for i in range(25):
         data = bytearray(b"".join(records))
         places = {rng.randrange(len(data)) for _ in range(20)}
         for at in places:
             data[at] ^= 1 << rng.randrange(8)
-        damaged_logs.write_records(tmp_path / f"run{i}", bytes(data))
+        corrupted_logs.write_records(tmp_path / f"run{i}", bytes(data))
         hit = set(np.searchsorted(starts, sorted(places), "right") - 1)
         intact = [k - 1 for k in range(1, 901) if k not in hit]
         board = load(tmp_path / f"run{i}")
@@ -164,7 +164,7 @@ def test_two_files_that_grow_at_once_with_one_tag_are_told(tmp_path: Path) -> No
 
 
 def test_a_file_that_is_no_event_file_says_so_and_costs_nothing_else(tmp_path: Path) -> None:
-    damaged_logs.write_records(tmp_path / "bad", bytes(range(256)) * 40)
+    corrupted_logs.write_records(tmp_path / "bad", bytes(range(256)) * 40)
     event_logs.write_a(tmp_path / "good", 10)
     board = load(tmp_path)
     (problem,) = problems(board, "lost_tail")
@@ -173,11 +173,11 @@ def test_a_file_that_is_no_event_file_says_so_and_costs_nothing_else(tmp_path: P
 
 
 def test_hostile_names_are_kept_as_they_are(tmp_path: Path) -> None:
-    damaged_logs.write_hostile(tmp_path)
+    corrupted_logs.write_hostile(tmp_path)
     board = load(tmp_path)
     assert set(run_names(board)) == {"<b>run<b>", "run\u202etxt", "=1+1"}
     names = {tag.name for tag in board.index.tags() if tag.kind == "scalar"}
-    want = {name[:65536] for name in damaged_logs.HOSTILE_NAMES} | {"odd/times", "\ufffd"}
+    want = {name[:65536] for name in corrupted_logs.HOSTILE_NAMES} | {"odd/times", "\ufffd"}
     assert names == want
     assert len(problems(board, "bad_event")) == 3
     assert np.isnan(board.index.runs()[0].last_wall) or board.index.runs()[0].last_wall > 0

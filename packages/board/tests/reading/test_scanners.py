@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures import damaged_logs, event_logs
+from fixtures import corrupted_logs, event_logs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -77,8 +77,8 @@ def everything(batches: list[ScanBatch]) -> list[Any]:
                 repr(batch.last_wall),
                 batch.new_tags,
                 batch.starts,
-                batch.holes,
-                batch.open_hole,
+                batch.gaps,
+                batch.open_gap,
                 batch.dropped,
                 batch.dropped_from,
                 batch.error,
@@ -136,7 +136,7 @@ def test_every_point_of_every_tag_is_found(scanner: Any, tmp_path: Path) -> None
 
 
 def test_kinds_come_from_the_field_or_from_metadata_told_once(scanner: Any, tmp_path: Path) -> None:
-    batches = read_all(scanner, damaged_logs.every_kind(tmp_path))
+    batches = read_all(scanner, corrupted_logs.every_kind(tmp_path))
     kinds = {tag.name: tag.kind for tag in tags_of(batches)}
     assert {name: kinds[name] for name in kinds if not name.startswith("scalar/")} == {
         "old/scalar": "scalar",
@@ -165,7 +165,7 @@ def test_kinds_come_from_the_field_or_from_metadata_told_once(scanner: Any, tmp_
 
 
 def test_scalars_of_every_dtype_keep_their_value(scanner: Any, tmp_path: Path) -> None:
-    batches = read_all(scanner, damaged_logs.every_kind(tmp_path))
+    batches = read_all(scanner, corrupted_logs.every_kind(tmp_path))
     found = {name: [value for _, _, value in rows] for name, rows in points(batches).items()}
     third = [float(np.float32(n / 3)) for n in range(4)]
     assert found["scalar/float"] == found["scalar/float content"] == third
@@ -198,41 +198,41 @@ def test_scalars_of_every_dtype_keep_their_value(scanner: Any, tmp_path: Path) -
 
 
 def test_a_turned_payload_byte_costs_its_record_and_is_told(scanner: Any, tmp_path: Path) -> None:
-    records = damaged_logs.records_of_900()
-    path = damaged_logs.write_records(tmp_path, damaged_logs.flip_payload_byte(records))
+    records = corrupted_logs.records_of_900()
+    path = corrupted_logs.write_records(tmp_path, corrupted_logs.flip_payload_byte(records))
     batches = read_all(scanner, path)
     assert [step for step, _, _ in points(batches)["loss"]] == [
         step for step in range(900) if step != 449
     ]
     offset = sum(map(len, records[:450]))
-    assert [hole for batch in batches for hole in batch.holes] == [
+    assert [gap for batch in batches for gap in batch.gaps] == [
         ("payload", offset, len(records[450]), 1)
     ]
     assert batches[-1].state == END
 
 
 def test_a_turned_length_byte_costs_its_record_and_is_told(scanner: Any, tmp_path: Path) -> None:
-    records = damaged_logs.records_of_900()
-    path = damaged_logs.write_records(tmp_path, damaged_logs.flip_length_byte(records))
+    records = corrupted_logs.records_of_900()
+    path = corrupted_logs.write_records(tmp_path, corrupted_logs.flip_length_byte(records))
     batches = read_all(scanner, path)
     assert [step for step, _, _ in points(batches)["loss"]] == [
         step for step in range(900) if step != 449
     ]
     offset = sum(map(len, records[:450]))
-    assert [hole for batch in batches for hole in batch.holes] == [
+    assert [gap for batch in batches for gap in batch.gaps] == [
         ("length", offset, len(records[450]), 1)
     ]
 
 
 def test_a_torn_tail_waits_and_goes_on(scanner: Any, tmp_path: Path) -> None:
-    whole = b"".join(damaged_logs.records_of_900())
+    whole = b"".join(corrupted_logs.records_of_900())
     for missing in range(1, 60):
-        path = damaged_logs.write_records(tmp_path / str(missing), whole[:-missing])
+        path = corrupted_logs.write_records(tmp_path / str(missing), whole[:-missing])
         one = type(scanner)()
         batches = read_all(one, path)
         lengths = len(points(batches)["loss"])
         assert lengths == (899 if missing < 44 else 898)
-        assert batches[-1].holes == []
+        assert batches[-1].gaps == []
         path.write_bytes(whole)
         batches += read_all(one, path)
         assert len(points(batches)["loss"]) == 900
@@ -242,26 +242,26 @@ def test_a_torn_tail_waits_and_goes_on(scanner: Any, tmp_path: Path) -> None:
 def test_the_end_of_a_file_is_lost_until_a_whole_record_follows(
     scanner: Any, tmp_path: Path
 ) -> None:
-    records = damaged_logs.records_of_900(20)
+    records = corrupted_logs.records_of_900(20)
     broken = b"".join(records)[:-60] + b"\xee" * 60
-    path = damaged_logs.write_records(tmp_path, broken)
+    path = corrupted_logs.write_records(tmp_path, broken)
     batches = read_all(scanner, path)
     assert batches[-1].state == LOST
-    hole = batches[-1].open_hole
-    assert hole is not None and hole.offset + hole.bytes == len(broken)
+    gap = batches[-1].open_gap
+    assert gap is not None and gap.offset + gap.bytes == len(broken)
     with path.open("ab") as file:
         file.write(records[7])
     batches += read_all(scanner, path)
-    assert batches[-1].state == END and batches[-1].open_hole is None
-    assert batches[-1].holes == [hole]
+    assert batches[-1].state == END and batches[-1].open_gap is None
+    assert batches[-1].gaps == [gap]
 
 
 def test_a_record_whose_writer_died_is_skipped_when_another_writes_on(
     scanner: Any, tmp_path: Path
 ) -> None:
-    records = damaged_logs.records_of_900(50)
+    records = corrupted_logs.records_of_900(50)
     torn = b"".join(records[:20]) + records[20][:30]
-    path = damaged_logs.write_records(tmp_path, torn)
+    path = corrupted_logs.write_records(tmp_path, torn)
     batches = read_all(scanner, path)
     assert batches[-1].state == TORN
     with path.open("ab") as file:
@@ -269,28 +269,28 @@ def test_a_record_whose_writer_died_is_skipped_when_another_writes_on(
     batches += read_all(scanner, path)
     steps = [step for step, _, _ in points(batches)["loss"]]
     assert steps == [*range(19), *range(29, 50)]
-    assert batches[-1].holes == [("payload", sum(map(len, records[:20])), 30, 1)]
+    assert batches[-1].gaps == [("payload", sum(map(len, records[:20])), 30, 1)]
 
 
 def test_zeros_that_a_file_system_gave_are_waited_for(scanner: Any, tmp_path: Path) -> None:
-    records = damaged_logs.records_of_900(20)
+    records = corrupted_logs.records_of_900(20)
     good = b"".join(records)
-    path = damaged_logs.write_records(tmp_path, good + b"\0" * 4096)
+    path = corrupted_logs.write_records(tmp_path, good + b"\0" * 4096)
     batches = read_all(scanner, path)
-    assert (batches[-1].state, batches[-1].offset, batches[-1].holes) == (TORN, len(good), [])
+    assert (batches[-1].state, batches[-1].offset, batches[-1].gaps) == (TORN, len(good), [])
     path.write_bytes(good + records[5])
     assert read_all(scanner, path)[-1].records == 1
 
 
 def test_a_length_that_no_file_backs_takes_no_memory(scanner: Any, tmp_path: Path) -> None:
-    good = b"".join(damaged_logs.records_of_900(3))
-    path = damaged_logs.write_records(
-        tmp_path, good + damaged_logs.header_that_lies(1 << 30) + b"x" * 100
+    good = b"".join(corrupted_logs.records_of_900(3))
+    path = corrupted_logs.write_records(
+        tmp_path, good + corrupted_logs.header_that_lies(1 << 30) + b"x" * 100
     )
     batch = read_all(scanner, path)[-1]
     assert (batch.state, batch.records, batch.offset) == (TORN, 4, len(good))
-    path = damaged_logs.write_records(
-        tmp_path, good + damaged_logs.header_that_lies(2**63) + b"x" * 100, ".2"
+    path = corrupted_logs.write_records(
+        tmp_path, good + corrupted_logs.header_that_lies(2**63) + b"x" * 100, ".2"
     )
     assert read_all(type(scanner)(), path)[-1].state == LOST
 
@@ -298,7 +298,7 @@ def test_a_length_that_no_file_backs_takes_no_memory(scanner: Any, tmp_path: Pat
 def test_a_record_longer_than_a_block_is_read(scanner: Any, tmp_path: Path) -> None:
     big = Event(wall_time=1.0, step=1, graph_def=b"g" * (9 << 20)).SerializeToString()
     one = event_logs.simple_event(2, 2.0, [("loss", 1.0)])
-    path = damaged_logs.write_records(tmp_path, frame(one) + frame(big) + frame(one))
+    path = corrupted_logs.write_records(tmp_path, frame(one) + frame(big) + frame(one))
     batches = read_all(scanner, path, 16 << 20)
     assert [tag.kind for tag in tags_of(batches)] == ["scalar", "graph"]
     assert batches[-1].blobs.columns[3].tolist() == [len(big)]
@@ -308,7 +308,7 @@ def test_a_record_longer_than_a_block_is_read(scanner: Any, tmp_path: Path) -> N
 def test_a_file_of_nothing_but_damage_dies_with_its_budget(scanner: Any, tmp_path: Path) -> None:
     record = bytearray(frame(b"\x09" + bytes(8)))
     record[-6] ^= 1
-    path = damaged_logs.write_records(tmp_path, bytes(record) * (scan_batch.MAX_HOLES + 100))
+    path = corrupted_logs.write_records(tmp_path, bytes(record) * (scan_batch.MAX_GAPS + 100))
     batches = read_all(scanner, path)
     assert batches[-1].state == DEAD
     fd = os.open(path, os.O_RDONLY)
@@ -317,7 +317,7 @@ def test_a_file_of_nothing_but_damage_dies_with_its_budget(scanner: Any, tmp_pat
 
 
 def test_values_of_tags_beyond_the_limit_cost_no_other_value(scanner: Any, tmp_path: Path) -> None:
-    many = 20_000  # values of refused tags: more than the holes that a file may have
+    many = 20_000  # values of refused tags: more than the gaps that a file may have
     with EventFileWriter(tmp_path) as writer:
         for part in range(10):
             names = [f"tag{part}/{i}" for i in range(10_000)]
@@ -332,7 +332,7 @@ def test_values_of_tags_beyond_the_limit_cost_no_other_value(scanner: Any, tmp_p
     assert batches[-1].state == END
     assert sum(len(batch.new_tags) for batch in batches) == scan_batch.MAX_TAGS
     assert [step for step, _, _ in points(batches)["tag0/0"]] == [0, 1, 2, 3]
-    assert [hole for batch in batches for hole in batch.holes] == []
+    assert [gap for batch in batches for gap in batch.gaps] == []
     assert sum(batch.dropped for batch in batches) == many + 3
     first = next(batch.dropped_from for batch in batches if batch.dropped)
     records = [len(record) + 16 for record in read_records(path)]
@@ -353,9 +353,9 @@ def test_a_tag_s_further_kind_beyond_the_limit_is_dropped_too(tmp_path: Path) ->
 def test_a_disk_that_fails_is_no_torn_file_and_costs_nothing_once_it_reads_again(
     scanner: Any, tmp_path: Path, damaged: bool
 ) -> None:
-    records = damaged_logs.records_of_900()
-    data = damaged_logs.flip_length_byte(records) if damaged else b"".join(records)
-    path = damaged_logs.write_records(tmp_path, data)
+    records = corrupted_logs.records_of_900()
+    data = corrupted_logs.flip_length_byte(records) if damaged else b"".join(records)
+    path = corrupted_logs.write_records(tmp_path, data)
     works = os.open(path, os.O_RDONLY)
     fails = os.open(path, os.O_WRONLY)  # read from, it gives EBADF
     batches = []
@@ -371,7 +371,7 @@ def test_a_disk_that_fails_is_no_torn_file_and_costs_nothing_once_it_reads_again
         os.close(fails)
     assert batches[-1].state == END
     assert len(points(batches)["loss"]) == (899 if damaged else 900)
-    assert len([hole for batch in batches for hole in batch.holes]) == (1 if damaged else 0)
+    assert len([gap for batch in batches for gap in batch.gaps]) == (1 if damaged else 0)
 
 
 def test_a_file_that_cannot_even_be_asked_for_its_size_has_failed(scanner: Any) -> None:
@@ -385,8 +385,8 @@ def test_records_before_a_bad_sector_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only of the scanner in Python: the other's pread cannot be had by a test."""
-    records = damaged_logs.records_of_900()
-    path = damaged_logs.write_records(tmp_path, b"".join(records))
+    records = corrupted_logs.records_of_900()
+    path = corrupted_logs.write_records(tmp_path, b"".join(records))
     bad = sum(map(len, records[:500])) + 5
     pread = os.pread
 
@@ -411,17 +411,17 @@ def test_a_session_s_start_stands_before_the_next_row_of_each_tag(
     one = [event_logs.simple_event(s, 5.0, [("a", 1.0), ("b", 1.0)]) for s in range(6)]
     only_b = event_logs.simple_event(7, 5.0, [("b", 1.0)])
     data = [*one, stop.SerializeToString(), start.SerializeToString(), only_b, *one]
-    path = damaged_logs.write_records(tmp_path, b"".join(map(frame, data)))
+    path = corrupted_logs.write_records(tmp_path, b"".join(map(frame, data)))
     assert read_all(scanner, path)[-1].starts == [(1, 6, 3), (0, 6, 3)]
 
 
 @pytest.mark.parametrize("limit", [64, 5000, 1 << 20])
 def test_scanners_agree_on_whole_files(tmp_path: Path, limit: int) -> None:
-    assert_scanners_agree(damaged_logs.every_kind(tmp_path / "kinds"), limit)
+    assert_scanners_agree(corrupted_logs.every_kind(tmp_path / "kinds"), limit)
     assert_scanners_agree(event_logs.write_b(tmp_path / "b", tags=5, steps=40), limit)
-    for path in sorted(damaged_logs.write_hostile(tmp_path / "hostile").rglob("*tfevents*")):
+    for path in sorted(corrupted_logs.write_hostile(tmp_path / "hostile").rglob("*tfevents*")):
         batches = assert_scanners_agree(path, limit)
-        kinds = [hole.kind for batch in batches for hole in batch.holes]
+        kinds = [gap.kind for batch in batches for gap in batch.gaps]
         assert sorted(kinds) == ["event", "name", "name"]
 
 
@@ -440,7 +440,7 @@ def test_scanners_agree_with_protobuf_on_what_is_an_event(tmp_path: Path) -> Non
         data.append(b"".join(fields))
         event = Event.FromString(data[-1])
         want.append((event.step, event.wall_time, event.summary.value[0].simple_value))
-    path = damaged_logs.write_records(tmp_path, b"".join(map(frame, data)))
+    path = corrupted_logs.write_records(tmp_path, b"".join(map(frame, data)))
     assert points(assert_scanners_agree(path))["t"] == want
 
 
@@ -495,10 +495,10 @@ _sources: dict[str, bytes] = {}
 
 def _source(tmp_path: Path) -> bytes:
     if "all" not in _sources:
-        kinds = damaged_logs.every_kind(tmp_path / "source").read_bytes()
+        kinds = corrupted_logs.every_kind(tmp_path / "source").read_bytes()
         start = Event(step=9, session_log=SessionLog(status=SessionLog.START))
         restart = frame(start.SerializeToString())
-        records = b"".join(damaged_logs.records_of_900(60))
+        records = b"".join(corrupted_logs.records_of_900(60))
         _sources["all"] = records + kinds + restart + records + kinds + restart + records
     return _sources["all"]
 
@@ -508,7 +508,7 @@ def _payloads() -> list[bytes]:
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:
-            found = list(read_records(damaged_logs.every_kind(Path(folder), steps=1)))
+            found = list(read_records(corrupted_logs.every_kind(Path(folder), steps=1)))
         _sources["payloads"] = b"\0split\0".join(
             [event_logs.simple_event(3, 4.0, [("tag", 1.0)]), *found]
         )

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fixtures import damaged_logs
+from fixtures import corrupted_logs
 
 from headrace import formats
 
@@ -43,9 +43,9 @@ def storm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_no_damage_makes_the_scanner_touch_a_wrong_byte(storm: Path, tmp_path: Path) -> None:
-    kinds = damaged_logs.every_kind(tmp_path / "kinds", steps=2).read_bytes()
+    kinds = corrupted_logs.every_kind(tmp_path / "kinds", steps=2).read_bytes()
     source = tmp_path / "source"
-    source.write_bytes(b"".join(damaged_logs.records_of_900(20)) + kinds)
+    source.write_bytes(b"".join(corrupted_logs.records_of_900(20)) + kinds)
     done = subprocess.run(
         [storm, source, str(ROUNDS), "7", tmp_path], capture_output=True, text=True
     )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.board.series.expression import BadExpression, parse
+from headrace.board.series.expression import ExpressionError, parse
 
 A, B = np.array([1.0, -2.0, 0.0, np.nan]), np.array([4.0, 0.5, 0.0, 1.0])
 CASES = {
@@ -58,7 +58,7 @@ def test_a_division_by_zero_is_infinite_and_silent() -> None:
     ],
 )
 def test_what_is_no_expression_is_said_with_its_place(text: str, message: str) -> None:
-    with pytest.raises(BadExpression) as error:
+    with pytest.raises(ExpressionError) as error:
         parse(text)
     assert message in str(error.value)
 
@@ -67,7 +67,7 @@ def test_what_is_no_expression_is_said_with_its_place(text: str, message: str) -
 def test_any_text_is_an_expression_or_a_sentence_about_it(text: str) -> None:
     try:
         expression = parse(text)
-    except BadExpression as error:
+    except ExpressionError as error:
         assert "expression" in str(error)
         return
     variables = {name: np.array([1.5, -2.0]) for name in expression.names}

@@ -26,7 +26,7 @@ WIDTHS = st.sampled_from([0.0, 1e-3, 0.5, 1.0, 7.0])
 
 @st.composite
 def histograms(draw: st.DrawFn, disjoint: bool = False) -> Buckets:
-    """Buckets with holes between them, some of them points; they may overlap."""
+    """Buckets with gaps between them, some of them points; they may overlap."""
     rows = draw(
         st.lists(st.tuples(st.floats(-5, 5), WIDTHS, st.integers(1, 1000)), min_size=0, max_size=12)
     )

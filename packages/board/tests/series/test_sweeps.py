@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from headrace.board.series import curve_loops
-from headrace.board.series import curve_loops_numpy
+from headrace.board.series import curve_loops, curve_loops_numpy
 
-BOTH = pytest.mark.parametrize("passes", [sweeps, sweeps_numpy], ids=["native", "numpy"])
+BOTH = pytest.mark.parametrize("passes", [curve_loops, curve_loops_numpy], ids=["native", "numpy"])
 SOME = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 3.5, 1e300])
 SOME32 = SOME.filter(lambda v: v != 1e300)
 

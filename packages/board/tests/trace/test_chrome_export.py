@@ -6,8 +6,8 @@ from decimal import Decimal
 import numpy as np
 from fixtures.traces import planted_trace, two_tasks
 
-from headrace.board.trace.chrome_export import chrome_json
 from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves
+from headrace.board.trace.chrome_export import chrome_json
 from headrace.board.trace.reading.read_step import read_step
 
 

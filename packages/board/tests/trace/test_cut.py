@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from fixtures.traces import metadata_of, node_stats, planted_trace
 
-from headrace.board.trace.zoom import downsample
-from headrace.board.trace.zoom.downsample import cut_trace
 from headrace.board.trace.reading.read_step import read_step
 from headrace.board.trace.reading.step_trace import MERGED, StepTrace
+from headrace.board.trace.zoom import downsample
+from headrace.board.trace.zoom.downsample import downsample_trace
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +29,9 @@ def crowded(seed: int) -> StepTrace:
 
 @pytest.fixture(params=["compiled", "numpy"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert downsample.cut_lanes is not None
+    assert downsample.downsample_lanes is not None
     if request.param == "numpy":
-        monkeypatch.setattr(cut, "cut_lanes", None)
+        monkeypatch.setattr(downsample, "downsample_lanes", None)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -41,7 +41,7 @@ def test_a_cut_is_what_a_loop_over_the_slices_finds(seed: int, zoom: int, px: in
     trace = crowded(seed)
     t0 = trace.duration_ns * 0.31 if zoom > 1 else 0.0
     t1 = t0 + trace.duration_ns / zoom
-    made = cut_trace(trace, t0, t1, px)
+    made = downsample_trace(trace, t0, t1, px)
     pixel_ns = (t1 - t0) / max(1, px - 1)
     blocks: list[list[int]] = []
     last_key = None
@@ -77,12 +77,12 @@ def test_a_cut_is_what_a_loop_over_the_slices_finds(seed: int, zoom: int, px: in
 @pytest.mark.parametrize("zoom", [1, 2, 17, 400])
 def test_no_lane_has_more_than_two_items_a_pixel(trace: StepTrace, zoom: int) -> None:
     for px in (10, 333, 1600):
-        made = cut_trace(trace, 0, trace.duration_ns / zoom, px)
+        made = downsample_trace(trace, 0, trace.duration_ns / zoom, px)
         assert np.bincount(made.lane).max() <= 2 * px
 
 
 def test_items_of_the_whole_add_up_to_the_lanes(trace: StepTrace) -> None:
-    made = cut_trace(trace, 0, trace.duration_ns, 800)
+    made = downsample_trace(trace, 0, trace.duration_ns, 800)
     sums = np.bincount(made.lane, made.busy_ns).astype(np.int64)
     assert sums.tolist() == [lane.busy_ns for lane in trace.lanes]
     assert int(made.count.sum()) == len(trace)
@@ -93,7 +93,7 @@ def test_items_of_the_whole_add_up_to_the_lanes(trace: StepTrace) -> None:
 
 def test_a_cut_of_some_lanes_is_that_part_of_the_cut_of_all(trace: StepTrace) -> None:
     t0, t1 = trace.duration_ns * 0.2, trace.duration_ns * 0.7
-    every, some = cut_trace(trace, t0, t1, 500), cut_trace(trace, t0, t1, 500, [5, 2])
+    every, some = downsample_trace(trace, t0, t1, 500), downsample_trace(trace, t0, t1, 500, [5, 2])
     chosen = np.isin(every.lane, [2, 5])
     np.testing.assert_array_equal(every.slice[chosen], some.slice)
     np.testing.assert_array_equal(every.busy_ns[chosen], some.busy_ns)
@@ -102,10 +102,10 @@ def test_a_cut_of_some_lanes_is_that_part_of_the_cut_of_all(trace: StepTrace) ->
 def test_the_part_on_the_critical_path_is_told(trace: StepTrace) -> None:
     critical = np.zeros(len(trace), bool)
     critical[::3] = True
-    made = cut_trace(trace, 0, trace.duration_ns, 300, critical=critical)
+    made = downsample_trace(trace, 0, trace.duration_ns, 300, critical=critical)
     assert int(made.critical_ns.sum()) == int(trace.duration[critical].sum())
 
 
 def test_nothing_in_the_window_is_an_empty_cut(trace: StepTrace) -> None:
-    assert len(cut_trace(trace, trace.duration_ns + 10, trace.duration_ns + 20, 100)) == 0
-    assert len(cut_trace(read_step(b""), 0, 1, 100)) == 0
+    assert len(downsample_trace(trace, trace.duration_ns + 10, trace.duration_ns + 20, 100)) == 0
+    assert len(downsample_trace(read_step(b""), 0, 1, 100)) == 0

@@ -7,13 +7,13 @@ import pytest
 from fixtures.traces import metadata_of, node_stats
 
 from headrace.board.trace.analysis import critical_path as walking
-from headrace.board.trace.reading.clock_skew import clock_shifts
 from headrace.board.trace.analysis.critical_path import critical_path
+from headrace.board.trace.reading.clock_skew import clock_shifts
 from headrace.board.trace.reading.device_name import in_reading_order, read_device
-from headrace.board.trace.reading.step_columns import BadTrace
+from headrace.board.trace.reading.graph_edges import read_edges
 from headrace.board.trace.reading.read_step import read_step
+from headrace.board.trace.reading.step_columns import TraceError
 from headrace.board.trace.reading.timeline_label import TimelineLabel, read_label
-from headrace.board.trace.reading.graph_edges import wiring_of
 from headrace.formats.proto import graph_pb2, run_pb2
 
 
@@ -42,7 +42,7 @@ def test_clocks_that_are_lifetimes_apart_are_refused_in_words() -> None:
     receive = made.step_stats.dev_stats[1].node_stats[0]
     receive.all_start_nanos = receive.scheduled_nanos = 1
     made.step_stats.dev_stats[0].node_stats[0].all_start_nanos = 2**62 - 10
-    with pytest.raises(BadTrace, match="decades apart"):
+    with pytest.raises(TraceError, match="decades apart"):
         read_step(made.SerializeToString())
 
 
@@ -124,7 +124,7 @@ def test_an_arrival_of_each_turn_of_a_loop_finds_the_turn_that_made_it() -> None
 def test_a_search_for_inputs_through_a_whole_graph_stops_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(walking, "_MOST_BETWEEN", 50)
+    monkeypatch.setattr(walking, "_MAX_BETWEEN", 50)
     graph = graph_pb2.GraphDef()
     graph.node.add(name="root", op="Const")
     silent = [
@@ -133,9 +133,9 @@ def test_a_search_for_inputs_through_a_whole_graph_stops_and_says_so(
     graph.node.add(name="out", op="AddN", input=silent)
     made = metadata_of(w0_CPU_0=[node_stats("out", 10, 5, "plain label")])
     trace = read_step(made.SerializeToString())
-    assert critical_path(trace, wiring_of([graph])).cut_short == 1
+    assert critical_path(trace, read_edges([graph])).cut_short == 1
     graph.node[-1].input[:] = silent[:10]
-    assert critical_path(trace, wiring_of([graph])).cut_short == 0
+    assert critical_path(trace, read_edges([graph])).cut_short == 0
 
 
 def test_very_many_allocators_have_a_curve_each() -> None:

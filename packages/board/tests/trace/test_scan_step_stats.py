@@ -8,7 +8,7 @@ from fixtures.traces import planted_trace, two_tasks
 
 from headrace.board.trace.reading import scan_step_stats as native
 from headrace.board.trace.reading import scan_step_stats_python as by_protobuf
-from headrace.board.trace.reading.step_columns import BadTrace, StepColumns
+from headrace.board.trace.reading.step_columns import StepColumns, TraceError
 from headrace.formats.proto import run_pb2, step_stats_pb2
 
 
@@ -101,7 +101,7 @@ def test_damaged_bytes_are_refused_by_both_or_read_by_both() -> None:
             broken = broken[: rng.randrange(len(broken))]
         try:
             native.step_columns(bytes(broken))
-        except BadTrace:
+        except TraceError:
             refused += 1
     assert 0 < refused < 3000
 
@@ -109,7 +109,7 @@ def test_damaged_bytes_are_refused_by_both_or_read_by_both() -> None:
 @pytest.mark.parametrize("step_columns", [native.step_columns, by_protobuf.step_columns])
 def test_a_trace_cut_short_says_so(step_columns) -> None:
     data = two_tasks().SerializeToString()
-    with pytest.raises(BadTrace, match="damaged"):
+    with pytest.raises(TraceError, match="damaged"):
         step_columns(data[:-3])
     assert len(step_columns(b"")) == 0
 

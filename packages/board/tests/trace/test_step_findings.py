@@ -10,10 +10,10 @@ from headrace.board.trace.analysis.critical_path import critical_path
 from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves, reduce_curve
 from headrace.board.trace.analysis.stalls import find_stalls
 from headrace.board.trace.analysis.step_comparison import compare_steps
+from headrace.board.trace.analysis.totals import totals_of
+from headrace.board.trace.reading.graph_edges import read_edges
 from headrace.board.trace.reading.read_step import read_step
 from headrace.board.trace.reading.step_trace import StepTrace
-from headrace.board.trace.analysis.totals import totals_of
-from headrace.board.trace.reading.graph_edges import wiring_of
 from headrace.formats.proto import graph_pb2, run_pb2
 
 
@@ -68,7 +68,7 @@ def test_inputs_come_from_the_graph_where_labels_do_not_tell() -> None:
     graph.node.add(name="between", op="Identity", input=["x:0"])
     graph.node.add(name="c", op="C", input=["a", "^between"])
     assert path_of(trace) == ["a", "c"]
-    assert path_of(trace, wiring=wiring_of([graph])) == ["x", "c"]
+    assert path_of(trace, graph_edges=read_edges([graph])) == ["x", "c"]
 
 
 def test_what_ran_as_one_has_the_inputs_of_all_its_nodes() -> None:
@@ -84,7 +84,7 @@ def test_what_ran_as_one_has_the_inputs_of_all_its_nodes() -> None:
     graph = graph_pb2.GraphDef()
     for name, feeds in (("x", []), ("z", []), ("s", ["x", "z"]), ("r", ["s"])):
         graph.node.add(name=name, op="A", input=feeds)
-    assert path_of(trace, wiring=wiring_of([graph])) == ["x", "r"]
+    assert path_of(trace, graph_edges=read_edges([graph])) == ["x", "r"]
 
 
 def test_a_slice_scheduled_after_its_lane_was_free_did_not_wait_for_the_lane() -> None:
@@ -97,7 +97,7 @@ def test_a_slice_scheduled_after_its_lane_was_free_did_not_wait_for_the_lane() -
     wired = graph_pb2.GraphDef()
     wired.node.add(name="second", op="B", input=["x"])
     trace = read(metadata_of(w0_CPU_0=nodes, w0_CPU_1=other))
-    assert path_of(trace, wiring=wiring_of([wired])) == ["x", "second"]
+    assert path_of(trace, graph_edges=read_edges([wired])) == ["x", "second"]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -149,7 +149,7 @@ def test_a_wait_for_a_tensor_whose_transfer_has_no_slice_is_a_stall() -> None:
     graphs[0].node[0].input.append("made")
     for name in ("reader", "late"):
         graphs[1].node.add(name=name, op="Add", input=["recv"])
-    trace = read_step(made.SerializeToString(), wiring_of(graphs))
+    trace = read_step(made.SerializeToString(), read_edges(graphs))
     (stall,) = find_stalls(trace)
     names = [trace.names[trace.name[i]] for i in (stall.source, stall.target)]
     assert (names, stall.kind) == (["made", "reader"], "receive")

@@ -3,7 +3,12 @@ from __future__ import annotations
 import pytest
 
 from headrace.board.trace.reading.device_name import in_reading_order, read_device
-from headrace.board.trace.reading.timeline_label import TimelineLabel, node_of, producer_of, read_label
+from headrace.board.trace.reading.timeline_label import (
+    TimelineLabel,
+    node_of,
+    producer_of,
+    read_label,
+)
 
 W0, PS = "/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:0/device:CPU:0"
 

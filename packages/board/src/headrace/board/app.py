@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import secrets
-from typing import Any
 
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
-from headrace.board.web import static_files
 from headrace.board.board import Board
-from headrace.board.web.columns import dump_json
-from headrace.board.panels import tensorboard_calls
-from headrace.board.errors import BadRequest, NotFound, TakesTooLong
-from headrace.board.web.security import MAX_UPLOAD_BYTES, Access, guard
+from headrace.board.errors import BadRequest, DeadlineExceeded, NotFound
+from headrace.board.panels.blobs import BlobsPanel
+from headrace.board.panels.custom_scalars import CustomScalarsPanel
+from headrace.board.panels.embeddings import EmbeddingsPanel
+from headrace.board.panels.graphs import GraphsPanel
+from headrace.board.panels.histograms import HistogramsPanel
+from headrace.board.panels.hparams import HparamsPanel
+from headrace.board.panels.meshes import MeshesPanel
+from headrace.board.panels.overview import OverviewPanel
+from headrace.board.panels.pr_curves import PrCurvesPanel
+from headrace.board.panels.saved_state import SavedStatePanel
+from headrace.board.panels.scalars import ScalarsPanel
+from headrace.board.panels.tensorboard_calls import TensorboardCallsPanel
+from headrace.board.panels.tensors import TensorsPanel
+from headrace.board.panels.text import TextPanel
+from headrace.board.panels.traces import TracesPanel
+from headrace.board.web import static_files
+from headrace.board.web.responses import error_response
+from headrace.board.web.security import MAX_UPLOAD_BYTES, Access, enforce_access
 
-# One module each, with `blueprint(board)`: an area of the interface in docs/board_api.md.
 PANELS = (
-    "overview",
-    "tensors",
-    "scalars",
-    "histograms",
-    "blobs",
-    "text",
-    "pr_curves",
-    "custom_scalars",
-    "hparams",
-    "saved_state",
-    "traces",
-    "graphs",
-    "meshes",
-    "embeddings",
+    OverviewPanel,
+    TensorsPanel,
+    ScalarsPanel,
+    HistogramsPanel,
+    BlobsPanel,
+    TextPanel,
+    PrCurvesPanel,
+    CustomScalarsPanel,
+    HparamsPanel,
+    SavedStatePanel,
+    TracesPanel,
+    GraphsPanel,
+    MeshesPanel,
+    EmbeddingsPanel,
+    TensorboardCallsPanel,
 )
+
+
+class BoardApp(Flask):
+    """A Flask application with the board that it serves."""
+
+    board: Board
 
 
 def create_app(
@@ -44,62 +62,56 @@ def create_app(
     follow_links: bool = False,
     access: Access | None = None,
     follow: bool = True,
-) -> Flask:
+) -> BoardApp:
     """Returns a WSGI application that shows the event logs below a folder.
 
-    Mount it in a server of your own, or run `headrace-board`. Reading begins at once, in threads of
-    the process that calls this; `app.board.stop()` ends them.
+    Mount it in a server of your own, or run `headrace-board`. Reading starts at once, in threads of
+    the calling process; `app.board.stop()` ends them.
 
     Args:
-      logdir: folder of event files, in folders that are runs. It may be empty, or come later.
-      title: stands in the browser's tab; the folder's name by default.
-      state_file: where notes, saved views and colours are kept; without it the browser keeps them.
+      logdir: folder of event files; each folder with event files is a run. It may be empty, and
+        need not exist yet.
+      title: title of the browser tab; by default the name of the folder.
+      state_file: file of notes, saved views and colours; without it the browser stores them.
       follow_links: whether symbolic links may lead out of the logdir.
-      access: who may ask; by default programs that address the board as localhost.
-      follow: whether to go on reading as files grow; without it they are read once, now.
+      access: who may send requests; by default programs that address the board as localhost.
+      follow: whether to keep reading as files grow; without it the files are read once, now.
     Raises: FrontendMissingError if the package was not built.
     """
-    app = Flask("headrace.board", static_folder=None)
+    app = BoardApp("headrace.board", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_UPLOAD_BYTES
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    guard(app, access or Access())
+    enforce_access(app, access or Access())
     app.register_blueprint(static_files.blueprint())
-    board = Board(
+    app.board = board = Board(
         logdir, title=title, state_file=state_file, follow_links=follow_links, follow=follow
     )
     board.token_needed = access is not None and access.token is not None
-    for name in PANELS:
-        panel: Any = importlib.import_module(f"headrace.board.panels.{name}")
-        app.register_blueprint(panel.blueprint(board), url_prefix="/api/v1")
-    app.register_blueprint(tensorboard_calls.blueprint(board))
-    _answer_errors(app)
-    app.board = board  # type: ignore[attr-defined]
+    for panel in PANELS:
+        app.register_blueprint(panel(board).blueprint())
+    _register_error_handlers(app)
     board.start()
     return app
 
 
 def new_token() -> str:
-    """Returns a token that nobody guesses."""
+    """Returns a random token that cannot be guessed."""
     return secrets.token_urlsafe(24)
 
 
-def _answer_errors(app: Flask) -> None:
-    def answer(status: int, message: str) -> Response:
-        body = dump_json({"error": message})
-        return Response(body, status, content_type="application/json")
-
+def _register_error_handlers(app: Flask) -> None:
     @app.errorhandler(BadRequest)
     def bad_request(error: BadRequest) -> Response:
-        return answer(400, str(error))
+        return error_response(400, str(error))
 
     @app.errorhandler(NotFound)
     def not_found(error: NotFound) -> Response:
-        return answer(404, str(error))
+        return error_response(404, str(error))
 
-    @app.errorhandler(TakesTooLong)
-    def takes_too_long(error: TakesTooLong) -> Response:
-        return answer(503, str(error))
+    @app.errorhandler(DeadlineExceeded)
+    def deadline_exceeded(error: DeadlineExceeded) -> Response:
+        return error_response(503, str(error))
 
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:
-        return answer(error.code or 500, error.description or error.name)
+        return error_response(error.code or 500, error.description or error.name)

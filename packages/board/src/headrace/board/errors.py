@@ -1,15 +1,15 @@
-"""Why a request is not answered. No web framework here: any layer may raise these."""
+"""Errors that become HTTP responses; free of the web framework, so every layer may raise them."""
 
 from __future__ import annotations
 
 
 class BadRequest(Exception):
-    """An argument is missing or wrong: 400, with the message."""
+    """An argument is missing or wrong: status 400 with the message."""
 
 
 class NotFound(Exception):
-    """There is no such run, tag or item: 404, with the message."""
+    """The run, tag or item does not exist: status 404 with the message."""
 
 
-class TakesTooLong(Exception):
-    """The answer would hold the server for too long: 503, with the message."""
+class DeadlineExceeded(Exception):
+    """The response would take too long to compute: status 503 with the message."""

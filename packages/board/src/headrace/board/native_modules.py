@@ -10,7 +10,7 @@ from headrace.board.store.problems import NOTE, Problems
 
 _SCANNER = "reading.scan_events"
 # What is slow without each; every .pyx of the package is here.
-PARTS = {
+MODULES = {
     _SCANNER: "logs are read about ten times slower",
     "series.curve_loops": "curves are reduced and smoothed several times slower",
     "trace.zoom.downsample_lanes": "the trace is drawn slower",
@@ -18,10 +18,10 @@ PARTS = {
 }
 
 
-def missing_parts() -> list[str]:
+def missing_modules() -> list[str]:
     """Returns the names of the parts that were not built, or do not load."""
     missing = []
-    for name in PARTS:
+    for name in MODULES:
         try:
             importlib.import_module(f"headrace.board.{name}")
         except ImportError:
@@ -29,13 +29,13 @@ def missing_parts() -> list[str]:
     return missing
 
 
-def tell_missing_parts(problems: Problems) -> None:
+def report_missing_modules(problems: Problems) -> None:
     """Puts the parts that are missing among the problems; a scanner chosen by name is none."""
-    missing = missing_parts()
+    missing = missing_modules()
     if os.environ.get(SCANNER_CHOICE) == "python" and _SCANNER in missing:
         missing.remove(_SCANNER)
     if missing:
-        parts = "; ".join(f"{PARTS[name]} ({name})" for name in missing)
+        parts = "; ".join(f"{MODULES[name]} ({name})" for name in missing)
         text = (
             f"installed without compiled code: {parts}. Install again where there is a C++ compiler"
         )

@@ -21,17 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headrace.board.web.columns import dump_json
+from headrace.board.web.json_text import dump_json
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}\Z")
-MOST_DOCUMENTS = 1000
-MOST_FILE_BYTES = 64 << 20
+MAX_DOCUMENTS = 1000
+MAX_FILE_BYTES = 64 << 20
 _FORMAT = 1
 _LOCK_WAIT_S = 10.0
 _LOCK_PAUSE_S = 0.01
 
 
-class StaleError(Exception):
+class StaleRevisionError(Exception):
     """Somebody else has changed the document; revision is the one that it has now."""
 
     def __init__(self, name: str, base: int, revision: int) -> None:
@@ -42,7 +42,7 @@ class StaleError(Exception):
         self.revision = revision
 
 
-class NotSavedError(Exception):
+class StateFileError(Exception):
     """The side file cannot be read or written; the message says why."""
 
 
@@ -54,7 +54,7 @@ class Saved:
     document: Any
 
 
-class SavedDocuments:
+class StateFile:
     """The documents of a side file. Another process may change it too: the file decides.
 
     Args:
@@ -68,13 +68,13 @@ class SavedDocuments:
         self._seen: tuple[int, int, int] | None = None
 
     def all(self) -> dict[str, Saved]:
-        """Returns the documents by name. Raises: NotSavedError."""
+        """Returns the documents by name. Raises: StateFileError."""
         with self._lock:
             self._refresh()
             return dict(self._documents)
 
     def get(self, name: str) -> Saved:
-        """Returns a document. Raises: NotSavedError."""
+        """Returns a document. Raises: StateFileError."""
         return self.all().get(name, Saved(0, None))
 
     def put(self, name: str, base: int, document: Any) -> int:
@@ -84,15 +84,15 @@ class SavedDocuments:
           name: of the document.
           base: the revision that the change was made to.
           document: anything of JSON; None empties it.
-        Raises: StaleError, if it has another revision; NotSavedError.
+        Raises: StaleRevisionError, if it has another revision; StateFileError.
         """
         with self._lock, self._alone():
             self._refresh()
             old = self._documents.get(name, Saved(0, None))
             if base != old.revision:
-                raise StaleError(name, base, old.revision)
-            if name not in self._documents and len(self._documents) >= MOST_DOCUMENTS:
-                raise NotSavedError(f"there are {MOST_DOCUMENTS} saved documents already")
+                raise StaleRevisionError(name, base, old.revision)
+            if name not in self._documents and len(self._documents) >= MAX_DOCUMENTS:
+                raise StateFileError(f"there are {MAX_DOCUMENTS} saved documents already")
             new = Saved(old.revision + 1, document)
             documents = {**self._documents, name: new}
             self._write(documents)
@@ -101,7 +101,7 @@ class SavedDocuments:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keeps other processes from changing the file. Raises: NotSavedError."""
+        """Keeps other processes from changing the file. Raises: StateFileError."""
         target = self._target()
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ class SavedDocuments:
                 0o666,
             )
         except OSError as error:
-            raise NotSavedError(f"the state file cannot be written: {error.strerror}") from None
+            raise StateFileError(f"the state file cannot be written: {error.strerror}") from None
         try:
             _lock_file(fd)
             yield
@@ -130,27 +130,27 @@ class SavedDocuments:
             self._documents, self._seen = {}, None
             return
         except OSError as error:
-            raise NotSavedError(f"the state file cannot be read: {error.strerror}") from None
+            raise StateFileError(f"the state file cannot be read: {error.strerror}") from None
         seen = (now.st_mtime_ns, now.st_size, now.st_ino)
         if seen != self._seen:
             self._documents = self._read(now.st_size)
             self._seen = seen
 
     def _read(self, size: int) -> dict[str, Saved]:
-        if size > MOST_FILE_BYTES:
-            raise NotSavedError(f"the state file has {size} bytes, more than {MOST_FILE_BYTES}")
+        if size > MAX_FILE_BYTES:
+            raise StateFileError(f"the state file has {size} bytes, more than {MAX_FILE_BYTES}")
         try:
             raw = json.loads(self._path.read_bytes())
             if raw["format"] > _FORMAT:
-                raise NotSavedError(f"the state file has format {raw['format']}, a later one")
+                raise StateFileError(f"the state file has format {raw['format']}, a later one")
             return {
                 str(name): Saved(_revision(entry["revision"]), entry["document"])
                 for name, entry in raw["documents"].items()
             }
         except OSError as error:
-            raise NotSavedError(f"the state file cannot be read: {error.strerror}") from None
+            raise StateFileError(f"the state file cannot be read: {error.strerror}") from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise NotSavedError(
+            raise StateFileError(
                 "the state file is no state file of the board; it is left as it is"
             ) from None
 
@@ -164,8 +164,8 @@ class SavedDocuments:
                 },
             }
         )
-        if len(text) > MOST_FILE_BYTES:
-            raise NotSavedError(f"the state file would have more than {MOST_FILE_BYTES} bytes")
+        if len(text) > MAX_FILE_BYTES:
+            raise StateFileError(f"the state file would have more than {MAX_FILE_BYTES} bytes")
         target = self._target()
         folder = target.parent
         try:
@@ -185,7 +185,7 @@ class SavedDocuments:
             now = os.stat(target)
             self._seen = (now.st_mtime_ns, now.st_size, now.st_ino)
         except OSError as error:
-            raise NotSavedError(f"the state file cannot be written: {error.strerror}") from None
+            raise StateFileError(f"the state file cannot be written: {error.strerror}") from None
 
 
 def _revision(value: Any) -> int:
@@ -196,7 +196,7 @@ def _revision(value: Any) -> int:
 
 
 def _lock_file(fd: int) -> None:
-    """Waits for the lock of a file; closing it gives it back. Raises: NotSavedError."""
+    """Waits for the lock of a file; closing it gives it back. Raises: StateFileError."""
     until = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:
@@ -204,10 +204,10 @@ def _lock_file(fd: int) -> None:
             return
         except BlockingIOError:
             if time.monotonic() > until:
-                raise NotSavedError("another process keeps the state file locked") from None
+                raise StateFileError("another process keeps the state file locked") from None
             time.sleep(_LOCK_PAUSE_S)
         except OSError as error:
-            raise NotSavedError(f"the state file cannot be locked: {error.strerror}") from None
+            raise StateFileError(f"the state file cannot be locked: {error.strerror}") from None
 
 
 def _sync_folder(folder: Path) -> None:

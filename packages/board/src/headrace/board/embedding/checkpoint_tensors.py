@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.board.embedding.embedding_error import BadEmbedding
 from headrace.board.embedding.config_folder import ConfigFolder, read_at
+from headrace.board.embedding.embedding_error import EmbeddingError
 from headrace.formats import dtypes
 from headrace.formats.bundle_files import index_path, shard_path
 from headrace.formats.errors import OpError
@@ -24,8 +24,8 @@ from headrace.formats.proto.bundle_pb2 import BundleEntryProto, BundleHeaderProt
 from headrace.formats.sorted_table import TableReader
 from headrace.formats.tensor_slice import extents_of
 
-_MOST_INDEX_BYTES = 256 << 20
-_MOST_MATRICES = 100_000
+_MAX_INDEX_BYTES = 256 << 20
+_MAX_MATRICES = 100_000
 # Nothing in it crosses a line, so that a file of a megabyte of them is read in one pass.
 _STATE = re.compile(
     r'^[ \t]*model_checkpoint_path[ \t]*:[ \t]*"((?:[^"\\\n]|\\[^\n])*)"', re.MULTILINE
@@ -43,7 +43,7 @@ def latest_checkpoint(folder: ConfigFolder) -> str | None:
     """Returns the prefix that the folder's `checkpoint` file names; None without one."""
     try:
         text = folder.read("checkpoint", 1 << 20).decode("utf-8", "replace")
-    except BadEmbedding:
+    except EmbeddingError:
         return None
     found = _STATE.search(text)
     return re.sub(r"\\(.)", r"\1", found[1]) if found else None
@@ -65,18 +65,18 @@ class CheckpointTensors:
     Args:
       folder: of the config that names it.
       prefix: path of the checkpoint, as the config has it.
-    Raises: BadEmbedding.
+    Raises: EmbeddingError.
     """
 
     def __init__(self, folder: ConfigFolder, prefix: str) -> None:
         self._folder = folder
         self._prefix = prefix
-        data = folder.read(index_path(prefix), _MOST_INDEX_BYTES)
+        data = folder.read(index_path(prefix), _MAX_INDEX_BYTES)
         try:
             self._table = dict(TableReader(data, index_path(prefix)).items())
             header = BundleHeaderProto.FromString(self._table.pop(b"", b""))
         except (OpError, DecodeError) as error:
-            raise BadEmbedding(f"the checkpoint's index is damaged: {error}") from None
+            raise EmbeddingError(f"the checkpoint's index is damaged: {error}") from None
         self._shards = header.num_shards
         self._swap = header.endianness == BundleHeaderProto.BIG
 
@@ -84,7 +84,7 @@ class CheckpointTensors:
         """Returns the tensors of numbers with two dimensions, by name; of very many the first."""
         found: dict[str, StoredTensor] = {}
         for key, value in self._table.items():
-            if len(found) == _MOST_MATRICES:
+            if len(found) == _MAX_MATRICES:
                 break
             if is_slice_key(key):
                 continue
@@ -99,7 +99,7 @@ class CheckpointTensors:
         return found
 
     def rows(self, tensor: StoredTensor, wanted: np.ndarray) -> np.ndarray:
-        """Returns [len(wanted), dims] of the tensor's own dtype. Raises: BadEmbedding.
+        """Returns [len(wanted), dims] of the tensor's own dtype. Raises: EmbeddingError.
 
         Args:
           tensor: one of `matrices`.
@@ -117,7 +117,7 @@ class CheckpointTensors:
                 s < 0 or n < 0 or s + n > d
                 for (s, n), d in zip(extents, (tensor.rows, tensor.dims), strict=True)
             ):
-                raise BadEmbedding(f"a slice of {tensor.name} does not fit its shape")
+                raise EmbeddingError(f"a slice of {tensor.name} does not fit its shape")
             (r0, rn), (c0, cn) = extents
             raw = [(e.start, e.length if e.HasField("length") else -1) for e in proto.extent]
             stored = self._table.get(encode_slice_key(tensor.name, raw))
@@ -126,14 +126,14 @@ class CheckpointTensors:
             except DecodeError:
                 entry = BundleEntryProto()
             if stored is None or entry.dtype != tensor.entry.dtype:
-                raise BadEmbedding(f"a slice of {tensor.name} is missing or of another type")
+                raise EmbeddingError(f"a slice of {tensor.name} is missing or of another type")
             at = np.flatnonzero((wanted >= r0) & (wanted < r0 + rn))
             if len(at):
                 part = self._part(entry, tensor.name, (r0, rn, c0, cn), dtype, wanted[at])
                 out[at, c0 : c0 + cn] = part
                 filled[at, c0 : c0 + cn] = True
         if not filled.all():
-            raise BadEmbedding(f"slices of {tensor.name} do not cover it")
+            raise EmbeddingError(f"slices of {tensor.name} do not cover it")
         return out
 
     def _part(
@@ -147,7 +147,7 @@ class CheckpointTensors:
         first, rows, _, dims = extent
         row_bytes = dims * dtype.itemsize
         if entry.size != rows * row_bytes or not 0 <= entry.shard_id < self._shards:
-            raise BadEmbedding(
+            raise EmbeddingError(
                 f"{name} has {entry.size} bytes in shard {entry.shard_id}, but [{rows}, {dims}]"
                 f" takes {rows * row_bytes}"
             )
@@ -157,13 +157,13 @@ class CheckpointTensors:
             whole = len(wanted) == rows
             data = read_rows(fd, entry.offset, row_bytes, wanted - first)
         except OSError as error:
-            raise BadEmbedding(f"{path} cannot be read: {error.strerror}") from None
+            raise EmbeddingError(f"{path} cannot be read: {error.strerror}") from None
         finally:
             os.close(fd)
         if len(data) != len(wanted) * row_bytes:
-            raise BadEmbedding(f"{path} is cut off within {name}")
+            raise EmbeddingError(f"{path} is cut off within {name}")
         if whole and masked_crc32c(data) != entry.crc32c:
-            raise BadEmbedding(f"the bytes of {name} do not have the CRC that is stored for them")
+            raise EmbeddingError(f"the bytes of {name} do not have the CRC that is stored for them")
         values = np.frombuffer(data, dtype).reshape(len(wanted), dims)
         return values.byteswap() if self._swap else values
 

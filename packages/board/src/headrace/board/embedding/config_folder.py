@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import posixpath
 
-from headrace.board.embedding.embedding_error import BadEmbedding
-from headrace.board.store.path_text import path_text
+from headrace.board.embedding.embedding_error import EmbeddingError
 from headrace.board.reading.log_folder import LogFolder
+from headrace.board.store.path_text import path_text
 
-_MOST_LENGTH = 4096
+_MAX_LENGTH = 4096
 
 
 class ConfigFolder:
@@ -25,26 +25,26 @@ class ConfigFolder:
         self._logdir = logdir
 
     def open(self, reference: str) -> int:
-        """Returns a descriptor of a regular file. Raises: BadEmbedding."""
+        """Returns a descriptor of a regular file. Raises: EmbeddingError."""
         inside = self._inside(reference)
         path = os.path.join(self.path, inside)
         try:
             return self._logdir.open_file(path)
         except PermissionError as error:
-            raise BadEmbedding(f"{_shown(reference)} cannot be read: {_reason(error)}") from None
+            raise EmbeddingError(f"{_shown(reference)} cannot be read: {_reason(error)}") from None
         except (OSError, ValueError) as error:
             opened = self._open_link(path)
             if opened is not None:
                 return opened
             missing = isinstance(error, FileNotFoundError)
-            raise BadEmbedding(
+            raise EmbeddingError(
                 f"{_shown(reference)} "
                 + ("is not there" if missing else f"cannot be read: {_reason(error)}"),
                 missing,
             ) from None
 
     def version(self, reference: str) -> tuple[int, ...]:
-        """Returns numbers that change when the file does. Raises: BadEmbedding."""
+        """Returns numbers that change when the file does. Raises: EmbeddingError."""
         fd = self.open(reference)
         try:
             found = os.fstat(fd)
@@ -56,29 +56,29 @@ class ConfigFolder:
         """Whether the file is there and may be read."""
         try:
             self.version(reference)
-        except BadEmbedding:
+        except EmbeddingError:
             return False
         return True
 
-    def read(self, reference: str, most_bytes: int) -> bytes:
-        """Returns a file's bytes. Raises: BadEmbedding, also if there are more than most_bytes."""
+    def read(self, reference: str, max_bytes: int) -> bytes:
+        """Returns a file's bytes. Raises: EmbeddingError, also for more than max_bytes."""
         fd = self.open(reference)
         try:
             size = os.fstat(fd).st_size
-            if size > most_bytes:
-                raise BadEmbedding(
-                    f"{_shown(reference)} has {size:,} bytes, more than {most_bytes:,}"
+            if size > max_bytes:
+                raise EmbeddingError(
+                    f"{_shown(reference)} has {size:,} bytes, more than {max_bytes:,}"
                 )
             return read_at(fd, 0, size)
         except OSError as error:
-            raise BadEmbedding(f"{_shown(reference)} cannot be read: {_reason(error)}") from None
+            raise EmbeddingError(f"{_shown(reference)} cannot be read: {_reason(error)}") from None
         finally:
             os.close(fd)
 
     def _inside(self, reference: str) -> str:
         """Returns a reference as a path relative to the folder."""
-        if not reference or len(reference) > _MOST_LENGTH or "\0" in reference:
-            raise BadEmbedding(f"{_shown(reference)!r} is no path of a file")
+        if not reference or len(reference) > _MAX_LENGTH or "\0" in reference:
+            raise EmbeddingError(f"{_shown(reference)!r} is no path of a file")
         if posixpath.isabs(reference):
             for folder in {
                 os.path.join(self._logdir.path, self.path),
@@ -87,9 +87,9 @@ class ConfigFolder:
                 folder = os.path.normpath(folder) + os.sep
                 if reference.startswith(folder):
                     return self._inside(reference[len(folder) :])
-            raise BadEmbedding(f"{_shown(reference)} leads out of the folder of the config")
+            raise EmbeddingError(f"{_shown(reference)} leads out of the folder of the config")
         if ".." in reference.split("/"):
-            raise BadEmbedding(f"{_shown(reference)} leads out of the folder of the config")
+            raise EmbeddingError(f"{_shown(reference)} leads out of the folder of the config")
         return posixpath.normpath(reference)
 
     def _open_link(self, path: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class BadEmbedding(Exception):
+class EmbeddingError(Exception):
     """A file cannot be used; the message says which and why.
 
     Args:

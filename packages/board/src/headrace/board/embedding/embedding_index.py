@@ -10,21 +10,21 @@ from dataclasses import dataclass, field
 
 from google.protobuf import text_format
 
-from headrace.board.embedding.embedding_error import BadEmbedding
 from headrace.board.embedding.checkpoint_tensors import (
     CheckpointTensors,
     StoredTensor,
     latest_checkpoint,
 )
 from headrace.board.embedding.config_folder import ConfigFolder
+from headrace.board.embedding.embedding_error import EmbeddingError
+from headrace.board.embedding.file_cache import FileCache
 from headrace.board.embedding.point_table import (
-    MOST_ROWS,
+    MAX_ROWS,
     PointTable,
     read_checkpoint_table,
     read_raw_table,
     read_text_table,
 )
-from headrace.board.embedding.file_cache import UnchangedFiles
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import walk_logdir
 from headrace.board.store.problems import WARNING, Problems
@@ -32,10 +32,10 @@ from headrace.formats.bundle_files import index_path
 from headrace.formats.proto.plugin_projector_pb2 import ProjectorConfig
 
 CONFIG = "projector_config.pbtxt"
-_MOST_CONFIG_BYTES = 1 << 20
-_MOST_EMBEDDINGS = 1000  # of a folder
+_MAX_CONFIG_BYTES = 1 << 20
+_MAX_EMBEDDINGS = 1000  # of a folder
 _LASTS_S = 2.0
-_LEAST_ROWS = 3  # of a tensor that only a checkpoint names
+_MIN_ROWS = 3  # of a tensor that only a checkpoint names
 # What optimizers keep of a variable; named by configs alone.
 _SLOTS = ("/Adam", "/Adam_1", "/Momentum", "/Adagrad", "/RMSProp", "/ExponentialMovingAverage")
 
@@ -65,7 +65,7 @@ class Embedding:
     shape: tuple[int, ...] = field(default=())
 
 
-class EmbeddingShelf:
+class EmbeddingIndex:
     """Finds the configs below the logdir, and reads what they name.
 
     Args:
@@ -81,7 +81,7 @@ class EmbeddingShelf:
         self._found: dict[int, Embedding] = {}
         self._found_at = -_LASTS_S
         self._ids: dict[tuple[str, str], int] = {}
-        self._files = UnchangedFiles()
+        self._files = FileCache()
         self._complaints: set[tuple[str, str]] = set()
 
     def list(self) -> list[Embedding]:
@@ -105,13 +105,13 @@ class EmbeddingShelf:
         return found
 
     def points(self, embedding: Embedding, most: int) -> PointTable:
-        """Returns at most so many of its points. Raises: BadEmbedding."""
+        """Returns at most so many of its points. Raises: EmbeddingError."""
         path = embedding.tensor
         if not path:
             tensors = CheckpointTensors(embedding.folder, embedding.checkpoint)
             tensor = tensors.matrices().get(embedding.name)
             if tensor is None:
-                raise BadEmbedding(f"the checkpoint has no matrix {embedding.name}", missing=True)
+                raise EmbeddingError(f"the checkpoint has no matrix {embedding.name}", missing=True)
             return read_checkpoint_table(tensors, tensor, most)
         if path.endswith(".bytes"):
             return read_raw_table(embedding.folder, path, embedding.shape, most)
@@ -126,7 +126,7 @@ class EmbeddingShelf:
             try:
                 for one in self._embeddings_of(folder, complaints):
                     found[one.id] = one
-            except BadEmbedding as error:
+            except EmbeddingError as error:
                 complaints[(name, "config")] = str(error)
         for key, text in complaints.items():
             file = f"{key[0]}/{CONFIG}".lstrip("/")
@@ -157,11 +157,11 @@ class EmbeddingShelf:
                 tensors = self._files.read(
                     folder, index_path(prefix), lambda: CheckpointTensors(folder, prefix).matrices()
                 )
-            except BadEmbedding as error:
+            except EmbeddingError as error:
                 if named:
                     complaints[(folder.path, "checkpoint")] = f"model_checkpoint_path: {error}"
         seen = set()
-        for info in [*config.embeddings][:_MOST_EMBEDDINGS]:
+        for info in [*config.embeddings][:_MAX_EMBEDDINGS]:
             name = info.tensor_name.removesuffix(":0") or info.tensor_path or "tensor"
             if name in seen:
                 continue
@@ -177,7 +177,7 @@ class EmbeddingShelf:
             ):
                 try:
                     versions.append(folder.version(reference) if reference else ())
-                except BadEmbedding as error:
+                except EmbeddingError as error:
                     complaints[(folder.path, f"{name} {what}")] = f"{name}, {what}: {error}"
             if not info.tensor_path and stored is None:
                 if tensors or not named:
@@ -203,8 +203,8 @@ class EmbeddingShelf:
                 shape=shape,
             )
         # As in TensorBoard, what else the checkpoint has is offered too.
-        for name, stored in list(tensors.items())[:_MOST_EMBEDDINGS]:
-            fits = _LEAST_ROWS <= stored.rows <= MOST_ROWS and not name.endswith(_SLOTS)
+        for name, stored in list(tensors.items())[:_MAX_EMBEDDINGS]:
+            fits = _MIN_ROWS <= stored.rows <= MAX_ROWS and not name.endswith(_SLOTS)
             if name not in seen and fits:
                 yield Embedding(
                     self._number(folder.path, name),
@@ -220,7 +220,7 @@ class EmbeddingShelf:
         """Returns a folder's config, an empty one if it has only a checkpoint; None without."""
         try:
             return self._files.read(folder, CONFIG, lambda: _read_config(folder))
-        except BadEmbedding as error:
+        except EmbeddingError as error:
             if not error.missing:
                 raise
             return ProjectorConfig() if folder.exists("checkpoint") else None
@@ -234,10 +234,10 @@ def _mark(versions: list[tuple[int, ...]]) -> str:
 
 
 def _read_config(folder: ConfigFolder) -> ProjectorConfig:
-    data = folder.read(CONFIG, _MOST_CONFIG_BYTES)
+    data = folder.read(CONFIG, _MAX_CONFIG_BYTES)
     config = ProjectorConfig()
     try:
         text_format.Parse(data.decode("utf-8", "replace"), config, allow_unknown_field=True)
     except (text_format.ParseError, RecursionError) as error:
-        raise BadEmbedding(f"{CONFIG} is not a projector config: {str(error)[:300]}") from None
+        raise EmbeddingError(f"{CONFIG} is not a projector config: {str(error)[:300]}") from None
     return config

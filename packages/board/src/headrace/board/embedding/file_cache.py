@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from headrace.board.embedding.embedding_error import BadEmbedding
 from headrace.board.embedding.config_folder import ConfigFolder
+from headrace.board.embedding.embedding_error import EmbeddingError
 
 _Said = TypeVar("_Said")
 
 
-class UnchangedFiles:
+class FileCache:
     """Keeps what was read, and also that something was wrong with it. For one thread at a time."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class UnchangedFiles:
     def read(self, folder: ConfigFolder, reference: str, read: Callable[[], _Said]) -> _Said:
         """Returns what read() returns, or returned for the file as it still is.
 
-        Raises: BadEmbedding as read() does, and if the file is not there.
+        Raises: EmbeddingError as read() does, and if the file is not there.
         """
         version = folder.version(reference)
         key = (folder.path, reference)
@@ -30,12 +30,12 @@ class UnchangedFiles:
         if kept is None or kept[0] != version:
             try:
                 kept = (version, read())
-            except BadEmbedding as error:
+            except EmbeddingError as error:
                 kept = (version, error)
             self._kept[key] = kept
         said = kept[1]
-        if isinstance(said, BadEmbedding):
-            raise BadEmbedding(str(said), said.missing)
+        if isinstance(said, EmbeddingError):
+            raise EmbeddingError(str(said), said.missing)
         return said
 
     def forget_others(self) -> None:

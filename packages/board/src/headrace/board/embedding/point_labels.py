@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headrace.board.embedding.embedding_error import BadEmbedding
 from headrace.board.embedding.config_folder import ConfigFolder
+from headrace.board.embedding.embedding_error import EmbeddingError
 
-_MOST_BYTES = 256 << 20
-_MOST_COLUMNS = 64
-_MOST_CELL = 500
-_MOST_SENT_CHARACTERS = 64 << 20
+_MAX_BYTES = 256 << 20
+_MAX_COLUMNS = 64
+_MAX_CELL = 500
+_MAX_SENT_CHARACTERS = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ def read_labels(folder: ConfigFolder, path: str, wanted: np.ndarray, rows: int) 
       folder, path: where it lies.
       wanted: [n] rows of the embedding.
       rows: of the embedding in all.
-    Raises: BadEmbedding.
+    Raises: EmbeddingError.
     """
-    text = folder.read(path, _MOST_BYTES).decode("utf-8", "replace").removeprefix("\ufeff")
+    text = folder.read(path, _MAX_BYTES).decode("utf-8", "replace").removeprefix("\ufeff")
     lines = text.split("\n")
     while lines and lines[-1].strip("\r") == "":
         lines.pop()
@@ -58,9 +58,9 @@ def read_labels(folder: ConfigFolder, path: str, wanted: np.ndarray, rows: int) 
     found = len(lines) - first
     if found != rows:
         notes.append(f"The metadata has {found:,} rows, the tensor {rows:,}.")
-    if len(names) > _MOST_COLUMNS:
-        notes.append(f"{_MOST_COLUMNS} of {len(names)} columns of the metadata are shown.")
-        names = names[:_MOST_COLUMNS]
+    if len(names) > _MAX_COLUMNS:
+        notes.append(f"{_MAX_COLUMNS} of {len(names)} columns of the metadata are shown.")
+        names = names[:_MAX_COLUMNS]
     columns: list[list[str]] = [[] for _ in names]
     characters = 0
     for row in wanted.tolist():
@@ -68,10 +68,10 @@ def read_labels(folder: ConfigFolder, path: str, wanted: np.ndarray, rows: int) 
         cells = lines[at].rstrip("\r").split("\t") if at < len(lines) else []
         for i, column in enumerate(columns):
             cell = cells[i] if i < len(cells) else ""
-            column.append(cell if len(cell) <= _MOST_CELL else cell[:_MOST_CELL] + "…")
+            column.append(cell if len(cell) <= _MAX_CELL else cell[:_MAX_CELL] + "…")
             characters += len(column[-1])
-    if characters > _MOST_SENT_CHARACTERS:
-        raise BadEmbedding(f"{path} has {characters:,} characters, more than can be shown")
+    if characters > _MAX_SENT_CHARACTERS:
+        raise EmbeddingError(f"{path} has {characters:,} characters, more than can be shown")
     return PointLabels(
         [_described(n, v) for n, v in zip(_unique(names), columns, strict=True)],
         found,

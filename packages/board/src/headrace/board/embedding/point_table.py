@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headrace.board.embedding.embedding_error import BadEmbedding
 from headrace.board.embedding.checkpoint_tensors import (
     CheckpointTensors,
     StoredTensor,
     read_rows,
 )
 from headrace.board.embedding.config_folder import ConfigFolder
+from headrace.board.embedding.embedding_error import EmbeddingError
 
-MOST_ROWS = 1_000_000
-MOST_SENT = 100_000
-MOST_DIMS = 512
-_MOST_SOURCE_DIMS = 1 << 16
-_MOST_SOURCE_BYTES = 256 << 20
-_MOST_TEXT_BYTES = 1 << 30
+MAX_ROWS = 1_000_000
+MAX_SENT = 100_000
+MAX_DIMS = 512
+_MAX_SOURCE_DIMS = 1 << 16
+_MAX_SOURCE_BYTES = 256 << 20
+_MAX_TEXT_BYTES = 1 << 30
 _SEED = 2016  # of the projection; the same at every request
 
 
@@ -50,11 +50,11 @@ def chosen_rows(rows: int, most: int) -> np.ndarray:
 
 
 def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
-    """Reads a .tsv of numbers, a row a line. Raises: BadEmbedding."""
-    data = folder.read(path, _MOST_TEXT_BYTES)
+    """Reads a .tsv of numbers, a row a line. Raises: EmbeddingError."""
+    data = folder.read(path, _MAX_TEXT_BYTES)
     found = data.count(b"\n")
-    if found > 2 * MOST_ROWS:  # empty ones among them, which are no rows
-        raise BadEmbedding(f"{path} has {found:,} lines, more than {2 * MOST_ROWS:,}")
+    if found > 2 * MAX_ROWS:  # empty ones among them, which are no rows
+        raise EmbeddingError(f"{path} has {found:,} lines, more than {2 * MAX_ROWS:,}")
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
@@ -69,16 +69,16 @@ def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
     parts = [data[starts[lines[i]] : ends[lines[i]]] for i in wanted.tolist()]
     values = _numbers(parts)
     if values is None or values.shape != (len(wanted), dims):
-        raise BadEmbedding(_first_bad_line(path, parts, wanted, dims))
+        raise EmbeddingError(_first_bad_line(path, parts, wanted, dims))
     return _finished(values, wanted, len(lines))
 
 
 def read_raw_table(
     folder: ConfigFolder, path: str, shape: tuple[int, ...], most: int
 ) -> PointTable:
-    """Reads a .bytes of little-endian float32, of the config's shape. Raises: BadEmbedding."""
+    """Reads a .bytes of little-endian float32, of the config's shape. Raises: EmbeddingError."""
     if len(shape) != 2 or min(shape) < 1:
-        raise BadEmbedding(f"{path} needs a tensor_shape of two dimensions, not {list(shape)}")
+        raise EmbeddingError(f"{path} needs a tensor_shape of two dimensions, not {list(shape)}")
     rows, dims = shape
     _check_rows(path, rows)
     _check_dims(path, dims)
@@ -86,24 +86,24 @@ def read_raw_table(
     try:
         size = os.fstat(fd).st_size
         if size != rows * dims * 4:
-            raise BadEmbedding(
+            raise EmbeddingError(
                 f"{path} has {size:,} bytes, but [{rows}, {dims}] float32 takes {rows * dims * 4:,}"
             )
         wanted = chosen_rows(rows, _fitting(most, dims * 4))
         data = read_rows(fd, 0, dims * 4, wanted)
     except OSError as error:
-        raise BadEmbedding(f"{path} cannot be read: {error.strerror}") from None
+        raise EmbeddingError(f"{path} cannot be read: {error.strerror}") from None
     finally:
         os.close(fd)
     if len(data) != len(wanted) * dims * 4:
-        raise BadEmbedding(f"{path} was cut off while it was read")
+        raise EmbeddingError(f"{path} was cut off while it was read")
     return _finished(np.frombuffer(data, "<f4").reshape(-1, dims), wanted, rows)
 
 
 def read_checkpoint_table(
     checkpoint: CheckpointTensors, tensor: StoredTensor, most: int
 ) -> PointTable:
-    """Reads a matrix of a checkpoint. Raises: BadEmbedding."""
+    """Reads a matrix of a checkpoint. Raises: EmbeddingError."""
     _check_rows(tensor.name, tensor.rows)
     _check_dims(tensor.name, tensor.dims)
     wanted = chosen_rows(tensor.rows, _fitting(most, tensor.dims * 4))
@@ -122,31 +122,31 @@ def _finished(values: np.ndarray, wanted: np.ndarray, rows: int) -> PointTable:
         lost = int(len(points) - finite.sum())
         points, wanted = points[finite], wanted[finite]
         notes.append(f"{lost:,} points with NaN or infinite values are left out.")
-    if dims > MOST_DIMS:
-        axes = np.random.default_rng(_SEED).standard_normal((dims, MOST_DIMS), dtype=np.float32)
+    if dims > MAX_DIMS:
+        axes = np.random.default_rng(_SEED).standard_normal((dims, MAX_DIMS), dtype=np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            points = points @ (axes / np.float32(np.sqrt(MOST_DIMS)))
+            points = points @ (axes / np.float32(np.sqrt(MAX_DIMS)))
         points[~np.isfinite(points)] = 0
         notes.append(
-            f"{dims:,} dimensions are projected onto {MOST_DIMS} at random, which changes"
+            f"{dims:,} dimensions are projected onto {MAX_DIMS} at random, which changes"
             " distances by a few percent."
         )
     return PointTable(points, wanted.astype(np.int32), rows, dims, tuple(notes))
 
 
 def _fitting(most: int, row_bytes: int) -> int:
-    return max(1, min(most, MOST_SENT, _MOST_SOURCE_BYTES // row_bytes))
+    return max(1, min(most, MAX_SENT, _MAX_SOURCE_BYTES // row_bytes))
 
 
 def _check_rows(path: str, rows: int) -> None:
-    if not 1 <= rows <= MOST_ROWS:
-        raise BadEmbedding(f"{path} has {rows:,} rows, not within 1 and {MOST_ROWS:,}")
+    if not 1 <= rows <= MAX_ROWS:
+        raise EmbeddingError(f"{path} has {rows:,} rows, not within 1 and {MAX_ROWS:,}")
 
 
 def _check_dims(path: str, dims: int) -> None:
-    if not 1 <= dims <= _MOST_SOURCE_DIMS:
-        raise BadEmbedding(
-            f"{path} has {dims:,} dimensions, not within 1 and {_MOST_SOURCE_DIMS:,}"
+    if not 1 <= dims <= _MAX_SOURCE_DIMS:
+        raise EmbeddingError(
+            f"{path} has {dims:,} dimensions, not within 1 and {_MAX_SOURCE_DIMS:,}"
         )
 
 

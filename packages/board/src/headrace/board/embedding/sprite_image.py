@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headrace.board.embedding.embedding_error import BadEmbedding
-from headrace.board.summaries.media_types import MOST_PIXELS, media_of
+from headrace.board.embedding.embedding_error import EmbeddingError
+from headrace.board.summaries.media_types import MAX_PIXELS, media_of
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 def image_type(data: bytes) -> tuple[str, int, int]:
@@ -13,13 +13,13 @@ def image_type(data: bytes) -> tuple[str, int, int]:
 
     Args:
       data: bytes of its file; they alone tell the type.
-    Raises: BadEmbedding for what is no image that browsers show, and for one that is too large.
+    Raises: EmbeddingError for what is no image that browsers show, and for one that is too large.
     """
     media = media_of(data)
     if not media.is_image or not media.width * media.height:
-        raise BadEmbedding("the sprite is no PNG, JPEG, GIF, WebP or BMP image")
+        raise EmbeddingError("the sprite is no PNG, JPEG, GIF, WebP or BMP image")
     if media.too_large:
-        raise BadEmbedding(
-            f"the sprite has {media.width} x {media.height} pixels, more than {MOST_PIXELS:,}"
+        raise EmbeddingError(
+            f"the sprite has {media.width} x {media.height} pixels, more than {MAX_PIXELS:,}"
         )
     return media.mime, media.width, media.height

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.board.graph.graph_bundle import GraphPicture
+from headrace.board.graph.graph_bundle import GraphAnalysis
 
 VERTEX_LIMIT = 20_000
 
@@ -13,14 +13,14 @@ class TooManyVertices(ValueError):
     """The view has more vertices than a drawing program takes."""
 
 
-def dot_of_view(picture: GraphPicture, open_groups: list[int]) -> str:
+def dot_of_view(analysis: GraphAnalysis, open_groups: list[int]) -> str:
     """Returns DOT of what is seen when the root and some groups are open.
 
     Args:
       open_groups: vertices; a group counts only if all groups around it are open too.
     Raises: TooManyVertices.
     """
-    tree, columns = picture.tree, picture.columns
+    tree, columns = analysis.tree, analysis.columns
     is_open = np.zeros(len(tree), bool)
     is_open[[g for g in open_groups if tree.n_ops <= g < len(tree)]] = True
     is_open[tree.root] = True
@@ -33,7 +33,7 @@ def dot_of_view(picture: GraphPicture, open_groups: list[int]) -> str:
             f"the view has {int(seen.sum())} vertices, more than {VERTEX_LIMIT}: close some groups"
         )
     lines = ["digraph G {", "  rankdir=BT; node [shape=box, style=rounded, fontsize=10];"]
-    _write_group(picture, tree.root, is_open, lines, 1)
+    _write_group(analysis, tree.root, is_open, lines, 1)
     shown = np.arange(len(tree))
     for _ in range(int(tree.depth.max())):
         hidden = ~(seen | is_open)[shown]
@@ -59,15 +59,15 @@ def dot_of_view(picture: GraphPicture, open_groups: list[int]) -> str:
 
 
 def _write_group(
-    picture: GraphPicture, group: int, is_open: np.ndarray, lines: list[str], depth: int
+    analysis: GraphAnalysis, group: int, is_open: np.ndarray, lines: list[str], depth: int
 ) -> None:
-    tree, columns = picture.tree, picture.columns
+    tree, columns = analysis.tree, analysis.columns
     pad = "  " * depth
     for child in tree.children(group).tolist():
         if is_open[child]:
             lines.append(f"{pad}subgraph cluster_{child} {{")
             lines.append(f'{pad}  label="{quoted(tree.labels[child])}";')
-            _write_group(picture, child, is_open, lines, depth + 1)
+            _write_group(analysis, child, is_open, lines, depth + 1)
             lines.append(f"{pad}}}")
             continue
         label = quoted(tree.labels[child])

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from headrace.board.graph.slice_names import SliceNames
+from headrace.board.graph.structure.auxiliary_nodes import auxiliary_nodes
 from headrace.board.graph.structure.families import Families, find_families
 from headrace.board.graph.structure.graph_columns import GraphColumns, read_columns
-from headrace.board.graph.structure.metaedges import LiftedEdges, lift_edges
+from headrace.board.graph.structure.metaedges import MetaEdges, find_metaedges
 from headrace.board.graph.structure.scopes import FUNCTIONS_LABEL, ScopeTree, scope_tree
-from headrace.board.graph.structure.series_nodes import Series, fold_series
-from headrace.board.graph.structure.auxiliary_nodes import side_area
-from headrace.board.graph.slice_names import SliceNames
+from headrace.board.graph.structure.series_nodes import Series, find_series
 from headrace.board.graph.structure.templates import Templates, find_templates
 from headrace.board.graph.structure.tensor_shapes import OutputShapes, output_shapes
 
@@ -22,13 +22,13 @@ _NO_OP = 65_535
 
 
 @dataclass
-class GraphPicture:
+class GraphAnalysis:
     """A graph with all that is derived from it."""
 
     columns: GraphColumns
     tree: ScopeTree
     shapes: OutputShapes
-    lifted: LiftedEdges
+    metaedges: MetaEdges
     templates: Templates
     families: Families
     series: list[Series]
@@ -56,7 +56,7 @@ class GraphPicture:
         return _header(self), _columns(self)
 
 
-def picture_of(graph_def: Any) -> GraphPicture:
+def analyse_graph(graph_def: Any) -> GraphAnalysis:
     """Works out a graph's scopes, edges, structure, stacks and side area.
 
     Raises: GraphTooLarge.
@@ -64,12 +64,12 @@ def picture_of(graph_def: Any) -> GraphPicture:
     columns = read_columns(graph_def)
     tree = scope_tree(columns)
     shapes = output_shapes(graph_def, columns)
-    lifted = lift_edges(columns, tree, shapes.edge_bytes)
-    templates = find_templates(columns, tree, lifted)
-    families = find_families(columns, tree, lifted, templates)
-    series = fold_series(columns, tree, lifted, templates.of_vertex, families.of_template)
-    side = side_area(columns, tree, lifted, shapes)
-    return GraphPicture(columns, tree, shapes, lifted, templates, families, series, side)
+    metaedges = find_metaedges(columns, tree, shapes.edge_bytes)
+    templates = find_templates(columns, tree, metaedges)
+    families = find_families(columns, tree, metaedges, templates)
+    series = find_series(columns, tree, metaedges, templates.of_vertex, families.of_template)
+    side = auxiliary_nodes(columns, tree, metaedges, shapes)
+    return GraphAnalysis(columns, tree, shapes, metaedges, templates, families, series, side)
 
 
 def label_line(label: str) -> str:
@@ -85,9 +85,9 @@ def text_column(labels: list[str]) -> np.ndarray:
     return np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
 
 
-def _header(picture: GraphPicture) -> dict[str, Any]:
-    columns, tree = picture.columns, picture.tree
-    templates, families = picture.templates, picture.families
+def _header(analysis: GraphAnalysis) -> dict[str, Any]:
+    columns, tree = analysis.columns, analysis.tree
+    templates, families = analysis.templates, analysis.families
     problems = [
         {"kind": kind, "count": count, "text": text}
         for kind, (count, text) in columns.problems.items()
@@ -112,7 +112,7 @@ def _header(picture: GraphPicture) -> dict[str, Any]:
             "ops": columns.ops,
             "devices": columns.devices,
             "leaves": columns.leaves,
-            "shapes": picture.shapes.texts,
+            "shapes": analysis.shapes.texts,
         },
         "problems": problems,
         "templates": _template_documents(templates, families),
@@ -121,7 +121,7 @@ def _header(picture: GraphPicture) -> dict[str, Any]:
                 "id": number,
                 "hue": families.hue[number],
                 "tone": families.tone[number],
-                "title": _family_title(picture, main),
+                "title": _family_title(analysis, main),
                 "main": main,
                 "templates": np.flatnonzero(families.of_template == number).tolist(),
             }
@@ -136,7 +136,7 @@ def _header(picture: GraphPicture) -> dict[str, Any]:
                 "chain": series.chain,
                 "varied": series.varied,
             }
-            for number, series in enumerate(picture.series)
+            for number, series in enumerate(analysis.series)
         ],
         "functions": [
             {"name": f.name, "group": pseudo.get(f.name, -1), "callers": f.callers}
@@ -161,15 +161,15 @@ def _template_documents(templates: Templates, families: Families) -> list[dict[s
     ]
 
 
-def _family_title(picture: GraphPicture, main: int) -> str:
+def _family_title(analysis: GraphAnalysis, main: int) -> str:
     """The name of the first group of the family, for people."""
-    groups = np.flatnonzero(picture.templates.of_vertex[picture.tree.n_ops :] == main)
-    return picture.tree.labels[int(groups[0]) + picture.tree.n_ops] if len(groups) else ""
+    groups = np.flatnonzero(analysis.templates.of_vertex[analysis.tree.n_ops :] == main)
+    return analysis.tree.labels[int(groups[0]) + analysis.tree.n_ops] if len(groups) else ""
 
 
-def _columns(picture: GraphPicture) -> dict[str, np.ndarray]:
-    columns, tree, lifted = picture.columns, picture.tree, picture.lifted
-    templates, families = picture.templates, picture.families
+def _columns(analysis: GraphAnalysis) -> dict[str, np.ndarray]:
+    columns, tree, metaedges = analysis.columns, analysis.tree, analysis.metaedges
+    templates, families = analysis.templates, analysis.families
     groups = len(tree) - tree.n_ops
     template = templates.of_vertex
     family = families.of_template[template]
@@ -179,7 +179,7 @@ def _columns(picture: GraphPicture) -> dict[str, np.ndarray]:
     near[: tree.n_ops] = 0
     family[tree.root] = -1
     series = np.full(len(tree), -1, np.int32)
-    for number, stack in enumerate(picture.series):
+    for number, stack in enumerate(analysis.series):
         series[list(stack.members)] = number
     no_groups = np.full(groups, -1.0)
     by_source = np.lexsort((columns.edge_dst, columns.edge_src))
@@ -196,16 +196,16 @@ def _columns(picture: GraphPicture) -> dict[str, np.ndarray]:
         "template": template,
         "family": family,
         "near": near,
-        "side": picture.side,
+        "side": analysis.side,
         "series": series,
-        "shape": picture.shapes.text,
-        "output_bytes": np.concatenate([picture.shapes.bytes, no_groups]),
-        "meta_group": lifted.meta_group,
-        "meta_src": lifted.meta_src,
-        "meta_dst": lifted.meta_dst,
-        "meta_data": lifted.meta_data,
-        "meta_control": lifted.meta_control,
-        "meta_bytes": lifted.meta_bytes,
+        "shape": analysis.shapes.text,
+        "output_bytes": np.concatenate([analysis.shapes.bytes, no_groups]),
+        "meta_group": metaedges.meta_group,
+        "meta_src": metaedges.meta_src,
+        "meta_dst": metaedges.meta_dst,
+        "meta_data": metaedges.meta_data,
+        "meta_control": metaedges.meta_control,
+        "meta_bytes": metaedges.meta_bytes,
         "edge_src": columns.edge_src[by_source],
         "edge_dst": columns.edge_dst[by_source],
         "edge_port": columns.edge_port[by_source],

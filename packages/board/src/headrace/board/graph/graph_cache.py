@@ -11,28 +11,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.board.web.columns import encode_columns
-from headrace.board.graph.graph_bundle import GraphPicture, picture_of
-from headrace.board.graph.structure.graph_columns import GraphTooLarge
-from headrace.board.graph.sources.graph_list import GraphEntry, GraphList, Place
-from headrace.board.graph.sources.graph_upload import NoGraph, graph_from_bytes, graph_of_run_metadata
 from headrace.board.graph.delta_encoding import packed
+from headrace.board.graph.graph_bundle import GraphAnalysis, analyse_graph
+from headrace.board.graph.sources.graph_list import GraphEntry, GraphList, Place
+from headrace.board.graph.sources.graph_upload import (
+    NoGraphError,
+    graph_from_bytes,
+    graph_of_run_metadata,
+)
+from headrace.board.graph.structure.graph_columns import GraphTooLarge
 from headrace.board.store.blob_series import BlobRows
+from headrace.board.web.columns import encode_columns
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.meta_graph_pb2 import MetaGraphDef
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
-_PICTURES_NODES = 400_000  # of all kept pictures together, some 400 bytes each
+_MAX_ANALYSED_NODES = 400_000  # of all kept analyses together, some 400 bytes each
 _PARSED = 2
 _UPLOADS = 8
 _UPLOAD_BYTES = 512 << 20
 
 
 @dataclass
-class _Known:
-    """What is kept of a graph after its picture was dropped."""
+class GraphSize:
+    """What is kept of a graph after its analysis was dropped."""
 
     nodes: int
     edges: int
@@ -45,17 +49,17 @@ class _Upload:
     body: bytes
 
 
-class GraphShelf:
-    """Finds graphs, reads them, and keeps the last pictures. Threads may share it."""
+class GraphCache:
+    """Finds graphs, reads them, and keeps the last analyses. Threads may share it."""
 
     def __init__(self, board: Board):
         self._board = board
         self._list = GraphList(board)
         self._lock = threading.Lock()
         self._uploads: OrderedDict[int, _Upload] = OrderedDict()
-        self._pictures: OrderedDict[int, tuple[GraphPicture, bytes]] = OrderedDict()
+        self._analyses: OrderedDict[int, tuple[GraphAnalysis, bytes]] = OrderedDict()
         self._parsed: OrderedDict[int, Any] = OrderedDict()
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, GraphSize] = {}
         self._busy: dict[int, threading.Lock] = {}
 
     def entries(self) -> list[GraphEntry]:
@@ -86,7 +90,7 @@ class GraphShelf:
             )  # fmt: skip
         return made
 
-    def known(self, entry: GraphEntry) -> _Known | None:
+    def known_size(self, entry: GraphEntry) -> GraphSize | None:
         """How many nodes and edges, once somebody has looked at it."""
         return self._known.get(entry.id)
 
@@ -94,7 +98,7 @@ class GraphShelf:
         """Keeps an uploaded graph, in memory only; the same file again is the same graph.
 
         Returns: its number.
-        Raises: NoGraph, GraphTooLarge.
+        Raises: NoGraphError, GraphTooLarge.
         """
         graph, _ = graph_from_bytes(data)
         body = graph.SerializeToString()
@@ -109,7 +113,7 @@ class GraphShelf:
             ):
                 self._uploads.popitem(last=False)
         try:
-            self.picture(self.entry(number))
+            self.analysis(self.entry(number))
         except GraphTooLarge:
             with self._lock:
                 self._uploads.pop(number, None)
@@ -117,7 +121,7 @@ class GraphShelf:
         return number
 
     def graph_def(self, entry: GraphEntry) -> Any:
-        """Returns the parsed graph; do not change it. Raises: NoGraph, DataLossError."""
+        """Returns the parsed graph; do not change it. Raises: NoGraphError, DataLossError."""
         with self._lock:
             graph = self._parsed.get(entry.id)
             if graph is not None:
@@ -130,48 +134,48 @@ class GraphShelf:
                 self._parsed.popitem(last=False)
         return graph
 
-    def picture(self, entry: GraphEntry) -> GraphPicture:
-        """Returns a graph worked out. Raises: NoGraph, GraphTooLarge, DataLossError."""
+    def analysis(self, entry: GraphEntry) -> GraphAnalysis:
+        """Returns a graph worked out. Raises: NoGraphError, GraphTooLarge, DataLossError."""
         return self._worked_out(entry)[0]
 
     def bundle(self, entry: GraphEntry) -> bytes:
-        """Returns the reply of /graph/ID. Raises: as `picture`."""
+        """Returns the reply of /graph/ID. Raises: as `analysis`."""
         return self._worked_out(entry)[1]
 
     def header(self, entry: GraphEntry) -> dict[str, Any]:
         """Returns what the reply of /graph/ID says of the entry itself."""
         return {"id": entry.id, "key": entry.key, "title": entry.title, "kind": entry.kind}
 
-    def _worked_out(self, entry: GraphEntry) -> tuple[GraphPicture, bytes]:
+    def _worked_out(self, entry: GraphEntry) -> tuple[GraphAnalysis, bytes]:
         with self._lock:
-            kept = self._pictures.get(entry.id)
+            kept = self._analyses.get(entry.id)
             if kept is not None:
-                self._pictures.move_to_end(entry.id)
+                self._analyses.move_to_end(entry.id)
                 return kept
             busy = self._busy.setdefault(entry.id, threading.Lock())
         with busy:  # two pages that ask at once wait for one another, not for other graphs
             try:
                 with self._lock:
-                    kept = self._pictures.get(entry.id)
+                    kept = self._analyses.get(entry.id)
                 return kept or self._work_out(entry)
             finally:
                 with self._lock:
                     self._busy.pop(entry.id, None)
 
-    def _work_out(self, entry: GraphEntry) -> tuple[GraphPicture, bytes]:
-        picture = picture_of(self.graph_def(entry))
-        header, columns = picture.header_and_columns()
-        kept = (picture, encode_columns(*packed({**self.header(entry), **header}, columns)))
+    def _work_out(self, entry: GraphEntry) -> tuple[GraphAnalysis, bytes]:
+        analysis = analyse_graph(self.graph_def(entry))
+        header, columns = analysis.header_and_columns()
+        kept = (analysis, encode_columns(*packed({**self.header(entry), **header}, columns)))
         with self._lock:
-            self._pictures[entry.id] = kept
-            nodes = len(picture.columns)
-            self._known[entry.id] = _Known(nodes, len(picture.columns.edge_src))
+            self._analyses[entry.id] = kept
+            nodes = len(analysis.columns)
+            self._known[entry.id] = GraphSize(nodes, len(analysis.columns.edge_src))
             while (
-                len(self._pictures) > 1
-                and sum(len(p.columns) for p, _ in self._pictures.values()) > _PICTURES_NODES
+                len(self._analyses) > 1
+                and sum(len(p.columns) for p, _ in self._analyses.values()) > _MAX_ANALYSED_NODES
             ):
-                self._pictures.popitem(last=False)
-        for kind, (count, text) in picture.columns.problems.items():
+                self._analyses.popitem(last=False)
+        for kind, (count, text) in analysis.columns.problems.items():
             self._board.index.problems.put(
                 f"graph_{kind}",
                 "warning",
@@ -187,7 +191,7 @@ class GraphShelf:
             with self._lock:
                 kept = self._uploads.get(entry.id)
             if kept is None:
-                raise NoGraph("this upload was dropped for later ones; upload it again")
+                raise NoGraphError("this upload was dropped for later ones; upload it again")
             return GraphDef.FromString(kept.body)
         data = self._board.records.payload(_one_row(entry.place), 0)
         try:
@@ -197,7 +201,7 @@ class GraphShelf:
                 return graph_of_run_metadata(data)
             return GraphDef.FromString(data)
         except DecodeError:
-            raise NoGraph(f"the record of this {entry.kind} is damaged") from None
+            raise NoGraphError(f"the record of this {entry.kind} is damaged") from None
 
 
 def _one_row(place: Place) -> BlobRows:

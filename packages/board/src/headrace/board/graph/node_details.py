@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.graph.graph_bundle import GraphPicture
+from headrace.board.graph.graph_bundle import GraphAnalysis
 from headrace.board.graph.structure.tensor_shapes import output_types, shape_text, type_name
 from headrace.formats.dtypes import as_dtype
 
@@ -18,42 +18,42 @@ _INPUTS = 1000
 _DTYPES = 64
 
 
-def node_def_of(graph_def: Any, picture: GraphPicture, op: int) -> Any:
+def node_def_of(graph_def: Any, analysis: GraphAnalysis, op: int) -> Any:
     """Returns the NodeDef of an op; None for an argument or a result of a function."""
-    home = int(picture.columns.home[op])
+    home = int(analysis.columns.home[op])
     if home < 0:
         return graph_def.node[op]
-    function = picture.columns.functions[home]
+    function = analysis.columns.functions[home]
     definition = graph_def.library.function[home]
     at = op - function.first - len(definition.signature.input_arg)
     return definition.node_def[at] if 0 <= at < len(definition.node_def) else None
 
 
-def node_card(
-    graph_def: Any, picture: GraphPicture, op: int, most: int = _VALUE_CHARACTERS
+def node_details(
+    graph_def: Any, analysis: GraphAnalysis, op: int, most: int = _VALUE_CHARACTERS
 ) -> dict[str, Any]:
     """Returns the reply of /graph/ID/node.
 
     Args:
       most: how many characters of each attribute's value there are, about.
     """
-    columns, tree = picture.columns, picture.tree
-    node = node_def_of(graph_def, picture, op)
+    columns, tree = analysis.columns, analysis.tree
+    node = node_def_of(graph_def, analysis, op)
     edges = np.flatnonzero(columns.edge_dst == op)
     is_data = columns.edge_port[edges] >= 0
     readers = np.flatnonzero(columns.edge_src == op)
     data, control = (
         [
-            _end(picture, int(columns.edge_src[e]), int(columns.edge_port[e]))
+            _end(analysis, int(columns.edge_src[e]), int(columns.edge_port[e]))
             for e in edges[which][:_INPUTS]
         ]
         for which in (is_data, ~is_data)
     )
     outputs = [
-        _end(picture, int(columns.edge_dst[e]), int(columns.edge_port[e]))
+        _end(analysis, int(columns.edge_dst[e]), int(columns.edge_port[e]))
         for e in readers[:_READERS]
     ]
-    text = int(picture.shapes.text[op])
+    text = int(analysis.shapes.text[op])
     types = output_types(node)[0] if node is not None else []
     attrs = [] if node is None else [
         {"name": key, **attribute_words(node.attr[key], most)} for key in sorted(node.attr)
@@ -69,20 +69,20 @@ def node_card(
         "outputs": outputs,
         "output_count": len(readers),
         "attrs": attrs,
-        "shapes": picture.shapes.texts[text] if text >= 0 else "",
+        "shapes": analysis.shapes.texts[text] if text >= 0 else "",
         "dtypes": [type_name(number) for number in types[:_DTYPES]],
-        "output_bytes": float(picture.shapes.bytes[op]),
+        "output_bytes": float(analysis.shapes.bytes[op]),
         "function": columns.functions[columns.home[op]].name if columns.home[op] >= 0 else "",
     }
 
 
-def _end(picture: GraphPicture, op: int, port: int) -> dict[str, Any]:
-    shapes = picture.shapes
+def _end(analysis: GraphAnalysis, op: int, port: int) -> dict[str, Any]:
+    shapes = analysis.shapes
     text = int(shapes.text[op])
     return {
         "index": op,
-        "name": picture.tree.path(op),
-        "op": picture.columns.ops[picture.columns.op[op]],
+        "name": analysis.tree.path(op),
+        "op": analysis.columns.ops[analysis.columns.op[op]],
         "port": port,
         "shapes": shapes.texts[text] if text >= 0 else "",
     }

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.graph.structure.graph_columns import GraphColumns
 from headrace.board.graph.slice_names import SliceNames
-from headrace.board.trace.analysis.unique_slices import counted_once
+from headrace.board.graph.structure.graph_columns import GraphColumns
+from headrace.board.trace.analysis.unique_slices import unique_slices
 from headrace.board.trace.reading.step_trace import OP, RECV, SEND, SYNC, StepTrace
 
-_MOST_STEPS = 64
+_MAX_STEPS = 64
 _FEWEST_STEPS = 4
 _TABLE_BYTES = 256 << 20
 
@@ -19,7 +19,7 @@ _TABLE_BYTES = 256 << 20
 def steps_to_read(steps: int, nodes: int) -> list[int]:
     """Returns which of so many steps are read: all of a few, evenly chosen ones of many."""
     fits = _TABLE_BYTES // (16 * max(1, nodes))
-    most = max(_FEWEST_STEPS, min(_MOST_STEPS, fits))
+    most = max(_FEWEST_STEPS, min(_MAX_STEPS, fits))
     if steps <= most:
         return list(range(steps))
     return np.unique(np.linspace(0, steps - 1, most).astype(np.int64)).tolist()
@@ -46,7 +46,7 @@ class RunCosts:
     def add(self, trace: StepTrace) -> None:
         """Takes a step in; a node that ran several times in it counts with the sum."""
         n = len(self._device)
-        counts = counted_once(trace) & np.isin(trace.kind, (OP, RECV, SEND, SYNC))
+        counts = unique_slices(trace) & np.isin(trace.kind, (OP, RECV, SEND, SYNC))
         node = self._names.nodes_of(trace.names, trace.ops_of_names())[trace.name]
         found = counts & (node >= 0)
         at = node[found]

@@ -11,9 +11,9 @@ import numpy as np
 from headrace.board.graph.structure.graph_columns import GraphColumns
 from headrace.board.graph.structure.scopes import FUNCTIONS_LABEL
 
-_MOST_PARTS = 64  # of a name that are tried as the call that a body was inlined at
-_MOST_CALLS = 16  # within one another
-_MOST_BODIES = 64  # that calls of one name may mean
+_MAX_PARTS = 64  # of a name that are tried as the call that a body was inlined at
+_MAX_CALLS = 16  # within one another
+_MAX_BODIES = 64  # that calls of one name may mean
 
 Called = Callable[[str], list[int] | None]  # the functions that a node of a name calls
 
@@ -103,10 +103,10 @@ class SliceNames:
 
     def _in_bodies(self, name: str, called: Called) -> int | None:
         """Takes calls off the name's begin until the rest is a node of what they call."""
-        for _ in range(_MOST_CALLS):
+        for _ in range(_MAX_CALLS):
             length, functions = self._call_at_begin(name, called)
             name = name[length:]
-            bodies = islice(dict.fromkeys(functions), _MOST_BODIES)
+            bodies = islice(dict.fromkeys(functions), _MAX_BODIES)
             tables = [self._of_function[f] for f in bodies]
             for table in tables:
                 if name in table:
@@ -126,7 +126,7 @@ class SliceNames:
     def _call_at_begin(self, name: str, called: Called) -> tuple[int, list[int]]:
         """How long the name of a call is that stands at the begin, and what it calls."""
         end = -1
-        for _ in range(_MOST_PARTS):
+        for _ in range(_MAX_PARTS):
             end = name.find("/", end + 1)
             if end < 0:
                 break

@@ -1,39 +1,59 @@
-"""Images and audio, each event of them: /blobs, /blobs/items, /blob/NAME."""
+"""Images and sounds, at every step that was logged: GET /blobs, /blobs/items, /blob/NAME."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from flask import Blueprint, Response, request
+from flask import Response, request
 
-from headrace.board.web.columns import dump_json
-from headrace.board.summaries.media_types import MOST_PIXELS, UNKNOWN, media_of
-from headrace.board.summaries.series_rows import asked_row, asked_series, value_of_row
-from headrace.board.summaries.media_items import BlobNames, Item, Place, items_of
-from headrace.board.web.responses import NotFound, reply_columns, reply_json
+from headrace.board.errors import NotFound
 from headrace.board.store.blob_series import BlobRows
+from headrace.board.summaries.media_items import (
+    Item,
+    ItemNames,
+    Place,
+    item_document,
+    items_of,
+    too_large_text,
+)
+from headrace.board.summaries.media_types import UNKNOWN, media_of
+from headrace.board.summaries.series_rows import requested_row, requested_series, value_of_row
+from headrace.board.web.json_text import dump_json
+from headrace.board.web.panel import Panel, Route
+from headrace.board.web.responses import columns_response, json_response
 from headrace.formats.errors import DataLossError
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
-_KINDS = ("image", "audio")
-# Whose steps a slider may ask for.
-_ROW_KINDS = (*_KINDS, "text", "tensor", "pr_curve", "histogram", "mesh")
+_MEDIA_KINDS = ("image", "audio")
+_KINDS_WITH_STEPS = (*_MEDIA_KINDS, "text", "tensor", "pr_curve", "histogram", "mesh")
 
 
-def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoints."""
-    panel = Blueprint("blobs", __name__)
-    names = BlobNames()
+class BlobsPanel(Panel):
+    """Serves images and sounds, and the steps of all series whose values stay in the files."""
 
-    @panel.get("/blobs")
-    def blobs() -> Response:
-        series = asked_series(board, *_ROW_KINDS)
+    name = "blobs"
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self._names = ItemNames()
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/blobs", self.blobs),
+            Route("GET", "/blobs/items", self.blob_items),
+            Route("GET", "/blob/<name>", self.blob),
+        )
+
+    def blobs(self) -> Response:
+        """Returns the steps of a series, for a slider."""
+        series = requested_series(self.board, *_KINDS_WITH_STEPS)
         rows = series.rows()
-        return reply_columns(
-            board,
+        return columns_response(
+            self.board,
             {"kind": series.tag.kind},
             {
                 "step": rows.step,
@@ -42,14 +62,15 @@ def blueprint(board: Board) -> Blueprint:
             },
         )
 
-    @panel.get("/blobs/items")
-    def blob_items() -> Response:
-        series = asked_series(board, *_KINDS)
+    def blob_items(self) -> Response:
+        """Returns the images or sounds of one row, with the names to fetch their bytes by."""
+        series = requested_series(self.board, *_MEDIA_KINDS)
         rows = series.rows()
-        row = asked_row(rows)
-        items = items_of(value_of_row(board, rows, row), series.tag.kind)
-        return reply_json(
-            board,
+        row = requested_row(rows)
+        kind = series.tag.kind
+        items = items_of(value_of_row(self.board, rows, row), kind)
+        return json_response(
+            self.board,
             {
                 "row": row,
                 "step": int(rows.step[row]),
@@ -58,47 +79,43 @@ def blueprint(board: Board) -> Blueprint:
                     {
                         "sample": i,
                         **item_document(item),
-                        "id": names.name(_place(rows, row, i, series.tag.kind)),
+                        "id": self._names.name(_place(rows, row, i, kind)),
                     }
                     for i, item in enumerate(items)
                 ],
             },
         )
 
-    @panel.get("/blob/<name>")
-    def blob(name: str) -> Response:
-        place = names.place(name)
+    def blob(self, name: str) -> Response:
+        """Returns the bytes of an image or a sound."""
+        place = self._names.place(name)
         if place is None:
             raise NotFound("there is no such item")
-        return item_response(_item(board, place), name)
+        return item_response(self._item(place), name)
 
-    return panel
-
-
-def item_document(item: Item) -> dict[str, Any]:
-    """Returns what a page needs to know of an item before it asks for the bytes."""
-    media = media_of(item.data)
-    document = {
-        "width": media.width or item.width,
-        "height": media.height or item.height,
-        "mime": media.mime,
-        "bytes": len(item.data),
-        "label": item.label,
-        "sample_rate": media.sample_rate or item.sample_rate,
-        "seconds": media.seconds,
-    }
-    if not media.seconds and item.frames and item.sample_rate:
-        document["seconds"] = item.frames / item.sample_rate
-    if media.too_large:
-        document["refused"] = _too_large(media.width, media.height)
-    return document
+    def _item(self, place: Place) -> Item:
+        try:
+            event = self.board.records.event(place.file, place.offset, place.length)
+        except DataLossError as error:
+            raise NotFound(str(error)) from None
+        values = event.summary.value
+        if 0 <= place.value < len(values):
+            items = items_of(values[place.value], "audio" if place.sound else "image")
+            if place.sample < len(items):
+                return items[place.sample]
+        raise NotFound("the item is not there any more")
 
 
 def item_response(item: Item, name: str) -> Response:
-    """Returns an item's bytes, or the part that a Range asks for; 422 for too large an image."""
+    """Returns an item's bytes or the range requested; 422 for an image that is too large.
+
+    Args:
+      item: an image or a sound.
+      name: its name, which serves as the ETag.
+    """
     media = media_of(item.data)
     if media.too_large:
-        body = dump_json({"error": _too_large(media.width, media.height)})
+        body = dump_json({"error": too_large_text(media)})
         return Response(body, 422, content_type="application/json")
     response = Response(item.data, content_type=media.mime)
     if media.mime == UNKNOWN:
@@ -106,12 +123,8 @@ def item_response(item: Item, name: str) -> Response:
     response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
     response.set_etag(name)
     response.make_conditional(request, accept_ranges=True, complete_length=len(item.data))
-    response.accept_ranges = "bytes"  # older Werkzeugs say it only where a range was asked for
+    response.accept_ranges = "bytes"  # older Werkzeugs set it only on responses to a range
     return response
-
-
-def _too_large(width: int, height: int) -> str:
-    return f"the image has {width} x {height} pixels, more than the {MOST_PIXELS} that are shown"
 
 
 def _place(rows: BlobRows, row: int, sample: int, kind: str) -> Place:
@@ -123,16 +136,3 @@ def _place(rows: BlobRows, row: int, sample: int, kind: str) -> Place:
         sample,
         kind == "audio",
     )
-
-
-def _item(board: Board, place: Place) -> Item:
-    try:
-        event = board.records.event(place.file, place.offset, place.length)
-    except DataLossError as error:
-        raise NotFound(str(error)) from None
-    values = event.summary.value
-    if 0 <= place.value < len(values):
-        items = items_of(values[place.value], "audio" if place.sound else "image")
-        if place.sample < len(items):
-            return items[place.sample]
-    raise NotFound("the item is not there any more")

@@ -1,65 +1,61 @@
-"""`/embeddings` and `/embedding/...`: the points of the projector (docs/board_api.md)."""
+"""Points of the projector: GET /embeddings, /embedding, /embedding/metadata and others."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from flask import Blueprint, Response
+from flask import Response
 
-from headrace.board.web.columns import is_deeper
-from headrace.board.embedding.embedding_error import BadEmbedding
-from headrace.board.embedding.embedding_index import Embedding, EmbeddingShelf
+from headrace.board.embedding.embedding_error import EmbeddingError
+from headrace.board.embedding.embedding_index import Embedding
 from headrace.board.embedding.point_labels import read_labels
-from headrace.board.embedding.point_table import MOST_SENT, PointTable
-from headrace.board.embedding.sprite_image import MOST_BYTES, image_type
+from headrace.board.embedding.point_table import MAX_SENT, PointTable
+from headrace.board.embedding.sprite_image import MAX_BYTES, image_type
+from headrace.board.errors import NotFound
 from headrace.board.store.path_text import path_text
+from headrace.board.web.json_text import is_deeper
+from headrace.board.web.panel import ErrorHandler, Panel, Route
+from headrace.board.web.query_arguments import int_argument
 from headrace.board.web.responses import (
-    BadRequest,
-    NotFound,
-    int_argument,
-    reply_bytes,
-    reply_columns,
-    reply_json,
+    bytes_response,
+    columns_response,
+    error_response,
+    json_response,
 )
 
-if TYPE_CHECKING:
-    from headrace.board.board import Board
-
-_MOST_BOOKMARKS_BYTES = 32 << 20
-_MOST_BOOKMARKS_DEPTH = 50
+_MAX_BOOKMARKS_BYTES = 32 << 20
+_MAX_BOOKMARKS_DEPTH = 50
 
 
-def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoints of embeddings."""
-    made = Blueprint("embeddings", __name__)
-    shelf = EmbeddingShelf(board.folder, board.index.problems)
+class EmbeddingsPanel(Panel):
+    """Serves the tensors that projector configs and checkpoints offer."""
 
-    def asked() -> Embedding:
-        number = int_argument("id")
-        try:
-            return shelf.get(number)
-        except KeyError:
-            raise NotFound(f"there is no embedding {number}") from None
+    name = "embeddings"
 
-    def table(embedding: Embedding) -> PointTable:
-        return shelf.points(embedding, int_argument("most", MOST_SENT, 1, MOST_SENT))
-
-    @made.get("/embeddings")
-    def embeddings() -> Response:
-        run_ids = {run.folder: run.id for run in board.index.runs()}
-        return reply_json(
-            board,
-            {"embeddings": [_described(one, run_ids) for one in shelf.list()]},
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/embeddings", self.embeddings),
+            Route("GET", "/embedding", self.embedding),
+            Route("GET", "/embedding/metadata", self.metadata),
+            Route("GET", "/embedding/bookmarks", self.bookmarks),
+            Route("GET", "/embedding/sprite", self.sprite),
         )
 
-    @made.get("/embedding")
-    @_answers_damage
-    def embedding() -> Response:
-        found = table(asked())
+    def error_handlers(self) -> Mapping[type[Exception], ErrorHandler]:
+        return {EmbeddingError: _embedding_error}
+
+    def embeddings(self) -> Response:
+        """Returns the list of embeddings."""
+        run_ids = {run.folder: run.id for run in self.board.index.runs()}
+        rows = [_embedding_row(one, run_ids) for one in self.board.embeddings.list()]
+        return json_response(self.board, {"embeddings": rows})
+
+    def embedding(self) -> Response:
+        """Returns the points of an embedding."""
+        found = self._table(self._requested())
         header = {
             "id": int_argument("id"),
             "rows": found.rows,
@@ -68,21 +64,21 @@ def blueprint(board: Board) -> Blueprint:
             "sent": len(found.points),
             "notes": list(found.notes),
         }
-        return reply_columns(board, header, {"points": found.points.ravel(), "row": found.row})
+        columns = {"points": found.points.ravel(), "row": found.row}
+        return columns_response(self.board, header, columns)
 
-    @made.get("/embedding/metadata")
-    @_answers_damage
-    def metadata() -> Response:
-        one = asked()
+    def metadata(self) -> Response:
+        """Returns the labels of the same points."""
+        one = self._requested()
         if not one.metadata:
             raise NotFound(f"embedding {one.id} has no metadata")
-        found = table(one)
+        found = self._table(one)
         labels = read_labels(one.folder, one.metadata, found.row.astype(np.int64), found.rows)
         columns = [
             {"name": c.name, "numeric": c.numeric, "distinct": c.distinct} for c in labels.columns
         ]
-        return reply_json(
-            board,
+        return json_response(
+            self.board,
             {
                 "rows": labels.rows,
                 "columns": columns,
@@ -91,35 +87,46 @@ def blueprint(board: Board) -> Blueprint:
             },
         )
 
-    @made.get("/embedding/bookmarks")
-    @_answers_damage
-    def bookmarks() -> Response:
-        one = asked()
+    def bookmarks(self) -> Response:
+        """Returns the JSON of the bookmarks file that the config names."""
+        one = self._requested()
         if not one.bookmarks:
             raise NotFound(f"embedding {one.id} has no bookmarks")
-        data = one.folder.read(one.bookmarks, _MOST_BOOKMARKS_BYTES)
+        data = one.folder.read(one.bookmarks, _MAX_BOOKMARKS_BYTES)
         try:
             saved = json.loads(data)
         except (ValueError, RecursionError):
-            raise BadEmbedding("the bookmarks are no JSON") from None
-        if is_deeper(saved, _MOST_BOOKMARKS_DEPTH):
-            raise BadEmbedding(f"the bookmarks are nested deeper than {_MOST_BOOKMARKS_DEPTH}")
-        return reply_json(board, {"bookmarks": saved})
+            raise EmbeddingError("the bookmarks are no JSON") from None
+        if is_deeper(saved, _MAX_BOOKMARKS_DEPTH):
+            raise EmbeddingError(f"the bookmarks are nested deeper than {_MAX_BOOKMARKS_DEPTH}")
+        return json_response(self.board, {"bookmarks": saved})
 
-    @made.get("/embedding/sprite")
-    @_answers_damage
-    def sprite() -> Response:
-        one = asked()
+    def sprite(self) -> Response:
+        """Returns the image that holds the tiles of the points."""
+        one = self._requested()
         if not one.sprite:
             raise NotFound(f"embedding {one.id} has no sprite")
-        data = one.folder.read(one.sprite, MOST_BYTES)
+        data = one.folder.read(one.sprite, MAX_BYTES)
         mime, _, _ = image_type(data)
-        return reply_bytes(data, mime)
+        return bytes_response(data, mime)
 
-    return made
+    def _requested(self) -> Embedding:
+        number = int_argument("id")
+        try:
+            return self.board.embeddings.get(number)
+        except KeyError:
+            raise NotFound(f"there is no embedding {number}") from None
+
+    def _table(self, embedding: Embedding) -> PointTable:
+        return self.board.embeddings.points(embedding, int_argument("most", MAX_SENT, 1, MAX_SENT))
 
 
-def _described(one: Embedding, run_ids: dict[str, int]) -> dict[str, Any]:
+def _embedding_error(error: Exception) -> Response:
+    missing = isinstance(error, EmbeddingError) and error.missing
+    return error_response(404 if missing else 400, str(error))
+
+
+def _embedding_row(one: Embedding, run_ids: dict[str, int]) -> dict[str, Any]:
     return {
         "id": one.id,
         "run": run_ids.get(one.folder.path),
@@ -133,16 +140,3 @@ def _described(one: Embedding, run_ids: dict[str, int]) -> dict[str, Any]:
         "bookmarks": bool(one.bookmarks),
         "sprite": [one.sprite_width, one.sprite_height] if one.sprite else None,
     }
-
-
-def _answers_damage(view: Callable[..., Response]) -> Callable[..., Response]:
-    """Turns what is wrong with the files into 404 or 400."""
-
-    @wraps(view)
-    def answered(*args: Any, **kwargs: Any) -> Response:
-        try:
-            return view(*args, **kwargs)
-        except BadEmbedding as error:
-            raise (NotFound if error.missing else BadRequest)(str(error)) from None
-
-    return answered

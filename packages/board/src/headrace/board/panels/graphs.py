@@ -1,199 +1,180 @@
-"""The graphs: which there are, the bundle of one, its nodes, costs, differences and exports."""
+"""Graphs, their nodes, costs, differences and exports: GET /graphs, /graph/..., uploads."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 
-from headrace.board.web.columns import MEDIA_TYPE, columns_as_json
+from headrace.board.errors import BadRequest, NotFound
+from headrace.board.graph.diff.diff_cache import DiffCache
 from headrace.board.graph.diff.diff_response import diff_columns, diff_document
-from headrace.board.graph.dot_export import TooManyVertices, dot_of_view
-from headrace.board.graph.graph_bundle import GraphPicture
-from headrace.board.graph.structure.graph_columns import GraphTooLarge
 from headrace.board.graph.diff.graph_diff import Difference, diff_graphs, diff_groups
-from headrace.board.graph.sources.graph_list import GraphEntry
-from headrace.board.graph.graph_cache import GraphShelf
-from headrace.board.graph.sources.graph_upload import NoGraph
-from headrace.board.graph.node_details import node_card
+from headrace.board.graph.dot_export import TooManyVertices, dot_of_view
+from headrace.board.graph.graph_bundle import GraphAnalysis
+from headrace.board.graph.node_details import node_details
 from headrace.board.graph.run_costs import RunCosts, steps_to_read
-from headrace.board.web.responses import (
-    BadRequest,
-    NotFound,
-    ids_argument,
-    int_argument,
-    reply_bytes,
-    reply_columns,
-    reply_json,
-)
+from headrace.board.graph.sources.graph_list import GraphEntry
+from headrace.board.graph.sources.graph_upload import NoGraphError
+from headrace.board.graph.structure.graph_columns import GraphTooLarge
+from headrace.board.trace.reading.step_columns import TraceError
+from headrace.board.web.columns import MEDIA_TYPE, columns_as_json
+from headrace.board.web.panel import API_ROOT, ErrorHandler, Panel, Route
+from headrace.board.web.query_arguments import flag_argument, ids_argument, int_argument
+from headrace.board.web.responses import bytes_response, columns_response, json_response
 from headrace.board.web.security import UPLOAD_PATH
-from headrace.board.trace.reading.step_columns import BadTrace
-from headrace.board.trace.trace_cache import TraceShelf
 from headrace.formats.errors import DataLossError
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
-MOST_TRACES = 10_000
-MOST_OPEN = 5000
-CARD_CHARACTERS = 1024  # of an attribute's value
-MOST_VALUE_CHARACTERS = 1 << 20  # of one that is asked for in full
-_NAME_CHARACTERS = 200
-_ROOT = "/api/v1"  # where all panels are mounted
+_MAX_TRACES = 10_000
+_MAX_OPEN_GROUPS = 5000
+_SHORT_VALUE_CHARACTERS = 1024  # of an attribute's value
+_FULL_VALUE_CHARACTERS = 1 << 20
+_MAX_NAME_CHARACTERS = 200
 
 
-def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoints graphs and graph/*."""
-    panel = Blueprint("graphs", __name__)
-    shelf = GraphShelf(board)
-    last_diff = _LastDifference()
+class GraphsPanel(Panel):
+    """Serves the graphs of the logs and those that were uploaded."""
 
-    def entry_of(number: int) -> GraphEntry:
-        try:
-            return shelf.entry(number)
-        except KeyError:
-            raise NotFound(f"there is no graph {number}") from None
+    name = "graphs"
 
-    def group_argument(picture: GraphPicture, name: str) -> int:
-        tree = picture.tree
-        return int_argument(name, None, tree.n_ops, len(tree) - 1)
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self._graphs = board.graphs
+        self._diffs = DiffCache()
 
-    def traces() -> TraceShelf:
-        if board.trace_shelf is None:  # the panel of traces is not mounted
-            board.trace_shelf = TraceShelf(board)
-        found: TraceShelf = board.trace_shelf
-        return found
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/graphs", self.graphs),
+            Route("POST", UPLOAD_PATH.removeprefix(API_ROOT), self.upload),
+            Route("GET", "/graph/<int:number>", self.graph),
+            Route("GET", "/graph/<int:number>/node", self.node),
+            Route("GET", "/graph/diff", self.diff),
+            Route("GET", "/graph/diff/kinds", self.diff_kinds),
+            Route("GET", "/graph/<int:number>/costs", self.costs),
+            Route("GET", "/graph/<int:number>/export.dot", self.export_dot),
+        )
 
-    def answers_damage(view: Callable[..., Response]) -> Callable[..., Response]:
-        @wraps(view)
-        def answer(**arguments: Any) -> Response:
-            try:
-                return view(**arguments)
-            except (NoGraph, GraphTooLarge, DataLossError, BadTrace) as error:
-                return reply_json(board, {"error": f"the graph cannot be shown: {error}"}, 422)
+    def error_handlers(self) -> Mapping[type[Exception], ErrorHandler]:
+        unusable = (NoGraphError, GraphTooLarge, DataLossError, TraceError)
+        return dict.fromkeys(unusable, self._unusable)
 
-        return answer
+    def graphs(self) -> Response:
+        """Returns the list of graphs."""
+        rows = [self._row(entry) for entry in self._graphs.entries()]
+        return json_response(self.board, {"graphs": rows})
 
-    @panel.get("/graphs")
-    def graphs() -> Response:
-        return reply_json(board, {"graphs": [_document(shelf, e) for e in shelf.entries()]})
-
-    @panel.post(UPLOAD_PATH.removeprefix(_ROOT))
-    @answers_damage
-    def upload() -> Response:
-        name = request.args.get("name", "")[:_NAME_CHARACTERS] or "upload"
+    def upload(self) -> Response:
+        """Keeps the graph in the request's body, in memory only."""
+        name = request.args.get("name", "")[:_MAX_NAME_CHARACTERS] or "upload"
         data = request.get_data(cache=False)
-        return reply_json(board, {"id": shelf.add_upload(name, data)})
+        return json_response(self.board, {"id": self._graphs.add_upload(name, data)})
 
-    @panel.get("/graph/<int:number>")
-    @answers_damage
-    def graph(number: int) -> Response:
-        entry = entry_of(number)
+    def graph(self, number: int) -> Response:
+        """Returns a graph with its structure, as columns."""
+        entry = self._entry(number)
         if request.accept_mimetypes.best == "application/json":
-            header, columns = shelf.picture(entry).header_and_columns()
-            header = {**shelf.header(entry), **header}
-            return reply_bytes(columns_as_json(header, columns).encode(), "application/json")
-        return reply_bytes(shelf.bundle(entry), MEDIA_TYPE, compress=True)
+            header, columns = self._graphs.analysis(entry).header_and_columns()
+            header = {**self._graphs.header(entry), **header}
+            return bytes_response(columns_as_json(header, columns).encode(), "application/json")
+        return bytes_response(self._graphs.bundle(entry), MEDIA_TYPE, compress=True)
 
-    @panel.get("/graph/<int:number>/node")
-    @answers_damage
-    def node(number: int) -> Response:
-        entry = entry_of(number)
-        picture = shelf.picture(entry)
+    def node(self, number: int) -> Response:
+        """Returns the details of a node, found by index or by name."""
+        entry = self._entry(number)
+        analysis = self._graphs.analysis(entry)
         name = request.args.get("name")
-        if name is not None:
-            index = picture.op_named(name)
-            if index is None:
-                raise NotFound(f"there is no node {name[:200]!r} in this graph")
+        if name is None:
+            index = int_argument("index", None, 0, len(analysis.columns) - 1)
         else:
-            index = int_argument("index", None, 0, len(picture.columns) - 1)
-        full = int_argument("full", 0, 0, 1)
-        most = MOST_VALUE_CHARACTERS if full else CARD_CHARACTERS
-        return reply_json(board, node_card(shelf.graph_def(entry), picture, index, most))
+            found = analysis.op_named(name)
+            if found is None:
+                raise NotFound(f"there is no node {name[:200]!r} in this graph")
+            index = found
+        limit = _FULL_VALUE_CHARACTERS if flag_argument("full") else _SHORT_VALUE_CHARACTERS
+        graph_def = self._graphs.graph_def(entry)
+        return json_response(self.board, node_details(graph_def, analysis, index, limit))
 
-    def difference() -> Difference:
-        a = entry_of(int_argument("a"))
-        if "group_a" in request.args or "group_b" in request.args:
-            picture = shelf.picture(a)
-            groups = [group_argument(picture, name) for name in ("group_a", "group_b")]
-            graph_def = shelf.graph_def(a)
-            return last_diff.of((a.id, *groups), lambda: diff_groups(graph_def, picture, *groups))
-        b = entry_of(int_argument("b"))
-        sides = [(shelf.graph_def(e), shelf.picture(e)) for e in (a, b)]
-        return last_diff.of((a.id, b.id), lambda: diff_graphs(*sides))
+    def diff(self) -> Response:
+        """Returns the names of what differs between two graphs or groups."""
+        return json_response(self.board, diff_document(self._difference()))
 
-    @panel.get("/graph/diff")
-    @answers_damage
-    def diff() -> Response:
-        return reply_json(board, diff_document(difference()))
+    def diff_kinds(self) -> Response:
+        """Returns, for every vertex, in which way it differs."""
+        columns = diff_columns(self._difference())
+        return columns_response(self.board, {}, columns, compress=True)
 
-    @panel.get("/graph/diff/kinds")
-    @answers_damage
-    def diff_kinds() -> Response:
-        return reply_columns(board, {}, diff_columns(difference()), compress=True)
-
-    @panel.get("/graph/<int:number>/costs")
-    @answers_damage
-    def costs(number: int) -> Response:
-        picture = shelf.picture(entry_of(number))
-        ids = ids_argument("traces", MOST_TRACES) or []
-        chosen = [ids[at] for at in steps_to_read(len(ids), len(picture.columns))]
-        costs = RunCosts(picture.columns, picture.slice_names, len(chosen))
+    def costs(self, number: int) -> Response:
+        """Returns time and memory of each node over the traces requested."""
+        analysis = self._graphs.analysis(self._entry(number))
+        ids = ids_argument("traces", _MAX_TRACES) or []
+        chosen = [ids[at] for at in steps_to_read(len(ids), len(analysis.columns))]
+        costs = RunCosts(analysis.columns, analysis.slice_names, len(chosen))
         failed = []
         for trace in chosen:
             try:
-                costs.add(traces().load(trace).trace)
+                costs.add(self.board.traces.load(trace).trace)
             except KeyError:
                 raise NotFound(f"there is no trace {trace}") from None
-            except (BadTrace, DataLossError) as error:
+            except (TraceError, DataLossError) as error:
                 failed.append({"trace": trace, "error": str(error)})
         header, columns = costs.header_and_columns()
         header.update(asked=len(ids), failed=failed)
-        return reply_columns(board, header, columns)
+        return columns_response(self.board, header, columns)
 
-    @panel.get("/graph/<int:number>/export.dot")
-    @answers_damage
-    def export_dot(number: int) -> Response:
-        picture = shelf.picture(entry_of(number))
+    def export_dot(self, number: int) -> Response:
+        """Returns the view in which some groups are open, in the DOT language."""
+        analysis = self._graphs.analysis(self._entry(number))
         try:
-            text = dot_of_view(picture, ids_argument("open", MOST_OPEN) or [])
+            text = dot_of_view(analysis, ids_argument("open", _MAX_OPEN_GROUPS) or [])
         except TooManyVertices as error:
             raise BadRequest(str(error)) from None
-        reply = reply_bytes(text.encode("utf-8", "replace"), "text/vnd.graphviz; charset=utf-8")
-        reply.headers["Content-Disposition"] = 'attachment; filename="graph.dot"'
-        return reply
+        body = text.encode("utf-8", "replace")
+        response = bytes_response(body, "text/vnd.graphviz; charset=utf-8")
+        response.headers["Content-Disposition"] = 'attachment; filename="graph.dot"'
+        return response
 
-    return panel
+    def _entry(self, number: int) -> GraphEntry:
+        try:
+            return self._graphs.entry(number)
+        except KeyError:
+            raise NotFound(f"there is no graph {number}") from None
+
+    def _difference(self) -> Difference:
+        """Returns the difference of graphs `a` and `b`, or of two groups of `a`."""
+        a = self._entry(int_argument("a"))
+        if "group_a" in request.args or "group_b" in request.args:
+            analysis = self._graphs.analysis(a)
+            groups = [_group_argument(analysis, name) for name in ("group_a", "group_b")]
+            graph_def = self._graphs.graph_def(a)
+            return self._diffs.get(
+                (a.id, *groups), lambda: diff_groups(graph_def, analysis, *groups)
+            )
+        b = self._entry(int_argument("b"))
+        sides = [(self._graphs.graph_def(e), self._graphs.analysis(e)) for e in (a, b)]
+        return self._diffs.get((a.id, b.id), lambda: diff_graphs(*sides))
+
+    def _unusable(self, error: Exception) -> Response:
+        return json_response(self.board, {"error": f"the graph cannot be shown: {error}"}, 422)
+
+    def _row(self, entry: GraphEntry) -> dict[str, Any]:
+        size = self._graphs.known_size(entry)
+        return {
+            "id": entry.id,
+            "run": entry.run,
+            "key": entry.key,
+            "title": entry.title,
+            "kind": entry.kind,
+            "step": entry.step,
+            "bytes": entry.size_bytes,
+            "nodes": size.nodes if size else None,
+            "edges": size.edges if size else None,
+        }
 
 
-class _LastDifference:
-    """The last difference that was asked for: its words and its columns come one after another."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last: tuple[tuple[int, ...], Difference] | None = None
-
-    def of(self, key: tuple[int, ...], find: Callable[[], Difference]) -> Difference:
-        with self._lock:
-            if self._last is None or self._last[0] != key:
-                self._last = None
-                self._last = (key, find())
-            return self._last[1]
-
-
-def _document(shelf: GraphShelf, entry: GraphEntry) -> dict[str, Any]:
-    known = shelf.known(entry)
-    return {
-        "id": entry.id,
-        "run": entry.run,
-        "key": entry.key,
-        "title": entry.title,
-        "kind": entry.kind,
-        "step": entry.step,
-        "bytes": entry.size_bytes,
-        "nodes": known.nodes if known else None,
-        "edges": known.edges if known else None,
-    }
+def _group_argument(analysis: GraphAnalysis, name: str) -> int:
+    tree = analysis.tree
+    return int_argument(name, None, tree.n_ops, len(tree) - 1)

@@ -1,24 +1,24 @@
-"""Hyperparameters of runs and the metrics they are judged by: GET /hparams."""
+"""Hyperparameters of training sessions and their metrics: GET /hparams."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from flask import Blueprint, Response
+from flask import Response
 
-from headrace.board.summaries.hparams_sessions import session_table
-from headrace.board.web.responses import reply_json
-
-if TYPE_CHECKING:
-    from headrace.board.board import Board
+from headrace.board.summaries.hparams_sessions import hparams_table
+from headrace.board.web.panel import Panel, Route
+from headrace.board.web.responses import json_response
 
 
-def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoint."""
-    panel = Blueprint("hparams", __name__)
+class HparamsPanel(Panel):
+    """Serves the table of sessions."""
 
-    @panel.get("/hparams")
-    def hparams() -> Response:
-        return reply_json(board, session_table(board.index))
+    name = "hparams"
 
-    return panel
+    def routes(self) -> Sequence[Route]:
+        return (Route("GET", "/hparams", self.hparams),)
+
+    def hparams(self) -> Response:
+        """Returns hyperparameters, metrics and sessions."""
+        return json_response(self.board, hparams_table(self.board.index))

@@ -1,67 +1,81 @@
-"""What there is: runs, tags, problems, progress, and the news of changes."""
+"""Runs, tags, problems, progress and changes: GET /meta, /health, /problems, /runs and others."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 
 from headrace.board.board import Board
-from headrace.board.web.columns import dump_json
-from headrace.board.store.changes_since import ChangedSince
-from headrace.board.store.json_rows import problem_document
 from headrace.board.reading.scanner import scanner_name
-from headrace.board.web.responses import float_argument, int_argument, reply_json
 from headrace.board.store.scalar_series import ScalarStatistics
+from headrace.board.updates.changes_since import ChangesSince
+from headrace.board.updates.json_rows import problem_row
+from headrace.board.updates.status import event_stream, memory_bytes, status_document
+from headrace.board.web.panel import Panel, Route
+from headrace.board.web.query_arguments import float_argument, int_argument
+from headrace.board.web.responses import json_response
 
-_MOST_STREAMS = 8  # each holds a thread of the server; more pages ask /changes
-_MOST_WAITERS = 8  # of /changes, each holds a thread; who comes beyond is answered at once
-_LEAST_BETWEEN_S = 0.1
-_HEARTBEAT_S = 1.0
-_MOST_WAIT_S = 30.0
+_MAX_STREAMS = 8  # each occupies a thread of the server; further pages poll /changes
+_MAX_WAITERS = 8  # requests of /changes that wait; each occupies a thread, further ones do not wait
+_MAX_WAIT_S = 30.0
 
 
-def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoints meta, health, problems, events, changes, runs and tags."""
-    panel = Blueprint("overview", __name__)
-    scanner = scanner_name()
-    boot = secrets.token_hex(8)
-    changed = ChangedSince(board, boot)
-    streams = threading.BoundedSemaphore(_MOST_STREAMS)
-    waiters = threading.BoundedSemaphore(_MOST_WAITERS)
+class OverviewPanel(Panel):
+    """Serves what every page needs first, and the changes that it follows."""
 
-    @panel.get("/meta")
-    def meta() -> Response:
-        return reply_json(
+    name = "overview"
+
+    def __init__(self, board: Board) -> None:
+        super().__init__(board)
+        self._scanner = scanner_name()
+        self._boot = secrets.token_hex(8)
+        self._changes = ChangesSince(board, self._boot)
+        self._streams = threading.BoundedSemaphore(_MAX_STREAMS)
+        self._waiters = threading.BoundedSemaphore(_MAX_WAITERS)
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/meta", self.meta),
+            Route("GET", "/health", self.health),
+            Route("GET", "/problems", self.problems),
+            Route("GET", "/runs", self.runs),
+            Route("GET", "/tags", self.tags),
+            Route("GET", "/changes", self.changes),
+            Route("GET", "/events", self.events),
+        )
+
+    def meta(self) -> Response:
+        """Returns what the board is and which process serves it."""
+        board = self.board
+        return json_response(
             board,
             {
                 "version": version("headrace-board"),
                 "logdir": board.logdir.name,
                 "title": board.title,
-                "read_only": board.state_file is None,
+                "read_only": board.state is None,
                 "token_needed": board.token_needed,
-                "boot": boot,
+                "boot": self._boot,
             },
         )
 
-    @panel.get("/health")
-    def health() -> Response:
-        progress = board.progress()
-        totals = board.index.totals()
-        return reply_json(
-            board,
+    def health(self) -> Response:
+        """Returns how far reading is and what the store holds."""
+        progress = self.board.progress()
+        totals = self.board.index.totals()
+        return json_response(
+            self.board,
             {
                 "files": progress.files,
                 "bytes_done": progress.bytes_done,
                 "bytes_total": progress.bytes_total,
                 "loading": progress.loading,
-                "scanner": scanner,
+                "scanner": self._scanner,
                 "memory_bytes": memory_bytes(),
                 "series": totals.series,
                 "points": totals.points,
@@ -69,78 +83,53 @@ def blueprint(board: Board) -> Blueprint:
             },
         )
 
-    @panel.get("/problems")
-    def problems() -> Response:
-        mark = f"{boot}.{board.index.problems.rev}"  # first: newer ones are told again
+    def problems(self) -> Response:
+        """Returns all problems; null if they are as they were at the mark `since`."""
+        problems = self.board.index.problems
+        mark = f"{self._boot}.{problems.rev}"  # read first: later problems are sent again
         if request.args.get("since") == mark:
-            return reply_json(board, {"problems": None, "mark": mark})
-        found = [problem_document(problem) for problem in board.index.problems.list()]
-        return reply_json(board, {"problems": found, "mark": mark})
+            return json_response(self.board, {"problems": None, "mark": mark})
+        found = [problem_row(problem) for problem in problems.list()]
+        return json_response(self.board, {"problems": found, "mark": mark})
 
-    @panel.get("/runs")
-    def runs() -> Response:
-        new = changed.runs(request.args.get("since"))
+    def runs(self) -> Response:
+        """Returns the runs that changed since a mark."""
+        new = self._changes.runs(request.args.get("since"))
         document = {"runs": new.runs, "gone": new.gone, "mark": new.mark, "whole": new.whole}
-        return reply_json(board, document)
+        return json_response(self.board, document)
 
-    @panel.get("/tags")
-    def tags() -> Response:
-        new = changed.series(request.args.get("since"))
+    def tags(self) -> Response:
+        """Returns the tags and series that changed since a mark."""
+        new = self._changes.series(request.args.get("since"))
         gone = {"tag": [tag for tag, _ in new.gone], "run": [run for _, run in new.gone]}
-        document = {"tags": new.tags, "series": columns_of(new.rows), "gone": gone}
-        return reply_json(board, {**document, "mark": new.mark, "whole": new.whole})
+        document = {"tags": new.tags, "series": _series_columns(new.rows), "gone": gone}
+        return json_response(self.board, {**document, "mark": new.mark, "whole": new.whole})
 
-    @panel.get("/changes")
-    def changes() -> Response:
+    def changes(self) -> Response:
+        """Returns the status, once the revision is above `since` or `wait` seconds have passed."""
         since = int_argument("since", 0, -1)
-        wait = min(max(float_argument("wait", 25.0) or 0.0, 0.0), _MOST_WAIT_S)
-        other = request.args.get("boot", boot) != boot or since > board.index.rev
-        # Too many that wait would hold every thread of the server.
-        if other or wait == 0 or not waiters.acquire(blocking=False):
-            return reply_json(board, news(board, boot))
-        try:
-            board.index.wait(since, wait)
-        finally:
-            waiters.release()
-        return reply_json(board, news(board, boot))
+        wait = min(max(float_argument("wait", 25.0) or 0.0, 0.0), _MAX_WAIT_S)
+        boot = request.args.get("boot", self._boot)
+        foreign = boot != self._boot or since > self.board.index.rev
+        # Without a limit, waiting requests could occupy every thread of the server.
+        if not foreign and wait and self._waiters.acquire(blocking=False):
+            try:
+                self.board.index.wait(since, wait)
+            finally:
+                self._waiters.release()
+        return json_response(self.board, status_document(self.board, self._boot))
 
-    @panel.get("/events")
-    def events() -> Response:
+    def events(self) -> Response:
+        """Returns a stream of the status."""
         if request.method == "HEAD":
             return Response(content_type="text/event-stream")
-        if not streams.acquire(blocking=False):
-            return reply_json(
-                board, {"error": "too many pages follow the events; ask /changes instead"}, 503
-            )
-        return _stream(board, boot, streams)
-
-    return panel
+        if not self._streams.acquire(blocking=False):
+            message = "too many pages follow the events; ask /changes instead"
+            return json_response(self.board, {"error": message}, 503)
+        return event_stream(self.board, self._boot, self._streams)
 
 
-def news(board: Board, boot: str) -> dict[str, Any]:
-    """Returns what the page needs to know to decide what to ask for again.
-
-    Args:
-      boot: names this process; ids are its own.
-    """
-    rev = board.index.rev  # first: what is newer than it says is told again with the next news
-    totals = board.index.totals()
-    progress = board.progress()
-    return {
-        "rev": rev,
-        "boot": boot,
-        "runs": totals.runs,
-        "tags": totals.series,
-        "points": totals.points + totals.blobs,
-        "problems": len(board.index.problems.list()),
-        "loading": progress.loading,
-        "files": progress.files,
-        "bytes_done": progress.bytes_done,
-        "bytes_total": progress.bytes_total,
-    }
-
-
-def columns_of(rows: list[tuple[int, int, tuple[Any, ...]]]) -> dict[str, list[Any]]:
+def _series_columns(rows: list[tuple[int, int, tuple[Any, ...]]]) -> dict[str, list[Any]]:
     """Returns rows of (tag, run, figures) as columns."""
     columns: dict[str, list[Any]] = {name: [] for name in ("tag", "run", *ScalarStatistics._fields)}
     for tag, run, figures in rows:
@@ -149,40 +138,3 @@ def columns_of(rows: list[tuple[int, int, tuple[Any, ...]]]) -> dict[str, list[A
         for name, value in zip(ScalarStatistics._fields, figures):
             columns[name].append(value)
     return columns
-
-
-def memory_bytes() -> int:
-    """Returns the resident memory of this process; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def _stream(board: Board, boot: str, streams: threading.BoundedSemaphore) -> Response:
-    released = threading.Lock()  # close may come twice, and without a first step
-
-    def release() -> None:
-        if released.acquire(blocking=False):
-            streams.release()
-
-    def lines() -> Iterator[bytes]:
-        told: dict[str, Any] = {"rev": -1}
-        while not board.index.closed:
-            board.index.wait(told["rev"], _HEARTBEAT_S)
-            new = news(board, boot)
-            # Reading may end without a change of the store.
-            if new != told:
-                told = new
-                yield f"data: {dump_json(new)}\n\n".encode()
-                time.sleep(_LEAST_BETWEEN_S)
-            else:
-                # A page that is gone shows only when something is written to it.
-                yield b": still here\n\n"
-
-    response = Response(lines(), content_type="text/event-stream")
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["X-Accel-Buffering"] = "no"
-    response.call_on_close(release)
-    return response

@@ -1,65 +1,75 @@
-"""Notes, colours and saved views: /state, /state/NAME."""
+"""Notes, colours and saved views: GET /state, GET and PUT /state/NAME."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from flask import Blueprint, Response
+from flask import Response
 
-from headrace.board.web.columns import is_deeper
+from headrace.board.errors import BadRequest, NotFound
+from headrace.board.state_file import NAME, StaleRevisionError, StateFileError
+from headrace.board.web.json_text import is_deeper
 from headrace.board.web.json_values import integer
-from headrace.board.web.responses import BadRequest, NotFound, body_object, reply_json
-from headrace.board.state_file import NAME, NotSavedError, SavedDocuments, StaleError
+from headrace.board.web.panel import ErrorHandler, Panel, Route
+from headrace.board.web.query_arguments import body_object
+from headrace.board.web.responses import json_response
 
-if TYPE_CHECKING:
-    from headrace.board.board import Board
-
-_MOST_DEPTH = 50
+_MAX_DEPTH = 50
 
 
-def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoints; without a state file there are no documents and none can be put."""
-    panel = Blueprint("saved_state", __name__)
-    state = None if board.state_file is None else SavedDocuments(board.state_file)
+class SavedStatePanel(Panel):
+    """Serves the documents of the state file; without one there are none and PUT is refused."""
 
-    @panel.get("/state")
-    def documents() -> Response:
+    name = "saved_state"
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/state", self.documents),
+            Route("GET", "/state/<name>", self.document),
+            Route("PUT", "/state/<name>", self.put),
+        )
+
+    def error_handlers(self) -> Mapping[type[Exception], ErrorHandler]:
+        return {StateFileError: self._state_file_error}
+
+    def documents(self) -> Response:
+        """Returns the names and revisions of all documents."""
+        state = self.board.state
         saved = {} if state is None else state.all()
         names = [{"name": name, "revision": saved[name].revision} for name in sorted(saved)]
-        return reply_json(board, {"read_only": state is None, "documents": names})
+        return json_response(self.board, {"read_only": state is None, "documents": names})
 
-    @panel.get("/state/<name>")
-    def document(name: str) -> Response:
-        _check(name)
-        if state is None:
-            return reply_json(board, {"revision": 0, "document": None})
-        saved = state.get(name)
-        return reply_json(board, {"revision": saved.revision, "document": saved.document})
+    def document(self, name: str) -> Response:
+        """Returns a document; revision 0 and null if it was never put."""
+        _check_name(name)
+        if self.board.state is None:
+            return json_response(self.board, {"revision": 0, "document": None})
+        saved = self.board.state.get(name)
+        return json_response(self.board, {"revision": saved.revision, "document": saved.document})
 
-    @panel.put("/state/<name>")
-    def put(name: str) -> Response:
-        _check(name)
-        if state is None:
+    def put(self, name: str) -> Response:
+        """Replaces a document if the request names its present revision."""
+        _check_name(name)
+        if self.board.state is None:
             message = "nothing is saved: the board was started without --state FILE"
-            return reply_json(board, {"error": message}, 403)
+            return json_response(self.board, {"error": message}, 403)
         body = body_object()
         if set(body) != {"base", "document"}:
             raise BadRequest("the body is not {'base', 'document'}")
-        if is_deeper(body["document"], _MOST_DEPTH):  # what a later reader could not unfold
-            raise BadRequest(f"the document is nested deeper than {_MOST_DEPTH}")
+        if is_deeper(body["document"], _MAX_DEPTH):
+            raise BadRequest(f"the document is nested deeper than {_MAX_DEPTH}")
         try:
-            revision = state.put(name, integer(body["base"], "base"), body["document"])
-        except StaleError as error:
-            return reply_json(board, {"error": str(error), "revision": error.revision}, 409)
-        return reply_json(board, {"revision": revision})
+            base = integer(body["base"], "base")
+            revision = self.board.state.put(name, base, body["document"])
+        except StaleRevisionError as error:
+            document = {"error": str(error), "revision": error.revision}
+            return json_response(self.board, document, 409)
+        return json_response(self.board, {"revision": revision})
 
-    @panel.errorhandler(NotSavedError)
-    def not_saved(error: NotSavedError) -> Response:
-        return reply_json(board, {"error": str(error)}, 503)
-
-    return panel
+    def _state_file_error(self, error: Exception) -> Response:
+        return json_response(self.board, {"error": str(error)}, 503)
 
 
-def _check(name: str) -> None:
+def _check_name(name: str) -> None:
     if not NAME.match(name):
         raise NotFound("a name of a document has up to 100 letters, digits, - _ or .")

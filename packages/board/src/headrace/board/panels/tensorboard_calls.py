@@ -1,36 +1,45 @@
-"""The three calls of TensorBoard that scripts scrape scalars by, answered as it answers them.
+"""The three calls of TensorBoard by which scripts read scalars, with the replies that it gives.
 
-Read only, and below the root: /data/runs, /data/plugin/scalars/tags and
-/data/plugin/scalars/scalars. Every point is there, not a sample of a thousand.
+They are read-only and lie below /data, not below /api/v1. Replies have every point, where
+TensorBoard sends a sample of a thousand.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from flask import Blueprint, Response, request
+from flask import Response, request
 
-from headrace.board.web.columns import dump_json
-from headrace.board.web.responses import BadRequest, NotFound, reply_bytes
+from headrace.board.errors import BadRequest, NotFound
 from headrace.board.store.scalar_series import ScalarSeries
+from headrace.board.web.json_text import dump_json
+from headrace.board.web.panel import Panel, Route
+from headrace.board.web.responses import bytes_response
 
-if TYPE_CHECKING:
-    from headrace.board.board import Board
 
+class TensorboardCallsPanel(Panel):
+    """Serves runs, tags and points of scalars in the form of TensorBoard's HTTP interface."""
 
-def blueprint(board: Board) -> Blueprint:
-    """Returns the endpoints."""
-    panel = Blueprint("tensorboard_calls", __name__, url_prefix="/data")
+    name = "tensorboard_calls"
+    url_prefix = "/data"
 
-    @panel.get("/runs")
-    def runs() -> Response:
-        return _json([run.name for run in board.index.runs()])
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/runs", self.runs),
+            Route("GET", "/plugin/scalars/tags", self.tags),
+            Route("GET", "/plugin/scalars/scalars", self.scalars),
+        )
 
-    @panel.get("/plugin/scalars/tags")
-    def tags() -> Response:
+    def runs(self) -> Response:
+        """Returns the names of all runs."""
+        return _json([run.name for run in self.board.index.runs()])
+
+    def tags(self) -> Response:
+        """Returns the scalar tags of each run."""
         found: dict[str, dict[str, Any]] = {}
-        for series in board.index.series_of_kind("scalar"):
+        for series in self.board.index.series_of_kind("scalar"):
             tag = series.tag
             found.setdefault(series.run.name, {})[tag.name] = {
                 "displayName": tag.display or tag.name,
@@ -38,32 +47,29 @@ def blueprint(board: Board) -> Blueprint:
             }
         return _json(found)
 
-    @panel.get("/plugin/scalars/scalars")
-    def scalars() -> Response:
-        series = _named_series(board, request.args.get("run"), request.args.get("tag"))
+    def scalars(self) -> Response:
+        """Returns the points of a tag in a run as [wall time, step, value], or as CSV."""
+        series = self._named_series(request.args.get("run"), request.args.get("tag"))
         columns = series.columns()
-        standing = ~np.asarray(columns.superseded, bool)
-        wall, step = columns.wall[standing].tolist(), columns.step[standing].tolist()
-        rows = list(zip(wall, step, columns.value[standing].tolist()))
+        current = ~np.asarray(columns.superseded, bool)
+        wall, step = columns.wall[current].tolist(), columns.step[current].tolist()
+        rows = list(zip(wall, step, columns.value[current].tolist()))
         if request.args.get("format") == "csv":
             lines = ["Wall time,Step,Value", *(f"{w!r},{s},{v!r}" for w, s, v in rows), ""]
-            return reply_bytes("\r\n".join(lines).encode(), "text/csv; charset=utf-8")
+            return bytes_response("\r\n".join(lines).encode(), "text/csv; charset=utf-8")
         return _json(rows)
 
-    return panel
-
-
-def _named_series(board: Board, run_name: str | None, tag_name: str | None) -> ScalarSeries:
-    if run_name is None or tag_name is None:
-        raise BadRequest("run or tag is missing")
-    tag = board.index.find_tag(tag_name, "scalar")
-    for run in board.index.runs():
-        if run.name == run_name and tag is not None:
-            series = run.series.get(tag.id)
-            if isinstance(series, ScalarSeries):
-                return series
-    raise NotFound(f"there is no scalar {tag_name[:100]!r} in a run {run_name[:100]!r}")
+    def _named_series(self, run_name: str | None, tag_name: str | None) -> ScalarSeries:
+        if run_name is None or tag_name is None:
+            raise BadRequest("run or tag is missing")
+        tag = self.board.index.find_tag(tag_name, "scalar")
+        for run in self.board.index.runs():
+            if run.name == run_name and tag is not None:
+                series = run.series.get(tag.id)
+                if isinstance(series, ScalarSeries):
+                    return series
+        raise NotFound(f"there is no scalar {tag_name[:100]!r} in a run {run_name[:100]!r}")
 
 
 def _json(document: Any) -> Response:
-    return reply_bytes(dump_json(document).encode(), "application/json")
+    return bytes_response(dump_json(document).encode(), "application/json")

@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
+from headrace.board.reading.file_problems import CLOCK_JUMP_S, FileProblems
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile
-from headrace.board.reading.file_problems import CLOCK_JUMP_S, BatchWatch
 from headrace.board.reading.record_access import KnownFile, RecordAccess
 from headrace.board.reading.scan_batch import DEAD, FAILED, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner
@@ -25,7 +25,7 @@ _RETRY_S = 1.0
 _LONGEST_RETRY_S = 30.0
 
 
-class EventFileFeed:
+class EventFileReader:
     """Reads a file's further records into the store; one thread at a time.
 
     Args:
@@ -44,7 +44,7 @@ class EventFileFeed:
         self.number = records.add_file(KnownFile(found.name, found.path, found.device, found.inode))
         self._scanner: Scanner = new_scanner()
         self._series: list[ScalarSeries | BlobSeries | None] = []
-        self.watch = BatchWatch(index.problems, self.run, found.name)
+        self.watch = FileProblems(index.problems, self.run, found.name)
         self._mark = b""
         self.offset = 0
         self.size = found.size
@@ -115,11 +115,11 @@ class EventFileFeed:
             return True
         return changed
 
-    def give_up(self, why: str) -> None:
+    def stop_reading(self, why: str) -> None:
         """Reads no further, and says so."""
         self.state = DEAD
         self.caught_up = True
-        self.watch.given_up(self.offset, self.size, why)
+        self.watch.stopped_reading(self.offset, self.size, why)
 
     def leave(self) -> None:
         """Takes the file's rows and problems out of the store."""
@@ -152,7 +152,7 @@ class EventFileFeed:
         return self._mark == os.pread(fd, len(self._mark), max(0, self.offset - len(self._mark)))
 
     def _apply(self, batch: ScanBatch) -> bool:
-        changed = bool(batch.records or batch.holes or batch.new_tags)
+        changed = bool(batch.records or batch.gaps or batch.new_tags)
         order = self.found.name
         with self._index.lock:
             self._add_tags(batch, order)

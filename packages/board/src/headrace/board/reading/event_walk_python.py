@@ -10,7 +10,7 @@ from headrace.board.reading.wire_format import Malformed, as_i64, fields, varint
 _F32 = struct.Struct("<f").unpack_from
 _F64 = struct.Struct("<d").unpack_from
 
-_MOST_PLAIN = 10_000
+_MAX_PLAIN = 10_000
 
 # What a value holds; the last such field of a Value counts.
 NOTHING, SIMPLE, IMAGE, HISTOGRAM, AUDIO, TENSOR = range(6)
@@ -63,7 +63,7 @@ class PlainValues:
 
     def learn(self, data: bytes, at: int, end: int) -> None:
         """Takes note of a Value, if it is such a one."""
-        if len(self.tags) >= _MOST_PLAIN or end - at < 7 or data[at] != 0x0A:
+        if len(self.tags) >= _MAX_PLAIN or end - at < 7 or data[at] != 0x0A:
             return
         size, begin = varint(data, at + 1, end)
         if begin + size + 5 == end and data[end - 5] == 0x15:

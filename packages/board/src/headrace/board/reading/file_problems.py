@@ -9,7 +9,7 @@ from headrace.board.reading.scan_batch import (
     MAX_NAME_BYTES,
     MAX_TAG_BYTES,
     MAX_TAGS,
-    Hole,
+    Gap,
     ScanBatch,
 )
 from headrace.board.store.problems import ERROR, NOTE, WARNING, Problems
@@ -35,7 +35,7 @@ _TEXTS = {
 }
 
 
-class BatchWatch:
+class FileProblems:
     """Looks at what each pass over a file brought.
 
     Args:
@@ -48,7 +48,7 @@ class BatchWatch:
         self._run = run
         self._file = file
         self._bad: dict[int, dict[str, tuple[int, int]]] = {}  # tag: first step and count
-        self._told: set[str] = set()  # what may be taken back
+        self._reported: set[str] = set()  # what may be taken back
 
     def points(
         self, series: ScalarSeries, rows: tuple[np.ndarray, ...], wall_before: float
@@ -68,27 +68,27 @@ class BatchWatch:
     def writers_at_once(self, series: ScalarSeries) -> None:
         """Says that two files grow at once with the same tag; the first such tag is named."""
         text = f"two files grow at once with the same tag, first seen in {series.tag.name!r}"
-        if "at once" not in self._told:
-            self._told.add("at once")
+        if "at once" not in self._reported:
+            self._reported.add("at once")
             self._problems.put("duplicate_writers", WARNING, run=self._run.id, text=text)
 
     def alone(self) -> None:
         """Takes that back, before the run's files are looked at anew."""
-        self._told.discard("at once")
+        self._reported.discard("at once")
         self._problems.remove("duplicate_writers", run=self._run.id)
 
     def batch(self, batch: ScanBatch, size: int) -> None:
         """Looks at the damage that a pass met."""
-        for hole in batch.holes:
-            kind, severity, text = _TEXTS[hole.kind]
+        for gap in batch.gaps:
+            kind, severity, text = _TEXTS[gap.kind]
             self._problems.add(
                 kind,
                 severity,
                 run=self._run.id,
                 file=self._file,
-                offset=hole.offset,
-                bytes=hole.bytes,
-                count=hole.records,
+                offset=gap.offset,
+                bytes=gap.bytes,
+                count=gap.records,
                 text=text,
             )
         if batch.dropped:
@@ -103,69 +103,69 @@ class BatchWatch:
                 " their names; the values of the further ones are not read",
                 subject="dropped",
             )
-        self._open_hole(batch.open_hole)
+        self._open_gap(batch.open_gap)
         if batch.state == DEAD:
-            self.given_up(batch.offset, size, "there is too much damage")
+            self.stopped_reading(batch.offset, size, "there is too much damage")
 
-    def given_up(self, offset: int, size: int, why: str) -> None:
+    def stopped_reading(self, offset: int, size: int, why: str) -> None:
         """Says that the rest of a file is not read."""
         text = f"{why}; the rest of the file is not read"
-        self._tell("dead", ERROR, text, offset, max(0, size - offset))
+        self._report("dead", ERROR, text, offset, max(0, size - offset))
 
     def torn(self, offset: int, size: int) -> None:
         """Says that a file that has not grown lately ends inside a record."""
         text = "the file ends inside a record; it is read on when it grows"
-        self._tell("torn", NOTE, text, offset, size - offset)
+        self._report("torn", NOTE, text, offset, size - offset)
 
     def not_torn(self) -> None:
         """Takes that back."""
-        self._take_back("torn")
+        self._withdraw("torn")
 
     def silent(self, seconds: float, usual: float) -> None:
         """Says that a file that grew all the time has stopped."""
-        if "silent" not in self._told:
+        if "silent" not in self._reported:
             text = (
                 f"nothing has come for {seconds:.0f} s, where something came every {usual:.1f} s:"
                 " the program has ended, or hangs"
             )
-            self._tell("silent", NOTE, text)
+            self._report("silent", NOTE, text)
 
     def not_silent(self) -> None:
         """Takes that back."""
-        self._take_back("silent")
+        self._withdraw("silent")
 
     def unreadable(self, what: str, why: str) -> None:
         """Says that a file cannot be opened, or read."""
         text = f"the file cannot be {what}: {why}; it is tried again now and then"
-        self._tell("unreadable", WARNING, text)
+        self._report("unreadable", WARNING, text)
 
     def not_unreadable(self) -> None:
         """Takes that back."""
-        self._take_back("unreadable")
+        self._withdraw("unreadable")
 
     def too_many_tags(self) -> None:
         """Says that a run has more tags than are kept."""
         text = f"the run has more than {MAX_TAGS} tags; the further ones are not read"
         self._problems.put("tag_limit", WARNING, run=self._run.id, text=text)
 
-    def _open_hole(self, hole: Hole | None) -> None:
-        if hole is not None:
+    def _open_gap(self, gap: Gap | None) -> None:
+        if gap is not None:
             text = "the file is damaged from here on; no whole record follows so far"
-            self._tell("lost_tail", ERROR, text, hole.offset, hole.bytes)
+            self._report("lost_tail", ERROR, text, gap.offset, gap.bytes)
         else:
-            self._take_back("lost_tail")
+            self._withdraw("lost_tail")
 
-    def _tell(
+    def _report(
         self, kind: str, severity: str, text: str, offset: int | None = None, count: int = 0
     ) -> None:
-        self._told.add(kind)
+        self._reported.add(kind)
         self._problems.put(
             kind, severity, run=self._run.id, file=self._file, offset=offset, bytes=count, text=text
         )
 
-    def _take_back(self, kind: str) -> None:
-        if kind in self._told:
-            self._told.remove(kind)
+    def _withdraw(self, kind: str) -> None:
+        if kind in self._reported:
+            self._reported.remove(kind)
             self._problems.remove(kind, run=self._run.id, file=self._file)
 
     def _not_finite(self, series: ScalarSeries, step: np.ndarray, value: np.ndarray) -> None:

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from headrace.board.reading.event_file_reader import EventFileFeed
+from headrace.board.reading.event_file_reader import EventFileReader
 from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
 from headrace.board.reading.record_access import RecordAccess
@@ -60,7 +60,7 @@ class Ingestion:
         self._logdir = logdir
         self._index = index
         self._records = records
-        self._feeds: dict[str, EventFileFeed] = {}
+        self._feeds: dict[str, EventFileReader] = {}
         self._missed: dict[str, int] = {}
         self._walk = Walk()
         self._skipped: set[tuple[str, str]] = set()
@@ -142,7 +142,7 @@ class Ingestion:
                 continue
             if feed is not None:
                 self._leave(feed)
-            self._feeds[name] = EventFileFeed(found, self._logdir, self._index, self._records)
+            self._feeds[name] = EventFileReader(found, self._logdir, self._index, self._records)
             changed = True
         for name in [name for name in self._feeds if name not in walk.files]:
             self._missed[name] = self._missed.get(name, 0) + 1
@@ -165,7 +165,7 @@ class Ingestion:
         if not self._leave(feed):
             self._index.drop_run(feed.run)
 
-    def _leave(self, feed: EventFileFeed) -> list[EventFileFeed]:
+    def _leave(self, feed: EventFileReader) -> list[EventFileReader]:
         """Takes a file's rows out, and what only it made true. Returns: the run's other files."""
         feed.leave()
         run = feed.run
@@ -229,7 +229,7 @@ class Ingestion:
             self._index.touch()
         return any(feed.state == MORE for feed in self._feeds.values())
 
-    def _read(self, feed: EventFileFeed) -> bool:
+    def _read(self, feed: EventFileReader) -> bool:
         if self._stopping.is_set():
             return False
         try:
@@ -238,10 +238,10 @@ class Ingestion:
             # A bug, or no memory. What the pass read is lost, so the file cannot go on; all others
             # can.
             _log.exception("headrace-board: %s: reading failed", feed.found.name)
-            feed.give_up(f"reading failed ({type(error).__name__}: {error})")
+            feed.stop_reading(f"reading failed ({type(error).__name__}: {error})")
             return True
 
-    def _reread(self, feed: EventFileFeed) -> None:
+    def _reread(self, feed: EventFileReader) -> None:
         name = feed.found.name
         try:
             fd = self._logdir.open_file(feed.found.path)
@@ -263,10 +263,10 @@ class Ingestion:
             now.st_size,
             now.st_mtime,
         )
-        self._feeds[name] = EventFileFeed(found, self._logdir, self._index, self._records)
+        self._feeds[name] = EventFileReader(found, self._logdir, self._index, self._records)
         self._index.touch()
 
-    def _watch_tail(self, feed: EventFileFeed, quiet_s: float) -> None:
+    def _watch_tail(self, feed: EventFileReader, quiet_s: float) -> None:
         if feed.state == TORN and time.monotonic() - feed.grew_at >= quiet_s:
             feed.watch.torn(feed.offset, feed.size)
 
@@ -287,7 +287,7 @@ class Ingestion:
             self._index.touch()
 
 
-def _watch_silence(feed: EventFileFeed) -> None:
+def _watch_silence(feed: EventFileReader) -> None:
     seconds = time.monotonic() - feed.grew_at
     if feed.growths >= _USUAL_GROWTHS and seconds > max(_SILENT_S, _SILENT_TIMES * feed.growth_s):
         feed.watch.silent(seconds, feed.growth_s)

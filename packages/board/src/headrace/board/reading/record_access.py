@@ -21,7 +21,7 @@ from headrace.formats.proto.summary_pb2 import Summary
 _HEADER = struct.Struct("<QI")
 _CRC = struct.Struct("<I")
 _CACHE_BYTES = 16 << 20
-_MOST_OPEN = 64
+_MAX_OPEN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class RecordAccess:
             with self._lock:
                 if number in self._files and number not in self._open:
                     self._open[number] = os.dup(fd)
-                    while len(self._open) > _MOST_OPEN:
+                    while len(self._open) > _MAX_OPEN:
                         os.close(self._open.popitem(last=False)[1])
             return fd
         except OSError:

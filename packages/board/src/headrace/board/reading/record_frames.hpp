@@ -21,9 +21,9 @@ namespace headrace_board {
 
 // The figures of scan_batch.py.
 enum State { kEnd = 0, kTorn = 1, kMore = 2, kLost = 3, kDead = 4, kFailed = 5 };
-enum HoleKind { kPayload = 0, kLength = 1, kEvent = 2, kName = 3 };
+enum GapKind { kPayload = 0, kLength = 1, kEvent = 2, kName = 3 };
 constexpr uint64_t kMaxRecordBytes = 1ull << 30;
-constexpr uint64_t kMaxHoles = 10000;
+constexpr uint64_t kMaxGaps = 10000;
 constexpr uint64_t kMaxWastedBytes = 4ull << 30;
 constexpr uint64_t kBlockBytes = 8ull << 20;
 constexpr uint64_t kMaxResyncBytes = 64ull << 20;
@@ -34,7 +34,7 @@ struct ReadError {
   int error;  // errno
 };
 
-struct Hole {
+struct Gap {
   int kind;
   uint64_t offset, bytes, records;
 };
@@ -85,20 +85,20 @@ class RecordFrames {
   uint64_t offset = 0;
   int state = kEnd;
   int error = 0;  // of the last pass, an errno
-  std::vector<Hole> holes;
+  std::vector<Gap> gaps;
 
-  bool has_open_hole() const { return lost_from_ >= 0; }
-  Hole open_hole() const {
+  bool has_open_gap() const { return lost_from_ >= 0; }
+  Gap open_gap() const {
     const uint64_t end = candidate_ >= 0 ? uint64_t(candidate_) : size_;
     return {lost_kind_, uint64_t(lost_from_), end - uint64_t(lost_from_), 1};
   }
-  void refuse(const Hole& hole) {
-    holes.push_back(hole);
-    ++holes_ever_;
+  void refuse(const Gap& gap) {
+    gaps.push_back(gap);
+    ++gaps_ever_;
   }
 
   void begin(int fd, uint64_t limit) {
-    holes.clear();
+    gaps.clear();
     fd_ = fd;
     block_at_ = block_size_ = 0;
     stop_ = offset + limit;
@@ -127,7 +127,7 @@ class RecordFrames {
   bool walk(Frame& out) {
     for (;;) {
       if (lost_from_ >= 0 && !search()) return false;
-      if (holes_ever_ > kMaxHoles || wasted_ > kMaxWastedBytes) return ended(kDead);
+      if (gaps_ever_ > kMaxGaps || wasted_ > kMaxWastedBytes) return ended(kDead);
       if (offset >= stop_) return ended(kMore);
       if (size_ < offset + HR_RECORD_HEADER_BYTES) return ended(size_ <= offset ? kEnd : kTorn);
       const uint8_t* at = need(HR_RECORD_HEADER_BYTES);
@@ -263,7 +263,7 @@ class RecordFrames {
   uint64_t size_ = 0, stop_ = 0;
   Block block_;
   uint64_t block_at_ = 0, block_size_ = 0;
-  uint64_t holes_ever_ = 0, wasted_ = 0;
+  uint64_t gaps_ever_ = 0, wasted_ = 0;
   int64_t lost_from_ = -1;  // where the damage begins that we are in
   int lost_kind_ = kLength;
   uint64_t search_at_ = 0;

@@ -20,13 +20,13 @@ from headrace.board.reading.scan_batch import (
     END,
     FAILED,
     LOST,
-    MAX_HOLES,
+    MAX_GAPS,
     MAX_RECORD_BYTES,
     MAX_RESYNC_BYTES,
     MAX_WASTED_BYTES,
     MORE,
     TORN,
-    Hole,
+    Gap,
 )
 from headrace.formats.masked_crc import masked_crc32c
 
@@ -48,9 +48,9 @@ class RecordFrames:
     def __init__(self) -> None:
         self.offset = 0
         self.state = END
-        self.holes: list[Hole] = []
+        self.gaps: list[Gap] = []
         self.error = 0  # of the last pass, an errno
-        self._holes_ever = 0
+        self._gaps_ever = 0
         self._wasted = 0
         self._lost_from = -1  # where the damage begins that we are in
         self._lost_kind = ""
@@ -63,16 +63,16 @@ class RecordFrames:
         self._crc_of_length: dict[bytes, int] = {}
 
     @property
-    def open_hole(self) -> Hole | None:
+    def open_gap(self) -> Gap | None:
         """The damage that nothing whole has followed yet."""
         if self._lost_from < 0:
             return None
         end = self._candidate if self._candidate >= 0 else self._size
-        return Hole(self._lost_kind, self._lost_from, end - self._lost_from, 1)
+        return Gap(self._lost_kind, self._lost_from, end - self._lost_from, 1)
 
     def frames(self, fd: int, limit: int) -> Iterator[Frame]:
         """Yields the records of one pass over at most about `limit` bytes; then sets `state`."""
-        self.holes = []
+        self.gaps = []
         if self.state == DEAD:
             return
         self.error = 0
@@ -86,7 +86,7 @@ class RecordFrames:
             while True:
                 if self._lost_from >= 0 and not self._search():
                     return
-                if self._holes_ever > MAX_HOLES or self._wasted > MAX_WASTED_BYTES:
+                if self._gaps_ever > MAX_GAPS or self._wasted > MAX_WASTED_BYTES:
                     self.state = DEAD
                     return
                 if self.offset >= stop:
@@ -135,7 +135,7 @@ class RecordFrames:
                 followed = self._follows_a_record(self.offset + whole)
                 self._wasted += length
                 if followed:
-                    self._note(Hole("payload", self.offset, whole, 1))
+                    self._note(Gap("payload", self.offset, whole, 1))
                     self.offset += whole
                 else:
                     self._lose("payload", self.offset + HEADER_BYTES)
@@ -144,13 +144,13 @@ class RecordFrames:
         finally:
             self._block = b""
 
-    def refuse(self, hole: Hole) -> None:
+    def refuse(self, gap: Gap) -> None:
         """Counts a record that is whole but of no use."""
-        self._note(hole)
+        self._note(gap)
 
-    def _note(self, hole: Hole) -> None:
-        self.holes.append(hole)
-        self._holes_ever += 1
+    def _note(self, gap: Gap) -> None:
+        self.gaps.append(gap)
+        self._gaps_ever += 1
 
     def _lose(self, kind: str, search_at: int) -> None:
         self._lost_from, self._lost_kind = self.offset, kind
@@ -212,7 +212,7 @@ class RecordFrames:
         return False
 
     def _found(self, offset: int) -> bool:
-        self._note(Hole(self._lost_kind, self._lost_from, offset - self._lost_from, 1))
+        self._note(Gap(self._lost_kind, self._lost_from, offset - self._lost_from, 1))
         self.offset = offset
         self._lost_from = self._candidate = -1
         return True

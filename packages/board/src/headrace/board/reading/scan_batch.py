@@ -23,8 +23,8 @@ MAX_NAME_BYTES = 64 << 10
 MAX_CONTENT_BYTES = 1 << 20
 MAX_TAGS = 100_000
 MAX_TAG_BYTES = 64 << 20
-# A file with more holes, or whose damage costs more bytes of checking, is given up.
-MAX_HOLES = 10_000
+# A file with more gaps, or whose damage costs more bytes of checking, is given up.
+MAX_GAPS = 10_000
 MAX_WASTED_BYTES = 4 << 30
 # A pass reads blocks of this size, and looks this far for the next record behind damage.
 BLOCK_BYTES = 8 << 20
@@ -46,7 +46,7 @@ KIND_OF_PLUGIN = {
 }
 
 
-class Hole(NamedTuple):
+class Gap(NamedTuple):
     """Bytes of a file that gave nothing.
 
     kind: "payload" (bad CRC), "length" (bad CRC of a length), "event" (no Event inside a good CRC),
@@ -93,8 +93,8 @@ class ScanBatch:
     wide: np.ndarray
     blobs: Rows
     starts: list[tuple[int, int, int]]
-    holes: list[Hole] = field(default_factory=list)
-    open_hole: Hole | None = None
+    gaps: list[Gap] = field(default_factory=list)
+    open_gap: Gap | None = None
     dropped: int = 0
     dropped_from: int = -1
     error: int = 0

@@ -17,7 +17,7 @@ constexpr size_t kMaxNameBytes = 64u << 10;
 constexpr size_t kMaxContentBytes = 1u << 20;
 constexpr size_t kMaxTags = 100000;
 constexpr size_t kMaxTagBytes = 64u << 20;
-constexpr size_t kStartsLookedAt = 1000;
+constexpr size_t kMaxStartsConsidered = 1000;
 
 enum Kind : int {
   kScalar,
@@ -359,7 +359,7 @@ class EventScanner {
     const size_t begun = session_steps_.size();
     size_t& seen = starts_seen_[size_t(id)];
     if (seen < begun) {
-      const size_t from = std::max(seen, begun > kStartsLookedAt ? begun - kStartsLookedAt : 0);
+      const size_t from = std::max(seen, begun > kMaxStartsConsidered ? begun - kMaxStartsConsidered : 0);
       const int64_t step =
           *std::min_element(session_steps_.begin() + ptrdiff_t(from), session_steps_.end());
       starts.push_back({id, rows_[size_t(id)], step});

@@ -8,12 +8,12 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from headrace.board.reading.scan_batch import Hole, Rows, ScanBatch
+from headrace.board.reading.scan_batch import Gap, Rows, ScanBatch
 from headrace.board.store.tag_entry import TagEntry
 
 
 cdef extern from "headrace/board/reading/scan_events.hpp" namespace "headrace_board" nogil:
-    struct CHole "headrace_board::Hole":
+    struct CGap "headrace_board::Gap":
         int kind
         uint64_t offset, bytes, records
 
@@ -40,9 +40,9 @@ cdef extern from "headrace/board/reading/scan_events.hpp" namespace "headrace_bo
     cdef cppclass RecordFrames:
         uint64_t offset
         int state, error
-        vector[CHole] holes
-        cbool has_open_hole()
-        CHole open_hole()
+        vector[CGap] gaps
+        cbool has_open_gap()
+        CGap open_gap()
 
     cdef cppclass CScanner "headrace_board::EventScanner":
         RecordFrames frames
@@ -70,7 +70,7 @@ _KINDS = (
     "scalar", "image", "histogram", "audio", "text", "pr_curve", "hparams", "mesh",
     "custom_scalars", "tensor", "graph", "run_metadata",
 )
-_HOLES = ("payload", "length", "event", "name")
+_GAPS = ("payload", "length", "event", "name")
 
 
 cdef class EventScanner:
@@ -83,9 +83,9 @@ cdef class EventScanner:
         with nogil:
             self.scanner.scan(fd, limit)
         cdef RecordFrames* frames = &self.scanner.frames
-        open_hole = None
-        if frames.has_open_hole():
-            open_hole = _hole(frames.open_hole())
+        open_gap = None
+        if frames.has_open_gap():
+            open_gap = _gap(frames.open_gap())
         scalars, wide = self._scalar_rows()
         batch = ScanBatch(
             offset=frames.offset,
@@ -98,8 +98,8 @@ cdef class EventScanner:
             wide=wide,
             blobs=self._blob_rows(),
             starts=[(start.tag, start.row, start.step) for start in self.scanner.starts],
-            holes=[_hole(hole) for hole in frames.holes],
-            open_hole=open_hole,
+            gaps=[_gap(gap) for gap in frames.gaps],
+            open_gap=open_gap,
             dropped=self.scanner.dropped,
             dropped_from=self.scanner.dropped_from,
             error=frames.error,
@@ -164,8 +164,8 @@ cdef _rows(TagOrder* order, columns):
     return Rows(np.array(order.tags, np.int32), np.array(order.bounds, np.int64), columns)
 
 
-cdef _hole(CHole hole):
-    return Hole(_HOLES[hole.kind], hole.offset, hole.bytes, hole.records)
+cdef _gap(CGap gap):
+    return Gap(_GAPS[gap.kind], gap.offset, gap.bytes, gap.records)
 
 
 cdef _entry(const NewTag& tag):

@@ -17,15 +17,15 @@ from headrace.board.reading.scan_batch import (
     MAX_NAME_BYTES,
     MAX_TAG_BYTES,
     MAX_TAGS,
-    Hole,
+    Gap,
     Rows,
     ScanBatch,
 )
 from headrace.board.reading.tensor_number_python import tensor_number
 from headrace.board.store.tag_entry import TagEntry
 
-_STARTS_LOOKED_AT = 1000
-_MOST_PLAIN = 10_000
+_MAX_STARTS_CONSIDERED = 1000
+_MAX_PLAIN = 10_000
 _FEW_ROWS = 10_000
 _HEAD = struct.Struct("<BdBB").unpack_from
 _F32 = struct.Struct("<f").unpack_from
@@ -59,11 +59,11 @@ class EventScanner:
         self._plain = walk.PlainValues()
         self._plain_events: dict[bytes, int] = {}  # all behind the step but the number: tag
         self._first_wall = math.nan
-        self._new: _News = _News()
+        self._new: _PassRows = _PassRows()
 
     def scan(self, fd: int, limit: int) -> ScanBatch:
         """Returns what about `limit` further bytes of the file hold; it is read by position."""
-        self._new = new = _News()
+        self._new = new = _PassRows()
         records = 0
         last_wall = -math.inf
         known, starts, seen = self._plain_events, self._starts, self._starts_seen
@@ -100,7 +100,7 @@ class EventScanner:
                 event = walk.walk_event(block, start, end, self._plain)
             except walk.Malformed:
                 size = end - start
-                self._frames.refuse(Hole("event", offset, FRAME_BYTES + size, 1))
+                self._frames.refuse(Gap("event", offset, FRAME_BYTES + size, 1))
                 continue
             records += 1
             if event.wall > last_wall:
@@ -123,8 +123,8 @@ class EventScanner:
             wide=_by_tag(new.scalar_tag, new.wide),
             blobs=_rows(new.blob_tag, new.blob_columns()),
             starts=new.starts,
-            holes=self._frames.holes,
-            open_hole=self._frames.open_hole,
+            gaps=self._frames.gaps,
+            open_gap=self._frames.open_gap,
             dropped=new.dropped,
             dropped_from=new.dropped_from,
             error=self._frames.error,
@@ -132,7 +132,7 @@ class EventScanner:
 
     def _learn(self, block: bytes, start: int, end: int, event: walk.WalkedEvent) -> None:
         """Takes note of all but the numbers of an event that is as nearly all are."""
-        if len(event.values) != 1 or len(self._plain_events) >= _MOST_PLAIN:
+        if len(event.values) != 1 or len(self._plain_events) >= _MAX_PLAIN:
             return
         name = self._names.get(event.values[0].tag)
         if name is None or name.scalar < 0:
@@ -226,7 +226,7 @@ class EventScanner:
             return None
         if len(tag) > MAX_NAME_BYTES:
             tag = tag[:MAX_NAME_BYTES]
-            self._frames.refuse(Hole("name", offset, 0, 1))
+            self._frames.refuse(Gap("name", offset, 0, 1))
         self._name_bytes += len(tag)
         self._names[tag] = name = _Name(tag)
         return name
@@ -296,12 +296,12 @@ class EventScanner:
         begun = len(self._starts)
         seen = self._starts_seen[tag]
         if seen < begun:
-            step = min(self._starts[max(seen, begun - _STARTS_LOOKED_AT) :])
+            step = min(self._starts[max(seen, begun - _MAX_STARTS_CONSIDERED) :])
             self._new.starts.append((tag, self._rows[tag], step))
             self._starts_seen[tag] = begun
 
 
-class _News:
+class _PassRows:
     def __init__(self) -> None:
         self.tags: list[TagEntry] = []
         self.starts: list[tuple[int, int, int]] = []

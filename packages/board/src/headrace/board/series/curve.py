@@ -40,7 +40,7 @@ class Curve:
         return self.x.nbytes + self.y.nbytes + raw + self.restarts.nbytes
 
 
-def made_curve(
+def make_curve(
     x: np.ndarray, y: np.ndarray, segment: np.ndarray, smoothing: Smoothing | None
 ) -> Curve:
     """Returns a curve of points that come in order of step; in that order they are smoothed.

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import numpy as np
 
-MOST_CHARACTERS = 1000
-MOST_DEPTH = 50
+MAX_CHARACTERS = 1000
+MAX_DEPTH = 50
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<mark>[-+*/(),]))",
     re.ASCII,
@@ -35,7 +35,7 @@ _BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
-class BadExpression(ValueError):
+class ExpressionError(ValueError):
     """The text is no expression; the message says where."""
 
 
@@ -91,16 +91,16 @@ def parse(text: str) -> Expression:
     Grammar: numbers; names; + - * / with the usual precedence; - and + as signs; parentheses;
     log log2 log10 abs sqrt exp of one argument, min and max of one or more.
 
-    Raises: BadExpression.
+    Raises: ExpressionError.
     """
     return _Parser(text).whole()
 
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        if len(text) > MOST_CHARACTERS:
-            raise BadExpression(
-                f"the expression has {len(text)} characters, more than {MOST_CHARACTERS}"
+        if len(text) > MAX_CHARACTERS:
+            raise ExpressionError(
+                f"the expression has {len(text)} characters, more than {MAX_CHARACTERS}"
             )
         self._text = text
         self._tokens = list(self._tokenised())
@@ -114,7 +114,7 @@ class _Parser:
         while at < end:
             match = _TOKEN.match(self._text, at)
             if match is None:
-                raise BadExpression(
+                raise ExpressionError(
                     f"the expression has {self._text[at:end].lstrip()[:1]!r} at character "
                     f"{at + 1}: only names, numbers, + - * / , ( ) may stand there"
                 )
@@ -128,7 +128,7 @@ class _Parser:
         if self._at < len(self._tokens):
             self._fail("an operator or the end")
         if not self._names:
-            raise BadExpression("the expression names no variable")
+            raise ExpressionError("the expression names no variable")
         return Expression(tuple(self._names), tuple(self._steps))
 
     def _peek(self) -> str:
@@ -139,15 +139,15 @@ class _Parser:
 
     def _fail(self, wanted: str) -> NoReturn:
         if self._at == len(self._tokens):
-            raise BadExpression(f"the expression ends where {wanted} should be")
+            raise ExpressionError(f"the expression ends where {wanted} should be")
         _, text, at = self._tokens[self._at]
-        raise BadExpression(
+        raise ExpressionError(
             f"the expression has {text[:40]!r} at character {at + 1}, where {wanted} should be"
         )
 
     def _sum(self, depth: int) -> None:
-        if depth > MOST_DEPTH:
-            raise BadExpression(f"the expression is nested deeper than {MOST_DEPTH}")
+        if depth > MAX_DEPTH:
+            raise ExpressionError(f"the expression is nested deeper than {MAX_DEPTH}")
         self._product(depth)
         while self._peek() in ("+", "-"):
             mark = self._peek()
@@ -195,7 +195,7 @@ class _Parser:
     def _call(self, name: str, depth: int) -> None:
         if name not in _UNARY and name not in _ANY_NUMBER:
             known = " ".join([*_UNARY, *_ANY_NUMBER])
-            raise BadExpression(f"the expression calls {name[:40]!r}: there are only {known}")
+            raise ExpressionError(f"the expression calls {name[:40]!r}: there are only {known}")
         self._at += 1
         self._sum(depth + 1)
         count = 1

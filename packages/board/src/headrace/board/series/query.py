@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.board.web.json_values import integer, number, one_of
 from headrace.board.errors import BadRequest
 from headrace.board.series import grouping, joining, smoothing, x_axes
-from headrace.board.series.expression import BadExpression, Expression, parse
+from headrace.board.series.expression import Expression, ExpressionError, parse
 from headrace.board.series.smoothing import Smoothing
+from headrace.board.web.json_values import integer, number, one_of
 
-MOST_QUERIES = 16
-MOST_RUNS = 1000
-MOST_PX = 8192
-MOST_VARIABLES = 16
+MAX_QUERIES = 16
+MAX_RUNS = 1000
+MAX_PX = 8192
+MAX_VARIABLES = 16
 _DEFAULTS: dict[str, Any] = {
     "tag": None,
     "runs": None,
@@ -64,8 +64,8 @@ def queries_of(body: dict[str, Any]) -> list[Query]:
     listed = body.get("queries")
     if not isinstance(listed, list):
         raise BadRequest("queries is not a list")
-    if len(listed) > MOST_QUERIES:
-        raise BadRequest(f"queries has {len(listed)} items, more than {MOST_QUERIES}")
+    if len(listed) > MAX_QUERIES:
+        raise BadRequest(f"queries has {len(listed)} items, more than {MAX_QUERIES}")
     return [query_of(item, f"queries[{i}]") for i, item in enumerate(listed)]
 
 
@@ -88,8 +88,8 @@ def query_of(document: Any, where: str) -> Query:
         runs = ids(given["runs"], f"{where}.runs")
     else:
         runs = tuple(dict.fromkeys(run for group in groups for run in group))
-    if len(runs) > MOST_RUNS:
-        raise BadRequest(f"{where} has {len(runs)} runs, more than {MOST_RUNS}")
+    if len(runs) > MAX_RUNS:
+        raise BadRequest(f"{where} has {len(runs)} runs, more than {MAX_RUNS}")
     superseded = given["superseded"]
     if not isinstance(superseded, bool):
         raise BadRequest(f"{where}.superseded is neither true nor false")
@@ -102,7 +102,7 @@ def query_of(document: Any, where: str) -> Query:
         logarithmic=one_of(given["x_scale"], ("linear", "log"), f"{where}.x_scale") == "log",
         lo=lo,
         hi=hi,
-        px=integer(given["px"], f"{where}.px", 1, MOST_PX),
+        px=integer(given["px"], f"{where}.px", 1, MAX_PX),
         smoothing=_smoothing(given["smooth"], f"{where}.smooth"),
         groups=groups,
         center=center,
@@ -121,13 +121,13 @@ def _expression(
         raise BadRequest(f"{where}.expression is not a text")
     try:
         expression = parse(given["expression"])
-    except BadExpression as error:
+    except ExpressionError as error:
         raise BadRequest(f"{where}: {error}") from None
     tags = given["variables"]
     if not isinstance(tags, dict):
         raise BadRequest(f"{where}.variables is not an object of tag ids")
-    if len(expression.names) > MOST_VARIABLES:
-        raise BadRequest(f"{where}.expression has more than {MOST_VARIABLES} variables")
+    if len(expression.names) > MAX_VARIABLES:
+        raise BadRequest(f"{where}.expression has more than {MAX_VARIABLES} variables")
     variables = []
     for name in expression.names:
         if name not in tags:
@@ -155,9 +155,9 @@ def _smoothing(value: Any, where: str) -> Smoothing | None:
         if not 0 <= weight < 1:
             raise BadRequest(f"{where}.weight is {weight}, not from 0 to below 1")
         return Smoothing(kind, weight) if weight else None
-    if weight != int(weight) or not 1 <= weight <= smoothing.MOST_WIDTH:
+    if weight != int(weight) or not 1 <= weight <= smoothing.MAX_WIDTH:
         raise BadRequest(
-            f"{where}.weight is {weight}, not a number of points from 1 to {smoothing.MOST_WIDTH}"
+            f"{where}.weight is {weight}, not a number of points from 1 to {smoothing.MAX_WIDTH}"
         )
     return Smoothing(kind, weight) if weight > 1 else None
 
@@ -170,8 +170,8 @@ def _group(value: Any, where: str) -> tuple[tuple[tuple[int, ...], ...] | None, 
     listed = value.get("runs")
     if not isinstance(listed, list):
         raise BadRequest(f"{where}.runs is not a list of lists of run ids")
-    if len(listed) > MOST_RUNS:
-        raise BadRequest(f"{where}.runs has {len(listed)} groups, more than {MOST_RUNS}")
+    if len(listed) > MAX_RUNS:
+        raise BadRequest(f"{where}.runs has {len(listed)} groups, more than {MAX_RUNS}")
     groups = tuple(ids(item, f"{where}.runs[{i}]") for i, item in enumerate(listed))
     center = one_of(value.get("center", "mean"), grouping.CENTERS, f"{where}.center")
     band = one_of(value.get("band", "std"), grouping.BANDS, f"{where}.band")
@@ -182,6 +182,6 @@ def ids(value: Any, where: str) -> tuple[int, ...]:
     """Returns a list of run ids, each once. Raises: BadRequest."""
     if not isinstance(value, list):
         raise BadRequest(f"{where} is not a list of run ids")
-    if len(value) > MOST_RUNS:
-        raise BadRequest(f"{where} has {len(value)} runs, more than {MOST_RUNS}")
+    if len(value) > MAX_RUNS:
+        raise BadRequest(f"{where} has {len(value)} runs, more than {MAX_RUNS}")
     return tuple(dict.fromkeys(integer(v, f"{where}[{i}]") for i, v in enumerate(value)))

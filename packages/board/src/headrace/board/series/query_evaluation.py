@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headrace.board.errors import BadRequest, NotFound, TakesTooLong
-from headrace.board.series.curve import Curve, CurveCache, made_curve
+from headrace.board.errors import BadRequest, DeadlineExceeded, NotFound
+from headrace.board.series.curve import Curve, CurveCache, make_curve
 from headrace.board.series.grouping import GroupCurve, grouped
 from headrace.board.series.joining import joined
+from headrace.board.series.point_flags import RESTART, SUPERSEDED, flags_of_values
 from headrace.board.series.query import Query
 from headrace.board.series.reduction import range_of, reduced
 from headrace.board.series.smoothing import Smoothing, smoothed
@@ -22,28 +23,27 @@ if TYPE_CHECKING:
     from headrace.board.store.run import Run
     from headrace.board.store.run_index import RunIndex
 
-MOST_POINTS = 5_000_000
-MOST_S = 20.0
-NAN, POSITIVE, NEGATIVE, RESTART, SUPERSEDED = 1, 2, 4, 8, 16
+MAX_POINTS = 5_000_000
+MAX_S = 20.0
 
 
-class SeriesQueries:
-    """Answers the queries of charts."""
+class QueryEvaluator:
+    """Evaluates the queries of charts on the store."""
 
     def __init__(self, index: RunIndex) -> None:
         self._index = index
         self._cache = CurveCache()
 
-    def answer(self, queries: list[Query]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def evaluate(self, queries: list[Query]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Returns the header and the columns of a reply.
 
         Raises: NotFound for a run or tag that is not there; BadRequest for one that is no scalar,
-          and for more points than a reply may carry; TakesTooLong if it takes too long.
+          and for more points than a reply may carry; DeadlineExceeded if it takes too long.
         """
-        reply = _Reply(until=time.monotonic() + MOST_S)
+        reply = _ResponseBuilder(until=time.monotonic() + MAX_S)
         for number, query in enumerate(queries):
             self._check(query)
-            self._answer_one(number, query, reply)
+            self._evaluate_one(number, query, reply)
         return {"curves": reply.curves}, reply.columns
 
     def _check(self, query: Query) -> None:
@@ -56,7 +56,7 @@ class SeriesQueries:
             if found.kind != "scalar":
                 raise BadRequest(f"tag {tag} is of kind {found.kind}, not scalar")
 
-    def _answer_one(self, number: int, query: Query, reply: _Reply) -> None:
+    def _evaluate_one(self, number: int, query: Query, reply: _ResponseBuilder) -> None:
         live: dict[int, Curve] = {}
         for run in query.runs:
             reply.check()
@@ -178,7 +178,7 @@ def _made(
         y = query.expression.value(
             {name: v.astype(np.float64) for (name, _), v in zip(query.variables, values)}
         )
-    return made_curve(x, y, _taken(first.segment, rows), smoothing)
+    return make_curve(x, y, _taken(first.segment, rows), smoothing)
 
 
 def _in_order_of_step(columns: ScalarColumns, superseded: bool) -> np.ndarray | None:
@@ -216,7 +216,7 @@ def _bounds(query: Query, curves: list[Curve]) -> tuple[float, float]:
 
 
 @dataclass
-class _Reply:
+class _ResponseBuilder:
     """Curves on their way out; equal columns of x, which runs often have, go once."""
 
     curves: list[dict[str, Any]] = field(default_factory=list)
@@ -226,14 +226,14 @@ class _Reply:
     _of_bytes: dict[bytes, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raises: BadRequest; TakesTooLong: one request must not hold the server for long."""
-        if self.points > MOST_POINTS:
+        """Raises: BadRequest; DeadlineExceeded: one request must not hold the server for long."""
+        if self.points > MAX_POINTS:
             raise BadRequest(
-                f"the reply would have more than {MOST_POINTS} points: ask for fewer runs or px"
+                f"the reply would have more than {MAX_POINTS} points: ask for fewer runs or px"
             )
         if time.monotonic() > self.until:
-            raise TakesTooLong(
-                f"the reply would take more than {MOST_S:.0f} s: ask for fewer runs at once"
+            raise DeadlineExceeded(
+                f"the reply would take more than {MAX_S:.0f} s: ask for fewer runs at once"
             )
 
     def _put(self, kind: str, column: np.ndarray) -> str:
@@ -289,7 +289,7 @@ class _Reply:
             "lo": self._put("l", curve.lo[at]),
             "hi": self._put("h", curve.hi[at]),
         }
-        flags = _flags(y)
+        flags = flags_of_values(y)
         if flags.any():
             columns["flags"] = self._put("f", flags)
         self.curves.append({**head, "n": n, "drawn": _count_within(x, lo, hi), "columns": columns})
@@ -302,19 +302,10 @@ def _points(
     at, n = reduced(curve.x, ys, lo, hi, query.px, query.logarithmic, curve.restarts)
     x, y = curve.x[at], curve.y[at]
     raw = None if curve.raw is None else curve.raw[at]
-    flags = _flags(y if raw is None else raw)
+    flags = flags_of_values(y if raw is None else raw)
     if len(curve.restarts):
         flags[np.isin(at, curve.restarts)] |= RESTART
     return x, y, raw, flags, n, _count_within(x, lo, hi)
-
-
-def _flags(y: np.ndarray) -> np.ndarray:
-    flags = np.zeros(len(y), np.uint8)
-    if not np.isfinite(y).all():
-        flags[np.isnan(y)] = NAN
-        flags[y == np.inf] = POSITIVE
-        flags[y == -np.inf] = NEGATIVE
-    return flags
 
 
 def _count_within(x: np.ndarray, lo: float, hi: float) -> int:

@@ -16,7 +16,7 @@ except ImportError:  # not built: the same in NumPy, at a tenth of the speed
     from headrace.board.series.curve_loops_numpy import ema, median
 
 KINDS = ("ema", "mean", "median")
-MOST_WIDTH = 10001
+MAX_WIDTH = 10001
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_LEAST_ROWS = 8
+_MIN_ROWS = 8
 
 
 class GrowingColumns:
@@ -25,13 +25,13 @@ class GrowingColumns:
         """Adds rows at the end."""
         count = len(rows[0])
         need = self.n + count
-        if not self.n and count > _LEAST_ROWS // 2:
+        if not self.n and count > _MIN_ROWS // 2:
             # The first rows take what they need: most series of a logdir are read in one go.
             self._arrays = tuple(np.array(new, dtype) for new, dtype in zip(rows, self._dtypes))
             self.n = count
             return
         if need > len(self._arrays[0]):
-            self._resize(max(need, _LEAST_ROWS, 2 * self.n))
+            self._resize(max(need, _MIN_ROWS, 2 * self.n))
         for array, new in zip(self._arrays, rows):
             array[self.n : need] = new
         self.n = need

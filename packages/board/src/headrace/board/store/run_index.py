@@ -6,8 +6,8 @@ import threading
 import time
 from typing import NamedTuple
 
-from headrace.board.store.path_text import path_text
 from headrace.board.store.blob_series import BlobSeries
+from headrace.board.store.path_text import path_text
 from headrace.board.store.problems import Problems
 from headrace.board.store.run import Run, Tag
 from headrace.board.store.scalar_series import ScalarSeries

@@ -12,7 +12,7 @@ from headrace.formats.tensor_codec import make_ndarray
 
 # In percent: the steps of a normal distribution's half standard deviations.
 PERCENTILES = (0.0, 6.68, 15.87, 30.85, 50.0, 69.15, 84.13, 93.32, 100.0)
-_MOST_BUCKETS = 1 << 16
+_MAX_BUCKETS = 1 << 16
 _BLOCK_ELEMENTS = 1 << 20
 
 
@@ -43,7 +43,7 @@ def legacy_buckets(histogram: Any) -> Buckets | None:
     """Returns the buckets of a HistogramProto; its outermost limits are the least and greatest."""
     count = np.array(histogram.bucket, np.float64)
     right = np.array(histogram.bucket_limit, np.float64)
-    if len(count) != len(right) or len(count) > _MOST_BUCKETS:
+    if len(count) != len(right) or len(count) > _MAX_BUCKETS:
         return None
     left = np.concatenate([[-np.inf], right[:-1]]) if len(right) else right
     if histogram.min <= histogram.max:  # False for NaN
@@ -55,12 +55,12 @@ def legacy_buckets(histogram: Any) -> Buckets | None:
 def tensor_buckets(tensor: Any) -> Buckets | None:
     """Returns the buckets of a [k, 3] tensor: left, right, count."""
     try:
-        table = make_ndarray(tensor, max_expanded_bytes=_MOST_BUCKETS * 24)
+        table = make_ndarray(tensor, max_expanded_bytes=_MAX_BUCKETS * 24)
     except OpError:
         return None
     if table.ndim != 2 or table.shape[1] != 3 or table.dtype.kind not in "fiu":
         return None
-    if len(table) > _MOST_BUCKETS:
+    if len(table) > _MAX_BUCKETS:
         return None
     left, right, count = table.astype(np.float64).T
     return _cleaned(left, right, count)

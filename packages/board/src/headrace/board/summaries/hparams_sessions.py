@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from headrace.board.store.run_index import RunIndex
 
 _KIND_OF_TYPE = {1: "string", 2: "bool", 3: "number"}
-_MOST_PARAMS = 2000
-_MOST_METRICS = 500
-_MOST_RUNS_BELOW = 50
+_MAX_PARAMS = 2000
+_MAX_METRICS = 500
+_MAX_RUNS_BELOW = 50
 
 
 @dataclass
@@ -48,7 +48,7 @@ class _Found:
     unreadable: int = 0
 
 
-def session_table(index: RunIndex) -> dict[str, Any]:
+def hparams_table(index: RunIndex) -> dict[str, Any]:
     """Returns {params, metrics, sessions, unreadable} as docs/board_api.md has it."""
     found = _read(index)
     sessions = list(found.sessions.values())
@@ -90,11 +90,11 @@ def _params(found: _Found) -> list[dict[str, Any]]:
     documents: dict[str, dict[str, Any]] = {}
     for experiment in found.experiments:
         for info in experiment.hparam_infos:
-            if info.name not in documents and len(documents) < _MOST_PARAMS:
+            if info.name not in documents and len(documents) < _MAX_PARAMS:
                 documents[info.name] = _param_document(info)
     for session in found.sessions.values():
         for name in sorted(session.start.hparams):
-            if name not in documents and len(documents) < _MOST_PARAMS:
+            if name not in documents and len(documents) < _MAX_PARAMS:
                 documents[name] = _param_document(HParamInfo(name=name))
     for document in documents.values():
         if not document["kind"]:
@@ -146,7 +146,7 @@ def _metrics(index: RunIndex, found: _Found, runs: dict[str, Run]) -> list[dict[
     named: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(group: str, tag: str, display: str = "", description: str = "", data: str = "") -> None:
-        if (group, tag) not in named and len(named) < _MOST_METRICS:
+        if (group, tag) not in named and len(named) < _MAX_METRICS:
             known = index.find_tag(tag, "scalar")
             key = "" if known is None else str(known.id)
             named[group, tag] = {
@@ -179,7 +179,7 @@ def _runs_of(session: Run, runs: dict[str, Run]) -> list[tuple[str, Run]]:
         for name, run in runs.items()
         if prefix and name.startswith(prefix)
     ]
-    return [("", session), *below[:_MOST_RUNS_BELOW]]
+    return [("", session), *below[:_MAX_RUNS_BELOW]]
 
 
 def _session_document(

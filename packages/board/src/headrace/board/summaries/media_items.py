@@ -1,4 +1,4 @@
-"""The images or sounds in one Summary.Value, and the names under which browsers ask for them."""
+"""The images or sounds in a Summary.Value, and the signed names by which browsers fetch them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from headrace.board.summaries.media_types import MAX_PIXELS, Media, media_of
 from headrace.board.summaries.tensor_strings import strings_of
 
 _PLACE = struct.Struct("<iqqii?")
 _MAC_BYTES = 16
-_MOST_ITEMS = 10_000
+_MAX_ITEMS = 10_000
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an item lies: a record, a value of its summary, a sound or image of that."""
+    """Where an item lies: a record, a value of its summary, a sample of the value."""
 
     file: int
     offset: int
@@ -30,22 +31,25 @@ class Place:
     sound: bool
 
 
-class BlobNames:
-    """Names of items, signed with a key of this process: nobody else can make one.
+class ItemNames:
+    """Names of items, signed with a key of this process.
 
-    Without that a caller could choose file, offset and length, and read what is no item.
+    Without a signature a client could choose file, offset and length and read other bytes.
+
+    Args:
+      key: the secret of the signature; a random one by default.
     """
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key or secrets.token_bytes(32)
 
     def name(self, place: Place) -> str:
-        """Returns the name of a place, fit for a URL."""
+        """Returns the signed name of a place, safe in a URL."""
         packed = _PLACE.pack(*astuple(place))
         return base64.urlsafe_b64encode(packed + self._mac(packed)).rstrip(b"=").decode()
 
     def place(self, name: str) -> Place | None:
-        """Returns the place of a name; None if we did not make it."""
+        """Returns the place that a name stands for; None if its signature is wrong."""
         try:
             raw = base64.b64decode(
                 (name + "=" * (-len(name) % 4)).encode("ascii"), altchars=b"-_", validate=True
@@ -63,7 +67,7 @@ class BlobNames:
 
 @dataclass(frozen=True)
 class Item:
-    """One image or sound: its bytes, and what the log says of it (0 or "" where nothing)."""
+    """One image or sound: its bytes and what the log records about it, else 0 or an empty text."""
 
     data: bytes
     width: int = 0
@@ -74,7 +78,7 @@ class Item:
 
 
 def items_of(value: Any, kind: str) -> list[Item]:
-    """Returns the items of a Summary.Value; none where it is not of that kind.
+    """Returns the items of a Summary.Value; an empty list if the value is not of that kind.
 
     Args:
       kind: "image": a legacy image, or a tensor of strings [width, height, image, image, ...].
@@ -90,7 +94,7 @@ def items_of(value: Any, kind: str) -> list[Item]:
                      frames=max(0, audio.length_frames))]  # fmt: skip
     if what != "tensor":
         return []
-    strings, shape, _ = strings_of(value.tensor, 2 * _MOST_ITEMS)
+    strings, shape, _ = strings_of(value.tensor, 2 * _MAX_ITEMS)
     return _image_strings(strings) if kind == "image" else _audio_strings(strings, shape)
 
 
@@ -98,11 +102,38 @@ def _image_strings(strings: Sequence[bytes]) -> list[Item]:
     if len(strings) < 2:
         return []
     width, height = (int(s) if s.isdigit() and len(s) < 10 else 0 for s in strings[:2])
-    return [Item(data, width, height) for data in strings[2 : 2 + _MOST_ITEMS]]
+    return [Item(data, width, height) for data in strings[2 : 2 + _MAX_ITEMS]]
 
 
 def _audio_strings(strings: Sequence[bytes], shape: list[int]) -> list[Item]:
     if len(shape) == 2 and shape[1] == 2:
         pairs = zip(strings[::2], strings[1::2])
         return [Item(data, label=label.decode("utf-8", "replace")) for data, label in pairs]
-    return [Item(data) for data in strings[:_MOST_ITEMS]]
+    return [Item(data) for data in strings[:_MAX_ITEMS]]
+
+
+def item_document(item: Item) -> dict[str, Any]:
+    """Returns what a page needs to know about an item before it fetches the bytes."""
+    media = media_of(item.data)
+    document = {
+        "width": media.width or item.width,
+        "height": media.height or item.height,
+        "mime": media.mime,
+        "bytes": len(item.data),
+        "label": item.label,
+        "sample_rate": media.sample_rate or item.sample_rate,
+        "seconds": media.seconds,
+    }
+    if not media.seconds and item.frames and item.sample_rate:
+        document["seconds"] = item.frames / item.sample_rate
+    if media.too_large:
+        document["refused"] = too_large_text(media)
+    return document
+
+
+def too_large_text(media: Media) -> str:
+    """Returns why an image is not sent to the browser."""
+    return (
+        f"the image has {media.width} x {media.height} pixels,"
+        f" more than the {MAX_PIXELS} that are shown"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-MOST_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
 UNKNOWN = "application/octet-stream"
 
 
@@ -29,7 +29,7 @@ class Media:
     @property
     def too_large(self) -> bool:
         """Whether decoding it would take a browser more memory than a picture is worth."""
-        return self.width * self.height > MOST_PIXELS
+        return self.width * self.height > MAX_PIXELS
 
 
 def media_of(data: bytes) -> Media:

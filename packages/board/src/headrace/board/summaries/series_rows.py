@@ -1,4 +1,4 @@
-"""The series that a request names, for panels that read values from the files."""
+"""Rows of a series whose values stay in the event files: which to read, and their values."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headrace.board.web.responses import BadRequest, NotFound, int_argument
+from headrace.board.errors import BadRequest, NotFound
 from headrace.board.store.blob_series import BlobRows, BlobSeries
+from headrace.board.web.query_arguments import int_argument
 from headrace.formats.errors import DataLossError
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
 
-def asked_series(board: Board, *kinds: str) -> BlobSeries:
-    """Returns the series of `run=` and `tag=`. Raises: BadRequest; NotFound."""
+def requested_series(board: Board, *kinds: str) -> BlobSeries:
+    """Returns the series that the arguments `run` and `tag` name. Raises: BadRequest; NotFound."""
     return series_of_kinds(board, int_argument("run"), int_argument("tag"), kinds)
 
 
 def series_of_kinds(board: Board, run: int, tag: int, kinds: tuple[str, ...]) -> BlobSeries:
-    """Returns a series of one of some kinds. Raises: BadRequest; NotFound."""
+    """Returns a series whose kind is one of `kinds`. Raises: BadRequest; NotFound."""
     try:
         found = board.index.series(run, tag)
     except KeyError:
@@ -31,8 +32,8 @@ def series_of_kinds(board: Board, run: int, tag: int, kinds: tuple[str, ...]) ->
     return found
 
 
-def asked_row(rows: BlobRows) -> int:
-    """Returns `row=`; without it the last. Raises: BadRequest; NotFound."""
+def requested_row(rows: BlobRows) -> int:
+    """Returns the argument `row`, by default the last row. Raises: BadRequest; NotFound."""
     row = int_argument("row", max(0, len(rows) - 1))
     if row >= len(rows):
         raise NotFound(f"there is no row {row}: the tag has {len(rows)}")
@@ -40,7 +41,7 @@ def asked_row(rows: BlobRows) -> int:
 
 
 def value_of_row(board: Board, rows: BlobRows, row: int) -> Any:
-    """Returns the Summary.Value of a row. Raises: NotFound if the file has lost it."""
+    """Returns the Summary.Value of a row. Raises: NotFound if the file no longer has it."""
     try:
         return board.records.value(rows, row)
     except DataLossError as error:
@@ -50,7 +51,7 @@ def value_of_row(board: Board, rows: BlobRows, row: int) -> Any:
 def values_of_rows(
     board: Board, rows: BlobRows, chosen: np.ndarray
 ) -> Iterator[tuple[int, Any | None]]:
-    """Yields rows and their values; None where the file has lost one."""
+    """Yields rows with their values; the value is None where the file no longer has it."""
     for row in chosen.tolist():
         try:
             yield row, board.records.value(rows, row)
@@ -58,13 +59,13 @@ def values_of_rows(
             yield row, None
 
 
-def standing_rows(
+def current_rows(
     rows: BlobRows, lo: int | None = None, hi: int | None = None, superseded: bool = False
 ) -> np.ndarray:
-    """Returns the rows in order of step, those within steps lo and hi.
+    """Returns the indices of rows in order of step, within the steps lo to hi.
 
     Args:
-      superseded: whether with those that a restart has overtaken.
+      superseded: whether to include rows that a restart has superseded.
     """
     keep = np.ones(len(rows), bool) if superseded else ~np.asarray(rows.superseded, bool)
     if lo is not None:
@@ -78,10 +79,10 @@ def standing_rows(
     return found
 
 
-def evenly_chosen(rows: np.ndarray, most: int) -> np.ndarray:
-    """Returns at most so many of the rows, the first and the last among them."""
-    if len(rows) <= most:
+def evenly_spaced(rows: np.ndarray, limit: int) -> np.ndarray:
+    """Returns at most `limit` of the rows, evenly spaced, including the first and the last."""
+    if len(rows) <= limit:
         return rows
-    if most == 1:
+    if limit == 1:
         return rows[-1:]
-    return rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
+    return rows[np.linspace(0, len(rows) - 1, limit).round().astype(np.intp)]

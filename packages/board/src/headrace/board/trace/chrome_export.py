@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from headrace.board.trace.reading.device_name import read_device
 from headrace.board.trace.analysis.memory_curve import MemoryCurve
+from headrace.board.trace.reading.device_name import read_device
 from headrace.board.trace.reading.step_trace import RECV, SEND, SYNC, TRANSFER, StepTrace
 
 _CATEGORIES = {RECV: "receive", SEND: "send", TRANSFER: "transfer", SYNC: "sync"}

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from headrace.board.graph.structure.graph_columns import GraphTooLarge, read_columns
 from headrace.board.graph.slice_names import SliceNames
+from headrace.board.graph.structure.graph_columns import GraphTooLarge, read_columns
 from headrace.board.store.blob_series import BlobRows, BlobSeries
 from headrace.board.store.run import Run
-from headrace.board.trace.reading.graph_edges import Wiring, wiring_of
+from headrace.board.trace.reading.graph_edges import GraphEdges, read_edges
 from headrace.formats.errors import DataLossError
 from headrace.formats.proto import graph_pb2, meta_graph_pb2
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
-_MOST_KEPT = 4
+_MAX_KEPT = 4
 
 Made = TypeVar("Made")
 
@@ -33,9 +33,9 @@ class RunGraphs:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, int, int], Any] = OrderedDict()
 
-    def wiring(self, run: Run) -> Wiring:
+    def graph_edges(self, run: Run) -> GraphEdges:
         """Returns: the edges of the run's last graph; none if it has no graph."""
-        return self._made(run, "wiring", lambda graph: wiring_of([graph])) or Wiring()
+        return self._made(run, "graph_edges", lambda graph: read_edges([graph])) or GraphEdges()
 
     def slice_names(self, run: Run) -> SliceNames | None:
         """Returns: what finds the nodes of slices in the run's last graph, if it has one."""
@@ -63,7 +63,7 @@ class RunGraphs:
             return None
         with self._lock:
             self._kept[key] = made
-            while len(self._kept) > _MOST_KEPT:
+            while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
         return made
 

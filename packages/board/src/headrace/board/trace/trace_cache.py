@@ -16,21 +16,21 @@ from headrace.board.reading.wire_format import Malformed, fields
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.run import Run, Tag
 from headrace.board.trace.analysis.critical_path import CriticalPath, critical_path
-from headrace.board.trace.zoom.downsample import Cut, cut_trace
 from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves
-from headrace.board.trace.run_graphs import RunGraphs
 from headrace.board.trace.analysis.stalls import Stall, find_stalls
+from headrace.board.trace.reading.graph_edges import GraphEdges, partitions_of, read_edges
 from headrace.board.trace.reading.read_step import read_step
 from headrace.board.trace.reading.step_trace import StepTrace
-from headrace.board.trace.reading.graph_edges import Wiring, partitions_of, wiring_of
+from headrace.board.trace.run_graphs import RunGraphs
+from headrace.board.trace.zoom.downsample import DownsampledTrace, downsample_trace
 from headrace.formats.errors import DataLossError
 from headrace.formats.proto import event_pb2, step_stats_pb2
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
-_MOST_SLICES = 3_000_000  # kept in memory, about 60 bytes each
-_MOST_WHOLE_CUTS = 4
+_MAX_SLICES = 3_000_000  # kept in memory, about 60 bytes each
+_MAX_WHOLE_STEPS = 4
 _TAGGED_RUN_METADATA = 8  # of Event
 _RUN_METADATA = 2  # of TaggedRunMetadata
 
@@ -58,19 +58,19 @@ class LoadedTrace:
         self,
         entry: TraceEntry,
         trace: StepTrace,
-        wiring: Wiring,
+        graph_edges: GraphEdges,
         payload_at: int | None,
         run_graphs: RunGraphs,
     ) -> None:
-        self.entry, self.trace, self.wiring = entry, trace, wiring
+        self.entry, self.trace, self.graph_edges = entry, trace, graph_edges
         self.payload_at = payload_at  # where the RunMetadata lies in its record, if it is a part
         self._run_graphs = run_graphs
         self._lock = threading.RLock()
-        self._whole: OrderedDict[tuple[int, bool], Cut] = OrderedDict()
+        self._whole: OrderedDict[tuple[int, bool], DownsampledTrace] = OrderedDict()
 
     @cached_property
     def _analysis(self) -> tuple[CriticalPath, list[Stall], np.ndarray]:
-        path = critical_path(self.trace, self.wiring)
+        path = critical_path(self.trace, self.graph_edges)
         marked = np.zeros(len(self.trace), bool)
         marked[path.slices] = True
         return path, find_stalls(self.trace), marked
@@ -100,26 +100,26 @@ class LoadedTrace:
 
     @cached_property
     def _curves(self) -> list[MemoryCurve]:
-        return memory_curves(self.trace, self.wiring)
+        return memory_curves(self.trace, self.graph_edges)
 
     def curves(self) -> list[MemoryCurve]:
         """Returns: the memory curves."""
         with self._lock:
             return self._curves
 
-    def cut(self, t0: float, t1: float, px: int, lanes: list[int] | None) -> Cut:
-        """Cuts the trace; marks the critical path if that is known already."""
+    def window(self, t0: float, t1: float, px: int, lanes: list[int] | None) -> DownsampledTrace:
+        """Returns a window of the trace, with the critical path marked if it is already known."""
         critical = self._analysis[2] if self.analysed else None
         whole = lanes is None and t0 <= 0 and t1 >= self.trace.duration_ns
         if not whole:
-            return cut_trace(self.trace, t0, t1, px, lanes, critical)
-        # The whole is what everybody sees first, and the only cut that looks at all slices.
+            return downsample_trace(self.trace, t0, t1, px, lanes, critical)
+        # The whole step is the first view of every page, and the only one that reads all slices.
         key = (px, critical is not None)
         with self._lock:
             found = self._whole.get(key)
             if found is None:
-                found = self._whole[key] = cut_trace(self.trace, t0, t1, px, None, critical)
-                while len(self._whole) > _MOST_WHOLE_CUTS:
+                found = self._whole[key] = downsample_trace(self.trace, t0, t1, px, None, critical)
+                while len(self._whole) > _MAX_WHOLE_STEPS:
                     self._whole.popitem(last=False)
             return found
 
@@ -130,7 +130,7 @@ class _Slot:
     loaded: LoadedTrace | None = None
 
 
-class TraceShelf:
+class TraceCache:
     """All traces of a board by small ids; reads them when asked, and keeps the last ones."""
 
     def __init__(self, board: Board) -> None:
@@ -193,7 +193,7 @@ class TraceShelf:
     def load(self, number: int) -> LoadedTrace:
         """Reads a trace, unless it is there.
 
-        Raises: KeyError if there is none of that id; BadTrace or DataLossError if it is damaged.
+        Raises: KeyError if there is none of that id; TraceError or DataLossError if it is damaged.
         """
         entry = self.entry(number)
         with self._lock:
@@ -203,10 +203,10 @@ class TraceShelf:
             if slot.loaded is None:
                 metadata, at = self._payload(entry)
                 partitions = partitions_of(metadata)
-                own = wiring_of(partitions)
+                own = read_edges(partitions)
                 trace = read_step(metadata, own)
-                wiring = own or self._run_graphs.wiring(entry.run)
-                slot.loaded = LoadedTrace(entry, trace, wiring, at, self._run_graphs)
+                graph_edges = own or self._run_graphs.graph_edges(entry.run)
+                slot.loaded = LoadedTrace(entry, trace, graph_edges, at, self._run_graphs)
             loaded = slot.loaded
         self._forget_old()
         return loaded
@@ -261,7 +261,7 @@ class TraceShelf:
                 loaded = self._slots[number].loaded
                 if loaded is None:
                     continue
-                if kept and kept + len(loaded.trace) > _MOST_SLICES:
+                if kept and kept + len(loaded.trace) > _MAX_SLICES:
                     del self._slots[number]
                 else:
                     kept += len(loaded.trace)

@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from headrace.board.trace.analysis.memory_curve import MemoryCurve
+from headrace.board.trace.analysis.totals import totals_of
 from headrace.board.trace.reading.device_name import read_device
 from headrace.board.trace.reading.step_trace import StepTrace
-from headrace.board.trace.analysis.totals import totals_of
 from headrace.board.trace.trace_cache import LoadedTrace, TraceEntry
+from headrace.board.web.columns import smallest_dtype
 from headrace.formats.dtypes import as_dtype
 
-MOST_ON_PATH = 500
-MOST_LANES_LISTED = 2000
-MOST_HOPS = 2000
-MOST_TRANSFERS = 2000
+MAX_ON_PATH = 500
+MAX_LANES_LISTED = 2000
+MAX_HOPS = 2000
+MAX_TRANSFERS = 2000
 
 
-def described_trace(entry: TraceEntry, loaded: LoadedTrace | None) -> dict[str, Any]:
+def trace_row(entry: TraceEntry, loaded: LoadedTrace | None) -> dict[str, Any]:
     """A row of /traces; what only reading tells is null until then."""
     trace = loaded.trace if loaded else None
     return {
@@ -32,6 +34,70 @@ def described_trace(entry: TraceEntry, loaded: LoadedTrace | None) -> dict[str, 
         "slices": None if trace is None else len(trace),
         "lane_count": None if trace is None else len(trace.lanes),
         "duration_ns": None if trace is None else trace.duration_ns,
+    }
+
+
+def window_response(
+    loaded: LoadedTrace, t0: float, t1: float, px: int, lanes: list[int] | None
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Returns header and columns of a window of time, reduced to its pixels.
+
+    Args:
+      t0, t1: the window in ns.
+      px: its width in pixels.
+      lanes: ids of lanes; None for all.
+    """
+    step = loaded.trace
+    items = loaded.window(t0, t1, px, lanes)
+    name_ids, names = np.unique(step.name[items.slice], return_inverse=True)
+    duration = items.end - items.start
+    header = {
+        **trace_row(loaded.entry, loaded),
+        "t0": t0,
+        "t1": t1,
+        "px": px,
+        "analysed": loaded.analysed,
+        "lanes": lane_rows(step),
+        "skew_ns": dict(step.skew_ns),
+        "untimed": step.untimed,
+        "origin_ns": str(step.origin_ns),
+        "names": [step.names[i] for i in name_ids.tolist()],
+        "ops": step.ops,
+        "n": items.n,
+        "drawn": len(items),
+    }
+    columns = {
+        "lane": smallest_dtype(items.lane),
+        "start": smallest_dtype(items.start),
+        "dur": smallest_dtype(duration),
+        "name": smallest_dtype(names),
+        "op": smallest_dtype(items.op),
+        "kind": items.kind,
+        "busy": _share(items.busy_ns, duration, where_zero=1.0),
+        "count": smallest_dtype(items.count),
+        "slice": smallest_dtype(items.slice),
+        "wait": smallest_dtype(items.wait_ns),
+        "critical": _share(items.critical_ns, items.busy_ns, where_zero=0.0),
+    }
+    return header, columns
+
+
+def _share(part: np.ndarray, whole: np.ndarray, where_zero: float) -> np.ndarray:
+    """Returns part / whole as f32, at most 1; where_zero where the whole is 0."""
+    filled = np.full(len(whole), where_zero)
+    share = np.divide(part, whole, out=filled, where=whole > 0)
+    return np.minimum(share, 1).astype(np.float32)
+
+
+def memory_row(curve: MemoryCurve) -> dict[str, Any]:
+    """Returns what a response says about a memory curve, without its points."""
+    return {
+        "name": curve.allocator,
+        "task": curve.task,
+        "source": curve.source,
+        "peak": curve.peak,
+        "peak_ns": curve.peak_ns,
+        "n": len(curve.time),
     }
 
 
@@ -49,7 +115,7 @@ def lane_rows(trace: StepTrace) -> list[dict[str, Any]]:
             "slices": lane.last - lane.first,
             "busy_ns": lane.busy_ns,
         }
-        for lane in trace.lanes[:MOST_LANES_LISTED]
+        for lane in trace.lanes[:MAX_LANES_LISTED]
     ]
 
 
@@ -63,7 +129,7 @@ def summary_of(
         return document
     path, stalls, _ = loaded.analysis()
     own = path.self_ns
-    longest = np.sort(np.argsort(-own, kind="stable")[:MOST_ON_PATH])
+    longest = np.sort(np.argsort(-own, kind="stable")[:MAX_ON_PATH])
     document["critical_path"] = [
         {
             **_ends(loaded, int(path.slices[i])),
@@ -101,7 +167,7 @@ def summary_of(
     return document
 
 
-def described_slice(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
+def slice_details(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
     """All that the trace says of a slice; stats is its NodeExecStats."""
     trace = loaded.trace
     label = trace.labels[int(trace.label[at])]
@@ -146,7 +212,7 @@ def described_slice(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
         "op_start": int(trace.start[at]) + in_op[0],
         "op_end": int(trace.start[at]) + in_op[1],
         "label": stats.timeline_label,
-        "inputs": list(label.inputs) or list(loaded.wiring.inputs.get(stats.node_name, ())),
+        "inputs": list(label.inputs) or list(loaded.graph_edges.inputs.get(stats.node_name, ())),
         "fused": list(label.fused),
         "outputs": outputs,
         "memory": memory,
@@ -194,7 +260,7 @@ def _hops(trace: StepTrace, slices: np.ndarray, why: list[str]) -> list[dict[str
     lane = trace.lane[slices]
     at = np.flatnonzero(lane[1:] != lane[:-1])
     heavy = np.maximum(trace.duration[slices[at]], trace.duration[slices[at + 1]])
-    at = np.sort(at[np.argsort(-heavy, kind="stable")[:MOST_HOPS]])
+    at = np.sort(at[np.argsort(-heavy, kind="stable")[:MAX_HOPS]])
     return [
         {
             "from_lane": int(lane[i]),
@@ -211,7 +277,7 @@ def _hops(trace: StepTrace, slices: np.ndarray, why: list[str]) -> list[dict[str
 def _transfers(trace: StepTrace) -> list[dict[str, Any]]:
     moves = trace.transfers
     took = trace.end[moves.target] - trace.start[moves.source]
-    longest = np.sort(np.argsort(-took, kind="stable")[:MOST_TRANSFERS])
+    longest = np.sort(np.argsort(-took, kind="stable")[:MAX_TRANSFERS])
     return [_transfer(trace, i) for i in longest.tolist()]
 
 

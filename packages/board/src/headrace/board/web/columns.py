@@ -1,17 +1,17 @@
-"""The binary reply of the board: a JSON header, then typed columns (docs/board_api.md)."""
+"""The binary response format: a JSON header, then typed columns (docs/board_api.md, Columns)."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from headrace.board.web.json_text import dump_json
+
 MEDIA_TYPE = "application/x-board-columns"
 _ALIGNMENT = 8
-_NAMES = {
+_DTYPE_NAMES = {
     np.dtype("<f8"): "f64",
     np.dtype("<f4"): "f32",
     np.dtype("<i8"): "i64",
@@ -24,38 +24,38 @@ _NAMES = {
 
 
 def encode_columns(header: Mapping[str, Any], columns: Mapping[str, np.ndarray]) -> bytes:
-    """Returns the bytes of a reply.
+    """Returns a response body in the columns format.
 
     Args:
-      header: what JSON can say; non-finite numbers become strings.
+      header: a JSON object; NaN and infinities become strings.
       columns: one-dimensional arrays by name.
-    Raises: TypeError for a dtype that has no name in the format.
+    Raises: TypeError for a dtype that the format does not have.
     """
-    placed = []
+    layout = []
     parts = []
     offset = 0
     for name, column in columns.items():
         column = np.ascontiguousarray(column)
         dtype = column.dtype.newbyteorder("<")
-        if dtype not in _NAMES:
+        if dtype not in _DTYPE_NAMES:
             raise TypeError(f"column {name}: the format has no {column.dtype}")
         data = column.astype(dtype, copy=False).tobytes()
         padding = -len(data) % _ALIGNMENT
-        placed.append(
-            {"name": name, "dtype": _NAMES[dtype], "offset": offset, "length": len(column)}
+        layout.append(
+            {"name": name, "dtype": _DTYPE_NAMES[dtype], "offset": offset, "length": len(column)}
         )
         parts += [data, b"\0" * padding]
         offset += len(data) + padding
-    text = dump_json({**header, "columns": placed}).encode()
+    text = dump_json({**header, "columns": layout}).encode()
     text += b" " * (-(4 + len(text)) % _ALIGNMENT)
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 
 
-def least_dtype(column: np.ndarray) -> np.ndarray:
-    """Returns whole numbers of 0 and more in the least dtype of the format that holds them.
+def smallest_dtype(column: np.ndarray) -> np.ndarray:
+    """Returns integers in the smallest unsigned dtype of the format that holds them all.
 
     Args:
-      column: of integers; above 2^32 they become f64, which holds them up to 2^53.
+      column: integers; negative ones and those of 2^32 and more become f64, exact up to 2^53.
     """
     least, most = (int(column.min()), int(column.max())) if len(column) else (0, 0)
     if least >= 0:
@@ -66,43 +66,6 @@ def least_dtype(column: np.ndarray) -> np.ndarray:
 
 
 def columns_as_json(header: Mapping[str, Any], columns: Mapping[str, np.ndarray]) -> str:
-    """Returns the same reply as JSON, for people and for scripts."""
+    """Returns the same response as JSON, for people and for scripts."""
     lists = {name: column.tolist() for name, column in columns.items()}
     return dump_json({**header, "columns": lists})
-
-
-def dump_json(document: Any) -> str:
-    """Returns JSON that every parser reads: NaN and infinities are strings, no bare tokens."""
-    try:
-        return json.dumps(document, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
-    except ValueError:
-        plain = _without_nan(document)
-        return json.dumps(plain, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
-
-
-def is_deeper(document: Any, most: int) -> bool:
-    """Whether lists and objects lie in one another deeper than that.
-
-    Deep ones end a reader, and the writer here, by the depth of their recursion.
-    """
-    level = [document]
-    for _ in range(most):
-        level = [
-            item
-            for outer in level
-            if isinstance(outer, (list, dict))
-            for item in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Mapping):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(item) for item in value]
-    return value

@@ -1,4 +1,4 @@
-"""Values of a request's JSON, checked."""
+"""Values of a request's JSON body, checked."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 from headrace.board.errors import BadRequest
 
 
-def integer(value: Any, where: str, least: int = 0, most: int = 2**53) -> int:
-    """Returns an integer of JSON.
+def integer(value: Any, where: str, minimum: int = 0, maximum: int = 2**53) -> int:
+    """Returns an integer.
 
     Args:
-      where: names the value in the message, such as queries[0].px.
-      least, most: what it must lie within.
+      where: the value's place in the body, for the message: queries[0].px.
+      minimum, maximum: the smallest and the largest value accepted.
     Raises: BadRequest.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise BadRequest(f"{where} is {_shown(value)}, not an integer")
-    if not least <= value <= most:
-        raise BadRequest(f"{where} is not within {least} and {most}")
+    if not minimum <= value <= maximum:
+        raise BadRequest(f"{where} is not within {minimum} and {maximum}")
     return value
 
 
 def number(value: Any, where: str) -> float:
-    """Returns a finite number of JSON. Raises: BadRequest."""
+    """Returns a finite number. Raises: BadRequest."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise BadRequest(f"{where} is {_shown(value)}, not a number")
     try:
@@ -37,7 +37,7 @@ def number(value: Any, where: str) -> float:
 
 
 def one_of(value: Any, allowed: tuple[str, ...], where: str) -> str:
-    """Returns a word. Raises: BadRequest if it is none of those allowed."""
+    """Returns one of the allowed strings. Raises: BadRequest for any other value."""
     if not isinstance(value, str) or value not in allowed:
         raise BadRequest(f"{where} is {_shown(value)}: it may be {', '.join(allowed)}")
     return value

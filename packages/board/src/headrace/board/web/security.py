@@ -18,7 +18,7 @@ from flask import Flask, Response, redirect, request
 from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Response as WerkzeugResponse
 
-from headrace.board.web.columns import dump_json
+from headrace.board.web.json_text import dump_json
 
 MAX_BODY_BYTES = 1 << 20
 MAX_UPLOAD_BYTES = 256 << 20
@@ -61,14 +61,14 @@ class Access:
     frames: tuple[str, ...] = field(default=())
 
 
-def guard(app: Flask, access: Access) -> None:
+def enforce_access(app: Flask, access: Access) -> None:
     """Puts the rules before every request of an app, and the headers on every answer."""
     frames = " ".join(access.frames) if access.frames else "'none'"
     policy = CONTENT_POLICY.format(frames=frames)
 
     @app.before_request
     def check() -> WerkzeugResponse | None:
-        refused = refusal(access)
+        refused = rejection(access)
         if refused is not None:
             status, why = refused
             return Response(dump_json({"error": why}), status, content_type="application/json")
@@ -86,7 +86,7 @@ def guard(app: Flask, access: Access) -> None:
         return response
 
 
-def refusal(access: Access) -> tuple[int, str] | None:
+def rejection(access: Access) -> tuple[int, str] | None:
     """Returns the status and the reason why the present request is refused; None if it is not."""
     if request.method not in _METHODS:
         return 405, f"{request.method} is not a method of the board"
@@ -105,7 +105,7 @@ def refusal(access: Access) -> tuple[int, str] | None:
     if access.token is not None and not _shows_token(access.token):
         return 401, "open the board with the address that it printed, which carries its token"
     if request.method in ("POST", "PUT"):
-        return _body_refusal()
+        return _body_rejection()
     return None
 
 
@@ -169,7 +169,7 @@ def _is_origin_of(origin: str, host: str) -> bool:
         return False
 
 
-def _body_refusal() -> tuple[int, str] | None:
+def _body_rejection() -> tuple[int, str] | None:
     upload = request.path == UPLOAD_PATH
     wanted = "application/octet-stream" if upload else "application/json"
     most = MAX_UPLOAD_BYTES if upload else MAX_BODY_BYTES

@@ -61,8 +61,8 @@ def diff_document(difference: Difference) -> dict[str, Any]:
 def diff_columns(difference: Difference) -> dict[str, np.ndarray]:
     """Returns what became of every vertex: kinds u8 of a and b, and counts u32 by group of b."""
     a, b = difference.a, difference.b
-    tree = b.picture.tree
-    before, after = np.zeros(len(a.picture.tree), np.uint8), np.zeros(len(tree), np.uint8)
+    tree = b.analysis.tree
+    before, after = np.zeros(len(a.analysis.tree), np.uint8), np.zeros(len(tree), np.uint8)
     after[difference.added], before[difference.removed] = ADDED, ADDED
     if difference.moved:
         before[[x for x, _ in difference.moved]] = MOVED
@@ -72,15 +72,15 @@ def diff_columns(difference: Difference) -> dict[str, np.ndarray]:
         after[[y for _, y, _ in difference.changed]] = CHANGED
     gone = np.zeros(len(tree), np.int64)
     here = _groups_of_b(difference)
-    parents = a.picture.tree.parent[np.array(difference.removed, np.int64)]
-    np.add.at(gone, here[parents - a.picture.tree.n_ops], 1)
+    parents = a.analysis.tree.parent[np.array(difference.removed, np.int64)]
+    np.add.at(gone, here[parents - a.analysis.tree.n_ops], 1)
     columns = {
         name: _below(tree, after == kind)[tree.n_ops :].astype(np.uint32)
         for name, kind in (("added", ADDED), ("changed", CHANGED), ("moved", MOVED))
     }
     columns["removed"] = _below(tree, gone)[tree.n_ops :].astype(np.uint32)
     _mark_groups(after, tree, difference.moved_groups.values(), columns["removed"])
-    _mark_groups(before, a.picture.tree, difference.moved_groups, None)
+    _mark_groups(before, a.analysis.tree, difference.moved_groups, None)
     return {"kinds": after, "kinds_a": before, **columns}
 
 
@@ -106,7 +106,7 @@ def _mark_groups(
 def _groups_of_b(difference: Difference) -> np.ndarray:
     """Returns: for each group of a that of b which is it, or is nearest around it; i64."""
     a, b = difference.a, difference.b
-    ours, theirs = a.picture.tree, b.picture.tree
+    ours, theirs = a.analysis.tree, b.analysis.tree
     named = {
         (int(theirs.parent[group]), theirs.labels[group]): group
         for group in range(theirs.n_ops + 1, len(theirs))
@@ -132,4 +132,4 @@ def _below(tree: ScopeTree, of_vertex: np.ndarray) -> np.ndarray:
 
 
 def _path(side: Side, group: int) -> str:
-    return side.picture.tree.path(group)[len(side.prefix) :]
+    return side.analysis.tree.path(group)[len(side.prefix) :]

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.graph.graph_bundle import GraphPicture
+from headrace.board.graph.graph_bundle import GraphAnalysis
 
 
 class Side:
     """Its ops by name, relative to the group that is compared."""
 
-    def __init__(self, graph_def: Any, picture: GraphPicture, group: int):
-        self.graph_def, self.picture, self.group = graph_def, picture, group
-        tree, columns = picture.tree, picture.columns
+    def __init__(self, graph_def: Any, analysis: GraphAnalysis, group: int):
+        self.graph_def, self.analysis, self.group = graph_def, analysis, group
+        tree, columns = analysis.tree, analysis.columns
         places = tree.order[: tree.n_ops]
         inside = (places >= tree.order[group]) & (places <= tree.last[group])
         self.ops = np.flatnonzero(inside)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from headrace.board.graph.diff.diff_side import Side
-from headrace.board.graph.graph_bundle import GraphPicture
 from headrace.board.graph.diff.op_changes import changes
+from headrace.board.graph.graph_bundle import GraphAnalysis
 
 _ROUNDS = 3
 _TRIED = 32  # candidates for a group that moved
-Graph = tuple[Any, GraphPicture]
+Graph = tuple[Any, GraphAnalysis]
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ def diff_graphs(a: Graph, b: Graph) -> Difference:
     return _diff(Side(*a, a[1].tree.root), Side(*b, b[1].tree.root))
 
 
-def diff_groups(graph_def: Any, picture: GraphPicture, group_a: int, group_b: int) -> Difference:
+def diff_groups(graph_def: Any, analysis: GraphAnalysis, group_a: int, group_b: int) -> Difference:
     """Returns how two groups of a graph differ; names are within the group."""
-    return _diff(Side(graph_def, picture, group_a), Side(graph_def, picture, group_b))
+    return _diff(Side(graph_def, analysis, group_a), Side(graph_def, analysis, group_b))
 
 
 def _diff(a: Side, b: Side) -> Difference:
@@ -95,7 +95,7 @@ def _diff(a: Side, b: Side) -> Difference:
 
 
 def _op(side: Side, op: int) -> str:
-    columns = side.picture.columns
+    columns = side.analysis.columns
     return columns.ops[columns.op[op]]
 
 
@@ -118,8 +118,8 @@ def _match_groups(a: Side, b: Side, to_b: dict[int, int]) -> dict[int, int]:
             if not candidates:
                 continue
             # Of several, the one whose name has most in common at its end.
-            here = a.picture.tree.path(group)
-            other = max(candidates, key=lambda g: (_common_tail(here, b.picture.tree.path(g)), -g))
+            here = a.analysis.tree.path(group)
+            other = max(candidates, key=lambda g: (_common_tail(here, b.analysis.tree.path(g)), -g))
             pairs = _paired(a, group, b, other)
             if any(x in done_a or y in done_b for x, y in pairs):
                 continue
@@ -132,7 +132,7 @@ def _match_groups(a: Side, b: Side, to_b: dict[int, int]) -> dict[int, int]:
 
 def _likely(side: Side, group: int) -> list[str | None]:
     """What a group that moved has probably kept: its label, or the scope it is in."""
-    tree = side.picture.tree
+    tree = side.analysis.tree
     around = tree.path(int(tree.parent[group]))[len(side.prefix) :]
     return [f"label {tree.labels[group]}", f"in {around}"]
 
@@ -161,7 +161,7 @@ class _Pool:
 
 def _free_groups(side: Side, matched: set[int]) -> list[int]:
     """Groups below, none of whose ops is matched; those of most ops first."""
-    tree = side.picture.tree
+    tree = side.analysis.tree
     flags = np.zeros(tree.n_ops, bool)
     flags[list(matched)] = True
     walk = np.argsort(tree.order[: tree.n_ops], kind="stable")
@@ -181,12 +181,12 @@ def _free_groups(side: Side, matched: set[int]) -> list[int]:
 
 
 def _hash(side: Side, vertex: int) -> int:
-    templates = side.picture.templates
+    templates = side.analysis.templates
     return int(templates.hash[templates.of_vertex[vertex]])
 
 
 def _first_op(side: Side, vertex: int) -> int:
-    tree = side.picture.tree
+    tree = side.analysis.tree
     while vertex >= tree.n_ops:
         vertex = int(tree.children(vertex)[0])
     return vertex
@@ -206,9 +206,9 @@ def _paired(a: Side, left: int, b: Side, right: int) -> list[tuple[int, int]]:
     stack = [(left, right)]
     while stack:
         x, y = stack.pop()
-        if x < a.picture.tree.n_ops and y < b.picture.tree.n_ops:
+        if x < a.analysis.tree.n_ops and y < b.analysis.tree.n_ops:
             pairs.append((x, y))
-        elif x >= a.picture.tree.n_ops and y >= b.picture.tree.n_ops:
+        elif x >= a.analysis.tree.n_ops and y >= b.analysis.tree.n_ops:
             stack += zip(_in_order(a, x), _in_order(b, y))
         else:  # a group of one child has its child's template
             x, y = _first_op(a, x), _first_op(b, y)
@@ -217,7 +217,7 @@ def _paired(a: Side, left: int, b: Side, right: int) -> list[tuple[int, int]]:
 
 
 def _in_order(side: Side, group: int) -> list[int]:
-    tree, templates = side.picture.tree, side.picture.templates
+    tree, templates = side.analysis.tree, side.analysis.templates
     children = tree.children(group).tolist()
     return sorted(children, key=lambda v: (_hash(side, v), int(templates.label[v]), tree.labels[v]))
 
@@ -248,7 +248,7 @@ def _match_ops(a: Side, b: Side, to_b: dict[int, int]) -> None:
 
 
 def _surroundings(side: Side, op: int, to_a: dict[int, int]) -> tuple[Any, ...]:
-    columns = side.picture.columns
+    columns = side.analysis.columns
     inputs = tuple(sorted((to_a[s], p) for s, p in side.inputs(op) if s in to_a))
     readers = tuple(sorted(to_a[r] for r in side.readers(op) if r in to_a))
     return columns.leaves[columns.leaf[op]], inputs, readers

@@ -11,7 +11,7 @@ from headrace.board.graph.node_details import attribute_words, node_def_of
 
 _OUTSIDE = "(outside)"
 _NONE = "none"
-_MOST_INPUTS = 8
+_MAX_INPUTS = 8
 _WORDS = 100  # of a value
 
 End = tuple[int, int]
@@ -25,7 +25,7 @@ def changes(a: Side, b: Side, op: int, other: int, to_b: Mapping[int, int]) -> l
       other: of b.
       to_b: the op of b that each op of a became.
     """
-    left, right = (node_def_of(s.graph_def, s.picture, o) for s, o in ((a, op), (b, other)))
+    left, right = (node_def_of(s.graph_def, s.analysis, o) for s, o in ((a, op), (b, other)))
     if left is None or right is None:
         return []
     what = []
@@ -61,8 +61,8 @@ def _inputs(
             out.append(f"control input: {_end(a, end)} -> {_NONE}")
     out += [f"control input: {_NONE} -> {_end(b, end)}" for end in theirs if end[1] < 0
             and end not in before]  # fmt: skip
-    if len(out) > _MOST_INPUTS:
-        out = [*out[:_MOST_INPUTS], f"and {len(out) - _MOST_INPUTS} more inputs"]
+    if len(out) > _MAX_INPUTS:
+        out = [*out[:_MAX_INPUTS], f"and {len(out) - _MAX_INPUTS} more inputs"]
     return out
 
 

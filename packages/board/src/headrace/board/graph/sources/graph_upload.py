@@ -18,7 +18,7 @@ _OP = re.compile(r"[^\x00-\x1f]{1,256}")  # PyTorch writes aten::conv2d
 _LOOK_AT_NODES = 100
 
 
-class NoGraph(ValueError):
+class NoGraphError(ValueError):
     """The bytes hold no graph, for the reason that the message gives."""
 
 
@@ -28,10 +28,10 @@ def graph_from_bytes(data: bytes) -> tuple[Any, str]:
     The forms are told apart by content: GraphDef, MetaGraphDef, SavedModel, RunMetadata with
     partition graphs; each in binary or as text.
 
-    Raises: NoGraph.
+    Raises: NoGraphError.
     """
     if not data:
-        raise NoGraph("the file is empty")
+        raise NoGraphError("the file is empty")
     if _looks_like_text(data):
         return _from_text(data)
     best: tuple[int, Any, str] = (0, None, "")
@@ -50,7 +50,9 @@ def graph_from_bytes(data: bytes) -> tuple[Any, str]:
         if score > best[0]:
             best = (score, graph, form)
     if best[1] is None:
-        raise NoGraph("the file is no GraphDef, MetaGraphDef, SavedModel or RunMetadata with nodes")
+        raise NoGraphError(
+            "the file is no GraphDef, MetaGraphDef, SavedModel or RunMetadata with nodes"
+        )
     return best[1], best[2]
 
 
@@ -59,12 +61,12 @@ def graph_of_run_metadata(data: bytes) -> Any:
 
     A _Recv gets its _Send as input, so that transfers between devices are edges.
 
-    Raises: NoGraph.
+    Raises: NoGraphError.
     """
     try:
         return _merged(RunMetadata.FromString(data))
     except DecodeError:
-        raise NoGraph("the record is no RunMetadata") from None
+        raise NoGraphError("the record is no RunMetadata") from None
 
 
 def _graph_in(message: Message) -> Any:
@@ -167,14 +169,14 @@ def _looks_like_text(data: bytes) -> bool:
 
 def _from_text(data: bytes) -> tuple[Any, str]:
     if len(data) > TEXT_LIMIT_BYTES:
-        raise NoGraph(
+        raise NoGraphError(
             f"the text has {len(data) >> 20} MB; above {TEXT_LIMIT_BYTES >> 20} MB write the "
             "graph as binary (as_text=False)"
         )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise NoGraph(f"the text is not UTF-8 at byte {error.start}") from None
+        raise NoGraphError(f"the text is not UTF-8 at byte {error.start}") from None
     first = ""
     for message, form in (
         (GraphDef(), "graph_def"),
@@ -190,4 +192,4 @@ def _from_text(data: bytes) -> tuple[Any, str]:
         graph = _graph_in(message)
         if len(graph.node):
             return graph, form
-    raise NoGraph(f"the text is no graph: {first or 'it has no nodes'}")
+    raise NoGraphError(f"the text is no graph: {first or 'it has no nodes'}")

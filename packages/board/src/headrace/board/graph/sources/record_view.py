@@ -10,7 +10,7 @@ from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.wire_format import Malformed, fields
 
 _WINDOW = 256  # a walk over fields reads a few bytes here and there
-_MOST_FIELDS = 4096  # of a message; one with more is not looked through
+_MAX_FIELDS = 4096  # of a message; one with more is not looked through
 _BYTES = 2  # the wire type
 
 _SUMMARY, _TAGGED_RUN_METADATA = 5, 8  # of Event
@@ -23,7 +23,7 @@ _GRAPHS = (3, 4)  # of RunMetadata: partition_graphs, function_graphs
 Span = tuple[int, int]
 
 
-class RecordWindow:
+class RecordView:
     """The data of one record, whose CRC was checked when it was scanned."""
 
     def __init__(self, records: RecordAccess, file: int, offset: int, length: int):
@@ -50,7 +50,7 @@ def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, val
       value: its place in the event's summary; below 0 for a tagged_run_metadata.
     Raises: DataLossError if the record is not there any more.
     """
-    data = RecordWindow(records, file, offset, length)
+    data = RecordView(records, file, offset, length)
     try:
         for begin, end in _metadata(data, value):
             return any(number in _GRAPHS for number, _ in _parts(data, begin, end))
@@ -59,7 +59,7 @@ def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, val
     return False
 
 
-def _metadata(data: RecordWindow, value: int) -> Iterator[Span]:
+def _metadata(data: RecordView, value: int) -> Iterator[Span]:
     """The place of the RunMetadata in an Event, if there is one."""
     event = (0, len(data))
     if value < 0:
@@ -72,12 +72,12 @@ def _metadata(data: RecordWindow, value: int) -> Iterator[Span]:
                 yield from _of(data, tensor, _STRING_VAL)
 
 
-def _of(data: RecordWindow, span: Span, wanted: int) -> Iterator[Span]:
+def _of(data: RecordView, span: Span, wanted: int) -> Iterator[Span]:
     return (part for number, part in _parts(data, *span) if number == wanted)
 
 
-def _parts(data: RecordWindow, begin: int, end: int) -> Iterator[tuple[int, Span]]:
+def _parts(data: RecordView, begin: int, end: int) -> Iterator[tuple[int, Span]]:
     walk = fields(cast(bytes, data), begin, end)
-    for number, wire, first, stop in islice(walk, _MOST_FIELDS):
+    for number, wire, first, stop in islice(walk, _MAX_FIELDS):
         if wire == _BYTES:
             yield number, (first, stop)

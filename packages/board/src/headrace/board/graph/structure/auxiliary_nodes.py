@@ -1,7 +1,7 @@
-"""The side area: nodes that would tie up the drawing, set apart from the flow of data.
+"""Auxiliary nodes: nodes with so many edges that they are drawn apart from the flow of data.
 
-The base is TensorBoard's rule of degrees; bookkeeping (saving, initialising, summaries, counters)
-leaves at a lower degree. What computes, and what lies on the heaviest path, always stays.
+The base is TensorBoard's rule of degrees. Bookkeeping (saving, initialising, summaries, counters)
+becomes auxiliary at a lower degree. Ops that compute, and ops on the main path, never do.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 import numpy as np
 
 from headrace.board.graph.structure.graph_columns import GraphColumns
-from headrace.board.graph.structure.metaedges import LiftedEdges
+from headrace.board.graph.structure.metaedges import MetaEdges
 from headrace.board.graph.structure.scopes import ScopeTree
 from headrace.board.graph.structure.tensor_shapes import OutputShapes
 
-SIDE = 1
-KEPT_BY_SPINE = 2
+AUXILIARY = 1
+KEPT_ON_MAIN_PATH = 2
 
 _BASE_NODES = 15  # in smaller groups no degree is out of the ordinary
-_LEAST_DEGREE = 4
+_MIN_DEGREE = 4
 _PRIOR_NODES = 5
 _PRIOR_DEGREE = 3
 _MANY_READERS = 8
@@ -38,15 +38,15 @@ _COUNTER = re.compile(r"global_?step|step_?count(er)?$", re.IGNORECASE)
 _INTEGER = re.compile(r"dtype=u?int")
 
 
-def side_area(
-    columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges, shapes: OutputShapes
+def auxiliary_nodes(
+    columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges, shapes: OutputShapes
 ) -> np.ndarray:
-    """Returns u8 by vertex: SIDE, KEPT_BY_SPINE or 0."""
-    priors = bookkeeping(columns, tree, shapes)
+    """Returns u8 by vertex: AUXILIARY, KEPT_ON_MAIN_PATH or 0."""
+    priors = is_bookkeeping(columns, tree, shapes)
     computes = _below(tree, _matching(columns.ops, _COMPUTES)[columns.op]) > 0
-    has_data = lifted.meta_data > 0
+    has_data = metaedges.meta_data > 0
     count = len(tree)
-    inward, outward = lifted.meta_dst, lifted.meta_src
+    inward, outward = metaedges.meta_dst, metaedges.meta_src
     data_in = np.bincount(inward[has_data], minlength=count)
     data_out = np.bincount(outward[has_data], minlength=count)
     control = np.bincount(inward[~has_data], minlength=count) + np.bincount(
@@ -65,7 +65,7 @@ def side_area(
         children = tree.children(group + tree.n_ops)
         for degrees, spread in ((data_in[children], 1), (data_out[children], 4)):
             low, high = np.percentile(degrees, (25, 75), method="lower")
-            limit = max(_LEAST_DEGREE, high + spread * (high - low))
+            limit = max(_MIN_DEGREE, high + spread * (high - low))
             out[children[degrees > limit]] = True
     # Bookkeeping that now hangs only on what was set apart goes with it.
     kept_neighbours = np.bincount(inward[~out[outward]], minlength=count) + np.bincount(
@@ -73,15 +73,15 @@ def side_area(
     )
     out |= priors & (kept_neighbours == 0) & (degree > 0) & (siblings >= _PRIOR_NODES)
     out &= ~computes
-    side = np.where(out, SIDE, 0).astype(np.uint8)
+    side = np.where(out, AUXILIARY, 0).astype(np.uint8)
     groups = np.unique(tree.parent[np.flatnonzero(out & ~priors)])
     for group in groups.tolist():
-        spine = heaviest_path(lifted, group, priors)
-        side[[v for v in spine if side[v]]] = KEPT_BY_SPINE
+        spine = heaviest_path(metaedges, group, priors)
+        side[[v for v in spine if side[v]]] = KEPT_ON_MAIN_PATH
     return side
 
 
-def bookkeeping(columns: GraphColumns, tree: ScopeTree, shapes: OutputShapes) -> np.ndarray:
+def is_bookkeeping(columns: GraphColumns, tree: ScopeTree, shapes: OutputShapes) -> np.ndarray:
     """Returns bool by vertex: mostly saves, initialises, writes summaries, or is a counter."""
     books = _matching(columns.ops, _BOOKKEEPING)[columns.op]
     counters = _counters(columns, tree, shapes)
@@ -95,16 +95,16 @@ def bookkeeping(columns: GraphColumns, tree: ScopeTree, shapes: OutputShapes) ->
     return prior
 
 
-def heaviest_path(lifted: LiftedEdges, group: int, without: np.ndarray) -> list[int]:
+def heaviest_path(metaedges: MetaEdges, group: int, without: np.ndarray) -> list[int]:
     """Returns the path of most tensor bytes between a group's children; cycles are cut.
 
     Args:
       without: bool by vertex; these are not part of any path.
     """
-    edges = slice(*np.searchsorted(lifted.meta_group, (group, group + 1)).tolist())
-    src, dst = lifted.meta_src[edges], lifted.meta_dst[edges]
-    keep = (lifted.meta_data[edges] > 0) & ~without[src] & ~without[dst]
-    weight = np.maximum(lifted.meta_bytes[edges], 1.0)[keep].tolist()
+    edges = slice(*np.searchsorted(metaedges.meta_group, (group, group + 1)).tolist())
+    src, dst = metaedges.meta_src[edges], metaedges.meta_dst[edges]
+    keep = (metaedges.meta_data[edges] > 0) & ~without[src] & ~without[dst]
+    weight = np.maximum(metaedges.meta_bytes[edges], 1.0)[keep].tolist()
     after: dict[int, list[tuple[int, float]]] = {}
     for a, b, w in zip(src[keep].tolist(), dst[keep].tolist(), weight):
         after.setdefault(a, []).append((b, w))

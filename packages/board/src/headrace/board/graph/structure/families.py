@@ -14,7 +14,7 @@ import numpy as np
 
 from headrace.board.graph.structure.graph_columns import GraphColumns
 from headrace.board.graph.structure.label_hash import joined, mixed
-from headrace.board.graph.structure.metaedges import LiftedEdges
+from headrace.board.graph.structure.metaedges import MetaEdges
 from headrace.board.graph.structure.scopes import ScopeTree
 from headrace.board.graph.structure.templates import Templates
 
@@ -69,14 +69,14 @@ class Features:
     """What lies below a group: its ops and its edges, as slices of two sorted arrays."""
 
     def __init__(
-        self, columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges, leaf_hash: np.ndarray
+        self, columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges, leaf_hash: np.ndarray
     ):
         self.tree = tree
         walk = np.argsort(tree.order[: tree.n_ops], kind="stable")
         self.op_order = tree.order[: tree.n_ops][walk]
         self.op_hash = leaf_hash[columns.leaf[walk]]
-        by_group = np.argsort(tree.order[lifted.group], kind="stable")
-        self.edge_order = tree.order[lifted.group][by_group]
+        by_group = np.argsort(tree.order[metaedges.group], kind="stable")
+        self.edge_order = tree.order[metaedges.group][by_group]
         src = leaf_hash[columns.leaf[columns.edge_src[by_group]]]
         dst = leaf_hash[columns.leaf[columns.edge_dst[by_group]]]
         control = (columns.edge_port[by_group] < 0).astype(np.uint64)
@@ -94,10 +94,10 @@ class Features:
 
 
 def find_families(
-    columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges, templates: Templates
+    columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges, templates: Templates
 ) -> Families:
     """Gathers templates around those of most ops times repeats, and gives each family a hue."""
-    features = Features(columns, tree, lifted, templates.leaf_hash)
+    features = Features(columns, tree, metaedges, templates.leaf_hash)
     candidates = np.flatnonzero(
         templates.is_group & (templates.ops > 1)
         & ((templates.groups > 1) | (templates.ops >= FEW_OPS))

@@ -65,7 +65,7 @@ class GraphColumns:
         return len(self.names)
 
 
-class _Names(dict[str, int]):
+class _StringTable(dict[str, int]):
     """Numbers for strings, in order of first appearance; what comes too late shares the last."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class _Names(dict[str, int]):
 class _Reader:
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.ops, self.devices = _Names(), _Names()
+        self.ops, self.devices = _StringTable(), _StringTable()
         self.op: list[int] = []
         self.device: list[int] = []
         self.leaves: dict[tuple[Any, ...], int] = {}

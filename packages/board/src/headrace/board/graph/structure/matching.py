@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headrace.board.graph.structure.graph_columns import GraphColumns
-from headrace.board.graph.structure.metaedges import LiftedEdges
+from headrace.board.graph.structure.metaedges import MetaEdges
 from headrace.board.graph.structure.scopes import ScopeTree
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Outcome:
 
 
 def same_structure(
-    columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges, labels: Labels
+    columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges, labels: Labels
 ) -> Outcome:
     """Compares each group with the first of its hash, under the order that the labels give."""
     outcome = Outcome()
@@ -43,9 +43,9 @@ def same_structure(
     groups = groups[np.argsort(labels.hash[groups], kind="stable")]
     runs = np.flatnonzero(np.diff(labels.hash[groups])) + 1
     child, child_start = _children_by_label(groups, tree, labels)
-    edges, edge_start = _edges_by_rank(groups, child, child_start, tree, lifted, labels)
+    edges, edge_start = _edges_by_rank(groups, child, child_start, tree, metaedges, labels)
     label = labels.label[child]
-    work = _Work(_WORK)
+    work = _WorkBudget(_WORK)
     for same, at in zip(np.split(groups, runs), [0, *runs.tolist()]):
         if len(same) < 2:
             continue
@@ -58,7 +58,7 @@ def same_structure(
             if k == 0:
                 continue
             first, other = (
-                _Small(
+                _GroupGraph(
                     label[child_start[i] : child_start[i + 1]],
                     [column[edge_start[i] : edge_start[i + 1]] for column in edges],
                 )
@@ -101,7 +101,7 @@ def _edges_by_rank(
     child: np.ndarray,
     child_start: list[int],
     tree: ScopeTree,
-    lifted: LiftedEdges,
+    metaedges: MetaEdges,
     labels: Labels,
 ) -> tuple[list[np.ndarray], list[int]]:
     """Columns source's rank, destination's rank, hash; and where each group begins."""
@@ -109,14 +109,14 @@ def _edges_by_rank(
     place[groups] = np.arange(len(groups))
     rank = np.zeros(len(tree), np.int64)
     rank[child] = np.arange(len(child)) - np.asarray(child_start)[place[tree.parent[child]]]
-    at = place[lifted.meta_group]
-    src, dst = rank[lifted.meta_src], rank[lifted.meta_dst]
+    at = place[metaedges.meta_group]
+    src, dst = rank[metaedges.meta_src], rank[metaedges.meta_dst]
     order = np.lexsort((dst, src, at))
     start = np.searchsorted(at[order], np.arange(len(groups) + 1)).tolist()
     return [src[order], dst[order], labels.meta_hash[order]], start
 
 
-class _Work:
+class _WorkBudget:
     """What may still be done; counted, not timed, so that the answer is the same on any day."""
 
     def __init__(self, amount: int):
@@ -127,14 +127,14 @@ class _Work:
         return self.left >= 0
 
 
-class _Small:
+class _GroupGraph:
     """One group as dicts, for the search."""
 
     def __init__(self, labels: np.ndarray, edges: list[np.ndarray]):
         self.labels = labels.tolist()
         self.edges = list(zip(*(column.tolist() for column in edges)))
 
-    def refined(self, colours: list[int], work: _Work) -> list[int] | None:
+    def refined(self, colours: list[int], work: _WorkBudget) -> list[int] | None:
         """Colours split along the edges until they stand still; None when the work ran out."""
         parts = len(set(colours))
         while work.take(len(colours) + len(self.edges)):
@@ -150,7 +150,7 @@ class _Small:
         return None
 
 
-def _search(a: _Small, b: _Small, work: _Work) -> bool | None:
+def _search(a: _GroupGraph, b: _GroupGraph, work: _WorkBudget) -> bool | None:
     """Whether there is a matching of a with b; None when the guesses ran out.
 
     Ties are broken by giving one of a the colour of each candidate of b in turn.

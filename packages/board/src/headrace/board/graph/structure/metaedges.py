@@ -1,4 +1,4 @@
-"""Edges lifted to the group where their ends part, and merged there between its children."""
+"""Edges metaedges to the group where their ends part, and merged there between its children."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.board.graph.structure.scopes import ScopeTree
 
 
 @dataclass
-class LiftedEdges:
+class MetaEdges:
     """Each op edge by the two children, of their lowest common ancestor, that it runs between.
 
     Attributes:
@@ -34,13 +34,13 @@ class LiftedEdges:
     meta_bytes: np.ndarray
 
 
-def lift_edges(columns: GraphColumns, tree: ScopeTree, edge_bytes: np.ndarray) -> LiftedEdges:
+def find_metaedges(columns: GraphColumns, tree: ScopeTree, edge_bytes: np.ndarray) -> MetaEdges:
     """Lifts all edges, in a sweep per level of the tree.
 
     Args:
       edge_bytes: f64 by op edge; -1 where the size is not known.
     """
-    top_src, top_dst = _climb(columns.edge_src, columns.edge_dst, tree)
+    top_src, top_dst = _raise_to_siblings(columns.edge_src, columns.edge_dst, tree)
     group = tree.parent[top_src]
     between = np.flatnonzero(top_src != top_dst)
     vertices = len(tree)
@@ -57,7 +57,7 @@ def lift_edges(columns: GraphColumns, tree: ScopeTree, edge_bytes: np.ndarray) -
     meta_of = np.full(len(top_src), -1, np.int32)
     meta_of[edges] = meta
     first = edges[new]
-    return LiftedEdges(
+    return MetaEdges(
         top_src=top_src,
         top_dst=top_dst,
         group=group,
@@ -71,7 +71,9 @@ def lift_edges(columns: GraphColumns, tree: ScopeTree, edge_bytes: np.ndarray) -
     )
 
 
-def _climb(src: np.ndarray, dst: np.ndarray, tree: ScopeTree) -> tuple[np.ndarray, np.ndarray]:
+def _raise_to_siblings(
+    src: np.ndarray, dst: np.ndarray, tree: ScopeTree
+) -> tuple[np.ndarray, np.ndarray]:
     parent, depth = tree.parent, tree.depth.astype(np.int32)
     a, b = src.copy(), dst.copy()
     while True:

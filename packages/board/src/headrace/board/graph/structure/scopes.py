@@ -70,7 +70,7 @@ class ScopeTree:
         return "/".join(reversed(parts))
 
 
-class _Grower:
+class _TreeBuilder:
     """Groups as they appear; each knows its vertex, parent and where it first appeared."""
 
     def __init__(self, n_ops: int):
@@ -135,7 +135,7 @@ class _Grower:
 def scope_tree(columns: GraphColumns) -> ScopeTree:
     """Returns the tree of a graph's scopes, its functions below a group of their own."""
     n = len(columns)
-    grower = _Grower(n)
+    grower = _TreeBuilder(n)
     parent = np.full(n, n, np.int32)
     labels: list[str] = []
     flags = np.zeros(n, np.uint8)
@@ -161,7 +161,7 @@ def scope_tree(columns: GraphColumns) -> ScopeTree:
 
 
 def _finished(
-    grower: _Grower, op_parent: np.ndarray, labels: list[str], flags: np.ndarray
+    grower: _TreeBuilder, op_parent: np.ndarray, labels: list[str], flags: np.ndarray
 ) -> ScopeTree:
     n = grower.n_ops
     parent = np.concatenate([op_parent, np.array(grower.parent, np.int32)])

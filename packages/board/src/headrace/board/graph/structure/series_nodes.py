@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from headrace.board.graph.structure.graph_columns import GraphColumns
-from headrace.board.graph.structure.metaedges import LiftedEdges
+from headrace.board.graph.structure.metaedges import MetaEdges
 from headrace.board.graph.structure.scopes import ScopeTree
 
-LEAST_SCOPES = 3
-LEAST_OPS = 5
+MIN_SCOPES = 3
+MIN_OPS = 5
 _KIN = 0.5  # common kinds of ops, of all their kinds, for a stack of different structures
 _LONGEST = 256  # a label beyond this is nobody's count
 _NUMBERS = 4  # the last ones of a label are tried
@@ -39,10 +39,10 @@ class Series:
     varied: bool
 
 
-def fold_series(
+def find_series(
     columns: GraphColumns,
     tree: ScopeTree,
-    lifted: LiftedEdges,
+    metaedges: MetaEdges,
     template: np.ndarray,
     family_of_template: np.ndarray,
 ) -> list[Series]:
@@ -50,23 +50,23 @@ def fold_series(
     kinds = _Kinds(columns, tree)
     found: list[Series] = []
     counts = np.diff(tree.first_child)
-    for group in (np.flatnonzero(counts >= LEAST_SCOPES) + tree.n_ops).tolist():
+    for group in (np.flatnonzero(counts >= MIN_SCOPES) + tree.n_ops).tolist():
         children = tree.children(group)
         is_op = children < tree.n_ops
         scopes, ops = children[~is_op].tolist(), children[is_op].tolist()
         stacks: list[tuple[str, list[int], bool]] = []
-        if len(scopes) >= LEAST_SCOPES:
-            for stem, members in _patterns(tree, scopes, LEAST_SCOPES):
+        if len(scopes) >= MIN_SCOPES:
+            for stem, members in _patterns(tree, scopes, MIN_SCOPES):
                 stacks += _scope_stacks(stem, members, template, family_of_template, kinds)
-        if len(ops) >= LEAST_OPS:
+        if len(ops) >= MIN_OPS:
             by_op = defaultdict(list)
             for op in ops:
                 by_op[int(columns.op[op])].append(op)
             for same in by_op.values():
-                if len(same) >= LEAST_OPS:
-                    for stem, members in _patterns(tree, same, LEAST_OPS):
+                if len(same) >= MIN_OPS:
+                    for stem, members in _patterns(tree, same, MIN_OPS):
                         stacks.append((stem, [v for _, v in members], False))
-        joined = _joined(group, lifted) if stacks else set()
+        joined = _joined(group, metaedges) if stacks else set()
         for stem, vertices, varied in stacks:
             numbers = [_number_at(tree.labels[v], stem) for v in vertices]
             pattern = stem.replace("\0", f"[{_ranges(numbers)}]")
@@ -141,7 +141,7 @@ def _scope_stacks(
     by_structure = defaultdict(list)
     for v in vertices:
         by_structure[of[v]].append(v)
-    return [(stem, same, False) for same in by_structure.values() if len(same) >= LEAST_SCOPES]
+    return [(stem, same, False) for same in by_structure.values() if len(same) >= MIN_SCOPES]
 
 
 def _structure(template: int, family_of_template: np.ndarray) -> tuple[int, int]:
@@ -166,10 +166,10 @@ def _ranges(numbers: list[int]) -> str:
     return ",".join(words if len(words) <= 6 else [*words[:5], "...", words[-1]])
 
 
-def _joined(parent: int, lifted: LiftedEdges) -> set[tuple[int, int]]:
+def _joined(parent: int, metaedges: MetaEdges) -> set[tuple[int, int]]:
     """The pairs of a group's children that an edge joins."""
-    edges = slice(*np.searchsorted(lifted.meta_group, (parent, parent + 1)).tolist())
-    return set(zip(lifted.meta_src[edges].tolist(), lifted.meta_dst[edges].tolist()))
+    edges = slice(*np.searchsorted(metaedges.meta_group, (parent, parent + 1)).tolist())
+    return set(zip(metaedges.meta_src[edges].tolist(), metaedges.meta_dst[edges].tolist()))
 
 
 def _is_chain(vertices: list[int], joined: set[tuple[int, int]]) -> bool:

@@ -13,11 +13,11 @@ import numpy as np
 
 from headrace.board.graph.structure.graph_columns import GraphColumns
 from headrace.board.graph.structure.label_hash import joined, mixed, summed, text_hash
-from headrace.board.graph.structure.metaedges import LiftedEdges
 from headrace.board.graph.structure.matching import same_structure
+from headrace.board.graph.structure.metaedges import MetaEdges
 from headrace.board.graph.structure.scopes import ScopeTree
 
-MOST_ROUNDS = 16
+MAX_ROUNDS = 16
 
 
 def _seed(text: str) -> np.ndarray:
@@ -58,23 +58,23 @@ class Templates:
 class Labels:
     """The refinement: `hash` of each vertex's template, `label` of each within its group."""
 
-    def __init__(self, columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges):
-        self.columns, self.tree, self.lifted = columns, tree, lifted
+    def __init__(self, columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges):
+        self.columns, self.tree, self.metaedges = columns, tree, metaedges
         self.leaf_hash = np.array([text_hash(text) for text in columns.leaves], np.uint64)
         self.hash = np.zeros(len(tree), np.uint64)
         self.hash[: tree.n_ops] = self.leaf_hash[columns.leaf]
         self.label = self.hash.copy()
-        self.meta_hash = np.zeros(len(lifted.meta_src), np.uint64)
+        self.meta_hash = np.zeros(len(metaedges.meta_src), np.uint64)
         self.height = _heights(tree)
         self._by_level()
 
     def _by_level(self) -> None:
-        tree, lifted = self.tree, self.lifted
+        tree, metaedges = self.tree, self.metaedges
         groups = np.arange(tree.n_ops, len(tree))
         count = np.diff(tree.first_child)
-        level_of_edge = self.height[lifted.group]
-        level_of_meta = self.height[lifted.meta_group]
-        real = lifted.meta_of >= 0
+        level_of_edge = self.height[metaedges.group]
+        level_of_meta = self.height[metaedges.meta_group]
+        real = metaedges.meta_of >= 0
         for level in range(1, int(self.height[tree.root]) + 1):
             here = groups[self.height[groups] == level]
             alone = here[count[here - tree.n_ops] == 1]
@@ -88,13 +88,13 @@ class Labels:
 
     def _hash_edges(self, edges: np.ndarray) -> None:
         """A hash of each meta edge: the multiset of (port, place inside each end) of its edges."""
-        columns, lifted = self.columns, self.lifted
+        columns, metaedges = self.columns, self.metaedges
         place = joined(
-            self._place_inside(columns.edge_src[edges], lifted.top_src[edges]),
-            self._place_inside(columns.edge_dst[edges], lifted.top_dst[edges]),
+            self._place_inside(columns.edge_src[edges], metaedges.top_src[edges]),
+            self._place_inside(columns.edge_dst[edges], metaedges.top_dst[edges]),
         )
         port = columns.edge_port[edges].astype(np.int64).astype(np.uint64)
-        np.add.at(self.meta_hash, lifted.meta_of[edges], mixed(joined(place, port)))
+        np.add.at(self.meta_hash, metaedges.meta_of[edges], mixed(joined(place, port)))
 
     def _place_inside(self, vertex: np.ndarray, top: np.ndarray) -> np.ndarray:
         """A hash of the labels from each vertex up to, and without, its ancestor `top`."""
@@ -109,7 +109,7 @@ class Labels:
 
     def _refine(self, groups: np.ndarray, meta: np.ndarray) -> None:
         """Labels the children of groups (of one level), then hashes the groups."""
-        tree, lifted = self.tree, self.lifted
+        tree, metaedges = self.tree, self.metaedges
         first = tree.first_child
         counts = first[groups - tree.n_ops + 1] - first[groups - tree.n_ops]
         owner = np.repeat(np.arange(len(groups)), counts)
@@ -117,14 +117,14 @@ class Labels:
         child = tree.child[np.arange(len(owner)) - start[owner] + first[groups - tree.n_ops][owner]]
         place = np.full(len(tree), -1, np.int64)
         place[child] = np.arange(len(child))
-        src, dst = place[lifted.meta_src[meta]], place[lifted.meta_dst[meta]]
+        src, dst = place[metaedges.meta_src[meta]], place[metaedges.meta_dst[meta]]
         edge = self.meta_hash[meta]
         label = mixed(self.hash[child])
         # A group is refined until its partition stands still; how often depends on it alone.
         active = np.zeros(len(groups), bool)
         active[owner[src]] = True
         parts = _parts(label, owner, len(groups))
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             active &= parts < counts
             some = active[owner[src]]
             if not some.any():
@@ -161,11 +161,11 @@ def _parts(label: np.ndarray, owner: np.ndarray, groups: int) -> np.ndarray:
     return np.bincount(owner[index], minlength=groups)
 
 
-def find_templates(columns: GraphColumns, tree: ScopeTree, lifted: LiftedEdges) -> Templates:
+def find_templates(columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges) -> Templates:
     """Returns the templates of all vertices."""
-    labels = Labels(columns, tree, lifted)
+    labels = Labels(columns, tree, metaedges)
     hashes = labels.hash
-    different = same_structure(columns, tree, lifted, labels)
+    different = same_structure(columns, tree, metaedges, labels)
     for vertex, salt in different.mismatched.items():
         hashes[vertex] = joined(hashes[vertex : vertex + 1], _seed(f"differs {salt}"))[0]
     unique, example, of_vertex = np.unique(hashes, return_index=True, return_inverse=True)

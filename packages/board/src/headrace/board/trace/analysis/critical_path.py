@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headrace.board.trace.reading.graph_edges import GraphEdges
 from headrace.board.trace.reading.step_trace import RECV, TRANSFER, StepTrace
-from headrace.board.trace.reading.graph_edges import Wiring
 
 END, INPUT, LANE, SENT, TIME = "end", "input", "lane", "sent", "time"
-_MOST_HOPS = 64  # through nodes without a slice, between two that have one
-_MOST_BETWEEN = 4096  # such nodes that are looked at for one slice
+_MAX_HOPS = 64  # through nodes without a slice, between two that have one
+_MAX_BETWEEN = 4096  # such nodes that are looked at for one slice
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CriticalPath:
         return len(self.slices)
 
 
-def critical_path(trace: StepTrace, wiring: Wiring | None = None) -> CriticalPath:
+def critical_path(trace: StepTrace, graph_edges: GraphEdges | None = None) -> CriticalPath:
     """Walks back from the slice that ended last.
 
     What a slice waited for is the last to end of: the slices of its inputs (by the labels of the
@@ -38,13 +38,13 @@ def critical_path(trace: StepTrace, wiring: Wiring | None = None) -> CriticalPat
     to end before it, anywhere.
 
     Args:
-      wiring: the graph that ran, for traces whose labels do not name inputs.
+      graph_edges: the graph that ran, for traces whose labels do not name inputs.
     """
     n = len(trace)
     if not n:
         empty = np.empty(0, np.int64)
         return CriticalPath(empty, [], empty, empty)
-    feeds = Feeds(trace, wiring or Wiring())
+    feeds = Predecessors(trace, graph_edges or GraphEdges())
     walk = _Walk(trace, feeds)
     at = int(np.lexsort((trace.start, trace.end))[-1])
     slices, why, begins, ends = [at], [END], [], [int(trace.end[at])]
@@ -71,11 +71,11 @@ def critical_path(trace: StepTrace, wiring: Wiring | None = None) -> CriticalPat
     )
 
 
-class Feeds:
+class Predecessors:
     """The names whose slices feed the slices of a name, through nodes that have none."""
 
-    def __init__(self, trace: StepTrace, wiring: Wiring) -> None:
-        self._trace, self._wiring = trace, wiring
+    def __init__(self, trace: StepTrace, graph_edges: GraphEdges) -> None:
+        self._trace, self._wiring = trace, graph_edges
         self.cut_short = 0  # names for which not all nodes without a slice were looked at
         self._found: dict[int, tuple[int, ...]] = {}
         self._arrivals = self._tensors_that_arrived()
@@ -107,7 +107,7 @@ class Feeds:
         seen = {node}
         edge = [p for part in self._fused.get(node, (node,)) for p in self._inputs(part)]
         seen.update(self._fused.get(node, ()))
-        for _ in range(_MOST_HOPS):
+        for _ in range(_MAX_HOPS):
             beyond: list[str] = []
             for feed in edge:
                 if feed in seen:
@@ -117,12 +117,12 @@ class Feeds:
                 if at is not None:
                     found[at] = None
                 else:
-                    if len(beyond) <= _MOST_BETWEEN:
+                    if len(beyond) <= _MAX_BETWEEN:
                         beyond += self._inputs(feed)
             edge = beyond
             if not edge:
                 break
-            if len(seen) > _MOST_BETWEEN:
+            if len(seen) > _MAX_BETWEEN:
                 self.cut_short += 1
                 break
         found.pop(name, None)
@@ -144,7 +144,7 @@ class Feeds:
 
 
 class _Walk:
-    def __init__(self, trace: StepTrace, feeds: Feeds) -> None:
+    def __init__(self, trace: StepTrace, feeds: Predecessors) -> None:
         self._trace, self._feeds = trace, feeds
         # Indexing a memoryview is several times quicker than indexing an array.
         self._start, self._end, self._scheduled, self._name, self._lane, self._kind = (

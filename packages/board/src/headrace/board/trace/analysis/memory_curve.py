@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headrace.board.trace.analysis.critical_path import Feeds
+from headrace.board.trace.analysis.critical_path import Predecessors
+from headrace.board.trace.reading.graph_edges import GraphEdges
 from headrace.board.trace.reading.step_trace import StepTrace
-from headrace.board.trace.reading.graph_edges import Wiring
 
 RECORDS, IN_USE, OUTPUTS = "records", "in_use", "outputs"
 
@@ -33,11 +33,11 @@ class MemoryCurve:
         return int(self.time[self.bytes.argmax()]) if len(self.bytes) else 0
 
 
-def memory_curves(trace: StepTrace, wiring: Wiring | None = None) -> list[MemoryCurve]:
+def memory_curves(trace: StepTrace, graph_edges: GraphEdges | None = None) -> list[MemoryCurve]:
     """Returns: a curve for each allocator of each task; by the best that the trace tells."""
     columns = trace.columns
     if not len(columns.memory_slice):
-        return _estimated(trace, wiring or Wiring())
+        return _estimated(trace, graph_edges or GraphEdges())
     at = np.empty(len(trace), np.int64)
     at[trace.row] = np.arange(len(trace))
     slices = at[columns.memory_slice]
@@ -111,8 +111,8 @@ def _steps(time: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return time[last], held[last]
 
 
-def _estimated(trace: StepTrace, wiring: Wiring) -> list[MemoryCurve]:
-    feeds = Feeds(trace, wiring)
+def _estimated(trace: StepTrace, graph_edges: GraphEdges) -> list[MemoryCurve]:
+    feeds = Predecessors(trace, graph_edges)
     made = np.flatnonzero(trace.output_bytes > 0)
     if not len(made) or not feeds:
         return []

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.trace.analysis.unique_slices import counted_once
+from headrace.board.trace.analysis.unique_slices import unique_slices
 from headrace.board.trace.reading.step_trace import StepTrace
 
-MOST_NODES = 200
+MAX_NODES = 200
 
 
 def compare_steps(traces: list[StepTrace]) -> dict[str, list[dict[str, Any]]]:
@@ -17,7 +17,7 @@ def compare_steps(traces: list[StepTrace]) -> dict[str, list[dict[str, Any]]]:
 
     Returns: `ops` by the largest total, `nodes` by the largest difference between two steps.
     """
-    once = [np.flatnonzero(counted_once(t)) for t in traces]
+    once = [np.flatnonzero(unique_slices(t)) for t in traces]
     by_op = [_sums(t.ops, t.op[at], t.duration[at]) for t, at in zip(traces, once, strict=True)]
     by_node = [
         _sums(t.names, t.name[at], t.duration[at]) for t, at in zip(traces, once, strict=True)
@@ -27,7 +27,7 @@ def compare_steps(traces: list[StepTrace]) -> dict[str, list[dict[str, Any]]]:
     ]
     nodes = [
         {"name": name, "durations": totals}
-        for name, totals in _side_by_side(by_node, lambda row: max(row) - min(row))[:MOST_NODES]
+        for name, totals in _side_by_side(by_node, lambda row: max(row) - min(row))[:MAX_NODES]
     ]
     return {"ops": ops, "nodes": nodes}
 

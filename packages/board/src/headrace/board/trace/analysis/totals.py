@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.trace.analysis.unique_slices import counted_once
+from headrace.board.trace.analysis.unique_slices import unique_slices
 from headrace.board.trace.reading.step_trace import StepTrace
 
-MOST_NODES = 200
+MAX_NODES = 200
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def totals_of(
 ) -> Totals:
     """Adds up what of each slice lies in a window.
 
-    What repeats other slices (see `counted_once`) counts by lane and device only.
+    What repeats other slices (see `unique_slices`) counts by lane and device only.
 
     Args:
       t0: ns; from the begin if None.
@@ -58,13 +58,13 @@ def totals_of(
     devices = sorted(set(device_names))
     numbers = {name: i for i, name in enumerate(devices)}
     device_of_lane = np.array([numbers[d] for d in device_names], np.int64)
-    once = counted_once(trace)[at]
+    once = unique_slices(trace)[at]
     op, name = trace.op[at], trace.name[at]
     return Totals(
         by_op=_rows("op", trace.ops, op[once], took[once], None),
         by_device=_rows("device", devices, device_of_lane[trace.lane[at]], took, None),
         by_lane=_rows("lane", list(range(len(trace.lanes))), trace.lane[at], took, None),
-        by_node=_with_ops(trace, _rows("node", trace.names, name[once], took[once], MOST_NODES)),
+        by_node=_with_ops(trace, _rows("node", trace.names, name[once], took[once], MAX_NODES)),
         slices=len(at),
         total_ns=int(took.sum()),
     )

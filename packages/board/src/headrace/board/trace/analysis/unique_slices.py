@@ -7,7 +7,7 @@ import numpy as np
 from headrace.board.trace.reading.step_trace import TRANSFER, StepTrace
 
 
-def repeating_lanes(trace: StepTrace) -> np.ndarray:
+def duplicate_lanes(trace: StepTrace) -> np.ndarray:
     """Returns: bool by lane, a GPU's `stream:all` where its other streams are there too."""
     repeats = np.zeros(len(trace.lanes), bool)
     single = {
@@ -20,13 +20,13 @@ def repeating_lanes(trace: StepTrace) -> np.ndarray:
     return repeats
 
 
-def counted_once(trace: StepTrace) -> np.ndarray:
+def unique_slices(trace: StepTrace) -> np.ndarray:
     """Returns: bool by slice, without those that repeat others.
 
     A GPU's `stream:all` repeats its other streams; and the slices that the GPU itself has are the
     launches of kernels, where its streams show those.
     """
-    repeats = repeating_lanes(trace)
+    repeats = duplicate_lanes(trace)
     once = ~repeats[trace.lane]
     devices: dict[tuple[str, str], int] = {}
     of_lane = np.full(len(trace.lanes), -1, np.int64)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 _TASK = re.compile(r"^(/job:[^/]+)?(/replica:[0-9]+)?(/task:[0-9]+)?")
 _DIGITS = re.compile(r"([0-9]{1,18})")
-_MOST_CHARACTERS = 1000  # of a name, for its place among others
+_MAX_CHARACTERS = 1000  # of a name, for its place among others
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,6 @@ def read_device(text: str) -> DeviceName:
 
 def in_reading_order(text: str) -> list[tuple[int, int | str]]:
     """A key that sorts numbers in names by their value: task:2 before task:10."""
-    parts = _DIGITS.split(text[:_MOST_CHARACTERS])
+    parts = _DIGITS.split(text[:_MAX_CHARACTERS])
     # The split puts numbers at the odd places.
     return [(0, int(p)) if at % 2 else (1, p) for at, p in enumerate(parts) if p]

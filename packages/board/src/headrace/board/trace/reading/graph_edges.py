@@ -25,7 +25,7 @@ class Rendezvous:
 
 
 @dataclass
-class Wiring:
+class GraphEdges:
     """The inputs of each node, by name; a _Recv is fed by the _Send of the same tensor."""
 
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class Wiring:
         return bool(self.inputs)
 
 
-def wiring_of(graphs: Iterable[graph_pb2.GraphDef]) -> Wiring:
+def read_edges(graphs: Iterable[graph_pb2.GraphDef]) -> GraphEdges:
     """Reads the edges of graphs that together are one step: partitions, or one graph."""
-    made = Wiring()
+    made = GraphEdges()
     sends: dict[tuple[str, str, str], str] = {}
     recvs: list[tuple[str, tuple[str, str, str]]] = []
     for graph in graphs:

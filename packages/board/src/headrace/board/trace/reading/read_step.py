@@ -8,40 +8,48 @@ import numpy as np
 
 from headrace.board.trace.reading.clock_skew import clock_shifts
 from headrace.board.trace.reading.device_name import DeviceName, in_reading_order, read_device
+from headrace.board.trace.reading.graph_edges import GraphEdges, partitions_of, read_edges
 from headrace.board.trace.reading.lanes import lay_lanes
-from headrace.board.trace.reading.step_columns import BadTrace, StepColumns
-from headrace.board.trace.reading.step_trace import OP, RECV, SEND, SYNC, TRANSFER, StepTrace, Transfers
+from headrace.board.trace.reading.step_columns import StepColumns, TraceError
+from headrace.board.trace.reading.step_trace import (
+    OP,
+    RECV,
+    SEND,
+    SYNC,
+    TRANSFER,
+    StepTrace,
+    Transfers,
+)
 from headrace.board.trace.reading.timeline_label import TimelineLabel, is_recv, is_send, read_label
 from headrace.board.trace.reading.transfers import Matches, match_transfers
-from headrace.board.trace.reading.graph_edges import Wiring, partitions_of, wiring_of
 
 try:
     from headrace.board.trace.reading.scan_step_stats import first_rows, step_columns
 except ImportError:  # not compiled
     from headrace.board.trace.reading.scan_step_stats_python import first_rows, step_columns
 
-_MOST_SHIFT_NS = 1 << 60  # 36 years; times are below 2^62, so that no sum overflows
+_MAX_SHIFT_NS = 1 << 60  # 36 years; times are below 2^62, so that no sum overflows
 _WAITING_OPS = ("QueueDequeue", "BarrierTakeMany", "Unstage", "IteratorGetNext")
 
 
-def read_step(metadata: bytes | memoryview, wiring: Wiring | None = None) -> StepTrace:
+def read_step(metadata: bytes | memoryview, graph_edges: GraphEdges | None = None) -> StepTrace:
     """Reads a step trace.
 
     Args:
       metadata: a serialised RunMetadata.
-      wiring: of its partition graphs; read from the metadata if None.
-    Raises: BadTrace if the bytes are not a RunMetadata, or its clocks make no sense.
+      graph_edges: of its partition graphs; read from the metadata if None.
+    Raises: TraceError if the bytes are not a RunMetadata, or its clocks make no sense.
     """
     columns = step_columns(metadata)
-    if wiring is None:
-        wiring = wiring_of(partitions_of(metadata))
+    if graph_edges is None:
+        graph_edges = read_edges(partitions_of(metadata))
     timed = columns.start > 0
     untimed = int(len(columns) - np.count_nonzero(timed))
     if untimed:
         columns = _only(columns, np.flatnonzero(timed))
     devices = [read_device(text) for text in columns.devices]
     columns, labels, label = _read_labels(columns, devices)
-    matches = match_transfers(columns, labels, label, devices, wiring)
+    matches = match_transfers(columns, labels, label, devices, graph_edges)
     tasks = sorted({d.task for d in devices}, key=in_reading_order)
     number = {name: i for i, name in enumerate(tasks)}
     task = np.array([number[d.task] for d in devices], np.int64)
@@ -52,8 +60,10 @@ def read_step(metadata: bytes | memoryview, wiring: Wiring | None = None) -> Ste
         matches.cause,
         matches.effect,
     )
-    if any(abs(shift) > _MOST_SHIFT_NS for shift in apart):
-        raise BadTrace("the clocks of its tasks are decades apart, so that its times mean nothing")
+    if any(abs(shift) > _MAX_SHIFT_NS for shift in apart):
+        raise TraceError(
+            "the clocks of its tasks are decades apart, so that its times mean nothing"
+        )
     skew = {name: int(shift) for name, shift in zip(tasks, apart, strict=True)}
     arrived = np.array([t.op == "RecvTensor" for t in labels], bool)[label]
     lanes, order, lane = lay_lanes(columns, devices, arrived)

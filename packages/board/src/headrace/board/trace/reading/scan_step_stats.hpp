@@ -16,11 +16,11 @@
 namespace headrace_board {
 
 // Times beyond this (146 years) are held to it, so that sums and differences cannot overflow.
-constexpr int64_t kMostNanos = int64_t(1) << 62;
+constexpr int64_t kMaxNanos = int64_t(1) << 62;
 
-inline int64_t held(int64_t ns) { return ns < 0 ? 0 : std::min(ns, kMostNanos); }
+inline int64_t held(int64_t ns) { return ns < 0 ? 0 : std::min(ns, kMaxNanos); }
 inline int64_t from_micros(int64_t us) {
-  return us < 0 ? 0 : us > kMostNanos / 1000 ? kMostNanos : us * 1000;
+  return us < 0 ? 0 : us > kMaxNanos / 1000 ? kMaxNanos : us * 1000;
 }
 inline int64_t either(int64_t nanos, int64_t micros) {
   return nanos != 0 ? held(nanos) : from_micros(micros);
@@ -246,7 +246,7 @@ inline void scan_memory(Reader memory, int32_t slice, Part& to, bool& ok) {
       to.memory_slice.push_back(slice);
       to.memory_allocator.push_back(0);
       to.memory_micros.push_back(micros < 0 ? 0 : micros);
-      to.memory_bytes.push_back(std::clamp(bytes, -kMostNanos, kMostNanos));
+      to.memory_bytes.push_back(std::clamp(bytes, -kMaxNanos, kMaxNanos));
     } else memory.skip(tag);
   }
   ok = ok && memory.ok();
@@ -254,7 +254,7 @@ inline void scan_memory(Reader memory, int32_t slice, Part& to, bool& ok) {
     to.memory_slice.push_back(slice);
     to.memory_allocator.push_back(0);
     to.memory_micros.push_back(-1);
-    to.memory_bytes.push_back(std::clamp(in_use, -kMostNanos, kMostNanos));
+    to.memory_bytes.push_back(std::clamp(in_use, -kMaxNanos, kMaxNanos));
   }
   if (first == to.memory_slice.size()) return;
   const int32_t id = to.allocators.id_of(allocator);
@@ -274,7 +274,7 @@ inline void scan_node(Reader node, const Chunk& chunk, int64_t row, int64_t offs
     else if (tag == bytes_field(8)) label = node.bytes();
     else if (tag == bytes_field(6)) scan_memory(node.message(), static_cast<int32_t>(row), to, ok);
     else if (tag == bytes_field(7))
-      output_bytes += std::min(bytes_of_output(node.message(), ok), kMostNanos - output_bytes);
+      output_bytes += std::min(bytes_of_output(node.message(), ok), kMaxNanos - output_bytes);
     else if ((tag & 7) == 0 && number <= 17) {
       const uint64_t value = node.varint();
       if (number == 10) thread = static_cast<uint32_t>(value);
@@ -290,7 +290,7 @@ inline void scan_node(Reader node, const Chunk& chunk, int64_t row, int64_t offs
   rows.label[row] = to.labels.id_of(label);
   rows.thread[row] = thread;
   rows.start[row] = start;
-  rows.end[row] = held(start + std::min(took, kMostNanos - start));
+  rows.end[row] = held(start + std::min(took, kMaxNanos - start));
   rows.scheduled[row] = scheduled == 0 || scheduled > start ? start : scheduled;
   rows.output_bytes[row] = output_bytes;
   rows.offset[row] = offset;

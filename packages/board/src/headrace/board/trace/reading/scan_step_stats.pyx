@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
-from headrace.board.trace.reading.step_columns import BadTrace, StepColumns
+from headrace.board.trace.reading.step_columns import TraceError, StepColumns
 
 
 cdef extern from "<string_view>" namespace "std" nogil:
@@ -71,7 +71,7 @@ cdef extern from "headrace/board/trace/reading/scan_step_stats.hpp" namespace "h
 
 # A thread for each so many bytes; below that starting one takes longer than it saves.
 BYTES_OF_THREAD = 4 << 20
-MOST_THREADS = 8
+MAX_THREADS = 8
 
 
 cdef void* data_of(made) except NULL:
@@ -121,7 +121,7 @@ cdef class _Scan:
 
     def check(self, int64_t bad_at):
         if bad_at >= 0:
-            raise BadTrace(
+            raise TraceError(
                 f"the step trace is damaged before byte {bad_at} of {len(self.metadata)}"
             )
 
@@ -131,7 +131,7 @@ cdef class _Scan:
         self.make_columns()
         chunks = self.layout.chunks.size()
         count = max(1, min(
-            MOST_THREADS, os.cpu_count() or 1, self.metadata.shape[0] // BYTES_OF_THREAD, chunks
+            MAX_THREADS, os.cpu_count() or 1, self.metadata.shape[0] // BYTES_OF_THREAD, chunks
         ))
         self.parts.resize(count)
         for i in range(count + 1):
@@ -221,7 +221,7 @@ def step_columns(const uint8_t[::1] metadata):
     Args:
       metadata: a serialised RunMetadata.
     Returns: StepColumns, in order of the bytes.
-    Raises: BadTrace if the bytes are not a RunMetadata.
+    Raises: TraceError if the bytes are not a RunMetadata.
     """
     scan = _Scan(metadata)
     scan.read()

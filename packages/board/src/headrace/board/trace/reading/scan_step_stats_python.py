@@ -8,10 +8,10 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from headrace.board.reading.wire_format import Malformed, fields
-from headrace.board.trace.reading.step_columns import BadTrace, StepColumns
+from headrace.board.trace.reading.step_columns import StepColumns, TraceError
 from headrace.formats.proto import run_pb2, step_stats_pb2
 
-MOST_NANOS = 1 << 62  # as in scan_step_stats.hpp
+MAX_NANOS = 1 << 62  # as in scan_step_stats.hpp
 
 
 class _Strings(dict):
@@ -26,13 +26,13 @@ def step_columns(metadata: bytes | memoryview) -> StepColumns:
     Args:
       metadata: a serialised RunMetadata.
     Returns: StepColumns, in order of the bytes; see _offsets for where the nodes lie.
-    Raises: BadTrace if the bytes are not a RunMetadata.
+    Raises: TraceError if the bytes are not a RunMetadata.
     """
     data = bytes(metadata)
     try:
         stats = run_pb2.RunMetadata.FromString(data).step_stats
     except DecodeError as error:
-        raise BadTrace(f"the step trace is damaged: {error}") from None
+        raise TraceError(f"the step trace is damaged: {error}") from None
     devices, names, labels, allocators = _Strings(), _Strings(), _Strings(), _Strings()
     rows: list[tuple[int, ...]] = []
     memory: list[tuple[int, int, int, int]] = []
@@ -54,7 +54,7 @@ def step_columns(metadata: bytes | memoryview) -> StepColumns:
                     labels[node.timeline_label],
                     scheduled,
                     start,
-                    min(start + took, MOST_NANOS),
+                    min(start + took, MAX_NANOS),
                     _output_bytes(node),
                 )
             )
@@ -138,7 +138,7 @@ def rows_of(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 
 def _either(nanos: int, micros: int) -> int:
-    return max(0, min(nanos if nanos else micros * 1000, MOST_NANOS))
+    return max(0, min(nanos if nanos else micros * 1000, MAX_NANOS))
 
 
 def _output_bytes(node: step_stats_pb2.NodeExecStats) -> int:
@@ -146,7 +146,7 @@ def _output_bytes(node: step_stats_pb2.NodeExecStats) -> int:
     for output in node.output:
         told = output.tensor_description.allocation_description
         made = told.requested_bytes if told.requested_bytes else told.allocated_bytes
-        total = min(total + max(0, min(made, MOST_NANOS)), MOST_NANOS)
+        total = min(total + max(0, min(made, MAX_NANOS)), MAX_NANOS)
     return total
 
 
@@ -159,7 +159,7 @@ def _memory(
         if used.allocator_bytes_in_use:
             events.append((-1, used.allocator_bytes_in_use))
         for micros, count in events:
-            held = max(-MOST_NANOS, min(count, MOST_NANOS))
+            held = max(-MAX_NANOS, min(count, MAX_NANOS))
             rows.append((index, allocators[used.allocator_name], micros, held))
     return rows
 
@@ -172,7 +172,7 @@ def _offsets(data: bytes, n: int) -> tuple[np.ndarray, np.ndarray]:
             found += _parts(data, *device, 2)
     spans = np.array(found, np.int64).reshape(-1, 2)
     if len(spans) != n:
-        raise BadTrace(f"the step trace has {n} nodes in {len(spans)} places")
+        raise TraceError(f"the step trace has {n} nodes in {len(spans)} places")
     return spans[:, 0].copy(), (spans[:, 1] - spans[:, 0]).astype(np.int32)
 
 
@@ -181,4 +181,4 @@ def _parts(data: bytes, begin: int, end: int, wanted: int) -> list[tuple[int, in
     try:
         return [(a, b) for n, wire, a, b in fields(data, begin, end) if n == wanted and wire == 2]
     except Malformed:
-        raise BadTrace("the step trace is damaged: its bytes are no message") from None
+        raise TraceError("the step trace is damaged: its bytes are no message") from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 
-class BadTrace(ValueError):
+class TraceError(ValueError):
     """The bytes are not a step trace; the text says why."""
 
 

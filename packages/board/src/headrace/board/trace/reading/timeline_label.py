@@ -15,9 +15,9 @@ from dataclasses import dataclass
 # Each of these looks at a character a few times at most; what is beyond stands no regex.
 _MEMORY = re.compile(r"^\[[^\]]*\]\s*(?=\S+ = )")
 _ASSIGNED = re.compile(r"^(\S+) = ([A-Za-z_>][\w>]*)(?:\((.*)\)?)?$", re.S)
-_MOST_CHARACTERS = 1 << 16
+_MAX_CHARACTERS = 1 << 16
 _BARE_OP = re.compile(r"^[A-Za-z_]\w*$")
-_MOST_FUSED = 3
+_MAX_FUSED = 3
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
       label: its timeline_label.
       on_stream: whether it is of a GPU's stream or copy engine, where names are `node:Op`.
     """
-    label = label[:_MOST_CHARACTERS]
+    label = label[:_MAX_CHARACTERS]
     if on_stream:
         _, _, op = name.rpartition(":")
         return TimelineLabel(op=op if ":" in name else label.split(" ")[0] or name)
@@ -53,7 +53,7 @@ def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
         found_all = [m for m in made if m is not None]
         if len(found_all) == len(parts):
             ops = [m[2] for m in found_all]
-            kept = ops if len(ops) <= _MOST_FUSED else [*ops[: _MOST_FUSED - 1], "…", ops[-1]]
+            kept = ops if len(ops) <= _MAX_FUSED else [*ops[: _MAX_FUSED - 1], "…", ops[-1]]
             return TimelineLabel(op="+".join(kept), fused=tuple(m[1] for m in found_all))
     found = _ASSIGNED.match(text)
     if found is None:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from headrace.board.trace.reading.device_name import DeviceName, read_device
+from headrace.board.trace.reading.graph_edges import GraphEdges, Rendezvous
 from headrace.board.trace.reading.step_columns import StepColumns
 from headrace.board.trace.reading.timeline_label import (
     TimelineLabel,
@@ -16,7 +17,6 @@ from headrace.board.trace.reading.timeline_label import (
     is_send,
     producer_of,
 )
-from headrace.board.trace.reading.graph_edges import Rendezvous, Wiring
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def match_transfers(
     labels: Sequence[TimelineLabel],
     label: np.ndarray,
     devices: Sequence[DeviceName],
-    wiring: Wiring,
+    graph_edges: GraphEdges,
 ) -> Matches:
     """Finds what was sent and where it arrived.
 
@@ -55,9 +55,9 @@ def match_transfers(
       labels: the distinct labels, read.
       label: i32[n], into labels.
       devices: one for each of columns.devices.
-      wiring: of the step's partition graphs; empty if it has none.
+      graph_edges: of the step's partition graphs; empty if it has none.
     """
-    finder = _Finder(columns, labels, label, devices, wiring)
+    finder = _Finder(columns, labels, label, devices, graph_edges)
     finder.match_slices()
     finder.match_arrivals()
     finder.match_readers()
@@ -71,10 +71,10 @@ class _Finder:
         labels: Sequence[TimelineLabel],
         label: np.ndarray,
         devices: Sequence[DeviceName],
-        wiring: Wiring,
+        graph_edges: GraphEdges,
     ) -> None:
         self.columns, self.labels, self.label = columns, labels, label
-        self.devices, self.wiring = devices, wiring
+        self.devices, self.graph_edges = devices, graph_edges
         self.name_ids = {name: i for i, name in enumerate(columns.names)}
         self.parts: list[
             tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[str], bool]
@@ -96,7 +96,7 @@ class _Finder:
         sends = np.empty(len(distinct), bool)
         tensors: list[str] = []
         for i, at in enumerate(rows[first].tolist()):
-            told = self._told(at)
+            told = self._reported(at)
             key = (told.tensor, self._device(told.source), self._device(told.target))
             key_of[i] = keys.setdefault(key, len(keys))
             if key_of[i] == len(tensors):
@@ -112,12 +112,12 @@ class _Finder:
         start, end = self.columns.start[source], self.columns.end[target]
         self.parts.append((source, target, start, end, names, True))
 
-    def _told(self, row: int) -> Rendezvous:
+    def _reported(self, row: int) -> Rendezvous:
         """What a _Send or _Recv slice says, or its node in the partition graphs does."""
         label = self.labels[self.label[row]]
         name = self.columns.names[self.columns.name[row]]
         own = self.columns.devices[self.columns.device[row]]
-        told = self.wiring.rendezvous.get(name)
+        told = self.graph_edges.rendezvous.get(name)
         if not label.tensor and told is not None:
             return told
         source = label.source or (own if is_send(label.op) else "")
@@ -160,14 +160,14 @@ class _Finder:
     def match_readers(self) -> None:
         """Transfers of which the trace has no slice: from what made it to what read it first."""
         readers: dict[str, list[str]] = {}
-        for name, inputs in self.wiring.inputs.items():
+        for name, inputs in self.graph_edges.inputs.items():
             for feed in inputs:
-                told = self.wiring.rendezvous.get(feed)
+                told = self.graph_edges.rendezvous.get(feed)
                 if told is not None and is_recv(told.op):
                     readers.setdefault(feed, []).append(name)
         source, target, names = [], [], []
         for recv, by in readers.items():
-            told = self.wiring.rendezvous[recv]
+            told = self.graph_edges.rendezvous[recv]
             if told.tensor in self.matched_tensors or recv in self.name_ids:
                 continue
             where = self._device(told.target)

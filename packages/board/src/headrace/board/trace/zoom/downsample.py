@@ -11,18 +11,18 @@ import numpy as np
 
 from headrace.board.trace.reading.step_trace import MERGED, StepTrace
 
-cut_lanes: Callable[..., tuple[np.ndarray, ...]] | None
+downsample_lanes: Callable[..., tuple[np.ndarray, ...]] | None
 try:
-    from headrace.board.trace.zoom.downsample_lanes import cut_lanes
+    from headrace.board.trace.zoom.downsample_lanes import downsample_lanes
 except ImportError:  # not compiled
-    cut_lanes = None
+    downsample_lanes = None
 
-_MOST_NS = 1 << 62
-_MOST_CELLS = 1 << 22  # of the table that finds the op that takes most of a block
+_MAX_NS = 1 << 62
+_MAX_CELLS = 1 << 22  # of the table that finds the op that takes most of a block
 
 
 @dataclass(frozen=True)
-class Cut:
+class DownsampledTrace:
     """Items in order of lane and time; those of a lane do not overlap."""
 
     lane: np.ndarray  # i32[k]
@@ -41,14 +41,14 @@ class Cut:
         return len(self.start)
 
 
-def cut_trace(
+def downsample_trace(
     trace: StepTrace,
     t0: float,
     t1: float,
     px: int,
     lanes: Sequence[int] | None = None,
     critical: np.ndarray | None = None,
-) -> Cut:
+) -> DownsampledTrace:
     """Cuts a trace to a window of time.
 
     Slices of a pixel and more come as they are; shorter ones that begin in the same pixel and
@@ -66,10 +66,10 @@ def cut_trace(
     pixel_ns = (t1 - t0) / max(1, px - 1)
     spans = _spans(trace, t0, t1, lanes)
     n = sum(high - low for _, low, high in spans)
-    if cut_lanes is None:
-        return _cut_by_numpy(trace, spans, n, t0, pixel_ns, critical)
+    if downsample_lanes is None:
+        return _downsample_by_numpy(trace, spans, n, t0, pixel_ns, critical)
     marked = None if critical is None else critical.view(np.uint8)
-    columns: tuple[Any, ...] = cut_lanes(
+    columns: tuple[Any, ...] = downsample_lanes(
         spans,
         trace.start,
         trace.end,
@@ -82,18 +82,18 @@ def cut_trace(
         len(trace.ops),
         MERGED,
     )
-    return Cut(*[*columns, n])
+    return DownsampledTrace(*[*columns, n])
 
 
-def _cut_by_numpy(
+def _downsample_by_numpy(
     trace: StepTrace,
     spans: list[tuple[int, int, int]],
     n: int,
     t0: float,
     pixel_ns: float,
     critical: np.ndarray | None,
-) -> Cut:
-    """What cut_lanes does, where it was not compiled."""
+) -> DownsampledTrace:
+    """What downsample_lanes does, where it was not compiled."""
     if n == 0:
         return _nothing()
     index = np.concatenate([np.arange(low, high) for _, low, high in spans])
@@ -126,7 +126,7 @@ def _cut_by_numpy(
         on_path = np.zeros(len(first), np.int64)
     else:
         on_path = np.add.reduceat(np.where(critical[index], duration, 0), first)
-    return Cut(
+    return DownsampledTrace(
         lane[first],
         start[first],
         end[last],
@@ -148,7 +148,7 @@ def _spans(
     chosen = trace.lanes if lanes is None else [trace.lanes[i] for i in sorted(set(lanes))]
     # Whole numbers: for a float NumPy would make floats of all that it searches.
     after, since, until = (
-        np.int64(min(max(t, -_MOST_NS), _MOST_NS))
+        np.int64(min(max(t, -_MAX_NS), _MAX_NS))
         for t in (math.floor(t0), math.ceil(t0), math.floor(t1))
     )
     spans = []
@@ -184,7 +184,7 @@ def _dominant(
         member = np.arange(len(block)) + np.repeat(first[merged] - begins, size)
     ops, took, who = op[member], duration[member], index[member]
     n_ops = int(op.max()) + 1
-    if len(merged) * n_ops <= _MOST_CELLS:
+    if len(merged) * n_ops <= _MAX_CELLS:
         cell = block * np.int32(n_ops) + ops
         total = np.bincount(cell, took, len(merged) * n_ops).reshape(len(merged), n_ops)
         # An op whose slices take no time at all still counts as there.
@@ -202,8 +202,8 @@ def _dominant(
     return most.astype(np.int32), who[at[once]]
 
 
-def _nothing() -> Cut:
+def _nothing() -> DownsampledTrace:
     whole = np.empty(0, np.int64)
     small = np.empty(0, np.int32)
     kind = np.empty(0, np.uint8)
-    return Cut(small, whole, whole, whole, small, kind, whole, whole, whole, whole, 0)
+    return DownsampledTrace(small, whole, whole, whole, small, kind, whole, whole, whole, whole, 0)

@@ -16,19 +16,19 @@ struct SliceColumns {
   const uint8_t* critical;  // may be null
 };
 
-struct CutColumns {
+struct ItemColumns {
   std::vector<int32_t> lane, op;
   std::vector<int64_t> start, end, slice, count, busy, wait, critical;
   std::vector<uint8_t> kind;
 };
 
-class LaneCutter {
+class LaneDownsampler {
  public:
-  LaneCutter(SliceColumns of, double t0, double pixel_ns, int32_t ops, uint8_t merged)
+  LaneDownsampler(SliceColumns of, double t0, double pixel_ns, int32_t ops, uint8_t merged)
       : of_(of), t0_(t0), pixel_ns_(pixel_ns), merged_(merged), total_(ops, 0), longest_(ops, -1),
         who_(ops, 0) {}
 
-  void cut(int32_t lane, int64_t low, int64_t high, CutColumns& to) {
+  void cut(int32_t lane, int64_t low, int64_t high, ItemColumns& to) {
     int64_t first = low;
     double pixel = 0;
     bool alone = false;
@@ -46,7 +46,7 @@ class LaneCutter {
   }
 
  private:
-  void flush(int32_t lane, int64_t first, int64_t last, CutColumns& to) {
+  void flush(int32_t lane, int64_t first, int64_t last, ItemColumns& to) {
     int64_t busy = 0, critical = 0, shown = first;
     int32_t op = of_.op[first];
     for (int64_t i = first; i < last; i++) {

@@ -1,10 +1,10 @@
-"""Types of cut_lanes.pyx."""
+"""Types of downsample_lanes.pyx."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-def cut_lanes(
+def downsample_lanes(
     spans: Sequence[tuple[int, int, int]],
     start: np.ndarray,
     end: np.ndarray,

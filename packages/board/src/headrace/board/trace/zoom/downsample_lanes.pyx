@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # distutils: language = c++
-"""The items of lanes at a zoom, by cut_lanes.hpp."""
+"""The items of lanes at a zoom, by downsample_lanes.hpp."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
@@ -18,14 +18,14 @@ cdef extern from "headrace/board/trace/zoom/downsample_lanes.hpp" namespace "hea
         const uint8_t* kind
         const uint8_t* critical
 
-    cdef cppclass CutColumns:
+    cdef cppclass ItemColumns:
         vector[int32_t] lane, op
         vector[int64_t] start, end, slice, count, busy, wait, critical
         vector[uint8_t] kind
 
-    cdef cppclass LaneCutter:
-        LaneCutter(SliceColumns of, double t0, double pixel_ns, int32_t ops, uint8_t merged) except +
-        void cut(int32_t lane, int64_t low, int64_t high, CutColumns& to) except +
+    cdef cppclass LaneDownsampler:
+        LaneDownsampler(SliceColumns of, double t0, double pixel_ns, int32_t ops, uint8_t merged) except +
+        void cut(int32_t lane, int64_t low, int64_t high, ItemColumns& to) except +
 
 
 cdef object array_of(const void* data, size_t n, object dtype):
@@ -37,7 +37,7 @@ cdef object array_of(const void* data, size_t n, object dtype):
     return made
 
 
-def cut_lanes(
+def downsample_lanes(
     spans, const int64_t[::1] start, const int64_t[::1] end, const int64_t[::1] scheduled,
     const int32_t[::1] op, const uint8_t[::1] kind, critical, double t0, double pixel_ns,
     int32_t ops, uint8_t merged,
@@ -55,7 +55,7 @@ def cut_lanes(
     """
     cdef const uint8_t[::1] marked
     cdef SliceColumns of
-    cdef CutColumns to
+    cdef ItemColumns to
     if start.shape[0] == 0:
         spans = []
     else:
@@ -64,7 +64,7 @@ def cut_lanes(
         if critical is not None:
             marked = critical
             of.critical = &marked[0]
-    cdef LaneCutter* cutter = new LaneCutter(of, t0, pixel_ns, ops, merged)
+    cdef LaneDownsampler* cutter = new LaneDownsampler(of, t0, pixel_ns, ops, merged)
     cdef int32_t lane
     cdef int64_t low, high
     try:

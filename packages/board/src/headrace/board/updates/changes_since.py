@@ -6,8 +6,8 @@ import threading
 from typing import Any, NamedTuple
 
 from headrace.board.board import Board
-from headrace.board.store.json_rows import run_document, series_figures, tag_document
 from headrace.board.store.run import Run, Tag
+from headrace.board.updates.json_rows import run_row, series_figures, tag_row
 
 
 class NewRuns(NamedTuple):
@@ -51,7 +51,7 @@ class _KnownTag(NamedTuple):
     changed_at: int
 
 
-class ChangedSince:
+class ChangesSince:
     """Compares the store with how it was at the last look; each look that finds news is numbered.
 
     A mark names a look of this process. With a mark of another process, or with none, a caller gets
@@ -81,7 +81,7 @@ class ChangedSince:
             gone = [run for run, look in self._gone.items() if look > since]
             mark = self._mark()
         changed.sort(key=lambda run: run.name)
-        documents = [run_document(run, counts.get(run.id, 0)) for run in changed]
+        documents = [run_row(run, counts.get(run.id, 0)) for run in changed]
         return NewRuns(documents, gone, mark, since < 0)
 
     def series(self, mark: str | None) -> NewSeries:
@@ -112,7 +112,7 @@ class ChangedSince:
             used = {tag for tag, _, _ in rows}
             tags = [tag for tag in tags if tag.id in used]
         tags.sort(key=lambda tag: tag.id)
-        return NewSeries(rows, gone, [tag_document(tag) for tag in tags], mark, since < 0)
+        return NewSeries(rows, gone, [tag_row(tag) for tag in tags], mark, since < 0)
 
     def _mark(self) -> str:
         return f"{self._boot}.{self._looks}"

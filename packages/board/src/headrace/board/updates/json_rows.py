@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from headrace.board.store.path_text import path_text
 from headrace.board.store.blob_series import BlobSeries
+from headrace.board.store.path_text import path_text
 from headrace.board.store.problems import Problem
 from headrace.board.store.run import Run, Tag
 from headrace.board.store.scalar_series import ScalarSeries
 from headrace.board.store.series import Series
 
 
-def run_document(run: Run, problems: int) -> dict[str, Any]:
+def run_row(run: Run, problems: int) -> dict[str, Any]:
     """Returns the row of a run, of which so many problems are known."""
     return {
         "id": run.id,
@@ -29,7 +29,7 @@ def run_document(run: Run, problems: int) -> dict[str, Any]:
     }
 
 
-def tag_document(tag: Tag) -> dict[str, Any]:
+def tag_row(tag: Tag) -> dict[str, Any]:
     """Returns the row of a tag."""
     return {
         "id": tag.id,
@@ -41,7 +41,7 @@ def tag_document(tag: Tag) -> dict[str, Any]:
     }
 
 
-def problem_document(problem: Problem) -> dict[str, Any]:
+def problem_row(problem: Problem) -> dict[str, Any]:
     """Returns the line of a problem."""
     return {
         "id": problem.id,
