@@ -359,7 +359,8 @@ class EventScanner {
     const size_t begun = session_steps_.size();
     size_t& seen = starts_seen_[size_t(id)];
     if (seen < begun) {
-      const size_t from = std::max(seen, begun > kMaxStartsConsidered ? begun - kMaxStartsConsidered : 0);
+      const size_t from =
+          std::max(seen, begun > kMaxStartsConsidered ? begun - kMaxStartsConsidered : 0);
       const int64_t step =
           *std::min_element(session_steps_.begin() + ptrdiff_t(from), session_steps_.end());
       starts.push_back({id, rows_[size_t(id)], step});
