@@ -93,3 +93,18 @@ def test_a_changed_flag_compiles_again(mill: Path) -> None:
     setup = mill / "setup.py"
     setup.write_text(setup.read_text().replace('"-O0"', '"-O0", "-DTEETH_2"'))
     assert {"wheel.cpp", "other.cpp"} <= build(mill)
+
+
+def test_the_stubs_of_graph_are_made_without_its_dependencies(tmp_path: Path) -> None:
+    shutil.copytree(
+        ROOT / "packages" / "graph" / "_build", tmp_path / "packages" / "graph" / "_build"
+    )
+    for name in ("graph", "formats"):
+        target = tmp_path / "packages" / name / "src"
+        ignored = shutil.ignore_patterns("*.pyi", "*.so", "__pycache__")
+        shutil.copytree(ROOT / "packages" / name / "src", target, ignore=ignored)
+    stubs = tmp_path / "packages" / "graph" / "_build" / "stubs.py"
+    # -S: no site-packages, so that neither NumPy nor protobuf nor an installed headrace is there
+    subprocess.run([sys.executable, "-S", str(stubs)], check=True)
+    made = tmp_path / "packages" / "graph" / "src" / "headrace" / "graph"
+    assert (made / "__init__.pyi").exists() and (made / "ops" / "raw_ops.pyi").exists()

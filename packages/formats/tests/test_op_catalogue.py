@@ -166,6 +166,7 @@ def test_foreign_ops_are_registered_from_bytes():
     assert op_catalogue.signature("TestForeign").inputs == (Arg("x", FLOAT),)
     assert op_catalogue.family("TestForeign") == "foreign"
     assert "TestForeign" in op_catalogue.names()
+    assert "TestForeign" not in op_catalogue.built_in_names()
 
 
 def test_foreign_ops_cannot_replace_others():

@@ -4,7 +4,8 @@ A public name is loaded when first used, through the tables in api/public_*.py, 
 checker follows. The stubs say the same as imports, a line for each name:
 
     __init__.pyi                hr.<name>, and the sub-namespaces
-    layers/__init__.pyi         a sub-namespace that is also a folder (layers, losses, ...)
+    layers/__init__.pyi         a sub-namespace that is also a folder (layers, losses, ...); the
+                                functions of layers with the parameters of their classes
     api/spaces/nn.pyi           another sub-namespace
     ops/raw_ops.pyi             a function for each op of the catalogue
 
@@ -13,7 +14,9 @@ checker follows. The stubs say the same as imports, a line for each name:
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -77,6 +80,8 @@ def _namespaces(public: dict[str, str]) -> dict[str, str]:
             outer, _, last = space.rpartition(".")
             imports[outer].setdefault(last, _import_of_space(space, last))
             space = outer
+    for name, text in _layer_functions().items():
+        imports["layers"][name] = text
     header = _HEADER.format("api/public_names.py")
     stubs = {_path(space): header + _text(found) for space, found in imports.items()}
     stubs["api/spaces/__init__.pyi"] = header
@@ -119,6 +124,63 @@ def _file_stem(space: str) -> str:
     return space.replace(".", "_")
 
 
+# ---- layers ----------------------------------------------------------------------------------
+
+
+def _layer_functions() -> dict[str, str]:
+    """Returns: imports and a definition for each `conv1d = functional("conv1d", Conv1D, ...)`."""
+    sources = (SRC / "headrace" / "graph" / "layers").glob("*.py")
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(sources)]
+    classes = {
+        node.name: (node, tree)
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {}
+    for tree in trees:
+        for node in tree.body:
+            call = node.value if isinstance(node, ast.Assign) else None
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "functional":
+                name = ast.literal_eval(call.args[0])
+                found[name] = _layer_function(name, *_init_of(ast.unparse(call.args[1]), classes))
+    return found
+
+
+def _init_of(
+    name: str, classes: dict[str, tuple[ast.ClassDef, ast.Module]]
+) -> tuple[ast.FunctionDef, ast.Module]:
+    """Returns: the __init__ that a class has or inherits, and the module that it stands in."""
+    node, tree = classes[name]
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef) and member.name == "__init__":
+            return member, tree
+    return _init_of(ast.unparse(node.bases[0]), classes)
+
+
+def _layer_function(name: str, init: ast.FunctionDef, tree: ast.Module) -> str:
+    own = init.args.args[1:]
+    optional = len(own) - len(init.args.defaults)
+    parameters = ["inputs: TensorLike"]
+    for i, parameter in enumerate(own):
+        assert parameter.annotation is not None
+        kind = ast.unparse(parameter.annotation)
+        parameters.append(f"{parameter.arg}: {kind}" + " = ..." * (i >= optional))
+    parameters.append("reuse: bool | None = ...")
+    text = f"def {name}({', '.join(parameters)}) -> Tensor: ...\n"
+    used = set(re.findall(r"\w+", "".join(parameters)))
+    imports = {
+        f"from {node.module} import {alias.name}\n"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in used
+    }
+    imports.add(f"from {_GRAPH}.framework.operation import Tensor\n")
+    imports.add(f"from {_GRAPH}.typing.aliases import TensorLike\n")
+    return "".join(sorted(imports)) + text
+
+
 # ---- raw_ops ---------------------------------------------------------------------------------
 
 _ATTRIBUTES = {
@@ -137,9 +199,9 @@ def _raw_ops() -> Iterator[str]:
     yield "from collections.abc import Sequence\nfrom typing import Any as _Any\nfrom typing import NamedTuple\n\n"
     yield f"from {_GRAPH}.framework.operation import Operation, Tensor\n"
     yield f"from {_GRAPH}.typing.aliases import DTypeLike, ShapeLike, TensorLike\n\n"
-    for name in catalogue.names():
+    for name in catalogue.built_in_names():
         signature = catalogue.signature(name)
-        if not signature.internal and catalogue.family(name) != catalogue.FOREIGN:
+        if not signature.internal:
             yield from _raw_op(signature, catalogue.NO_DEFAULT)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Arg",
     "Attr",
     "Signature",
+    "built_in_names",
     "family",
     "find",
     "input_ranks",
@@ -50,6 +51,11 @@ def names() -> list[str]:
     """All ops' names, sorted; with those of installed libraries from outside."""
     _read_entry_points()
     return sorted({*_index(), *_foreign})
+
+
+def built_in_names() -> list[str]:
+    """The names of the catalogue's own ops, sorted. Needs neither NumPy nor protobuf."""
+    return sorted(_index())
 
 
 def find(name: str) -> Signature | None:

@@ -167,6 +167,6 @@ class Conv3D(Conv):
 
 shown_with(Conv2D, strides=(1, 1), dilation_rate=(1, 1))
 shown_with(Conv3D, strides=(1, 1, 1), dilation_rate=(1, 1, 1))
-conv1d = functional(Conv1D, "activation(convolution of inputs with kernel + bias)")
-conv2d = functional(Conv2D, "activation(convolution of inputs with kernel + bias)")
-conv3d = functional(Conv3D, "activation(convolution of inputs with kernel + bias)")
+conv1d = functional("conv1d", Conv1D, "activation(convolution of inputs with kernel + bias)")
+conv2d = functional("conv2d", Conv2D, "activation(convolution of inputs with kernel + bias)")
+conv3d = functional("conv3d", Conv3D, "activation(convolution of inputs with kernel + bias)")

@@ -193,7 +193,7 @@ class Flatten(Layer):
         return TensorShape([batch, size])
 
 
-dense = functional(Dense, "activation(inputs @ kernel + bias)")
+dense = functional("dense", Dense, "activation(inputs @ kernel + bias)")
 
 
 def dropout(

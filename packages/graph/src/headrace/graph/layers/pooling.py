@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
@@ -11,6 +11,9 @@ from headrace.graph.layers.input_spec import InputSpec
 from headrace.graph.layers.layer import Layer
 from headrace.graph.layers.windows import conv_length, each, layout_of, padding_of
 from headrace.graph.typing.aliases import Ints, ShapeLike, TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import PooledLayer
 
 
 class Pooling(Layer):
@@ -108,7 +111,7 @@ class AveragePooling3D(Pooling):
     rank, kind = 3, "Avg"
 
 
-def _function(layer: Any, says: str) -> Any:
+def _function(function_name: str, layer: Any, says: str) -> PooledLayer:
     def pooled(
         inputs: TensorLike,
         pool_size: Ints,
@@ -123,12 +126,13 @@ def _function(layer: Any, says: str) -> Any:
         return made
 
     pooled.__doc__ = f"{says} of each window of inputs; see {layer.__name__}."
+    pooled.__name__ = pooled.__qualname__ = function_name
     return pooled
 
 
-max_pooling1d = _function(MaxPooling1D, "The greatest element")
-max_pooling2d = _function(MaxPooling2D, "The greatest element")
-max_pooling3d = _function(MaxPooling3D, "The greatest element")
-average_pooling1d = _function(AveragePooling1D, "The mean")
-average_pooling2d = _function(AveragePooling2D, "The mean")
-average_pooling3d = _function(AveragePooling3D, "The mean")
+max_pooling1d = _function("max_pooling1d", MaxPooling1D, "The greatest element")
+max_pooling2d = _function("max_pooling2d", MaxPooling2D, "The greatest element")
+max_pooling3d = _function("max_pooling3d", MaxPooling3D, "The greatest element")
+average_pooling1d = _function("average_pooling1d", AveragePooling1D, "The mean")
+average_pooling2d = _function("average_pooling2d", AveragePooling2D, "The mean")
+average_pooling3d = _function("average_pooling3d", AveragePooling3D, "The mean")

@@ -138,5 +138,9 @@ class SeparableConv2D(SeparableConv):
 
 
 shown_with(SeparableConv2D, strides=(1, 1), dilation_rate=(1, 1))
-separable_conv1d = functional(SeparableConv1D, "Each channel's convolution, mixed")
-separable_conv2d = functional(SeparableConv2D, "Each channel's convolution, mixed")
+separable_conv1d = functional(
+    "separable_conv1d", SeparableConv1D, "Each channel's convolution, mixed"
+)
+separable_conv2d = functional(
+    "separable_conv2d", SeparableConv2D, "Each channel's convolution, mixed"
+)

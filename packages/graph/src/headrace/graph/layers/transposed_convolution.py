@@ -107,5 +107,9 @@ class Conv3DTranspose(ConvTranspose):
 
 shown_with(Conv2DTranspose, strides=(1, 1))
 shown_with(Conv3DTranspose, strides=(1, 1, 1))
-conv2d_transpose = functional(Conv2DTranspose, "The layer of conv2d's transpose")
-conv3d_transpose = functional(Conv3DTranspose, "The layer of conv3d's transpose")
+conv2d_transpose = functional(
+    "conv2d_transpose", Conv2DTranspose, "The layer of conv2d's transpose"
+)
+conv3d_transpose = functional(
+    "conv3d_transpose", Conv3DTranspose, "The layer of conv3d's transpose"
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype, float32
 from headrace.graph.builder.conversion import constant
@@ -16,10 +16,13 @@ from headrace.graph.ops.state import assign_add
 from headrace.graph.typing.aliases import Collections, TensorLike
 from headrace.graph.variables.variable_scope import variable_scope
 
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import Metric
+
 _BOOL = as_dtype("bool")
 
 
-def _counted(op_name: str, labelled: bool, predicted: bool, says: str) -> Any:
+def _counted(op_name: str, labelled: bool, predicted: bool, says: str) -> Metric:
     def function(
         labels: TensorLike,
         predictions: TensorLike,
@@ -40,6 +43,7 @@ def _counted(op_name: str, labelled: bool, predicted: bool, says: str) -> Any:
         "\n      weights: that broadcast against labels; the others are those of mean.\n    "
         "Returns: the number, and what adds a batch to it and gives the new one.\n    "
     )
+    function.__name__ = function.__qualname__ = op_name
     return function
 
 
@@ -70,7 +74,7 @@ def _share(hits: Any, misses: Any, name: str) -> Tensor:
     return op("SelectV2", op("Greater", total, constant(0.0)), made, constant(0.0), name=name)
 
 
-def _ratio(op_name: str, misses: Any, says: str) -> Any:
+def _ratio(op_name: str, misses: Any, says: str) -> Metric:
     def function(
         labels: TensorLike,
         predictions: TensorLike,
@@ -94,6 +98,7 @@ def _ratio(op_name: str, misses: Any, says: str) -> Any:
         "\n      weights: that broadcast against labels; the others are those of mean.\n    "
         "Returns: the ratio, and what adds a batch to it and gives the new one.\n    "
     )
+    function.__name__ = function.__qualname__ = op_name
     return function
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype, float32
 from headrace.graph.builder.conversion import constant, convert_to_tensor
@@ -18,6 +18,9 @@ from headrace.graph.ops.reduction import argmax, argmin, reduce_min, reduce_sum
 from headrace.graph.ops.state import assign_add
 from headrace.graph.typing.aliases import Collections, TensorLike
 from headrace.graph.variables.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import MetricAtThresholds
 
 _SMALL = 1e-7
 _NAMES = {
@@ -78,7 +81,7 @@ def _even(count: int) -> list[float]:
     return [0.0 - _SMALL, *inner, 1.0 + _SMALL]
 
 
-def _counts(key: str) -> Any:
+def _counts(key: str) -> MetricAtThresholds:
     name_of = f"{_NAMES[key]}_at_thresholds"
 
     def function(
@@ -101,7 +104,7 @@ def _counts(key: str) -> Any:
         "labels: cast to bool; predictions: from 0 to 1; thresholds: floats.\n      weights: that "
         "broadcast against labels; the others are those of mean.\n    "
     )
-    function.__name__ = name_of
+    function.__name__ = function.__qualname__ = name_of
     return function
 
 
@@ -111,7 +114,7 @@ false_positives_at_thresholds = _counts("fp")
 false_negatives_at_thresholds = _counts("fn")
 
 
-def _ratios(scope: str, other: str, says: str) -> Any:
+def _ratios(scope: str, other: str, says: str) -> MetricAtThresholds:
     def function(
         labels: TensorLike,
         predictions: TensorLike,
@@ -137,6 +140,7 @@ def _ratios(scope: str, other: str, says: str) -> Any:
         "to 1; thresholds: floats.\n      weights: that broadcast against labels; the others are "
         "those of mean.\n    "
     )
+    function.__name__ = function.__qualname__ = scope
     return function
 
 

@@ -6,7 +6,7 @@ What can be told while the graph is built fails there; the rest is an Assert in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import Comparison, SignCheck
 
 _OK = "static_checks_determined_all_ok"
 
@@ -68,11 +71,13 @@ def _compare(
         return Assert(_all(op(op_type, x, y)), data, summarize=summarize)
 
 
-def _comparison(name: str, says: str, function: Callable[[Any, Any], Any], op_type: str) -> Any:
+def _comparison(
+    name: str, says: str, function: Callable[[Any, Any], Any], op_type: str
+) -> Comparison:
     def check(
-        x: Any,
-        y: Any,
-        data: Any = None,
+        x: TensorLike,
+        y: TensorLike,
+        data: Sequence[TensorLike] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -102,7 +107,7 @@ assert_greater = _comparison("assert_greater", ">", np.greater, "Greater")
 assert_greater_equal = _comparison("assert_greater_equal", ">=", np.greater_equal, "GreaterEqual")
 
 
-def _sign(name: str, says: str, check: Any, zero_first: bool) -> Any:
+def _sign(name: str, says: str, check: Any, zero_first: bool) -> SignCheck:
     def function(
         x: TensorLike,
         data: Sequence[TensorLike] | None = None,

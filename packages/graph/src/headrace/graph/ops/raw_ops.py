@@ -5,10 +5,12 @@ The functions are made when they are first asked for.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from headrace.formats import op_catalogue
+from headrace.formats.op_signature import NO_DEFAULT, Signature
 from headrace.graph.builder.op_builder import op
 from headrace.graph.platform.missing_name import MissingNameError
 
@@ -24,15 +26,31 @@ def _make(op_type: str) -> Callable[..., Any]:
         values = [arguments.pop(i) for i in inputs]
         return op(op_type, *values, name=name, **arguments)
 
+    raw_op.__signature__ = _parameters(signature)  # type: ignore[attr-defined]
     raw_op.__name__ = raw_op.__qualname__ = op_type
     raw_op.__module__ = __name__
     raw_op.__doc__ = f"Adds a node: {signature}"
     return raw_op
 
 
+def _parameters(signature: Signature) -> inspect.Signature:
+    """Returns: inputs, attributes and `name`, all by keyword; what is inferred has a default."""
+    by_keyword = inspect.Parameter.KEYWORD_ONLY
+    inferred = {a for arg in signature.inputs for a in (arg.type_attr, arg.number_attr)}
+    inferred |= {arg.type_list_attr for arg in signature.inputs}
+    parameters = [inspect.Parameter(arg.name, by_keyword) for arg in signature.inputs]
+    for attr in signature.attrs:
+        default: Any = inspect.Parameter.empty if attr.default is NO_DEFAULT else attr.default
+        if default is inspect.Parameter.empty and attr.name in inferred:
+            default = None
+        parameters.append(inspect.Parameter(attr.name, by_keyword, default=default))
+    parameters.append(inspect.Parameter("name", by_keyword, default=None))
+    return inspect.Signature(parameters)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__") or op_catalogue.find(name) is None:
-        problem = f"module 'headrace.graph.raw_ops' has no op {name!r} in the catalogue"
+        problem = f"hr.raw_ops (module {__name__!r}) has no op {name!r} in the catalogue"
         raise MissingNameError(problem, name, op_catalogue.names)
     function = globals()[name] = _make(name)
     return function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
@@ -13,6 +13,9 @@ from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import Reduction
 
 
 def _axes(x: Any, axis: Any) -> Any:
@@ -35,7 +38,7 @@ def _one_of(new: Any, old: Any, new_name: str, old_name: str) -> Any:
     return old
 
 
-def _reduction(op_type: str, says: str) -> Any:
+def _reduction(function_name: str, op_type: str, says: str) -> Reduction:
     def function(
         input_tensor: TensorLike,
         axis: TensorLike | None = None,
@@ -58,16 +61,17 @@ def _reduction(op_type: str, says: str) -> Any:
         "      keepdims: keep the reduced dimensions, with size 1.\n    Returns: [...] of "
         "the dtype of input_tensor.\n    "
     )
+    function.__name__ = function.__qualname__ = function_name
     return function
 
 
-reduce_sum = _reduction("Sum", "The sum")
-reduce_mean = _reduction("Mean", "The arithmetic mean")
-reduce_prod = _reduction("Prod", "The product")
-reduce_max = _reduction("Max", "The greatest element")
-reduce_min = _reduction("Min", "The least element")
-reduce_all = _reduction("All", "Whether all are true")
-reduce_any = _reduction("Any", "Whether any is true")
+reduce_sum = _reduction("reduce_sum", "Sum", "The sum")
+reduce_mean = _reduction("reduce_mean", "Mean", "The arithmetic mean")
+reduce_prod = _reduction("reduce_prod", "Prod", "The product")
+reduce_max = _reduction("reduce_max", "Max", "The greatest element")
+reduce_min = _reduction("reduce_min", "Min", "The least element")
+reduce_all = _reduction("reduce_all", "All", "Whether all are true")
+reduce_any = _reduction("reduce_any", "Any", "Whether any is true")
 
 
 def reduce_euclidean_norm(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import TensorScatter
 
 
 def scatter_nd(
@@ -24,7 +27,7 @@ def scatter_nd(
     return op("ScatterNd", indices, updates, shape, name=name)
 
 
-def _tensor_scatter(kind: str, says: str) -> Any:
+def _tensor_scatter(kind: str, says: str) -> TensorScatter:
     def function(
         tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:

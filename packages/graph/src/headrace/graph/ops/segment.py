@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
@@ -12,10 +12,13 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import TensorLike
 
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import SortedSegments, SparseSegments, UnsortedSegments
+
 # ---- segments that follow one another ------------------------------------------------------
 
 
-def _sorted(kind: str, says: str) -> Any:
+def _sorted(kind: str, says: str) -> SortedSegments:
     def function(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
         return op(f"Segment{kind}", data, segment_ids, name=name)
 
@@ -39,7 +42,7 @@ segment_min = _sorted("Min", "The least element")
 # ---- segments in any order -----------------------------------------------------------------
 
 
-def _unsorted(kind: str, says: str, empty: str) -> Any:
+def _unsorted(kind: str, says: str, empty: str) -> UnsortedSegments:
     def function(
         data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
     ) -> Tensor:
@@ -100,7 +103,7 @@ def unsorted_segment_sqrt_n(
 # ---- segments of picked rows ---------------------------------------------------------------
 
 
-def _picked(kind: str, suffix: str, says: str) -> Any:
+def _picked(kind: str, suffix: str, says: str) -> SparseSegments:
     def function(
         data: TensorLike,
         indices: TensorLike,

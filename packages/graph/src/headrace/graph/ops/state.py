@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
@@ -12,6 +12,9 @@ from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.tensor_shape import as_dims
 from headrace.graph.typing.aliases import DTypeLike, TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import VariableScatter
 
 
 def variable_op_v2(
@@ -93,7 +96,7 @@ def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
     return op("IsVariableInitialized", ref, name=name)
 
 
-def _scatter(kind: str, default_locking: bool, what: str) -> Any:
+def _scatter(kind: str, default_locking: bool, what: str) -> VariableScatter:
     def function(
         ref: Any,
         indices: TensorLike,
@@ -129,7 +132,7 @@ scatter_min = _scatter("Min", False, "Takes the minimum with")
 scatter_max = _scatter("Max", False, "Takes the maximum with")
 
 
-def _scatter_nd(kind: str, default_locking: bool, what: str) -> Any:
+def _scatter_nd(kind: str, default_locking: bool, what: str) -> VariableScatter:
     def function(
         ref: Any,
         indices: TensorLike,

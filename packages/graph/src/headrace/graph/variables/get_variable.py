@@ -18,6 +18,7 @@ from headrace.graph.typing.aliases import (
     ShapeLike,
 )
 from headrace.graph.variables.distribution import VariableAggregation, VariableSynchronization
+from headrace.graph.variables.variable import Variable
 from headrace.graph.variables.variable_scope import get_variable_scope
 from headrace.graph.variables.variable_store import get_store
 
@@ -38,7 +39,7 @@ def get_variable(
     constraint: Constraint | None = None,
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
-) -> Any:
+) -> Variable:
     """The variable of a name in the current variable scope; made where it is not there.
 
     Args:
@@ -91,7 +92,7 @@ def get_local_variable(
     constraint: Constraint | None = None,
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
-) -> Any:
+) -> Variable:
     """As get_variable: never trainable, and in GraphKeys.LOCAL_VARIABLES."""
     collections = list(collections or ())
     if GraphKeys.LOCAL_VARIABLES not in collections:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -50,17 +51,19 @@ else:
 class _ByKind(type):
     """Makes `Variable(...)` the kind of variable that its arguments and scope ask for."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is not Variable:
-            return super().__call__(*args, **kwargs)
-        build = _construct
-        for creator in get_default_graph_creators():
-            build = _wrapped(creator, build)
-        names = ("initial_value", "trainable", "collections", "validate_shape")
-        kwargs.update(zip(names, args[: len(names)]))
-        for name, value in zip(_LATER_ARGUMENTS, args[len(names) :]):
-            kwargs[name] = value
-        return build(**kwargs)
+    if not TYPE_CHECKING:  # type checkers read the parameters of Variable.__init__
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if cls is not Variable:
+                return super().__call__(*args, **kwargs)
+            build = _construct
+            for creator in get_default_graph_creators():
+                build = _wrapped(creator, build)
+            names = ("initial_value", "trainable", "collections", "validate_shape")
+            kwargs.update(zip(names, args[: len(names)]))
+            for name, value in zip(_LATER_ARGUMENTS, args[len(names) :]):
+                kwargs[name] = value
+            return build(**kwargs)
 
 
 _LATER_ARGUMENTS = (
@@ -488,6 +491,9 @@ class Variable(TensorOperators, metaclass=_ByKind):
 VariableV1 = Variable
 
 
+# The metaclass takes any arguments; these are the ones that it passes on.
+_PARAMETERS = list(inspect.signature(Variable.__init__).parameters.values())[1:]
+Variable.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]
 Variable.SaveSliceInfo = SaveSliceInfo  # type: ignore[attr-defined]
 
 

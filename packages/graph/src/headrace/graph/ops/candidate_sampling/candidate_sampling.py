@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats import op_catalogue
 from headrace.graph.builder.op_builder import op
@@ -11,13 +11,16 @@ from headrace.graph.framework.default_graph import get_seed
 from headrace.graph.framework.op_registry import no_gradient
 from headrace.graph.typing.aliases import TensorLike
 
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import CandidateSampler
+
 
 def _seeds(seed: int | None) -> dict[str, int]:
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 
 
-def _sampler(op_type: str, says: str) -> Any:
+def _sampler(function_name: str, op_type: str, says: str) -> CandidateSampler:
     def function(
         true_classes: TensorLike,
         num_true: int,
@@ -44,17 +47,22 @@ def _sampler(op_type: str, says: str) -> Any:
         "classes.\n    Returns: (sampled_candidates [num_sampled] int64, true_expected_count "
         "[batch, num_true],\n      sampled_expected_count [num_sampled]).\n    "
     )
+    function.__name__ = function.__qualname__ = function_name
     return function
 
 
 uniform_candidate_sampler = _sampler(
-    "UniformCandidateSampler", "Draws classes that are all as likely"
+    "uniform_candidate_sampler", "UniformCandidateSampler", "Draws classes that are all as likely"
 )
 log_uniform_candidate_sampler = _sampler(
-    "LogUniformCandidateSampler", "Draws classes by Zipf's law, class 0 most often"
+    "log_uniform_candidate_sampler",
+    "LogUniformCandidateSampler",
+    "Draws classes by Zipf's law, class 0 most often",
 )
 learned_unigram_candidate_sampler = _sampler(
-    "LearnedUnigramCandidateSampler", "Draws classes as often as they were true so far"
+    "learned_unigram_candidate_sampler",
+    "LearnedUnigramCandidateSampler",
+    "Draws classes as often as they were true so far",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import (
@@ -22,69 +22,76 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import Binary, CastTo, Unary
 
-def _unary(op_type: str, says: str) -> Any:
-    def function(x: TensorLike, name: str | None = None) -> Any:
+
+def _unary(function_name: str, op_type: str, says: str) -> Unary:
+    def function(x: TensorLike | SparseTensor, name: str | None = None) -> Any:
         if isinstance(x, SparseTensor):
             return SparseTensor(x.indices, op(op_type, x.values, name=name), x.dense_shape)
         return op(op_type, x, name=name)
 
     function.__doc__ = f"{says}, element by element. Args: x: [...]. Returns: [...]."
-    function.__name__ = function.__qualname__ = op_type.lower()
+    function.__name__ = function.__qualname__ = function_name
     return function
 
 
-def _binary(op_type: str, says: str) -> Any:
+def _binary(function_name: str, op_type: str, says: str) -> Binary:
     def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         return op(op_type, x, y, name=name)
 
     function.__doc__ = f"{says}, element by element, broadcasting. Args: x, y: of one dtype."
-    function.__name__ = function.__qualname__ = op_type.lower()
+    function.__name__ = function.__qualname__ = function_name
     return function
 
 
-abs = _unary("Abs", "|x|")  # noqa: A001 - TF's name; complex numbers below
-negative = _unary("Neg", "-x")
-sign = _unary("Sign", "-1, 0 or 1; x/|x| for complex x")
-square = _unary("Square", "x * x")
-sqrt = _unary("Sqrt", "The square root")
-rsqrt = _unary("Rsqrt", "1 / sqrt(x)")
-reciprocal = _unary("Reciprocal", "1 / x")
-exp = _unary("Exp", "e to the power of x")
-expm1 = _unary("Expm1", "exp(x) - 1, exact near 0")
-log = _unary("Log", "The natural logarithm")
-log1p = _unary("Log1p", "log(1 + x), exact near 0")
-sin = _unary("Sin", "The sine of x in radians")
-cos = _unary("Cos", "The cosine of x in radians")
-tan = _unary("Tan", "The tangent of x in radians")
-asin = _unary("Asin", "The inverse sine")
-acos = _unary("Acos", "The inverse cosine")
-atan = _unary("Atan", "The inverse tangent")
-sinh = _unary("Sinh", "The hyperbolic sine")
-cosh = _unary("Cosh", "The hyperbolic cosine")
-tanh = _unary("Tanh", "The hyperbolic tangent")
-asinh = _unary("Asinh", "The inverse hyperbolic sine")
-acosh = _unary("Acosh", "The inverse hyperbolic cosine")
-atanh = _unary("Atanh", "The inverse hyperbolic tangent")
-erf = _unary("Erf", "The error function")
-erfc = _unary("Erfc", "1 - erf(x)")
-erfinv = _unary("Erfinv", "The inverse of the error function")
-ndtri = _unary("Ndtri", "The quantile function of the standard normal distribution")
-lgamma = _unary("Lgamma", "log |Gamma(x)|")
-digamma = _unary("Digamma", "The derivative of lgamma")
-floor = _unary("Floor", "The greatest integer not above x")
-ceil = _unary("Ceil", "The least integer not below x")
-rint = _unary("Rint", "The nearest integer, ties to even")
-sigmoid = _unary("Sigmoid", "1 / (1 + exp(-x))")
-is_nan = _unary("IsNan", "Whether x is not a number")
-is_inf = _unary("IsInf", "Whether x is infinite")
-is_finite = _unary("IsFinite", "Whether x is a finite number")
-logical_not = _unary("LogicalNot", "not x")
-invert = _unary("Invert", "All bits turned")
-bessel_i0 = _unary("BesselI0", "The modified Bessel function of order 0")
-bessel_i0e = _unary("BesselI0e", "exp(-|x|) times the modified Bessel function of order 0")
-bessel_i1 = _unary("BesselI1", "The modified Bessel function of order 1")
-bessel_i1e = _unary("BesselI1e", "exp(-|x|) times the modified Bessel function of order 1")
+abs = _unary("abs", "Abs", "|x|")  # noqa: A001 - TF's name; complex numbers below
+negative = _unary("negative", "Neg", "-x")
+sign = _unary("sign", "Sign", "-1, 0 or 1; x/|x| for complex x")
+square = _unary("square", "Square", "x * x")
+sqrt = _unary("sqrt", "Sqrt", "The square root")
+rsqrt = _unary("rsqrt", "Rsqrt", "1 / sqrt(x)")
+reciprocal = _unary("reciprocal", "Reciprocal", "1 / x")
+exp = _unary("exp", "Exp", "e to the power of x")
+expm1 = _unary("expm1", "Expm1", "exp(x) - 1, exact near 0")
+log = _unary("log", "Log", "The natural logarithm")
+log1p = _unary("log1p", "Log1p", "log(1 + x), exact near 0")
+sin = _unary("sin", "Sin", "The sine of x in radians")
+cos = _unary("cos", "Cos", "The cosine of x in radians")
+tan = _unary("tan", "Tan", "The tangent of x in radians")
+asin = _unary("asin", "Asin", "The inverse sine")
+acos = _unary("acos", "Acos", "The inverse cosine")
+atan = _unary("atan", "Atan", "The inverse tangent")
+sinh = _unary("sinh", "Sinh", "The hyperbolic sine")
+cosh = _unary("cosh", "Cosh", "The hyperbolic cosine")
+tanh = _unary("tanh", "Tanh", "The hyperbolic tangent")
+asinh = _unary("asinh", "Asinh", "The inverse hyperbolic sine")
+acosh = _unary("acosh", "Acosh", "The inverse hyperbolic cosine")
+atanh = _unary("atanh", "Atanh", "The inverse hyperbolic tangent")
+erf = _unary("erf", "Erf", "The error function")
+erfc = _unary("erfc", "Erfc", "1 - erf(x)")
+erfinv = _unary("erfinv", "Erfinv", "The inverse of the error function")
+ndtri = _unary("ndtri", "Ndtri", "The quantile function of the standard normal distribution")
+lgamma = _unary("lgamma", "Lgamma", "log |Gamma(x)|")
+digamma = _unary("digamma", "Digamma", "The derivative of lgamma")
+floor = _unary("floor", "Floor", "The greatest integer not above x")
+ceil = _unary("ceil", "Ceil", "The least integer not below x")
+rint = _unary("rint", "Rint", "The nearest integer, ties to even")
+sigmoid = _unary("sigmoid", "Sigmoid", "1 / (1 + exp(-x))")
+is_nan = _unary("is_nan", "IsNan", "Whether x is not a number")
+is_inf = _unary("is_inf", "IsInf", "Whether x is infinite")
+is_finite = _unary("is_finite", "IsFinite", "Whether x is a finite number")
+logical_not = _unary("logical_not", "LogicalNot", "not x")
+invert = _unary("invert", "Invert", "All bits turned")
+bessel_i0 = _unary("bessel_i0", "BesselI0", "The modified Bessel function of order 0")
+bessel_i0e = _unary(
+    "bessel_i0e", "BesselI0e", "exp(-|x|) times the modified Bessel function of order 0"
+)
+bessel_i1 = _unary("bessel_i1", "BesselI1", "The modified Bessel function of order 1")
+bessel_i1e = _unary(
+    "bessel_i1e", "BesselI1e", "exp(-|x|) times the modified Bessel function of order 1"
+)
 
 
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
@@ -97,38 +104,40 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return op("Add" if joins else "AddV2", x, y, name=name or "Add")
 
 
-add_v2 = _binary("AddV2", "x + y")
-subtract = _binary("Sub", "x - y")
-multiply = _binary("Mul", "x * y")
-multiply_no_nan = _binary("MulNoNan", "x * y; 0 where y is 0, whatever x is")
-div = _binary("Div", "x / y; integers truncate towards zero as C's do")
-div_no_nan = _binary("DivNoNan", "x / y; 0 where y is 0")
-realdiv = _binary("RealDiv", "x / y")
-floordiv = _binary("FloorDiv", "The greatest integer not above x / y")
-truncatediv = _binary("TruncateDiv", "x / y rounded towards zero")
-floormod = _binary("FloorMod", "The remainder of floordiv, with the sign of y")
-truncatemod = _binary("TruncateMod", "The remainder of truncatediv, with the sign of x")
+add_v2 = _binary("add_v2", "AddV2", "x + y")
+subtract = _binary("subtract", "Sub", "x - y")
+multiply = _binary("multiply", "Mul", "x * y")
+multiply_no_nan = _binary("multiply_no_nan", "MulNoNan", "x * y; 0 where y is 0, whatever x is")
+div = _binary("div", "Div", "x / y; integers truncate towards zero as C's do")
+div_no_nan = _binary("div_no_nan", "DivNoNan", "x / y; 0 where y is 0")
+realdiv = _binary("realdiv", "RealDiv", "x / y")
+floordiv = _binary("floordiv", "FloorDiv", "The greatest integer not above x / y")
+truncatediv = _binary("truncatediv", "TruncateDiv", "x / y rounded towards zero")
+floormod = _binary("floormod", "FloorMod", "The remainder of floordiv, with the sign of y")
+truncatemod = _binary(
+    "truncatemod", "TruncateMod", "The remainder of truncatediv, with the sign of x"
+)
 mod = floormod
-pow = _binary("Pow", "x to the power of y")  # noqa: A001 - TF's name
-maximum = _binary("Maximum", "The greater one; not a number if either is")
-minimum = _binary("Minimum", "The lesser one; not a number if either is")
-squared_difference = _binary("SquaredDifference", "(x - y) squared")
-xdivy = _binary("Xdivy", "x / y; 0 where x is 0")
-xlogy = _binary("Xlogy", "x * log(y); 0 where x is 0")
-xlog1py = _binary("Xlog1py", "x * log(1 + y); 0 where x is 0")
-less = _binary("Less", "x < y")
-less_equal = _binary("LessEqual", "x <= y")
-greater = _binary("Greater", "x > y")
-greater_equal = _binary("GreaterEqual", "x >= y")
-equal = _binary("Equal", "x == y")
-not_equal = _binary("NotEqual", "x != y")
-logical_and = _binary("LogicalAnd", "x and y")
-logical_or = _binary("LogicalOr", "x or y")
-bitwise_and = _binary("BitwiseAnd", "Bits set in both")
-bitwise_or = _binary("BitwiseOr", "Bits set in one or both")
-bitwise_xor = _binary("BitwiseXor", "Bits set in one only")
-left_shift = _binary("LeftShift", "x shifted left by y bits")
-right_shift = _binary("RightShift", "x shifted right by y bits")
+pow = _binary("pow", "Pow", "x to the power of y")  # noqa: A001 - TF's name
+maximum = _binary("maximum", "Maximum", "The greater one; not a number if either is")
+minimum = _binary("minimum", "Minimum", "The lesser one; not a number if either is")
+squared_difference = _binary("squared_difference", "SquaredDifference", "(x - y) squared")
+xdivy = _binary("xdivy", "Xdivy", "x / y; 0 where x is 0")
+xlogy = _binary("xlogy", "Xlogy", "x * log(y); 0 where x is 0")
+xlog1py = _binary("xlog1py", "Xlog1py", "x * log(1 + y); 0 where x is 0")
+less = _binary("less", "Less", "x < y")
+less_equal = _binary("less_equal", "LessEqual", "x <= y")
+greater = _binary("greater", "Greater", "x > y")
+greater_equal = _binary("greater_equal", "GreaterEqual", "x >= y")
+equal = _binary("equal", "Equal", "x == y")
+not_equal = _binary("not_equal", "NotEqual", "x != y")
+logical_and = _binary("logical_and", "LogicalAnd", "x and y")
+logical_or = _binary("logical_or", "LogicalOr", "x or y")
+bitwise_and = _binary("bitwise_and", "BitwiseAnd", "Bits set in both")
+bitwise_or = _binary("bitwise_or", "BitwiseOr", "Bits set in one or both")
+bitwise_xor = _binary("bitwise_xor", "BitwiseXor", "Bits set in one only")
+left_shift = _binary("left_shift", "LeftShift", "x shifted left by y bits")
+right_shift = _binary("right_shift", "RightShift", "x shifted right by y bits")
 
 
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
@@ -190,7 +199,9 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     return op("Cross", a, b, name=name)
 
 
-def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
+def cast(
+    x: TensorLike | SparseTensor | IndexedSlices, dtype: DTypeLike, name: str | None = None
+) -> Any:
     """x with its elements as another dtype; x itself if it has that dtype already."""
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, SparseTensor):
@@ -215,19 +226,20 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return cast(value, wanted)
 
 
-def _to(dtype: str, node: str) -> Any:
-    def function(x: TensorLike, name: str = node) -> Any:
+def _to(function_name: str, dtype: str, node: str) -> CastTo:
+    def function(x: TensorLike | SparseTensor, name: str = node) -> Any:
         return cast(x, dtype, name=name)
 
     function.__doc__ = f"x cast to {dtype}."
+    function.__name__ = function.__qualname__ = function_name
     return function
 
 
-to_float = _to("float32", "ToFloat")
-to_double = _to("float64", "ToDouble")
-to_int32 = _to("int32", "ToInt32")
-to_int64 = _to("int64", "ToInt64")
-to_bfloat16 = _to("bfloat16", "ToBFloat16")
+to_float = _to("to_float", "float32", "ToFloat")
+to_double = _to("to_double", "float64", "ToDouble")
+to_int32 = _to("to_int32", "int32", "ToInt32")
+to_int64 = _to("to_int64", "int64", "ToInt64")
+to_bfloat16 = _to("to_bfloat16", "bfloat16", "ToBFloat16")
 
 
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's names

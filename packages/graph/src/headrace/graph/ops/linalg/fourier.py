@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,26 +16,30 @@ from headrace.graph.ops.elementwise.elementwise import cast, real
 from headrace.graph.ops.reduction import reduce_prod
 from headrace.graph.typing.aliases import TensorLike
 
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import RealTransform, Transform
+
 _PLAIN = {1: "", 2: "2D", 3: "3D"}
 
 
-def _transform(op_type: str, says: str) -> Any:
+def _transform(function_name: str, op_type: str, says: str) -> Transform:
     def function(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
         return op(op_type, input, name=name)
 
     function.__doc__ = f"{says}. Args: input: [...] complex. Returns: the same shape and type."
+    function.__name__ = function.__qualname__ = function_name
     return function
 
 
-fft = _transform("FFT", "The Fourier transform along the last dimension")
-ifft = _transform("IFFT", "The inverse of fft")
-fft2d = _transform("FFT2D", "The Fourier transform along the last two dimensions")
-ifft2d = _transform("IFFT2D", "The inverse of fft2d")
-fft3d = _transform("FFT3D", "The Fourier transform along the last three dimensions")
-ifft3d = _transform("IFFT3D", "The inverse of fft3d")
+fft = _transform("fft", "FFT", "The Fourier transform along the last dimension")
+ifft = _transform("ifft", "IFFT", "The inverse of fft")
+fft2d = _transform("fft2d", "FFT2D", "The Fourier transform along the last two dimensions")
+ifft2d = _transform("ifft2d", "IFFT2D", "The inverse of fft2d")
+fft3d = _transform("fft3d", "FFT3D", "The Fourier transform along the last three dimensions")
+ifft3d = _transform("ifft3d", "IFFT3D", "The inverse of fft3d")
 
 
-def _real_transform(op_type: str, n: int, says: str) -> Any:
+def _real_transform(function_name: str, op_type: str, n: int, says: str) -> RealTransform:
     def function(
         input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
     ) -> Tensor:
@@ -58,6 +62,7 @@ def _real_transform(op_type: str, n: int, says: str) -> Any:
         "input is cut or filled up to;\n        by default the input's own (of an inverse: the "
         "last one even).\n    "
     )
+    function.__name__ = function.__qualname__ = function_name
     return function
 
 
@@ -102,12 +107,14 @@ def _filled(x: Tensor, length: Tensor, n: int, inverse: bool) -> Tensor:
     return op("Pad", x, op("ConcatV2", [np.zeros((rank - n, 2), np.int32), ends_], 0))
 
 
-rfft = _real_transform("RFFT", 1, "The Fourier transform of real numbers, without its mirror half")
-irfft = _real_transform("IRFFT", 1, "The inverse of rfft")
-rfft2d = _real_transform("RFFT2D", 2, "fft2d of real numbers, without its mirror half")
-irfft2d = _real_transform("IRFFT2D", 2, "The inverse of rfft2d")
-rfft3d = _real_transform("RFFT3D", 3, "fft3d of real numbers, without its mirror half")
-irfft3d = _real_transform("IRFFT3D", 3, "The inverse of rfft3d")
+rfft = _real_transform(
+    "rfft", "RFFT", 1, "The Fourier transform of real numbers, without its mirror half"
+)
+irfft = _real_transform("irfft", "IRFFT", 1, "The inverse of rfft")
+rfft2d = _real_transform("rfft2d", "RFFT2D", 2, "fft2d of real numbers, without its mirror half")
+irfft2d = _real_transform("irfft2d", "IRFFT2D", 2, "The inverse of rfft2d")
+rfft3d = _real_transform("rfft3d", "RFFT3D", 3, "fft3d of real numbers, without its mirror half")
+irfft3d = _real_transform("irfft3d", "IRFFT3D", 3, "The inverse of rfft3d")
 
 
 # ---- gradients -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ What moves entries about (reshape, concat, slice, ...) is in layout.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
@@ -17,6 +17,9 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.sparse import gradients as gradients  # the family's gradients
 from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
+
+if TYPE_CHECKING:
+    from headrace.graph.typing.functions import SparseReduction
 
 
 def as_sparse(value: object) -> SparseTensor:
@@ -247,7 +250,7 @@ def sparse_matmul(
 # ---- reductions ----------------------------------------------------------------------------
 
 
-def _reduction(kind: str, says: str, sparse: bool) -> Any:
+def _reduction(kind: str, says: str, sparse: bool) -> SparseReduction:
     def function(
         sp_input: SparseLike,
         axis: TensorLike | None = None,
