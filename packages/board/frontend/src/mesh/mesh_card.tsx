@@ -1,4 +1,5 @@
 /** The card of a mesh of one run: it turns, and has a slider over its steps. */
+
 import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
@@ -18,6 +19,7 @@ import { stepCursor } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { themeVersion } from '../style/theme.ts';
 import { expose } from '../testing/test_hook.ts';
+import { count } from '../units/numbers.ts';
 import { canvasMeshPainter } from './canvas_mesh.ts';
 import { cameraOfConfig } from './config_camera.ts';
 import { type Fit, fitOf, joined } from './mesh_geometry.ts';
@@ -131,7 +133,7 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
                 setChoice(tag.name, { sample: Math.max(0, Math.min(samples, wanted) - 1) });
               }}
             />
-            <span class="faint">of {samples.toLocaleString('en')}</span>
+            <span class="faint">of {count(samples)}</span>
           </span>
         )}
         <span class="grow" />
@@ -174,7 +176,6 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
 }
 
 function sizeOf({ header: { vertices, faces } }: LoadedMesh): string {
-  const count = (n: number) => n.toLocaleString('en');
   return faces ? `${count(vertices)} vertices · ${count(faces)} faces` : `${count(vertices)} points`;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { age, duration, playerTime, shortDuration } from './durations.ts';
+import { age, duration, microsecondsText, playerTime, shortDuration } from './durations.ts';
 
 test('a duration never shows a whole unit as the smaller part', () => {
   assert.equal(duration(7199.9), '2 h');
@@ -26,6 +26,7 @@ test('a short duration has three significant digits below a minute, and two unit
     '1 d 1 h',
     '−1 min 15 s',
   ]);
+  assert.equal(microsecondsText(5000), '5 ms');
 });
 
 test('an age is one number with its unit', () => {

@@ -31,6 +31,9 @@ export function shortDuration(seconds: number): string {
   return `${withMinus(String(Number((seconds / unit).toPrecision(3))))} ${name}`;
 }
 
+/** As shortDuration, for costs that are logged in microseconds. */
+export const microsecondsText = (us: number): string => shortDuration(us / 1e6);
+
 /** How long ago something was, in one unit: "0.4 s", "15 s", "3 min", "2 h". */
 export function age(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;

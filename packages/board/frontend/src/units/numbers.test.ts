@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { count, counted, percent, prefixedNumber, shortNumber } from './numbers.ts';
+import { count, counted, percent, precisePercent, prefixedNumber, shortNumber } from './numbers.ts';
 
 test('numbers are as short as their digits allow', () => {
   assert.equal(shortNumber(0.1), '0.1');
@@ -38,4 +38,5 @@ test('counts have their thousands apart and their noun in the right number', () 
 
 test('percentages below ten have a decimal', () => {
   assert.deepEqual([0, 0.004, 0.0999, 0.5, 1].map(percent), ['0 %', '0.4 %', '10 %', '50 %', '100 %']);
+  assert.deepEqual([0.0123, 0.456].map(precisePercent), ['1.23 %', '45.6 %']);
 });

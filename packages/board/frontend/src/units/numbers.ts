@@ -13,6 +13,9 @@ export function percent(share: number): string {
   return `${value >= 9.95 || value === 0 ? value.toFixed(0) : value.toFixed(1)} %`;
 }
 
+/** As percent, with one more decimal: 1.23 %, 45.6 %. */
+export const precisePercent = (share: number): string => `${(share * 100).toFixed(share < 0.0995 ? 2 : 1)} %`;
+
 /** A number in at most `digits` significant digits, without trailing zeros: 123457, 1.2346e7, +Inf. */
 export function shortNumber(value: number, digits = 5): string {
   if (Number.isNaN(value)) return 'NaN';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { roundStep, roundTicks, ticksOf } from './ticks.ts';
+import { roundStep, roundTicks, rulerTicks, ticksOf } from './ticks.ts';
 
 const labels = (...args: Parameters<typeof ticksOf>) => ticksOf(...args).labels;
 
@@ -75,4 +75,24 @@ test('steps are 1, 2 or 5 times a power of ten', () => {
     [0.2, 1, 1.1, 3, 6, 10, 49, 51, 1e6 + 1].map(roundStep),
     [0.2, 1, 2, 5, 10, 10, 50, 100, 2e6],
   );
+});
+
+test('ruler ticks are round, in the window, far enough apart, and all labelled differently', () => {
+  for (const [t0, t1] of [
+    [0, 10],
+    [-500, 12_345],
+    [0, 1.7e6],
+    [203_541_000, 203_545_000],
+    [1e9, 1e9 + 200],
+    [0, 7.2e10],
+  ] as [number, number][]) {
+    for (const width of [200, 1000, 3000]) {
+      const ticks = rulerTicks(t0, t1, width);
+      const step = ticks.length > 1 ? ticks[1]!.time - ticks[0]!.time : 0;
+      for (const { time } of ticks) assert.ok(time >= t0 - 1e-6 && time <= t1 + 1e-6);
+      if (step) assert.ok((step / (t1 - t0)) * width >= 89.99);
+      assert.ok(ticks.length <= width / 90 + 1);
+      assert.equal(new Set(ticks.map((t) => t.label)).size, ticks.length, JSON.stringify(ticks));
+    }
+  }
 });

@@ -1,8 +1,9 @@
 /** All that differs between the shown graph and the one it is compared with, each with a way to it. */
+
 import { useState } from 'preact/hooks';
 import { selectedNode } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import { colourMode, otherName } from '../session/address.ts';
 import type { ShownDifference } from '../session/comparison.ts';
 import { chooseGraph } from '../session/graph_list.ts';

@@ -1,6 +1,7 @@
 /** What a card says of time and memory in the traced steps. */
 
-import { duration, megabytes } from '../model/units.ts';
+import { memorySize } from '../../units/bytes.ts';
+import { microsecondsText } from '../../units/durations.ts';
 import type { Session } from '../session/session.ts';
 import type { ShownCosts, Spread } from '../session/step_costs.ts';
 import type { FactRow } from './card_parts.tsx';
@@ -9,8 +10,8 @@ export function costRows(session: Session, vertices: readonly number[]): FactRow
   const { value: shown } = session.costs.shown;
   if (!shown) return [];
   return [
-    ...row(session, shown, 'Compute time', shown.time, vertices, duration),
-    ...row(session, shown, 'Memory', shown.memory, vertices, megabytes),
+    ...row(session, shown, 'Compute time', shown.time, vertices, microsecondsText),
+    ...row(session, shown, 'Memory', shown.memory, vertices, memorySize),
   ];
 }
 

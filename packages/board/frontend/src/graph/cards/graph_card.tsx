@@ -1,6 +1,7 @@
 /** The card of the graph as a whole. */
+
 import { safeText } from '../../strings/safe_text.ts';
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import type { Session } from '../session/session.ts';
 import { Facts } from './card_parts.tsx';
 import { Bars, histogram } from './share_bars.tsx';

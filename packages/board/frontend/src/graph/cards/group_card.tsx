@@ -1,6 +1,6 @@
 /** The card of a group. */
 
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import { colourMode } from '../session/address.ts';
 import type { Session } from '../session/session.ts';
 import { Actions, type FactRow, Facts, Neighbours, Title } from './card_parts.tsx';

@@ -1,8 +1,9 @@
 /** The card of an op. */
+
 import { safeText } from '../../strings/safe_text.ts';
+import { memorySize } from '../../units/bytes.ts';
 import { ADDED, MOVED } from '../model/difference_kinds.ts';
 import { inputsOf, outputsOf } from '../model/reach.ts';
-import { megabytes } from '../model/units.ts';
 import { colourMode } from '../session/address.ts';
 import type { Session } from '../session/session.ts';
 import { Attributes } from './attributes.tsx';
@@ -16,7 +17,7 @@ export function OpCard({ session, op }: { session: Session; op: number }) {
   if (model.deviceName(op)) facts.push(['Device', safeText(model.deviceName(op))]);
   if (model.shapeOf(op)) facts.push(['Output', safeText(model.shapeOf(op))]);
   const bytes = model.outputBytes[op]!;
-  if (bytes >= 0) facts.push(['Size', megabytes(bytes)]);
+  if (bytes >= 0) facts.push(['Size', memorySize(bytes)]);
   facts.push(...costRows(session, [op]), ...differenceRows(session, op));
   const called = model.header.functions.filter((f) => f.callers.includes(op));
   return (

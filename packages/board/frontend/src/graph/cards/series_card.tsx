@@ -1,7 +1,8 @@
 /** The card of a stack: repeated siblings that are drawn as one. */
+
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import type { Session } from '../session/session.ts';
 import { Actions, Facts, Title } from './card_parts.tsx';
 import { costRows } from './cost_rows.tsx';

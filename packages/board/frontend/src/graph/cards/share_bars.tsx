@@ -1,7 +1,8 @@
 /** How many ops of each kind, or on each device. */
+
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import type { Session } from '../session/session.ts';
 
 export function histogram(

@@ -1,10 +1,11 @@
 /** How a group differs from another group of its family. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
 import { messageOf } from '../../api/error_message.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { count } from '../../units/numbers.ts';
 import { opWithin } from '../model/op_within.ts';
-import { count } from '../model/units.ts';
 import type { DiffReply } from '../session/comparison.ts';
 import type { Session } from '../session/session.ts';
 import { Rows } from './comparison_panel.tsx';

@@ -1,6 +1,6 @@
 /** Draws what is around items: opened groups with their titles, side areas, the stubs of edges to these. */
 
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import { STUB_FONT_PX } from '../scene/box_sizes.ts';
 import { IN_SIDE } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';

@@ -1,6 +1,6 @@
 /** Draws what closed items are called, in letters by the size on the screen. */
 
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import { verticesOf } from '../model/view_state.ts';
 import { CONST, GROUP, STACK } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';

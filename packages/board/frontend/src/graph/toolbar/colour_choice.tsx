@@ -2,8 +2,8 @@
 
 import { runById } from '../../state/catalogue.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { count } from '../../units/numbers.ts';
 import type { ColourMode } from '../drawing/paint.ts';
-import { count } from '../model/units.ts';
 import { colourMode, otherName } from '../session/address.ts';
 import { graphNamed, graphs } from '../session/graph_list.ts';
 import type { Session } from '../session/session.ts';

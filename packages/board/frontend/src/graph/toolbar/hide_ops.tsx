@@ -1,6 +1,7 @@
 /** Which kinds of op are not shown. */
+
 import { safeText } from '../../strings/safe_text.ts';
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import type { Session } from '../session/session.ts';
 import { Popover } from './popover.tsx';
 

@@ -1,7 +1,8 @@
 /** Finds ops and groups by a pattern, and leads to them. */
+
 import { useRef, useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import type { Session } from '../session/session.ts';
 
 export function SearchBox({

@@ -1,9 +1,10 @@
 /** Above the picture: which graph, search, colours, what is open and hidden, comparison, files. */
+
 import { useRef } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
+import { count } from '../../units/numbers.ts';
 import type { Stage } from '../canvas/stage.ts';
 import { saveDot, savePng, saveSvg } from '../export/export_graph.ts';
-import { count } from '../model/units.ts';
 import { chooseGraph, current, graphNamed, graphs, upload } from '../session/graph_list.ts';
 import type { Session } from '../session/session.ts';
 import { ColourChoice, CompareChoice } from './colour_choice.tsx';

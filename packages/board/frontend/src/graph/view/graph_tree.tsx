@@ -1,6 +1,6 @@
 /** The graph as a tree for those who do not see the canvas, and for tests: the same items, the same state. */
 
-import { count } from '../model/units.ts';
+import { count } from '../../units/numbers.ts';
 import { verticesOf } from '../model/view_state.ts';
 import { GROUP, IN_SIDE, OPENED, STACK } from '../scene/scene.ts';
 import type { Session } from '../session/session.ts';

@@ -1,11 +1,14 @@
 /** What the colours mean, beside the picture; for costs also the dearest ops. */
+
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
+import { memorySize } from '../../units/bytes.ts';
+import { microsecondsText } from '../../units/durations.ts';
+import { count } from '../../units/numbers.ts';
 import { paintTheme } from '../canvas/canvas_theme.ts';
 import { rangeText } from '../cards/cost_rows.tsx';
 import { DIFF_HUES, heatFill, hueOfNumber, toneBorder, toneFill } from '../drawing/paint.ts';
 import { ADDED, CHANGED, MOVED, REMOVED_BELOW, SEVERAL } from '../model/difference_kinds.ts';
-import { count, duration, megabytes } from '../model/units.ts';
 import { colourMode } from '../session/address.ts';
 import type { Session } from '../session/session.ts';
 import type { Spread } from '../session/step_costs.ts';
@@ -194,7 +197,7 @@ function Dearest({ session, cost, mode }: { session: Session; cost: Spread; mode
   const theme = paintTheme.value;
   const { model } = session;
   const shown = session.costs.shown.value!;
-  const words = mode === 'time' ? duration : megabytes;
+  const words = mode === 'time' ? microsecondsText : memorySize;
   const ranked: number[] = [];
   for (let v = 0; v < model.ops; v++) if (cost.total[v]! > 0) ranked.push(v);
   ranked.sort((a, b) => cost.total[b]! - cost.total[a]!);

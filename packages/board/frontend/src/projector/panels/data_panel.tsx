@@ -3,6 +3,7 @@
 import { cssOf } from '../../picture/label_colours.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { colour, themeVersion } from '../../style/theme.ts';
+import { count, shortNumber } from '../../units/numbers.ts';
 import {
   colourBy,
   focusRow,
@@ -28,7 +29,6 @@ import {
 import { groupColour, shareColour } from '../points/emphasis.ts';
 import { BookmarkList } from './bookmark_list.tsx';
 import { MethodPanel } from './method_panel.tsx';
-import { count, short } from './number_words.ts';
 
 export function DataPanel() {
   const shown = table.value;
@@ -157,8 +157,8 @@ function Legend() {
           }}
         />
         <div class="pj-ends">
-          <span>{short(by.least)}</span>
-          <span>{short(by.most)}</span>
+          <span>{shortNumber(by.least, 4)}</span>
+          <span>{shortNumber(by.most, 4)}</span>
         </div>
       </div>
     );

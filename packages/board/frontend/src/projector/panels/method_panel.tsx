@@ -1,8 +1,10 @@
 /** How the points come from many dimensions to two or three, and the numbers that each way has. */
+
 import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { ToolChoice } from '../../controls/tool_bar.tsx';
 import { TypedField } from '../../controls/typed_field.tsx';
+import { count, precisePercent } from '../../units/numbers.ts';
 import {
   components,
   customWords,
@@ -32,7 +34,6 @@ import {
   restart,
   trouble,
 } from '../projection/projection.ts';
-import { count } from './number_words.ts';
 
 const TITLES: Record<Method, string> = { pca: 'PCA', tsne: 't-SNE', umap: 'UMAP', custom: 'Own axes' };
 
@@ -98,21 +99,19 @@ function ComponentsPanel() {
           >
             {Array.from({ length: Math.min(MOST_COMPONENTS, found.coordinates.length) }, (_, c) => (
               <option key={c} value={c}>
-                PC {c + 1} · {percent(found.shares[c] ?? 0)}
+                PC {c + 1} · {precisePercent(found.shares[c] ?? 0)}
               </option>
             ))}
           </select>
         </label>
       ))}
       <p class="pj-facts">
-        {percent(sum)} of the variance
+        {precisePercent(sum)} of the variance
         {table.value && found.sampled < table.value.count ? `, axes of ${count(found.sampled)} points` : ''}
       </p>
     </>
   );
 }
-
-const percent = (share: number): string => `${(share * 100).toFixed(share < 0.0995 ? 2 : 1)} %`;
 
 function TsnePanel() {
   const n = Math.min(table.value?.count ?? 0, MOST_LAID_OUT.tsne);

@@ -4,6 +4,7 @@ import { ToolChoice } from '../../controls/tool_bar.tsx';
 import { TypedField } from '../../controls/typed_field.tsx';
 import { cssOf } from '../../picture/label_colours.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { count, shortNumber } from '../../units/numbers.ts';
 import {
   focusRow,
   hoveredPoint,
@@ -15,7 +16,6 @@ import {
 } from '../address/address_fields.ts';
 import { labelColumn, labelOf, labels, table } from '../data/projector_data.ts';
 import { colourOf, focus, matches, neighbours, picked, searchFailure } from '../points/emphasis.ts';
-import { count, short } from './number_words.ts';
 
 const MOST_LISTED = 200;
 
@@ -225,7 +225,7 @@ function PointList({ label, points, most = 0 }: PointListProps) {
                 }}
               />
               <span class="pj-name">{safeText(labelOf(index), 100)}</span>
-              {distance !== undefined && <span class="pj-count">{short(distance)}</span>}
+              {distance !== undefined && <span class="pj-count">{shortNumber(distance, 4)}</span>}
               {distance !== undefined && (
                 <i
                   class="pj-length"

@@ -1,7 +1,7 @@
 /** Draws what came from elsewhere: transfers, long waits, and the critical path from lane to lane. */
 
+import { nanosecondsText } from '../../units/nanoseconds.ts';
 import { laneHeight } from '../layout/rows.ts';
-import { durationText } from '../layout/ruler_ticks.ts';
 import { spanOf } from '../layout/time_view.ts';
 import { type Context, type LanesPicture, middles } from './timeline_scene.ts';
 import type { Ink } from './trace_colours.ts';
@@ -108,7 +108,7 @@ export function drawArrows(on: Context, picture: LanesPicture): LeftOut {
         colour: ink.error,
         weight: 1.75,
         alpha: 1,
-        text: labels++ < MOST_LABELS ? `${durationText(stall.wait_ns)} ${stall.kind}` : '',
+        text: labels++ < MOST_LABELS ? `${nanosecondsText(stall.wait_ns)} ${stall.kind}` : '',
         ink,
         width,
         height,

@@ -1,7 +1,7 @@
 /** Draws what an allocator held, over the time of a step. */
 
+import { memorySize } from '../../units/bytes.ts';
 import type { MemoryCurve } from '../data/trace_api.ts';
-import { bytesText } from '../layout/ruler_ticks.ts';
 import { spanOf } from '../layout/time_view.ts';
 import type { Context, LanesPicture } from './timeline_scene.ts';
 
@@ -55,6 +55,6 @@ export function drawMemory(
     const right = peak > width - 90;
     on.textAlign = right ? 'right' : 'left';
     on.fillStyle = ink.soft;
-    on.fillText(bytesText(curve.peak), peak + (right ? -6 : 6), y + 3);
+    on.fillText(memorySize(curve.peak), peak + (right ? -6 : 6), y + 3);
   }
 }

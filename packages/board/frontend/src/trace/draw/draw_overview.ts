@@ -1,8 +1,9 @@
 /** Draws the step as a whole, small, with the window that the lanes show; and the time ruler. */
 
+import { momentInSpan, nanosecondsText } from '../../units/nanoseconds.ts';
+import { rulerTicks } from '../../units/ticks.ts';
 import type { Summary } from '../data/trace_api.ts';
 import { LEVELS, MERGED, type TraceItems } from '../data/trace_items.ts';
-import { durationText, rulerTicks, timeText } from '../layout/ruler_ticks.ts';
 import { spanOf, type TimeView } from '../layout/time_view.ts';
 import { PixelRows } from './pixel_rows.ts';
 import type { Ink, Painted } from './trace_colours.ts';
@@ -103,13 +104,13 @@ export function drawRuler(
   }
   if (range) {
     const point = range.t0 === range.t1;
-    const text = point ? timeText(range.t0, spanOf(view)) : durationText(range.t1 - range.t0);
+    const text = point ? momentInSpan(range.t0, spanOf(view)) : nanosecondsText(range.t1 - range.t0);
     const left = (range.t0 - view.t0) * scale;
     const middle = left + ((range.t1 - range.t0) * scale) / 2;
     label(on, text, middle, height, width, ink, ink.accent);
   } else if (cursor !== null) {
     const x = (cursor - view.t0) * scale;
-    label(on, timeText(cursor, spanOf(view)), x, height, width, ink, ink.soft);
+    label(on, momentInSpan(cursor, spanOf(view)), x, height, width, ink, ink.soft);
   }
   on.fillStyle = ink.line;
   on.fillRect(0, height - 1, width, 1);

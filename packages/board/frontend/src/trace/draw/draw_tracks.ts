@@ -1,8 +1,9 @@
 /** Draws rows of lanes, of scopes and of memory on a canvas; others draw what lies over them. */
+
 import { safeText } from '../../strings/safe_text.ts';
+import { rulerTicks } from '../../units/ticks.ts';
 import { itemsBetween, LEVELS, type TraceItems } from '../data/trace_items.ts';
 import { pinnedHeight, type Row, topOf } from '../layout/rows.ts';
-import { rulerTicks } from '../layout/ruler_ticks.ts';
 import { scopeRuns } from '../layout/scope_runs.ts';
 import { spanOf } from '../layout/time_view.ts';
 import { drawArrows, drawHops, type LeftOut, NONE_LEFT_OUT } from './draw_arrows.ts';

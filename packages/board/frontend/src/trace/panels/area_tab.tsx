@@ -1,8 +1,10 @@
 /** Totals of the selected area, by op, device and node. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
+import { momentInSpan, nanosecondsText } from '../../units/nanoseconds.ts';
+import { count } from '../../units/numbers.ts';
 import { fetchTotals, type Totals } from '../data/trace_api.ts';
-import { durationText, timeText } from '../layout/ruler_ticks.ts';
 import { selectArea, selectNode } from '../state/trace_selection.ts';
 import { selectedArea } from '../state/trace_state.ts';
 import { Bars } from './bar_table.tsx';
@@ -41,9 +43,10 @@ export function AreaTab() {
   return (
     <>
       <section>
-        <h2>{durationText(area.t1 - area.t0)}</h2>
+        <h2>{nanosecondsText(area.t1 - area.t0)}</h2>
         <p class="faint">
-          from {timeText(area.t0, area.t1 - area.t0)} to {timeText(area.t1, area.t1 - area.t0)}, {lanes}
+          from {momentInSpan(area.t0, area.t1 - area.t0)} to {momentInSpan(area.t1, area.t1 - area.t0)},{' '}
+          {lanes}
         </p>
         <div class="trace-buttons">
           <button type="button" onClick={() => selectArea(null)}>
@@ -67,7 +70,7 @@ export function AreaTab() {
             <h3>
               By op{' '}
               <span class="faint">
-                {totals.slices.toLocaleString('en')} slices, {durationText(totals.total_ns)}
+                {count(totals.slices)} slices, {nanosecondsText(totals.total_ns)}
               </span>
             </h3>
             <Bars

@@ -1,12 +1,14 @@
 /** Rows of a name, a bar and a number, the longest first; by op they have the colours of the lanes. */
+
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
+import { nanosecondsText } from '../../units/nanoseconds.ts';
+import { count, percent } from '../../units/numbers.ts';
 import { colouring } from '../address/address_fields.ts';
 import { LEVELS } from '../data/trace_items.ts';
 import { hueOfText, kindOf } from '../draw/op_kinds.ts';
 import { inkNow, toneOfHue } from '../draw/trace_colours.ts';
-import { durationText, percentText } from '../layout/ruler_ticks.ts';
 
 export interface Bar {
   name: string;
@@ -50,9 +52,9 @@ export function Bars({ rows, whole, first = 12 }: { rows: Bar[]; whole: number; 
                   </span>
                 )}
               </td>
-              {row.count !== undefined && <td class="faint">{row.count.toLocaleString('en')}×</td>}
-              <td>{durationText(row.ns)}</td>
-              <td class="faint">{row.note ?? percentText(whole > 0 ? row.ns / whole : 0)}</td>
+              {row.count !== undefined && <td class="faint">{count(row.count)}×</td>}
+              <td>{nanosecondsText(row.ns)}</td>
+              <td class="faint">{row.note ?? percent(whole > 0 ? row.ns / whole : 0)}</td>
             </tr>
           ))}
         </tbody>

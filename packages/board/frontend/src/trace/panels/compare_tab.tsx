@@ -1,9 +1,10 @@
 /** Steps side by side: what each op took in each, and the nodes that differ most. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { nanosecondsText } from '../../units/nanoseconds.ts';
 import { type Comparison, fetchComparison } from '../data/trace_api.ts';
-import { durationText } from '../layout/ruler_ticks.ts';
 import { selectNode } from '../state/trace_selection.ts';
 import { keyOfTrace, shown } from '../state/trace_state.ts';
 import { TabFailure } from './loading.tsx';
@@ -110,7 +111,7 @@ function Grid({
               </th>
               {row.values.map((value, i) => (
                 <td key={i} class={standing(value, row.values[0]!)}>
-                  {value ? durationText(value) : '–'}
+                  {value ? nanosecondsText(value) : '–'}
                   {i > 0 && row.values[0]! > 0 && value > 0 && (
                     <span class="faint"> {change(value / row.values[0]!)}</span>
                   )}

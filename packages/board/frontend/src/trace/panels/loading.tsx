@@ -1,7 +1,8 @@
 /** What is said while a trace is read, and when it cannot be. */
+
 import type { ComponentChildren } from 'preact';
+import { memorySize } from '../../units/bytes.ts';
 import type { TraceModel } from '../data/trace_model.ts';
-import { bytesText } from '../layout/ruler_ticks.ts';
 import { keyOfTrace, lanesWidth, shown, traces } from '../state/trace_state.ts';
 
 function nameOf(model: TraceModel): string {
@@ -11,7 +12,7 @@ function nameOf(model: TraceModel): string {
 
 function sizeOf(model: TraceModel): string {
   const row = traces.value?.find((one) => one.id === model.id);
-  return row?.bytes ? `, ${bytesText(row.bytes)}` : '';
+  return row?.bytes ? `, ${memorySize(row.bytes)}` : '';
 }
 
 /** In place of the lanes, until the first of them are there. */

@@ -1,9 +1,11 @@
 /** The same node in other steps, and again in this one. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { nanosecondsText } from '../../units/nanoseconds.ts';
+import { counted } from '../../units/numbers.ts';
 import { type Everywhere, fetchEverywhere } from '../data/trace_api.ts';
-import { durationText } from '../layout/ruler_ticks.ts';
 import { goToSlice } from '../state/trace_selection.ts';
 import { chooseTrace, keyOfTrace, mainTrace, ofTheRun } from '../state/trace_state.ts';
 import { TabFailure } from './loading.tsx';
@@ -47,8 +49,7 @@ export function Elsewhere({ trace, slice, node }: { trace: number; slice: number
       <h3>
         In all traced steps{' '}
         <span class="faint">
-          {rows.length.toLocaleString('en')} {rows.length === 1 ? 'slice' : 'slices'}, {steps} of {traced}{' '}
-          {traced === 1 ? 'step' : 'steps'}
+          {counted(rows.length, 'slice')}, {steps} of {traced} {traced === 1 ? 'step' : 'steps'}
         </span>
       </h3>
       <table class="trace-bars">
@@ -68,8 +69,8 @@ export function Elsewhere({ trace, slice, node }: { trace: number; slice: number
                     step {safeText(keyOfTrace.value.get(row.trace) ?? String(row.step), 40)}
                   </button>
                 </td>
-                <td>{durationText(row.dur)}</td>
-                <td class="faint">at {durationText(row.start)}</td>
+                <td>{nanosecondsText(row.dur)}</td>
+                <td class="faint">at {nanosecondsText(row.start)}</td>
               </tr>
             );
           })}

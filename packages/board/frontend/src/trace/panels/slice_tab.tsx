@@ -1,11 +1,14 @@
 /** All that the trace says of the selected slice. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
 import { showGraphOfRun } from '../../graph/session/graph_list.ts';
 import { selectedNode } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { memorySize } from '../../units/bytes.ts';
+import { exactNanoseconds, nanosecondsText } from '../../units/nanoseconds.ts';
+import { count, counted } from '../../units/numbers.ts';
 import { fetchSlice, type SliceDetails } from '../data/trace_api.ts';
-import { bytesText, durationText, exactText } from '../layout/ruler_ticks.ts';
 import { goToSlice } from '../state/trace_selection.ts';
 import { chosenRun, mainTrace, markedOf, nodeOf, selectedSlice } from '../state/trace_state.ts';
 import { TabFailure } from './loading.tsx';
@@ -56,7 +59,7 @@ export function SliceTab() {
       <section>
         <h2 class="trace-node">{safeText(details.node)}</h2>
         <p>
-          {safeText(details.op, 100)} · <strong>{durationText(details.dur)}</strong>
+          {safeText(details.op, 100)} · <strong>{nanosecondsText(details.dur)}</strong>
           {details.critical && <span class="trace-badge">critical path</span>}
         </p>
         <div class="trace-buttons">
@@ -67,13 +70,13 @@ export function SliceTab() {
         <h3>Time</h3>
         <table class="trace-plain">
           <tbody>
-            {wait > 0 && <Line name="Scheduled" value={exactText(details.scheduled)} />}
-            {wait > 0 && <Line name="Waited" value={exactText(wait)} />}
-            <Line name="Started" value={exactText(details.start)} />
-            <Line name="Ended" value={exactText(details.end)} />
-            <Line name="Took" value={exactText(details.dur)} />
+            {wait > 0 && <Line name="Scheduled" value={exactNanoseconds(details.scheduled)} />}
+            {wait > 0 && <Line name="Waited" value={exactNanoseconds(wait)} />}
+            <Line name="Started" value={exactNanoseconds(details.start)} />
+            <Line name="Ended" value={exactNanoseconds(details.end)} />
+            <Line name="Took" value={exactNanoseconds(details.dur)} />
             {details.op_end > details.op_start && (
-              <Line name="Of it the kernel" value={exactText(details.op_end - details.op_start)} />
+              <Line name="Of it the kernel" value={exactNanoseconds(details.op_end - details.op_start)} />
             )}
             <Line name="Share of the step" value={`${((100 * details.dur) / whole).toFixed(2)} %`} />
           </tbody>
@@ -99,7 +102,7 @@ export function SliceTab() {
                   <td>
                     {output.dtype} {output.unknown_rank ? '[?]' : `[${output.shape.join(', ')}]`}
                   </td>
-                  <td>{bytesText(output.requested_bytes || output.allocated_bytes)}</td>
+                  <td>{memorySize(output.requested_bytes || output.allocated_bytes)}</td>
                 </tr>
               ))}
             </tbody>
@@ -115,7 +118,7 @@ export function SliceTab() {
                 <Line
                   key={used.allocator}
                   name={safeText(used.allocator)}
-                  value={`${bytesText(used.total_bytes)}, peak ${bytesText(used.peak_bytes)}`}
+                  value={`${memorySize(used.total_bytes)}, peak ${memorySize(used.peak_bytes)}`}
                 />
               ))}
             </tbody>
@@ -183,8 +186,8 @@ function Transfers({ details, trace }: { details: SliceDetails; trace: number })
                 <strong>{out ? 'to' : 'from'}</strong>
                 <span class="trace-name">{safeText(move.name, 120)}</span>
                 <span class="faint">
-                  {durationText(Math.max(0, move.to - move.from))}
-                  {move.bytes > 0 && `, ${bytesText(move.bytes)}`}
+                  {nanosecondsText(Math.max(0, move.to - move.from))}
+                  {move.bytes > 0 && `, ${memorySize(move.bytes)}`}
                 </span>
               </button>
             </li>
@@ -227,9 +230,8 @@ function OfNode() {
   return (
     <section role="status">
       <p>
-        {found.total.toLocaleString('en')} {found.total === 1 ? 'slice' : 'slices'} of {name}
-        {found.places < found.total && `; the first ${found.places.toLocaleString('en')} are marked`}. Below
-        is one of them.
+        {counted(found.total, 'slice')} of {name}
+        {found.places < found.total && `; the first ${count(found.places)} are marked`}. Below is one of them.
       </p>
     </section>
   );

@@ -1,12 +1,15 @@
 /** The step as a whole: what delayed it, what it waited for, where its time went. */
+
 import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
+import { memorySize } from '../../units/bytes.ts';
+import { nanosecondsText } from '../../units/nanoseconds.ts';
+import { count, counted, percent } from '../../units/numbers.ts';
 import { colouring, showCritical, windowOfTime } from '../address/address_fields.ts';
 import type { Stall, TraceHeader } from '../data/trace_api.ts';
 import { LEVELS } from '../data/trace_items.ts';
 import { inkNow, legendOf } from '../draw/trace_colours.ts';
 import { groupsOf, groupTitle } from '../layout/rows.ts';
-import { bytesText, durationText, percentText } from '../layout/ruler_ticks.ts';
 import { fitRange } from '../layout/time_view.ts';
 import { goToSlice, selectNode } from '../state/trace_selection.ts';
 import { duration, lanesWidth, mainTrace } from '../state/trace_state.ts';
@@ -50,7 +53,7 @@ export function StepTab() {
                     type="button"
                     onClick={() => show(stall.to.slice, stall.begin, stall.begin + stall.wait_ns)}
                   >
-                    <strong class="trace-wait">{durationText(stall.wait_ns)}</strong>
+                    <strong class="trace-wait">{nanosecondsText(stall.wait_ns)}</strong>
                     <span class="trace-name">{safeText(stall.to.node, 120)}</span>
                     <span class="faint">
                       {KINDS[stall.kind]}
@@ -80,10 +83,10 @@ export function StepTab() {
             </h3>
             <p class="faint">
               {summary.critical.slices < header.slices
-                ? `${summary.critical.slices.toLocaleString('en')} slices, `
+                ? `${count(summary.critical.slices)} slices, `
                 : 'All slices, one after the other: '}
-              {durationText(summary.critical.self_ns)} of work; {durationText(summary.critical.gap_ns)} in
-              between ({percentText(summary.critical.gap_ns / Math.max(1, header.duration_ns))}).
+              {nanosecondsText(summary.critical.self_ns)} of work; {nanosecondsText(summary.critical.gap_ns)}{' '}
+              in between ({percent(summary.critical.gap_ns / Math.max(1, header.duration_ns))}).
             </p>
             {summary.critical.slices < header.slices && (
               <Bars
@@ -177,8 +180,8 @@ function Devices({ header }: { header: TraceHeader }) {
               <td class="faint">
                 {row.lanes} {row.lanes === 1 ? 'lane' : 'lanes'}
               </td>
-              <td>{durationText(row.ns)}</td>
-              <td class="faint">{percentText(row.ns / Math.max(1, header.duration_ns * row.lanes))}</td>
+              <td>{nanosecondsText(row.ns)}</td>
+              <td class="faint">{percent(row.ns / Math.max(1, header.duration_ns * row.lanes))}</td>
             </tr>
           ))}
         </tbody>
@@ -193,13 +196,12 @@ function Clocks({ header, transfers }: { header: TraceHeader; transfers: number 
     <section>
       <h3>The trace</h3>
       <p class="faint">
-        {header.slices.toLocaleString('en')} slices in {bytesText(header.bytes)},{' '}
-        {transfers.toLocaleString('en')} {transfers === 1 ? 'transfer' : 'transfers'} matched.
+        {count(header.slices)} slices in {memorySize(header.bytes)}, {counted(transfers, 'transfer')} matched.
         {header.untimed > 0 && ` ${header.untimed} nodes without a time are left out.`}
       </p>
       {moved.map(([task, ns]) => (
         <p key={task} class="faint">
-          The clock of {safeText(task, 80)} was {durationText(Math.abs(ns))} {ns < 0 ? 'ahead' : 'behind'}.
+          The clock of {safeText(task, 80)} was {nanosecondsText(Math.abs(ns))} {ns < 0 ? 'ahead' : 'behind'}.
           Its lanes are moved by that, so that nothing arrives before it was sent.
         </p>
       ))}

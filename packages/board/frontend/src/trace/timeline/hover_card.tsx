@@ -1,6 +1,8 @@
 /** What is under the pointer, in a few words. */
+
 import { safeText } from '../../strings/safe_text.ts';
-import { durationText, percentText, timeText } from '../layout/ruler_ticks.ts';
+import { momentInSpan, nanosecondsText } from '../../units/nanoseconds.ts';
+import { count, percent } from '../../units/numbers.ts';
 import { hovered } from './hit_test.ts';
 
 const WIDTH = 320;
@@ -18,23 +20,23 @@ export function HoverCard() {
     <div class="trace-hover" style={place} aria-hidden="true">
       {at.merged ? (
         <>
-          <strong>{at.count.toLocaleString('en')} slices</strong>
+          <strong>{count(at.count)} slices</strong>
           <div>
-            mostly {safeText(at.op, 60)}, {percentText(at.busy)} busy
+            mostly {safeText(at.op, 60)}, {percent(at.busy)} busy
           </div>
           <div class="faint">
-            {durationText(at.dur)} at {timeText(at.start, at.dur)}
+            {nanosecondsText(at.dur)} at {momentInSpan(at.start, at.dur)}
           </div>
         </>
       ) : (
         <>
           <strong>{safeText(at.name, 160)}</strong>
           <div>
-            {safeText(at.op, 60)} · <b>{durationText(at.dur)}</b>
+            {safeText(at.op, 60)} · <b>{nanosecondsText(at.dur)}</b>
           </div>
           <div class="faint">
-            at {timeText(at.start, at.dur)}
-            {at.wait > 0 && `, waited ${durationText(at.wait)}`}
+            at {momentInSpan(at.start, at.dur)}
+            {at.wait > 0 && `, waited ${nanosecondsText(at.wait)}`}
           </div>
         </>
       )}

@@ -1,9 +1,10 @@
 /** What the canvas shows, as lists: for those who do not see it, and for tests. */
+
 import { useSignalEffect } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
+import { nanosecondsText } from '../../units/nanoseconds.ts';
 import { itemsBetween, MERGED } from '../data/trace_items.ts';
-import { durationText } from '../layout/ruler_ticks.ts';
 import { rows, sections, selectedArea, selectedSlice, shown, timeView } from '../state/trace_state.ts';
 
 const MOST_ITEMS = 12;
@@ -35,10 +36,10 @@ export function Mirror() {
       </p>
       <p role="status">
         {slice
-          ? `Selected: ${safeText(slice.node, 200)}, ${durationText(slice.dur)}`
+          ? `Selected: ${safeText(slice.node, 200)}, ${nanosecondsText(slice.dur)}`
           : 'No slice is selected'}
         {area &&
-          `. Area: ${durationText(area.t1 - area.t0)} from ${durationText(area.t0)}, ${
+          `. Area: ${nanosecondsText(area.t1 - area.t0)} from ${nanosecondsText(area.t0)}, ${
             area.lanes ? `lanes ${area.lanes.map((lane) => lane + 1).join(', ')}` : 'all lanes'
           }`}
       </p>
@@ -89,7 +90,7 @@ function mirrored(): { lanes: MirrorLane[]; more: number } {
           kind[i] === MERGED
             ? `${count[i]} slices, mostly ${safeText(header.ops[op[i]!] ?? '', 60)}`
             : safeText(items.names[name[i]!] ?? '', 200);
-        return `${what}, ${durationText(dur[i]!)} at ${durationText(start[i]!)}`;
+        return `${what}, ${nanosecondsText(dur[i]!)} at ${nanosecondsText(start[i]!)}`;
       });
       return { title, items: said, more: to - from - said.length };
     }),

@@ -1,4 +1,5 @@
 /** How many slices and lanes there are, and which lanes are shown. */
+import { count, counted } from '../../units/numbers.ts';
 import { hiddenLanes, laneFilter } from '../address/address_fields.ts';
 import { leftOut, mainTrace } from '../state/trace_state.ts';
 
@@ -10,11 +11,11 @@ export function Corner() {
   const some = seen < all && (byHand > 0 || laneFilter.value !== '');
   return (
     <div class="trace-corner">
-      <span>{header.slices.toLocaleString('en')} slices</span>
+      <span>{count(header.slices)} slices</span>
       <span class="faint" role="status">
         {some ? `${seen} of ` : ''}
-        {lanes.toLocaleString('en')} {lanes === 1 ? 'lane' : 'lanes'}
-        {all < lanes && `, ${all.toLocaleString('en')} listed`}
+        {counted(lanes, 'lane')}
+        {all < lanes && `, ${count(all)} listed`}
         {byHand > 0 && (
           <button
             type="button"

@@ -1,9 +1,11 @@
 /** The titles of the lanes, at their left; groups open and close. */
+
 import { useComputed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { safeText } from '../../strings/safe_text.ts';
+import { memorySize } from '../../units/bytes.ts';
+import { percent } from '../../units/numbers.ts';
 import { heightOf, type Row } from '../layout/rows.ts';
-import { bytesText, percentText } from '../layout/ruler_ticks.ts';
 import { rows, sections, shown, toggleGroup, toggleHidden, togglePinned } from '../state/trace_state.ts';
 
 export function Tall({ children }: { children: ComponentChildren }) {
@@ -58,7 +60,7 @@ function Title({ row }: { row: Row }) {
     return (
       <div class="trace-row memory" style={style}>
         <span class="trace-title">{safeText(row.title)}</span>
-        {curve && <span class="faint">{bytesText(curve.peak)} peak</span>}
+        {curve && <span class="faint">{memorySize(curve.peak)} peak</span>}
       </div>
     );
   }
@@ -71,7 +73,7 @@ function Title({ row }: { row: Row }) {
       </span>
       {row.kind === 'lane' && row.title && (
         <>
-          <span class="faint">{percentText(share)}</span>
+          <span class="faint">{percent(share)}</span>
           <span class="trace-lane-tools">
             <button
               type="button"

@@ -1,10 +1,13 @@
 /** The tools of the Trace page: which step, how it is coloured, what is drawn over it, and search. */
+
 import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { apiUrl } from '../../api/client.ts';
 import { Menu, type MenuItem } from '../../controls/menu.tsx';
 import { runById } from '../../state/catalogue.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { nanosecondsText } from '../../units/nanoseconds.ts';
+import { count } from '../../units/numbers.ts';
 import {
   type Colouring,
   colouring,
@@ -15,7 +18,6 @@ import {
   showMemory,
   sidebarTab,
 } from '../address/address_fields.ts';
-import { durationText } from '../layout/ruler_ticks.ts';
 import { askToFind, type Found, found, goToFound, warm } from '../state/trace_search.ts';
 import {
   chooseNeighbour,
@@ -124,7 +126,7 @@ export function Toolbar() {
           ›
         </button>
       </span>
-      {header && <strong class="trace-duration">{durationText(header.duration_ns)}</strong>}
+      {header && <strong class="trace-duration">{nanosecondsText(header.duration_ns)}</strong>}
       {compare.length > 0 && (
         <Menu label="Compare with other steps" items={compare}>
           Compare{shownBelow.size ? ` (${shownBelow.size})` : ''}
@@ -159,7 +161,7 @@ export function Toolbar() {
         title="Transfers between devices, the longest of those in sight, and long waits"
       >
         {arrows.drawn < arrows.seen && showArrows.value
-          ? `Arrows: ${arrows.drawn} of ${arrows.seen.toLocaleString('en')}`
+          ? `Arrows: ${arrows.drawn} of ${count(arrows.seen)}`
           : 'Arrows'}
       </Toggle>
       <button
@@ -264,5 +266,5 @@ function saidOf(now: Found | null): string {
   if (!now) return '';
   if (now.wrong) return WRONG[now.wrong];
   if (now.total === 0) return 'none';
-  return `${now.at >= 0 ? `${(now.at + 1).toLocaleString('en')} of ` : ''}${now.total.toLocaleString('en')}`;
+  return `${now.at >= 0 ? `${count(now.at + 1)} of ` : ''}${count(now.total)}`;
 }
