@@ -9,7 +9,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-export class Guard extends Component<Props, { error: string | null }> {
+export class ErrorBoundary extends Component<Props, { error: string | null }> {
   override state = { error: null };
 
   static override getDerivedStateFromError(error: unknown) {

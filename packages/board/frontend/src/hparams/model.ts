@@ -117,3 +117,8 @@ function compare(a: Cell, b: Cell): number {
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   return String(a).localeCompare(String(b), 'en', { numeric: true });
 }
+
+/** Whether the column tells its rows apart. */
+export function varies(column: Column): boolean {
+  return new Set(column.cells).size > 1;
+}

@@ -19,7 +19,7 @@ import {
   table,
   targetColumn,
 } from './hparams_view.ts';
-import type { Column } from './model.ts';
+import { varies } from './model.ts';
 import { drawParallel, ParallelFrame } from './parallel_draw.ts';
 import { offerPicture } from './saved_picture.ts';
 
@@ -180,8 +180,4 @@ function AxisTitle({ axis, x, room, held, onShift, onDrop, onStep, onCancel }: A
       {axis.log && <span class="faint"> log</span>}
     </button>
   );
-}
-
-export function varies(column: Column): boolean {
-  return new Set(column.cells).size > 1;
 }

@@ -7,7 +7,7 @@ interface Shown {
   step: number | null;
   steps: number;
   own: boolean;
-  states: Map<string, PaneState>;
+  states: ReadonlyMap<string, PaneState>;
 }
 const cards = new Map<string, () => Shown>();
 

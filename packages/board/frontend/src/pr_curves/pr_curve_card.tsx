@@ -1,31 +1,20 @@
 /** The card of a tag of precision-recall curves: all runs at a step, and one threshold read out for each. */
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { choice, number } from '../address/url_codec.ts';
-import { urlSignal } from '../address/url_state.ts';
-import type { Run } from '../api/types.ts';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { CardProps } from '../cards/card.ts';
-import { chosenStep, nearestIndex, unionOfSteps } from '../cards/card_choice.ts';
-import { useCardFrame } from '../cards/card_frame.tsx';
+import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
 import { StepBar } from '../cards/step_bar.tsx';
 import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { CanvasView } from '../picture/canvas_view.tsx';
-import { csvCell, download, downloadCanvas } from '../picture/download.ts';
 import { paletteNow } from '../picture/palette.ts';
-import { SvgSurface } from '../picture/surface.ts';
-import { runColour } from '../runs/colours.ts';
-import { RunName } from '../runs/run_name.tsx';
 import { stepCursor } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
-import { prefixedNumber } from '../units/numbers.ts';
-import { areaUnderRoc, averagePrecision, bestF1, type Point, type PrTable, pointsOf } from './pr_curve.ts';
 import { type CurveKind, drawCurves, nearestPoint, plotBox } from './pr_curve_draw.ts';
+import { usePrMenu } from './pr_downloads.ts';
 import { useTables } from './pr_tables.ts';
-
-const curveKind = urlSignal<CurveKind>('pr', choice<CurveKind>('pr', 'roc'), 'pr');
-/** The threshold that is read out, on all cards. */
-const threshold = urlSignal('threshold', number, 0.5);
+import { curveKind, threshold, useRunCurves } from './pr_view.ts';
+import { ThresholdTable } from './threshold_table.tsx';
 
 const MOST_RUNS = 50;
 const KINDS: [CurveKind, string][] = [
@@ -48,22 +37,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   const [dragging, setDragging] = useState(false);
   const palette = paletteNow();
   const kind = curveKind.value;
-  const curves = useMemo(
-    () =>
-      step === null
-        ? []
-        : shown.flatMap((run) => {
-            const list = tables.get(run.id) ?? [];
-            const at = nearestIndex(
-              list.map((t) => t.step),
-              step,
-            );
-            return at < 0
-              ? []
-              : [{ run, table: list[at]!, points: pointsOf(list[at]!), colour: runColour(run) }];
-          }),
-    [tables, step, shown.map((run) => `${run.id} ${runColour(run)}`).join()],
-  );
+  const curves = useRunCurves(shown, tables, step);
   const side = width > 460 ? Math.min(330, width * 0.48) : 0;
   const w = width - side;
   const tableHeight = side ? 0 : Math.min(26 + 22 * curves.length, 120);
@@ -77,24 +51,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
     [curves, kind, w, h, threshold.value, palette.surface],
   );
   const root = useRef<HTMLDivElement>(null);
-  const frame = useCardFrame();
-  useEffect(() => {
-    frame.setMenu([
-      { text: 'Save points as CSV', run: () => download(`${tag.name}.csv`, curvesCsv(curves), 'text/csv') },
-      {
-        text: 'Save picture as SVG',
-        run: () => {
-          const svg = new SvgSurface(w, h);
-          drawCurves(svg, curves, { kind, width: w, height: h, threshold: threshold.value }, palette);
-          download(`${tag.name}.svg`, String(svg), 'image/svg+xml');
-        },
-      },
-      {
-        text: 'Save picture as PNG',
-        run: () => downloadCanvas(`${tag.name}.png`, root.current!.querySelector('canvas')!),
-      },
-    ]);
-  }, [curves, kind, w, h, palette.surface, threshold.value]);
+  usePrMenu(tag.name, curves, w, h, root);
   const pick = (x: number, y: number) => {
     const found = nearestPoint(curves, kind, plotBox(w, h), x, y);
     if (found) threshold.value = found.threshold;
@@ -144,7 +101,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
             threshold.value = Math.max(0, Math.min(1, Math.round((threshold.value + by) * 1000) / 1000));
           }}
         />
-        <ReadOut curves={curves} step={step} height={tableHeight || h} />
+        <ThresholdTable curves={curves} step={step} height={tableHeight || h} />
       </div>
       {left.length > 0 && <p class="card-foot faint">{left.join(' · ')}</p>}
       {step !== null && (
@@ -161,77 +118,4 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
       )}
     </div>
   );
-}
-
-interface CurveOfRun {
-  run: Run;
-  table: PrTable;
-  points: Point[];
-  colour: string;
-}
-
-function ReadOut({ curves, step, height }: { curves: CurveOfRun[]; step: number | null; height: number }) {
-  const percent = (value: number) => (Number.isNaN(value) ? '–' : value.toFixed(3));
-  return (
-    <div class="pr-table" style={{ height: `${height}px` }}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">run</th>
-            <th scope="col" title="Precision at the threshold">
-              prec.
-            </th>
-            <th scope="col" title="Recall at the threshold">
-              recall
-            </th>
-            <th scope="col" title="F1 at the threshold; pointing tells the best">
-              F1
-            </th>
-            <th scope="col" title="Average precision">
-              AP
-            </th>
-            <th scope="col" title="Area under the ROC curve">
-              AUC
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {curves.map(({ run, points, table }) => {
-            const at = points[Math.round(threshold.value * (points.length - 1))];
-            const best = bestF1(points);
-            if (!at) return null;
-            return (
-              <tr
-                key={run.id}
-                title={`tp ${prefixedNumber(at.tp)}, fp ${prefixedNumber(at.fp)}, tn ${prefixedNumber(at.tn)}, fn ${prefixedNumber(at.fn)}`}
-              >
-                <th scope="row">
-                  <RunName run={run} />
-                  {table.step !== step && <span class="faint"> {table.step}</span>}
-                </th>
-                <td>{percent(at.precision)}</td>
-                <td>{percent(at.recall)}</td>
-                <td title={best ? `best ${best.f1.toFixed(3)} at ${best.threshold.toFixed(3)}` : ''}>
-                  {percent(at.f1)}
-                </td>
-                <td>{percent(averagePrecision(points))}</td>
-                <td>{percent(areaUnderRoc(points))}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function curvesCsv(curves: CurveOfRun[]): string {
-  const lines = ['run,step,threshold,tp,fp,tn,fn,precision,recall'];
-  for (const { run, table, points } of curves) {
-    for (const p of points) {
-      const cells = [p.threshold, p.tp, p.fp, p.tn, p.fn, p.precision, p.recall];
-      lines.push([csvCell(run.name), table.step, ...cells].join(','));
-    }
-  }
-  return `${lines.join('\n')}\n`;
 }

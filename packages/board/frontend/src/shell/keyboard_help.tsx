@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from '../controls/icons.tsx';
 import { keysOpen, keyTables } from './keyboard_shortcuts.ts';
 
-export function KeyList({ page }: { page: string }) {
+export function KeyboardHelp({ page }: { page: string }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const open = keysOpen.value;
   useEffect(() => {

@@ -7,7 +7,7 @@ import { loading, reading } from '../state/server.ts';
 import { fileSize } from '../units/bytes.ts';
 import { age } from '../units/durations.ts';
 
-export function LiveMark() {
+export function LiveIndicator() {
   const [, tick] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => tick((n) => n + 1), 1000);

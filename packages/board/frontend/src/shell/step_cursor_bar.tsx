@@ -47,7 +47,7 @@ function textOf(step: number): string {
   return count(step);
 }
 
-export function StepBar() {
+export function StepCursorBar() {
   const reach = stepReach.value;
   // What is being typed: news that come meanwhile leave it alone.
   const [typed, setTyped] = useState<string | null>(null);

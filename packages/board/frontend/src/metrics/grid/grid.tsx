@@ -1,66 +1,15 @@
 /** The cards of the Metrics page, of which only those in sight are in the document. */
 
-import { computed, signal } from '@preact/signals';
-import type { ComponentType } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type CardProps, FRAME_HEIGHT, FRAME_WIDTH } from '../../cards/card.ts';
-import { largeCards, toggled } from '../../cards/card_address.ts';
-import { CardFrame } from '../../cards/card_frame.tsx';
-import { kindOf } from '../../cards/registry.ts';
-import { Icon } from '../../controls/icons.tsx';
-import { memo } from '../../controls/memo.ts';
-import { RANGE_TABLE_HEIGHT } from '../../scalars/range_values.ts';
-import { tableCards } from '../../scalars/settings/chart_settings.ts';
-import { safeText } from '../../strings/safe_text.ts';
-import { type CardLeaf, PINNED, runsOf, sections } from './card_list.ts';
-import { dropCard } from './drop_card.ts';
-import { cardWidth, scrolled, shutFolders } from './grid_address.ts';
-import { inSight, layOut, type Placed } from './grid_layout.ts';
-import { isInShut } from './tag_tree.ts';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { PINNED } from './card_list.ts';
+import { scrolled } from './grid_address.ts';
+import { CardItem, HeadingItem } from './grid_item.tsx';
+import { inSight } from './grid_layout.ts';
+import { gridWidth, layout, shownSections } from './grid_state.ts';
 
-/** Heights that bodies asked for, by id of card. */
-const bodyHeights = signal<ReadonlyMap<string, number>>(new Map());
+/** Beyond the window, in CSS pixels: items there are in the document too. */
 const MARGIN = 260;
 const BOTTOM = 24;
-const SHRINK_AFTER_MS = 300;
-
-const gridWidth = signal(0);
-
-const shownSections = computed(() => {
-  const shut = new Set(shutFolders.value);
-  return sections.value.filter((section) => !isInShut(section.path, shut));
-});
-
-const layout = computed(() => {
-  const shut = new Set(shutFolders.value);
-  const large = new Set(largeCards.value);
-  const tables = new Set(tableCards.value);
-  const heights = bodyHeights.value;
-  return layOut(
-    shownSections.value.map((section) => ({
-      path: section.path,
-      shut: shut.has(section.path),
-      cards: section.cards.map((card) => {
-        const kind = kindOf(card.kind)!;
-        const table = tables.has(card.id) ? RANGE_TABLE_HEIGHT : 0;
-        const asked = heights.get(card.id) ?? 0;
-        return {
-          id: card.id,
-          large: large.has(card.id),
-          height: Math.max(kind.height + table, asked) + FRAME_HEIGHT,
-          tall: Math.max(kind.tall + table, asked) + FRAME_HEIGHT,
-          row: section.path === PINNED ? '' : card.kind,
-        };
-      }),
-    })),
-    gridWidth.value,
-    cardWidth.value,
-  );
-});
-
-const cardsById = computed(
-  () => new Map(sections.value.flatMap((s) => s.cards.map((card) => [card.id, card]))),
-);
 
 export function Grid() {
   const scroller = useRef<HTMLDivElement>(null);
@@ -112,9 +61,9 @@ export function Grid() {
       <Tall height={placed.height + BOTTOM}>
         {seen.map((item) =>
           item.kind === 'heading' ? (
-            <Heading key={`h:${item.id}`} item={item} />
+            <HeadingItem key={`h:${item.id}`} item={item} />
           ) : (
-            <GridCard
+            <CardItem
               key={`${item.section === 0 && shownSections.value[0]?.path === PINNED ? 'p' : 'c'}:${item.id}`}
               item={item}
             />
@@ -134,104 +83,6 @@ function Tall({ height, children }: { height: number; children: preact.Component
     <div class="grid" ref={element}>
       {children}
     </div>
-  );
-}
-
-function place(element: HTMLElement | null, item: Placed): void {
-  if (!element) return;
-  element.style.transform = `translate(${item.x}px, ${item.y}px)`;
-  element.style.width = `${item.width}px`;
-  element.style.height = `${item.height}px`;
-}
-
-function Heading({ item }: { item: Placed }) {
-  const element = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => place(element.current, item));
-  const section = shownSections.value[item.section];
-  const isShut = shutFolders.value.includes(item.id);
-  if (!section) return null;
-  return (
-    <div class={`grid-item heading depth-${Math.min(section.depth, 4)}`} ref={element}>
-      <button
-        type="button"
-        class="heading-button"
-        aria-expanded={!isShut}
-        onClick={() => {
-          shutFolders.value = toggled(shutFolders.value, item.id);
-        }}
-      >
-        <Icon name={isShut ? 'right' : 'down'} />
-        <span>{safeText(section.path === '' ? 'top level' : section.title)}</span>
-        <span class="count">{section.count}</span>
-      </button>
-    </div>
-  );
-}
-
-const GridCard = memo(function GridCard({ item }: { item: Placed }) {
-  const element = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => place(element.current, item));
-  const card = cardsById.value.get(item.id);
-  return (
-    <div class="grid-item" ref={element}>
-      {card && <Card card={card} width={item.width - FRAME_WIDTH} height={item.height - FRAME_HEIGHT} />}
-    </div>
-  );
-});
-
-const loadedBodies = new Map<string, ComponentType<CardProps>>();
-
-function Card({ card, width, height }: { card: CardLeaf; width: number; height: number }) {
-  const [, setLoaded] = useState(0);
-  const Body = loadedBodies.get(card.kind);
-  useEffect(() => {
-    if (loadedBodies.has(card.kind)) return;
-    let here = true;
-    void kindOf(card.kind)!
-      .load()
-      .then((module) => {
-        loadedBodies.set(card.kind, module.default);
-        if (here) setLoaded((n) => n + 1);
-      });
-    return () => {
-      here = false;
-    };
-  }, [card.kind]);
-  const shrinking = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const onBodyHeight = useRef((asked: number) => {
-    const rounded = Math.ceil(asked);
-    const before = bodyHeights.peek().get(card.id) ?? 0;
-    clearTimeout(shrinking.current);
-    if (rounded === before) return;
-    const put = () => {
-      bodyHeights.value = new Map(bodyHeights.peek()).set(card.id, rounded);
-    };
-    // A body that is small for a moment, while it loads, does not move what lies below.
-    if (rounded > before) put();
-    else shrinking.current = setTimeout(put, SHRINK_AFTER_MS);
-  });
-  useEffect(() => () => clearTimeout(shrinking.current), []);
-  const isScalar = card.kind === 'scalar';
-  return (
-    <CardFrame
-      card={card}
-      {...(isScalar
-        ? { onDropCard: (from: string) => dropCard(from, card) }
-        : { onBodyHeight: onBodyHeight.current })}
-    >
-      {Body ? (
-        <Body
-          card={card}
-          tag={card.tag}
-          runs={runsOf(card)}
-          large={largeCards.value.includes(card.id)}
-          width={width}
-          height={height}
-        />
-      ) : (
-        <div class="tile-wait" />
-      )}
-    </CardFrame>
   );
 }
 

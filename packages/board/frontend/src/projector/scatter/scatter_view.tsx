@@ -1,10 +1,12 @@
 /** The scatter plot: three canvases (axes, points, labels) that pointer and keys act on. */
+
 import { useSignal } from '@preact/signals';
 import type { TargetedKeyboardEvent } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Camera, Screen } from '../../scene/orbit_camera.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
+import { count } from '../../units/numbers.ts';
 import {
   boxTool,
   camera,
@@ -198,7 +200,7 @@ function usePainting(
 
 function describe(shown: Drawn | null): string {
   if (!shown) return 'No points';
-  const n = (shown.positions.length / 3).toLocaleString('en');
+  const n = count(shown.positions.length / 3);
   const near =
     focus.value === null ? '' : `; ${labelOf(focus.value)} and ${neighbours.value.length} neighbours`;
   return safeText(`${n} points in ${shown.flat ? 'two' : 'three'} dimensions${near}`);

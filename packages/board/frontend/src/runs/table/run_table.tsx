@@ -5,30 +5,12 @@ import { Icon } from '../../controls/icons.tsx';
 import { loaded, runs } from '../../state/catalogue.ts';
 import { hoveredRun } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
-import {
-  listedRuns,
-  query,
-  runQuery,
-  setRunsShown,
-  showEveryRun,
-  showOnly,
-  visibleRuns,
-} from '../visible_runs.ts';
+import { listedRuns, query, runQuery, setRunsShown, showEveryRun, visibleRuns } from '../visible_runs.ts';
+import { runTableKeys } from './run_table_keys.ts';
 import { triState } from './run_tree.ts';
 import { ColumnsMenu, TableMenu } from './table_menus.tsx';
 import { Box, TableRow } from './table_row.tsx';
-import {
-  active,
-  COLUMN,
-  chosen,
-  inspect,
-  ROW,
-  rows,
-  shownColumns,
-  sorting,
-  toggleFolder,
-  toggleRow,
-} from './table_rows.ts';
+import { active, COLUMN, chosen, ROW, rows, shownColumns, sorting } from './table_rows.ts';
 
 export function RunTable() {
   const scroller = useRef<HTMLDivElement>(null);
@@ -52,81 +34,9 @@ export function RunTable() {
     body.current!.style.height = `${all.length * ROW}px`;
     body.current!.style.minWidth = isWide ? `${180 + shownColumns.value.length * COLUMN}px` : '';
   });
-  const go = (to: number) => {
-    active.value = Math.max(0, Math.min(all.length - 1, to));
-    const y = active.value * ROW;
-    const element = scroller.current!;
-    if (y < element.scrollTop) element.scrollTop = y;
-    if (y + ROW > element.scrollTop + element.clientHeight)
-      element.scrollTop = y + ROW - element.clientHeight;
-    const row = all[active.value];
-    hoveredRun.value = row?.kind === 'run' ? row.run.id : null;
-  };
-  const keys = (event: KeyboardEvent) => {
-    const row = all[active.value];
-    const page = Math.floor(view.height / ROW) - 1;
-    switch (event.key) {
-      case 'ArrowDown':
-        go(active.value + 1);
-        break;
-      case 'ArrowUp':
-        go(active.value - 1);
-        break;
-      case 'PageDown':
-        go(active.value + page);
-        break;
-      case 'PageUp':
-        go(active.value - page);
-        break;
-      case 'Home':
-        go(0);
-        break;
-      case 'End':
-        go(all.length - 1);
-        break;
-      case ' ':
-        if (row) toggleRow(row);
-        break;
-      case 'Enter':
-        if (row?.kind === 'folder') toggleFolder(row.path);
-        else if (row) showOnly([row.run.name]);
-        break;
-      case 'ArrowRight':
-      case 'ArrowLeft':
-        if (row?.kind === 'folder' && row.open === (event.key === 'ArrowLeft')) toggleFolder(row.path);
-        break;
-      case 'i':
-        if (row?.kind === 'run') inspect(row.run);
-        break;
-      default:
-        return;
-    }
-    event.preventDefault();
-  };
   return (
     <section class="runs" aria-label="Runs">
-      <div
-        class={`search${query.value.error ? ' wrong' : ''}`}
-        title={query.value.error === null ? undefined : safeText(query.value.error, 300)}
-      >
-        <Icon name="search" />
-        <input
-          type="search"
-          id="run-query"
-          aria-label="Filter runs"
-          aria-invalid={query.value.error !== null}
-          placeholder="Filter: name, or acc > 0.9"
-          spellcheck={false}
-          value={runQuery.value}
-          onInput={(event) => {
-            runQuery.value = event.currentTarget.value;
-          }}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape') runQuery.value = '';
-          }}
-        />
-      </div>
-      {query.value.error && <p class="query-error">{safeText(query.value.error)}</p>}
+      <RunSearch />
       <div class="runs-head">
         <Box
           state={state}
@@ -150,7 +60,7 @@ export function RunTable() {
         onScroll={(event) =>
           setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })
         }
-        onKeyDown={keys}
+        onKeyDown={runTableKeys(scroller, view.height)}
         onPointerLeave={() => {
           hoveredRun.value = null;
         }}
@@ -171,6 +81,33 @@ export function RunTable() {
         )}
       </div>
     </section>
+  );
+}
+
+function RunSearch() {
+  const { error } = query.value;
+  return (
+    <>
+      <div class={`search${error ? ' wrong' : ''}`} title={error === null ? undefined : safeText(error, 300)}>
+        <Icon name="search" />
+        <input
+          type="search"
+          id="run-query"
+          aria-label="Filter runs"
+          aria-invalid={error !== null}
+          placeholder="Filter: name, or acc > 0.9"
+          spellcheck={false}
+          value={runQuery.value}
+          onInput={(event) => {
+            runQuery.value = event.currentTarget.value;
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') runQuery.value = '';
+          }}
+        />
+      </div>
+      {error && <p class="query-error">{safeText(error)}</p>}
+    </>
   );
 }
 

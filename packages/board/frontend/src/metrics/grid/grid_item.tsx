@@ -1,0 +1,53 @@
+/** What stands in the grid at a place: a heading or a card. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { FRAME_HEIGHT, FRAME_WIDTH } from '../../cards/card.ts';
+import { toggled } from '../../cards/card_address.ts';
+import { Icon } from '../../controls/icons.tsx';
+import { memo } from '../../controls/memo.ts';
+import { safeText } from '../../strings/safe_text.ts';
+import { shutFolders } from './grid_address.ts';
+import { GridCard } from './grid_card.tsx';
+import type { Placed } from './grid_layout.ts';
+import { cardsById, shownSections } from './grid_state.ts';
+
+function place(element: HTMLElement | null, item: Placed): void {
+  if (!element) return;
+  element.style.transform = `translate(${item.x}px, ${item.y}px)`;
+  element.style.width = `${item.width}px`;
+  element.style.height = `${item.height}px`;
+}
+
+export function HeadingItem({ item }: { item: Placed }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => place(element.current, item));
+  const section = shownSections.value[item.section];
+  const isShut = shutFolders.value.includes(item.id);
+  if (!section) return null;
+  return (
+    <div class={`grid-item heading depth-${Math.min(section.depth, 4)}`} ref={element}>
+      <button
+        type="button"
+        class="heading-button"
+        aria-expanded={!isShut}
+        onClick={() => {
+          shutFolders.value = toggled(shutFolders.value, item.id);
+        }}
+      >
+        <Icon name={isShut ? 'right' : 'down'} />
+        <span>{safeText(section.path === '' ? 'top level' : section.title)}</span>
+        <span class="count">{section.count}</span>
+      </button>
+    </div>
+  );
+}
+
+export const CardItem = memo(function CardItem({ item }: { item: Placed }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => place(element.current, item));
+  const card = cardsById.value.get(item.id);
+  return (
+    <div class="grid-item" ref={element}>
+      {card && <GridCard card={card} width={item.width - FRAME_WIDTH} height={item.height - FRAME_HEIGHT} />}
+    </div>
+  );
+});

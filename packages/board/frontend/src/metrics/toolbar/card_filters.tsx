@@ -1,0 +1,72 @@
+/** The filters of the cards: by the names of their tags, and by kind. */
+import type { Kind } from '../../api/types.ts';
+import { Icon } from '../../controls/icons.tsx';
+import { safeText } from '../../strings/safe_text.ts';
+import { cardCount, filterError, matchedCount, shownKinds } from '../grid/card_list.ts';
+import { kindFilter, tagFilter } from '../grid/grid_address.ts';
+
+export function TagFilter() {
+  const wrong = filterError.value;
+  return (
+    <div
+      class={`search${wrong ? ' wrong' : ''}`}
+      title={safeText(wrong ?? 'Letters in order, or a regular expression', 300)}
+    >
+      <Icon name="search" />
+      <input
+        type="search"
+        id="tag-filter"
+        aria-label="Filter tags"
+        aria-invalid={wrong !== null}
+        placeholder="Filter tags"
+        spellcheck={false}
+        value={tagFilter.value}
+        onInput={(event) => {
+          tagFilter.value = event.currentTarget.value;
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') tagFilter.value = '';
+        }}
+      />
+      <span class="search-count">
+        {tagFilter.value || kindFilter.value
+          ? `${matchedCount.value} of ${cardCount.value}`
+          : cardCount.value || ''}
+      </span>
+    </div>
+  );
+}
+
+const KIND_NAMES: Partial<Record<Kind, string>> = {
+  scalar: 'charts',
+  histogram: 'histograms',
+  image: 'images',
+  audio: 'audio',
+  text: 'text',
+  pr_curve: 'PR curves',
+  custom_scalars: 'layouts',
+  mesh: 'meshes',
+  tensor: 'tensors',
+};
+
+/** Cards of one kind only, where there are several. */
+export function KindFilter() {
+  const chosen = kindFilter.value;
+  if (shownKinds.value.length < 2 && chosen === '') return null;
+  return (
+    <select
+      aria-label="Kind of cards"
+      value={chosen}
+      onChange={(event) => {
+        kindFilter.value = event.currentTarget.value;
+      }}
+    >
+      <option value="">all kinds</option>
+      {shownKinds.value.map((kind) => (
+        <option key={kind} value={kind}>
+          {KIND_NAMES[kind] ?? kind}
+        </option>
+      ))}
+    </select>
+  );
+}
