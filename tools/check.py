@@ -26,7 +26,12 @@ def main() -> int:
         return 1
     environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
     environment["HEADRACE_CHECK_DIR"] = str(HOME)
-    command = [str(tox_python()), "-m", "tox", "--workdir", str(HOME / f"envs-{TAG}")]
+    # Every environment uses all cores of a small machine; more cores run several at once.
+    cores = os.cpu_count() or 1
+    how = ["run-parallel", "--parallel", str(cores // 2)] if cores >= 4 else ["run"]
+    if sys.argv[1:] and not sys.argv[1].startswith("-"):
+        how = []  # a subcommand of tox, such as list
+    command = [str(tox_python()), "-m", "tox", *how, "--workdir", str(HOME / f"envs-{TAG}")]
     command += sys.argv[1:]
     return subprocess.run(command, cwd=ROOT, env=environment).returncode
 

@@ -3,8 +3,9 @@
     python3 tools/quickstart.py                # needs Python, a C++ compiler and PyPI
     python3 tools/quickstart.py --mnist DIR    # on MNIST's IDX files; arguments go to the example
 
-All it makes lies in .quickstart/, which git ignores; a second start installs nothing again unless
-the packages changed. Ctrl-C stops it anywhere; started again, it goes on from there.
+All it makes lies in .quickstart/, which git ignores; a second start builds nothing again unless
+the packages changed. The environment of the compilers is removed when the packages are installed.
+Ctrl-C stops it anywhere; started again, it goes on from there.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> int:
         if "--mnist" not in arguments and "--data" not in arguments:
             arguments = ["--data", str(digits_wheel(python)), *arguments]
     except KeyboardInterrupt:
-        report("interrupted; started again, it goes on from there")
+        report("interrupted; start it again and it goes on from there")
         return 130
     if "--out" not in arguments:
         arguments = ["--out", str(HOME / "digits"), *arguments]
@@ -55,8 +56,12 @@ def main() -> int:
 
 
 def train(command: list[str]) -> int:
-    """Runs the example, which answers Ctrl-C itself. Returns: its exit status."""
-    child = subprocess.Popen(command, cwd=ROOT)
+    """Runs the example, which handles Ctrl-C itself. Returns: its exit status."""
+    return wait_through_interrupts(subprocess.Popen(command, cwd=ROOT))
+
+
+def wait_through_interrupts(child: subprocess.Popen[bytes]) -> int:
+    """Waits for a child that gets the same Ctrl-C and ends. Returns: its exit status."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return child.wait()
@@ -69,18 +74,21 @@ def environment() -> Path:
     home = HOME / "env"
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     HOME.mkdir(exist_ok=True)
-    if not python.exists():
+    ready = home / "ready"
+    if not ready.exists():
         report(f"making an environment in {home.relative_to(ROOT)}")
-        made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)])
-        if made.returncode != 0:
+        try:
+            run([sys.executable, "-m", "venv", "--clear", str(home)])
+        except SystemExit:
             raise SystemExit(
                 "quickstart: this Python cannot make virtual environments:"
                 " install its venv module (on Debian: apt install python3-venv)"
-            )
-    report("installing the packages (the first time compiles for a few minutes)")
-    wheelhouse = [str(python), str(ROOT / "tools" / "wheelhouse.py"), *PACKAGES]
-    run(wheelhouse, {**os.environ, "HEADRACE_CHECK_DIR": str(HOME)})
+            ) from None
+        ready.touch()
     run([str(python), "-m", "pip", "install", "-q", "tqdm>=4.60"])
+    report("installing the packages (the first time compiles for a few minutes)")
+    wheelhouse = [str(python), str(ROOT / "tools" / "wheelhouse.py"), "--remove-builder"]
+    run([*wheelhouse, *PACKAGES], {**os.environ, "HEADRACE_CHECK_DIR": str(HOME)})
     return python
 
 
@@ -96,9 +104,19 @@ def digits_wheel(python: Path) -> Path:
 
 
 def run(command: list[str], variables: dict[str, str] | None = None) -> None:
-    done = subprocess.run(command, env=variables)
-    if done.returncode != 0:
-        raise SystemExit(f"quickstart: failed ({done.returncode}): {shlex.join(command)}")
+    """Runs a command in a session of its own, so that Ctrl-C reaches this process alone.
+
+    Raises: KeyboardInterrupt after the command was stopped too; SystemExit if it failed.
+    """
+    child = subprocess.Popen(command, env=variables, start_new_session=True)
+    try:
+        code = child.wait()
+    except KeyboardInterrupt:
+        child.terminate()
+        child.wait()
+        raise
+    if code != 0:
+        raise SystemExit(f"quickstart: failed ({code}): {shlex.join(command)}")
 
 
 def report(text: str) -> None:

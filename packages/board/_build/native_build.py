@@ -60,6 +60,25 @@ def sanitizer_flags() -> list[str]:
     return SANITIZERS[chosen]
 
 
+class Progress:
+    """Reports a build to the file HEADRACE_PROGRESS: `steps N`, then a line `done` for each step.
+
+    pip keeps what a build prints to itself; tools/wheelhouse.py draws a bar from these files.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self._path = os.environ.get("HEADRACE_PROGRESS")
+        self._write(f"steps {steps}\n")
+
+    def done(self) -> None:
+        self._write("done\n")
+
+    def _write(self, line: str) -> None:
+        if self._path:
+            with open(self._path, "a") as file:  # short appends of several threads stay whole
+                file.write(line)
+
+
 def module_name(pyx: Path) -> str:
     """Returns: the dotted name of src/headrace/a/b.pyx: headrace.a.b."""
     return ".".join(pyx.relative_to(SRC).with_suffix("").parts)
@@ -89,6 +108,8 @@ class BuildExt(build_ext):
             for extension in self.extensions:
                 self.add_paths(extension)
             sources = [(e, Path(s)) for e in self.extensions for s in e.sources]
+            cython = [source for _, source in sources if source.suffix == ".pyx"]
+            self.progress = Progress(len(cython) + len(sources))
             for (extension, source), cpp in zip(
                 sources, pool.map(self._transpiled, sources), strict=True
             ):
@@ -98,7 +119,9 @@ class BuildExt(build_ext):
             # The largest first: the last to finish decides how long the build takes.
             stale = [made for made in objects if not _up_to_date(made, objects[made])]
             stale.sort(key=lambda made: -Path(objects[made][-3]).stat().st_size)
-            for result in [pool.submit(_make, made, objects[made]) for made in stale]:
+            for _ in range(len(objects) - len(stale)):
+                self.progress.done()
+            for result in [pool.submit(self._compile, made, objects[made]) for made in stale]:
                 result.result()
         for extension in self.extensions:
             self._link(extension, of_extension.get(extension.name, []))
@@ -113,11 +136,20 @@ class BuildExt(build_ext):
     def _temp(self, source: Path) -> Path:
         return Path(self.build_temp) / source
 
+    def _compile(self, made: Path, command: list[str]) -> None:
+        _make(made, command)
+        self.progress.done()
+
     def _transpiled(self, job: tuple[Extension, Path]) -> Path:
-        """Returns: the C++ of a source; makes it anew if the .pyx or a .pxd it reads changed."""
         extension, source = job
         if source.suffix != ".pyx":
             return source
+        made = self._transpile(extension, source)
+        self.progress.done()
+        return made
+
+    def _transpile(self, extension: Extension, source: Path) -> Path:
+        """Returns: the C++ of a .pyx; made again if the .pyx or a .pxd that it reads changed."""
         made = self._temp(source).with_suffix(".cpp")
         command = [sys.executable, "-m", "cython", "-3", "--cplus", "--depfile"]
         command += ["--module-name", extension.name, "-I", str(SRC)]

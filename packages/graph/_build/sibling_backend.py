@@ -3,8 +3,8 @@
 The packages of a checkout are on no registry, so `pip install ./packages/X` in an empty environment
 needs its sibling by file URL. Editable metadata keeps the range (pip refuses a URL beside an
 editable install of the same package), and so does a release (HEADRACE_RELEASE=1) or a source
-archive unpacked elsewhere. The same file stands in every package that has a sibling; tests/dependencies
-compares them.
+archive unpacked elsewhere. The same file stands in every package that has a sibling;
+tests/dependencies compares them.
 """
 
 from __future__ import annotations
