@@ -1,0 +1,1 @@
+"""Public functions with the values that NumPy, a closed form or TensorFlow's pages give."""
