@@ -41,3 +41,17 @@ def test_a_line_of_the_program_counts_by_itself(caplog):
 
 def test_levels_are_pythons():
     assert (hr.logging.DEBUG, hr.logging.INFO, hr.logging.FATAL) == (10, 20, 50)
+
+
+def test_each_function_has_its_level(caplog):
+    with caplog.at_level(logging.NOTSET, "headrace"):
+        hr.logging.set_verbosity(hr.logging.DEBUG)
+        hr.logging.debug("a")
+        hr.logging.warning("b")
+        hr.logging.fatal("c")
+        hr.logging.vlog(hr.logging.ERROR, "d")
+        hr.logging.TaskLevelStatusMessage("e")
+        hr.logging.flush()
+    levels = [logging.DEBUG, logging.WARNING, logging.FATAL, logging.ERROR, logging.ERROR]
+    assert [(r.levelno, r.getMessage()) for r in caplog.records] == list(zip(levels, "abcde"))
+    assert hr.get_logger() is logging.getLogger("headrace")

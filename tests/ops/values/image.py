@@ -7,18 +7,24 @@ import numpy as np
 from values.value_case import call
 
 _RED = np.float32([[[[1.0, 0.0, 0.0]]]])
+_YIQ = np.float32([[[[0.3, 0.1, -0.2]]]])
+# TensorFlow's tf.image.yiq_to_rgb prints this matrix.
+_RGB_OF_YIQ = np.array(
+    [[1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]]
+)
 _GREY = np.float32([[[[0.5, 0.5, 0.5]]]])
 _RAMP = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
 _TALL = np.arange(6, dtype=np.float32).reshape(3, 2, 1)
 _BOXES = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]])
 _SCORES = np.float32([0.9, 0.8, 0.7])
+_WIDE = np.repeat(np.repeat(_GREY, 180, 1), 180, 2)
 _TWICE = np.repeat(np.repeat(_RAMP, 2, 1), 2, 2)
 
 CASES = [
     call("image.rgb_to_yuv", _RED, gives=np.float32([[[[0.299, -0.14714119, 0.61497538]]]])),
     call("image.yuv_to_rgb", np.float32([[[[0.299, -0.14714119, 0.61497538]]]]), gives=_RED),
-    call("image.rgb_to_yiq", _RED, gives=np.float32([[[[0.299, 0.59590059, 0.21153661]]]])),
-    call("image.yiq_to_rgb", np.float32([[[[0.299, 0.59590059, 0.21153661]]]]), gives=_RED),
+    call("image.rgb_to_yiq", _RED, gives=np.float32([[[[0.299, 0.59590059, 0.2115]]]])),
+    call("image.yiq_to_rgb", _YIQ, gives=np.float32(_YIQ @ _RGB_OF_YIQ)),
     call("image.hsv_to_rgb", np.float32([[[[0.0, 1.0, 1.0]]]]), gives=_RED),
     call("image.adjust_brightness", _GREY, 0.25, gives=_GREY + 0.25),
     call("image.adjust_saturation", _RED, 0.0, gives=np.ones((1, 1, 1, 3), np.float32)),
@@ -88,8 +94,8 @@ CASES = [
     ),  # fmt: skip
     call(
         "image.ssim_multiscale",
-        np.tile(_GREY, (1, 180, 180, 1)),
-        np.tile(_GREY, (1, 180, 180, 1)),
+        _WIDE,
+        _WIDE,
         1.0,
         gives=np.float32([1.0]),
     ),  # fmt: skip

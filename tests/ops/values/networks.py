@@ -86,7 +86,7 @@ CASES = [
     ),  # fmt: skip
     call(
         "nn.max_pool3d",
-        _BLOCK,
+        np.float32(_BLOCK),
         [1, 2, 2, 2, 1],
         [1] * 5,
         "VALID",
@@ -116,7 +116,7 @@ CASES = [
         _IMAGE,
         [1, 1],
         "VALID",
-        lambda hr: lambda x, n, p: 2 * x,
+        lambda hr: lambda x, **_: 2 * x,
         gives=2 * _IMAGE,
     ),  # fmt: skip
     call("losses.softmax_cross_entropy", _P, _X, gives=-(_P * _LOG_P).sum()),

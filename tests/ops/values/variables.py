@@ -1,4 +1,4 @@
-"""Updates of a variable [1, 2, 3]; each case makes it anew, as a reference and as a resource."""
+"""Updates of a variable [1, 2, 3] that each case makes anew, and functions of Python."""
 
 from __future__ import annotations
 

@@ -344,7 +344,7 @@ def simple_save(
     builder.save()
 
 
-def main_op_with_restore(restore_op_name: str) -> Any:
+def main_op_with_restore(restore_op_name: Operation) -> Any:
     """As main_op, after what restores the variables. Args: restore_op_name: an operation."""
     with get_default_graph().control_dependencies([main_op()]):
         return group(restore_op_name)

@@ -1,0 +1,32 @@
+"""The global step: made once, found again, checked."""
+
+from __future__ import annotations
+
+import pytest
+
+import headrace.graph as hr
+
+
+def test_it_is_made_once_and_found_again():
+    assert hr.train.get_global_step() is None
+    step = hr.train.get_or_create_global_step()
+    assert hr.train.get_global_step() is step
+    assert hr.train.get_or_create_global_step() is step
+    assert step.dtype.base_dtype == hr.int64 and step.shape == []
+    with pytest.raises(ValueError, match="already exists"):
+        hr.train.create_global_step()
+
+
+def test_only_a_scalar_of_integers_is_one():
+    hr.train.assert_global_step(hr.Variable(0))
+    with pytest.raises(TypeError):
+        hr.train.assert_global_step(hr.Variable(0.5))
+    with pytest.raises(TypeError):
+        hr.train.assert_global_step(hr.Variable([0, 0]))
+
+
+def test_its_value_comes_from_a_session(service):
+    step = hr.train.get_or_create_global_step()
+    with hr.Session() as session:
+        session.run(step.initializer)
+        assert hr.train.global_step(session, step) == 0
