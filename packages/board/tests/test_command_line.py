@@ -9,13 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import unquote
 
 import pytest
+from fixtures.boards import wait_until
 
 from headrace.board import cli, create_app
 from headrace.board.cli import main
@@ -74,10 +75,11 @@ def test_an_interrupt_ends_the_streams_of_open_pages_first(tmp_path: Path) -> No
             pass
 
 
-def test_a_logdir_may_come_later(tmp_path: Path) -> None:
+def test_a_missing_logdir_is_reported_and_read_once_it_exists(tmp_path: Path) -> None:
     logdir = tmp_path / "later"
     process, url = started("--logdir", str(logdir), "--port", "0")
     try:
+        wait_until(lambda: "missing_logdir" in problem_kinds(url))
         from headrace.formats.event_file import EventFileWriter
         from headrace.formats.proto.event_pb2 import Event
 
@@ -85,15 +87,20 @@ def test_a_logdir_may_come_later(tmp_path: Path) -> None:
             event = Event(wall_time=1.0, step=3)
             event.summary.value.add(tag="loss", simple_value=0.5)
             writer.write(event)
-        deadline = time.monotonic() + 60
-        names: list[str] = []
-        while not names and time.monotonic() < deadline:
-            with urllib.request.urlopen(url + "api/v1/tags", timeout=60) as reply:
-                names = [tag["name"] for tag in json.load(reply)["tags"]]
-            time.sleep(0.05)
-        assert names == ["loss"]
+        wait_until(lambda: [tag["name"] for tag in api(url, "tags")["tags"]] == ["loss"])
+        assert problem_kinds(url) == []
     finally:
-        stopped(process)
+        said = stopped(process)
+    assert f"WARNING: the folder {logdir} does not exist" in said
+
+
+def api(url: str, path: str) -> Any:
+    with urllib.request.urlopen(f"{url}api/v1/{path}", timeout=60) as reply:
+        return json.load(reply)
+
+
+def problem_kinds(url: str) -> list[str]:
+    return [problem["kind"] for problem in api(url, "problems")["problems"]]
 
 
 def test_without_a_token_it_listens_only_on_loopback(
@@ -162,7 +169,7 @@ def test_a_port_that_is_none_is_refused(
     with pytest.raises(SystemExit) as ended:
         main(["--logdir", str(tmp_path), f"--port={port}"])
     assert ended.value.code == 2
-    assert f"{port} is no port: it may be from 0 to 65535" in capsys.readouterr().err
+    assert f"{port} is not a port: use a number from 0 to 65535" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["no such host", "a" * 70, "1.2.3.4.5"])
@@ -179,7 +186,7 @@ def test_a_file_is_no_logdir(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     file = tmp_path / "events.out.tfevents.1.host"
     file.touch()
     assert main(["--logdir", str(file), "--port", "0"]) == 2
-    assert "is a file: give the folder" in capsys.readouterr().err
+    assert "is a file: give its folder" in capsys.readouterr().err
 
 
 def test_a_package_without_its_front_end_says_so_in_a_sentence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -12,16 +13,16 @@ from typing import Any
 from headrace.board.web.security import Access, is_loopback
 from headrace.board.web.server import BoardServer, address, is_unspecified, listening_socket
 
-_THREADS = 24  # a browser that shows the board holds one (its events); requests take the others
+_THREADS = 24  # each browser occupies one with its event stream; the others serve requests
 _DEFAULT_PORT = 6006
 _PORTS_TRIED = 20
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serves a logdir until it is interrupted.
+    """Serves a logdir until the process is interrupted.
 
     Args:
-      arguments: of the command; by default the process's own.
+      arguments: command-line arguments; by default those of the process.
     Returns: the exit status.
     """
     options = _parser().parse_args(arguments)
@@ -29,27 +30,27 @@ def main(arguments: list[str] | None = None) -> int:
     from headrace.board.web.static_files import FrontendMissingError
 
     if options.logdir.is_file():
-        return _refused(f"{options.logdir} is a file: give the folder that it lies in", 2)
+        return _fail(f"{options.logdir} is a file: give its folder", 2)
     if not options.logdir.is_dir():
-        _say(f"{options.logdir} is not there yet; waiting for it")
+        _warn_of_missing_logdir(options.logdir)
     token = new_token() if options.token == "" else options.token
     if not is_loopback(options.host) and token is None and not options.insecure_public:
-        return _refused(
-            f"on {options.host} everybody on the network could read your logs:"
-            " give --token (or --insecure-public to allow that)",
+        return _fail(
+            f"on {options.host} anyone on the network could read your logs:"
+            " give --token, or --insecure-public to allow that",
             2,
         )
     if options.insecure_public:
-        _say("warning: anybody who reaches this port can read the logs")
+        _print_error("warning: anyone who reaches this port can read the logs")
     ports = range(_DEFAULT_PORT, _DEFAULT_PORT + _PORTS_TRIED)
     if options.port is not None:
         ports = range(options.port, options.port + 1)
     try:
         listener = listening_socket(options.host, ports)
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or "this is no name of a host"
+        why = getattr(error, "strerror", None) or "not a valid host name"
         where = f"any port from {ports[0]} to {ports[-1]}" if len(ports) > 1 else f"port {ports[0]}"
-        return _refused(f"cannot listen on {options.host} at {where}: {why}", 1)
+        return _fail(f"cannot listen on {options.host} at {where}: {why}", 1)
     with listener:
         port = listener.getsockname()[1]
         try:
@@ -61,15 +62,23 @@ def main(arguments: list[str] | None = None) -> int:
                 access=_access(options, token, port),
             )
         except FrontendMissingError as error:
-            return _refused(str(error), 1)
+            return _fail(str(error), 1)
         url = address(options.host, port, token)
         print(f"headrace-board: {options.logdir} on {url}", flush=True)
         _serve_until_interrupted(BoardServer(app, listener, _THREADS))
     return 0
 
 
+def _warn_of_missing_logdir(logdir: Path) -> None:
+    _print_error(f"WARNING: the folder {os.path.abspath(logdir)} does not exist.")
+    _print_error("Check --logdir. The board starts without runs and waits for the folder.")
+
+
 def _access(options: argparse.Namespace, token: str | None, port: int) -> Access:
-    """Who may ask. Names that were given are all; without any, an open address has every name."""
+    """Returns who may send requests.
+
+    Without --allow-host, a board that listens on all addresses accepts every host name.
+    """
     every_address = is_unspecified(options.host)
     any_host = (options.insecure_public or every_address) and not options.allow_host
     hosts = [*options.allow_host]
@@ -85,7 +94,7 @@ def _serve_until_interrupted(server: BoardServer) -> None:
         server.start()
         server.wait()
     except KeyboardInterrupt:
-        _on_signals(signal.SIG_DFL)  # a second one ends the process at once
+        _on_signals(signal.SIG_DFL)  # a second signal ends the process at once
     finally:
         server.stop()
 
@@ -94,7 +103,7 @@ def _on_signals(handler: Any) -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGINT, signal.SIGTERM):
-        # A shell's job in the background ignores the interrupt of the one in front.
+        # A background job of a shell ignores SIGINT, and must keep ignoring it.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)
 
@@ -103,12 +112,12 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _say(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     print(f"headrace-board: {sentence}", file=sys.stderr)
 
 
-def _refused(sentence: str, status: int) -> int:
-    _say(sentence)
+def _fail(sentence: str, status: int) -> int:
+    _print_error(sentence)
     return status
 
 
@@ -122,26 +131,26 @@ def _parser() -> argparse.ArgumentParser:
         "--port",
         type=_port,
         default=None,
-        help=f"port to listen on; 0: any; by default the first free one from {_DEFAULT_PORT}",
+        help=f"port to listen on; 0: any free port; default: first free port from {_DEFAULT_PORT}",
     )
-    parser.add_argument("--title", default="", help="stands in the browser's tab")
+    parser.add_argument("--title", default="", help="title of the browser tab")
     parser.add_argument("--state", type=Path, help="file for notes, saved views and colours")
     parser.add_argument(
-        "--token", nargs="?", const="", help="what a browser must show; made up if empty"
+        "--token", nargs="?", const="", help="secret that browsers must send; generated if no value is given"
     )
     parser.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME[:PORT]",
-        help="a further name by which the board is addressed, as through a proxy or a tunnel;"
-        " at any port if none is given",
+        help="further host name of the board, such as that of a proxy or a tunnel;"
+        " without a port, any port is accepted",
     )
     parser.add_argument(
-        "--insecure-public", action="store_true", help="let everybody read the logs"
+        "--insecure-public", action="store_true", help="let anyone read the logs without a token"
     )
     parser.add_argument(
-        "--follow-links", action="store_true", help="follow links that lead out of the logdir"
+        "--follow-links", action="store_true", help="follow symbolic links out of the logdir"
     )
     return parser
 
@@ -152,7 +161,7 @@ def _port(text: str) -> int:
     except ValueError:
         port = -1
     if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} is no port: it may be from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text} is not a port: use a number from 0 to 65535")
     return port
 
 

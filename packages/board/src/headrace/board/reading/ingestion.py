@@ -15,7 +15,8 @@ from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.scan_batch import MORE, TORN
 from headrace.board.reading.scanner import scanner_name
-from headrace.board.store.problems import NOTE
+from headrace.board.store.path_text import path_text
+from headrace.board.store.problems import NOTE, WARNING
 from headrace.board.store.run import Run
 from headrace.board.store.run_index import RunIndex
 from headrace.board.store.scalar_series import ScalarSeries
@@ -65,6 +66,7 @@ class Ingestion:
         self._walk = Walk()
         self._skipped: set[tuple[str, str]] = set()
         self._walked = False
+        self._logdir_missing = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._readers = _READERS if scanner_name() == "native" else 1
@@ -128,6 +130,7 @@ class Ingestion:
 
     def _take_walk(self) -> None:
         there = self._logdir.refresh()
+        self._report_missing_logdir(not there)
         walk = walk_logdir(self._logdir, self._stopping.is_set) if there else Walk()
         if self._stopping.is_set():
             return  # the walk is not whole
@@ -158,6 +161,18 @@ class Ingestion:
         self._skipped = walk.skipped
         if changed:
             self._index.touch()
+
+    def _report_missing_logdir(self, missing: bool) -> None:
+        if missing == self._logdir_missing:
+            return
+        self._logdir_missing = missing
+        if missing:
+            name = path_text(os.path.basename(self._logdir.path))  # pages must not see the path
+            text = f"the log folder {name} does not exist; the board waits for it"
+            self._index.problems.put("missing_logdir", WARNING, text=text)
+        else:
+            self._index.problems.remove("missing_logdir")
+        self._index.touch()
 
     def _drop(self, name: str) -> None:
         feed = self._feeds.pop(name)
