@@ -2,7 +2,7 @@
 
     cd packages/board/benchmarks
     python against_tensorboard.py --tensorboard ../../../.peers/tensorflow/bin/tensorboard
-    python against_tensorboard.py --only A3,A14     # some rows, ours alone
+    python against_tensorboard.py --only load,graph     # some rows, ours alone
 
 Each row is tried three times, the two sides in turn, and the best counts: the machine is noisy, and
 only what was measured side by side may be compared. Nothing is sent but to this machine.
@@ -27,28 +27,28 @@ from sides import Board, Side, TensorBoard
 
 TRIES = 3
 ROWS: dict[str, Callable[[Side, Path], dict[str, float]]] = {
-    "A2": server_rows.start_on_nothing,
-    "A3-A": server_rows.load_all,
-    "A3-B": server_rows.load_all,
-    "A3-C": server_rows.load_all,
-    "A4": server_rows.one_series,
-    "A6": server_rows.hundred_runs,
-    "A7": browser_rows.open_metrics,
-    "A12": server_rows.appended_event,
-    "A14": browser_rows.open_graph,
-    "A15": browser_rows.colour_by_structure,
+    "start": server_rows.start_on_nothing,
+    "load-A": server_rows.load_all,
+    "load-B": server_rows.load_all,
+    "load-C": server_rows.load_all,
+    "series": server_rows.one_series,
+    "runs": server_rows.hundred_runs,
+    "metrics": browser_rows.open_metrics,
+    "append": server_rows.appended_event,
+    "graph": browser_rows.open_graph,
+    "colours": browser_rows.colour_by_structure,
 }
 LOG_OF = {
-    "A2": "nothing",
-    "A3-A": "A",
-    "A3-B": "B",
-    "A3-C": "C",
-    "A4": "A",
-    "A6": "M",
-    "A7": "M",
-    "A12": "growing",
-    "A14": "G36",
-    "A15": "G36",
+    "start": "nothing",
+    "load-A": "A",
+    "load-B": "B",
+    "load-C": "C",
+    "series": "A",
+    "runs": "M",
+    "metrics": "M",
+    "append": "growing",
+    "graph": "G36",
+    "colours": "G36",
 }
 WRITERS: dict[str, Callable[[Path], object]] = {
     "nothing": lambda folder: folder.mkdir(parents=True, exist_ok=True),

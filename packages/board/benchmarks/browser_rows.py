@@ -68,7 +68,7 @@ def opened(side: Side) -> Iterator[Page]:
 
 
 def open_metrics(side: Side, _: Path) -> dict[str, float]:
-    """A7: 100 runs, the cards of the first screen: all lines painted."""
+    """100 runs, the cards of the first screen: all lines painted."""
     with opened(side) as page:
         if isinstance(side, Board):
             wait_for(lambda: b'"loading":false' in side.get("api/v1/health"))
@@ -97,7 +97,7 @@ def open_metrics(side: Side, _: Path) -> dict[str, float]:
 
 
 def open_graph(side: Side, _: Path) -> dict[str, float]:
-    """A14: navigation to the first picture of the graph."""
+    """Navigation to the first picture of the graph."""
     with opened(side) as page:
         if isinstance(side, Board):
             wait_for(lambda: b'"nodes"' in side.get("api/v1/graphs"))
@@ -116,7 +116,7 @@ def open_graph(side: Side, _: Path) -> dict[str, float]:
 
 
 def colour_by_structure(side: Side, _: Path) -> dict[str, float]:
-    """A15: switch the colours to structure; how long does the page stand still?"""
+    """Switch the colours to structure; how long does the page stand still?"""
     with opened(side) as page:
         if isinstance(side, Board):
             page.goto(side.url + "#/graph?colour=device")

@@ -1,4 +1,4 @@
-"""Times the server's part of A14: from the bytes of G36 to the compressed bundle.
+"""Times the server from the bytes of G36 to the compressed bundle.
 
     python packages/board/benchmarks/graph_bundle.py [--tries 5] [--tensorboard]
 

@@ -1,4 +1,4 @@
-// A20: prints how long the layout of one large group takes. Run with the node that builds the front end:
+// layout: prints how long the layout of one large group takes. Run with the node that builds the front end:
 //   node packages/board/benchmarks/graph_layout.ts
 import { arrange, place } from '../frontend/src/graph/layout/layout_group.ts';
 import { group } from '../frontend/src/graph/layout/sample_group.ts';
@@ -18,5 +18,5 @@ for (const [nodes, edges] of [
     took.push(performance.now() - start);
   }
   const best = Math.min(...took).toFixed(0);
-  console.log(`A20 ${nodes} nodes, ${graph.src.length} edges: best ${best} ms (${took.map((t) => t.toFixed(0)).join(', ')})`);
+  console.log(`layout ${nodes} nodes, ${graph.src.length} edges: best ${best} ms (${took.map((t) => t.toFixed(0)).join(', ')})`);
 }

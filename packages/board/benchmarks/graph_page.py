@@ -1,4 +1,4 @@
-"""A14, A15, A18, A19, A21: prints how fast the Graph page is on 42,000 ops. Needs Chromium.
+"""Prints how fast the Graph page is on 42,000 ops. Needs Chromium.
 
 python benchmarks/graph_page.py
 """
@@ -148,28 +148,28 @@ def cold(new_page: Callable[[], Any], url: str) -> None:
         session.send("HeapProfiler.collectGarbage")
         heap.append(page.evaluate("performance.memory.usedJSHeapSize") / 1e6)
         page.context.close()
-    say("A14 navigation to first interactive frame", first)
-    say("A14 longest task", longest)
-    say("A14 heap of the page", heap, "MB")
+    say("graph navigation to first interactive frame", first)
+    say("graph longest task", longest)
+    say("graph heap of the page", heap, "MB")
 
 
 def within_the_page(page: Any, url: str) -> None:
     reader = GraphReader(page, url)
     reader.open("g36")
     modes = ("device", "structure", "op", "structure")
-    say("A15 another colour mode", [page.evaluate(COLOUR, mode) for mode in modes])
+    say("colours another colour mode", [page.evaluate(COLOUR, mode) for mode in modes])
     for name in ("average_gradients", "RMSProp", "batch_processing"):
-        say(f"A18 open {name}", toggled(reader, name))
+        say(f"groups open {name}", toggled(reader, name))
     reader.toggle("tower_[0-3]")
     reader.toggle("tower_1")
     frames = [page.evaluate(PAN) for _ in range(TRIES)]
-    say("A19 pan, frame p50", [middle for middle, _ in frames])
-    say("A19 pan, frame p95", [late for _, late in frames])
+    say("panning pan, frame p50", [middle for middle, _ in frames])
+    say("panning pan, frame p95", [late for _, late in frames])
     patterns = ("moments/mean$", "Mixed_[37]/.*Conv2D$", "tower_3/gradients/.*Reshape")
-    say("A21 search, reveal and centre", [page.evaluate(SEARCH, one) for one in patterns])
+    say("search search, reveal and centre", [page.evaluate(SEARCH, one) for one in patterns])
     stopped = [page.evaluate(ENDLESS) for _ in range(TRIES)]
-    say("A21 endless pattern is stopped after", [took for took, _ in stopped])
-    say("A21 the page's longest wait meanwhile", [worst for _, worst in stopped])
+    say("search endless pattern is stopped after", [took for took, _ in stopped])
+    say("search the page's longest wait meanwhile", [worst for _, worst in stopped])
 
 
 def toggled(reader: GraphReader, name: str) -> list[float]:
@@ -201,15 +201,15 @@ def everything(new_page: Callable[[], Any], url: str) -> None:
         reader.settled()
         pans.append(page.evaluate(PAN)[1])
         page.context.close()
-    say("A19 expand all 42,558 ops, first draw", took)
-    say("A19   of that, layout in the worker", layouts)
-    say("A19 pan among all of them, frame p95", pans)
+    say("panning expand all 42,558 ops, first draw", took)
+    say("panning   of that, layout in the worker", layouts)
+    say("panning pan among all of them, frame p95", pans)
 
 
 def wide(page: Any, url: str) -> None:
     reader = GraphReader(page, url)
     reader.open("wide")
-    say("A18 open a group of 1278 children that do not fold", toggled(reader, "wide"))
+    say("groups open a group of 1278 children that do not fold", toggled(reader, "wide"))
 
 
 def main() -> None:

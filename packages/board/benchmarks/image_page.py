@@ -1,4 +1,4 @@
-"""How long an image card takes to paint another of 5,000 steps (A13), in Chromium.
+"""How long an image card takes to paint another of 5,000 steps, in Chromium.
 
 python packages/board/benchmarks/image_page.py
 """
@@ -61,7 +61,7 @@ def main() -> None:
             browser.close()
             board.stop()
     p50, p95 = times[STEPS // 2], times[int(STEPS * 0.95)]
-    print(f"A13 slider to paint, {STEPS} of {IMAGES} images: p50 {p50:.0f} ms, p95 {p95:.0f} ms")
+    print(f"images slider to paint, {STEPS} of {IMAGES} images: p50 {p50:.0f} ms, p95 {p95:.0f} ms")
 
 
 if __name__ == "__main__":

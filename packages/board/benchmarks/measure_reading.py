@@ -1,6 +1,6 @@
-"""Measure A2 and A3: how fast the board answers and reads, and the memory it takes.
+"""Measure how fast the board answers and reads, and the memory it takes.
 
-python benchmarks/measure_reading.py [a2] [a3] [a3-python] [a12] [a13] [a30 [SECONDS]]
+python benchmarks/measure_reading.py [start] [load] [load-python] [append] [images] [soak [SECONDS]]
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def fixture(name: str) -> Path:
 
 
 def measure_load(scanner: str) -> None:
-    """A3: seconds to load a million points, the points kept and the greatest memory."""
+    """Seconds to load a million points, the points kept and the greatest memory."""
     for name in "ABC":
         folder = fixture(name)
         environment = {**os.environ, "HEADRACE_BOARD_SCANNER": scanner}
@@ -69,7 +69,7 @@ def measure_load(scanner: str) -> None:
             for _ in range(3)
         ]
         took, points, rss = min(lines, key=lambda line: float(line[0]))
-        print(f"A3 {name} {scanner}: {took} s, {points} points, {rss} MB at most")
+        print(f"load {name} {scanner}: {took} s, {points} points, {rss} MB at most")
 
 
 class Server:
@@ -111,7 +111,7 @@ class Server:
 
 
 def measure_start() -> None:
-    """A2: seconds until the port answers on an empty logdir, and the memory."""
+    """Seconds until the port answers on an empty logdir, and the memory."""
     took, rss = [], []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder, Server(Path(folder)) as server:
@@ -119,11 +119,11 @@ def measure_start() -> None:
             took.append(time.perf_counter() - server.began)
             time.sleep(0.5)
             rss.append(server.rss_mb())
-    print(f"A2: {min(took):.2f} s to the first answer, {min(rss):.0f} MB")
+    print(f"start: {min(took):.2f} s to the first answer, {min(rss):.0f} MB")
 
 
 def measure_live(tries: int = 20) -> None:
-    """A12: milliseconds from append and flush to the event that tells a page."""
+    """Milliseconds from append and flush to the event that tells a page."""
     with tempfile.TemporaryDirectory() as folder:
         writer = EventFileWriter(Path(folder) / "run")
         writer.write(event_logs.simple_event(0, time.time(), [("loss", 1.0)]))
@@ -162,14 +162,14 @@ def measure_live(tries: int = 20) -> None:
             second = time.perf_counter() - began
     delays.sort()
     print(
-        f"A12: file to event {statistics.median(delays) * 1e3:.0f} ms in the middle,"
+        f"append: file to event {statistics.median(delays) * 1e3:.0f} ms in the middle,"
         f" p95 {delays[int(len(delays) * 0.95) - 1] * 1e3:.0f} ms;"
         f" new run {new_run * 1e3:.0f} ms; second writer {second * 1e3:.0f} ms"
     )
 
 
 def measure_blobs() -> None:
-    """A13: how much memory 5000 images of 40 KB take, once all were looked at."""
+    """How much memory 5000 images of 40 KB take, once all were looked at."""
     script = """
 import sys
 from headrace.board.board import Board
@@ -192,11 +192,11 @@ print(len(rows), (loaded - before) >> 20, (memory_bytes() - before) >> 20)
         text=True,
     )
     rows, loaded, looked = done.stdout.split()
-    print(f"A13: {rows} images: +{loaded} MB when loaded, +{looked} MB when all were looked at")
+    print(f"images: {rows} images: +{loaded} MB when loaded, +{looked} MB when all were looked at")
 
 
 def soak(seconds: float) -> None:
-    """A30: memory while a run grows; the slope over the data's own size after warm-up."""
+    """Memory while a run grows; the slope over the data's own size after warm-up."""
     with tempfile.TemporaryDirectory() as folder:
         writer = EventFileWriter(Path(folder) / "run")
         with Server(Path(folder)) as server:
@@ -219,7 +219,7 @@ def soak(seconds: float) -> None:
     grown = marks[-1][1] - marks[0][1]
     data = events * 2 * 20 / 2**20
     print(
-        f"A30: {events} events in {seconds:.0f} s: +{grown:.1f} MB, {data:.1f} MB of it data;"
+        f"soak: {events} events in {seconds:.0f} s: +{grown:.1f} MB, {data:.1f} MB of it data;"
         f" {(grown - data) / events * 1e4:.2f} MB per 10,000 events over the data's size"
     )
 
@@ -227,19 +227,19 @@ def soak(seconds: float) -> None:
 def main(arguments: list[str]) -> None:
     """Runs what the arguments name."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    chosen = arguments or ["a2", "a3", "a3-python", "a12", "a13"]
+    chosen = arguments or ["start", "load", "load-python", "append", "images"]
     for i, name in enumerate(chosen):
-        if name == "a2":
+        if name == "start":
             measure_start()
-        elif name == "a3":
+        elif name == "load":
             measure_load("native")
-        elif name == "a3-python":
+        elif name == "load-python":
             measure_load("python")
-        elif name == "a12":
+        elif name == "append":
             measure_live()
-        elif name == "a13":
+        elif name == "images":
             measure_blobs()
-        elif name == "a30":
+        elif name == "soak":
             follows = chosen[i + 1] if i + 1 < len(chosen) else "600"
             soak(float(follows) if follows.isdigit() else 600.0)
 

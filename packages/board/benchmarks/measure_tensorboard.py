@@ -1,4 +1,4 @@
-"""Measure TensorBoard on the same logs, for the figures beside ours: A2, A3, A12.
+"""Measure TensorBoard on the same logs, for the figures beside ours: start, loading, appending.
 
 python benchmarks/measure_tensorboard.py PYTHON_WITH_TENSORBOARD [a2] [a3] [a3-python] [a12]
 """
@@ -113,7 +113,7 @@ def main(python: str, chosen: list[str]) -> None:
                     with TensorBoard(python, Path(folder)) as server:
                         took.append(server.answered)
                         rss.append(server.rss_mb())
-            print(f"A2 TensorBoard: {min(took):.2f} s to the first answer, {min(rss):.0f} MB")
+            print(f"start TensorBoard: {min(took):.2f} s to the first answer, {min(rss):.0f} MB")
         elif name == "a3":
             for letter, tag, step in (("A", "loss", 999_999), ("B", "layer99/loss", 9999),
                                       ("C", "layer99/loss", 9999)):  # fmt: skip
@@ -121,7 +121,7 @@ def main(python: str, chosen: list[str]) -> None:
                     server.wait_for_step("run", tag, step)
                     took_s = time.perf_counter() - server.began
                     print(
-                        f"A3 {letter} TensorBoard: {took_s:.2f} s from start to the last point"
+                        f"load {letter} TensorBoard: {took_s:.2f} s from start to the last point"
                         f" (1000 a tag kept), {server.rss_mb():.0f} MB"
                     )
         elif name == "a3-python":
@@ -130,7 +130,7 @@ def main(python: str, chosen: list[str]) -> None:
             done = subprocess.run(
                 command, env=environment, check=True, capture_output=True, text=True
             )
-            print(f"A3 A TensorBoard in Python: {done.stdout.strip()}")
+            print(f"load A TensorBoard in Python: {done.stdout.strip()}")
         elif name == "a12":
             _measure_live(python)
 
@@ -151,7 +151,7 @@ def _measure_live(python: str) -> None:
                 server.wait_for_step("run", "loss", step)
                 delays.append(time.perf_counter() - began)
     print(
-        f"A12 TensorBoard: append to endpoint {statistics.median(delays):.1f} s in the middle,"
+        f"append TensorBoard: append to endpoint {statistics.median(delays):.1f} s in the middle,"
         f" {max(delays):.1f} s at most (its page then asks every 30 s)"
     )
 

@@ -1,4 +1,4 @@
-"""A7, A8 and A12: prints how fast the Metrics page paints, scrolls and follows. Needs Chromium.
+"""Prints how fast the Metrics page paints, scrolls and follows. Needs Chromium.
 
 python benchmarks/metrics_page.py
 """
@@ -80,12 +80,12 @@ def paint_and_scroll(browser: Any, url: str) -> None:
         heap = page.evaluate("performance.memory?.usedJSHeapSize ?? 0") / 1e6
         longest = page.evaluate("window.__longest")
         print(
-            f"A7 six cards painted {seconds:.2f} s, longest task {longest:.0f} ms,"
+            f"metrics six cards painted {seconds:.2f} s, longest task {longest:.0f} ms,"
             f" heap {heap:.0f} MB"
         )
         found = page.evaluate(SCROLL)
         print(
-            f"A8 {found['frames']} frames, p50 {found['p50']:.1f}, p95 {found['p95']:.1f},"
+            f"scrolling {found['frames']} frames, p50 {found['p50']:.1f}, p95 {found['p95']:.1f},"
             f" worst {found['worst']:.0f} ms; longest blank card {found['blank']:.0f} ms"
         )
         page.context.close()
@@ -112,7 +112,7 @@ def follow(browser: Any, folder: Path) -> None:
             delays.append(time.perf_counter() - began)
             time.sleep(0.37)
         delays.sort()
-        print(f"A12 append to pixel: median {delays[10]:.2f} s, p95 {delays[18]:.2f} s")
+        print(f"append append to pixel: median {delays[10]:.2f} s, p95 {delays[18]:.2f} s")
         page.context.close()
     finally:
         process.terminate()

@@ -1,4 +1,4 @@
-"""Measures replies to charts over HTTP: A4, A6, A11 of the board's plan.
+"""Measures replies to charts over HTTP: single series, many runs, exports.
 
     python packages/board/benchmarks/series_queries.py [--events 1000000] [--tries 31]
 
@@ -92,31 +92,31 @@ def measure(server: Server, events: int, tries: int) -> None:
 
     first, _ = server.timed("/scalars", {"queries": [long]})
     whole = [server.timed("/scalars", {"queries": [long]}) for _ in range(tries)]
-    report("A4", f"{events} points to {PX} px", whole, first)
+    report("series", f"{events} points to {PX} px", whole, first)
     zoomed = []
     for i in range(tries):
         lo = i * events // (2 * tries)
         zoom = {**long, "lo": lo, "hi": lo + events // 10}
         zoomed.append(server.timed("/scalars", {"queries": [zoom]}))
-    report("A4", f"a tenth of {events} points to {PX} px", zoomed)
+    report("series", f"a tenth of {events} points to {PX} px", zoomed)
     smooth = []
     for i in range(5):
         smoothing = {"kind": "ema", "weight": 0.5 + i * 0.09}
         smooth.append(server.timed("/scalars", {"queries": [{**long, "smooth": smoothing}]}))
-    report("A4", f"{events} points smoothed, each time by another weight", smooth)
+    report("series", f"{events} points smoothed, each time by another weight", smooth)
 
     first, _ = server.timed("/scalars", {"queries": [metric]})
     many = [server.timed("/scalars", {"queries": [metric]}) for _ in range(tries)]
-    report("A6", f"1 tag x {len(several)} runs x {POINTS} points", many, first)
+    report("runs", f"1 tag x {len(several)} runs x {POINTS} points", many, first)
     group = {"runs": [several], "center": "mean", "band": "std"}
     grouped = {"tag": metric["tag"], "group": group, "px": 1000}
     means = [server.timed("/scalars", {"queries": [grouped]}) for _ in range(tries)]
-    report("A6", f"the same {len(several)} runs as mean and band", means)
+    report("runs", f"the same {len(several)} runs as mean and band", means)
 
     for form in ("csv", "json"):
         took, body = server.timed(f"/export.{form}?tags={tags['loss']}&runs={runs['a']}")
         rows = body.count(b"\n") - 1 if form == "csv" else len(json.loads(body)[0]["step"])
-        print(f"A11 export.{form}: {rows} rows, {len(body) / 1e6:.1f} MB in {took / 1e3:.2f} s")
+        print(f"export export.{form}: {rows} rows, {len(body) / 1e6:.1f} MB in {took / 1e3:.2f} s")
 
 
 def report(

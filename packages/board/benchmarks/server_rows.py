@@ -29,7 +29,7 @@ def write_graph(folder: Path, graph: Any) -> None:
 
 
 def start_on_nothing(side: Side, _: Path) -> dict[str, float]:
-    """A2: the port answers on an empty logdir; memory then."""
+    """The port answers on an empty logdir; memory then."""
     try:
         seconds = side.start()
         time.sleep(1.5)
@@ -39,7 +39,7 @@ def start_on_nothing(side: Side, _: Path) -> dict[str, float]:
 
 
 def load_all(side: Side, folder: Path) -> dict[str, float]:
-    """A3: from the start of the program until the last point of the log is served."""
+    """From the start of the program until the last point of the log is served."""
     try:
         side.start()
         last = 999_999 if folder.name == "A" else 9_999
@@ -54,7 +54,7 @@ def load_all(side: Side, folder: Path) -> dict[str, float]:
 
 
 def one_series(side: Side, folder: Path) -> dict[str, float]:
-    """A4: one series of a million points: all of it for 2000 pixels, and a tenth."""
+    """One series of a million points: all of it for 2000 pixels, and a tenth."""
     try:
         side.start()
         if isinstance(side, Board):
@@ -74,7 +74,7 @@ def one_series(side: Side, folder: Path) -> dict[str, float]:
 
 
 def hundred_runs(side: Side, _: Path) -> dict[str, float]:
-    """A6: one tag of a hundred runs, 1000 points each."""
+    """One tag of a hundred runs, 1000 points each."""
     try:
         side.start()
         if isinstance(side, Board):
@@ -99,7 +99,7 @@ def hundred_runs(side: Side, _: Path) -> dict[str, float]:
 
 
 def appended_event(side: Side, folder: Path) -> dict[str, float]:
-    """A12, the server's part: an event is appended and flushed; when is it served?"""
+    """An event is appended and flushed; when is it served?"""
     try:
         side.start()
         tries = []

@@ -1,4 +1,4 @@
-"""How long a trace of a million slices takes to read, to cut, and to explain (A22).
+"""How long a trace of a million slices takes to read, to cut, and to explain.
 
 python packages/board/benchmarks/trace_cut.py [SLICES]
 """

@@ -1,4 +1,4 @@
-"""How long the Trace page takes to show a million slices, and to zoom (A22), in Chromium.
+"""How long the Trace page takes to show a million slices, and to zoom, in Chromium.
 
 python packages/board/benchmarks/trace_page.py
 """

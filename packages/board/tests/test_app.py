@@ -46,7 +46,7 @@ def test_a_file_of_the_build_is_asked_for_once(client: FlaskClient) -> None:
 
 
 def test_what_every_page_needs_is_small(client: FlaskClient) -> None:
-    """A30: at most 150 KB of script, compressed, before a page can be drawn."""
+    """At most 150 KB of script, compressed, before a page can be drawn."""
     folder = resources.files("headrace.board") / "assets"
     manifest = json.loads((folder / "manifest.json").read_text())
     assert 5_000 < manifest["core_gzip_bytes"] <= 150_000

@@ -1,4 +1,4 @@
-"""Who is refused, and what a browser is told (A28)."""
+"""Who is refused, and what a browser is told."""
 
 from __future__ import annotations
 

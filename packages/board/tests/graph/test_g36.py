@@ -1,4 +1,4 @@
-"""The graph of 36,000 ops: what the page must show of it (A14 to A17)."""
+"""The graph of 36,000 ops: what the page must show of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What charts ask for, over the wire: A9, A10 and refusals."""
+"""Curves over HTTP: queries, their replies and invalid requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others write now we read, and they read what we write (A1; tox -e peer)."""
+"""What others write now we read, and they read what we write (tox -e peer)."""
 
 from __future__ import annotations
 

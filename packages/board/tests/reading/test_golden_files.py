@@ -1,4 +1,4 @@
-"""Files of TensorFlow, tensorboard and PyTorch give what tensorboard's own reader gives (A1)."""
+"""Files of TensorFlow, tensorboard and PyTorch give what tensorboard's own reader gives."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_damage_costs_one_record_is_told_and_leaves_other_runs_alone(
 
 
 def test_intact_records_survive_many_flips(tmp_path: Path) -> None:
-    """A smaller A26; benchmarks/storm_of_damage.py has the 2000."""
+    """benchmarks/corrupted_files.py does the same with 2000 files."""
     rng = random.Random(1)
     records = corrupted_logs.records_of_900()
     starts = np.cumsum([0] + [len(record) for record in records])

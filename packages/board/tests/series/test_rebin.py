@@ -1,4 +1,4 @@
-"""Histograms against a plain re-bin and against the values that they were made of (A24)."""
+"""Histograms against a plain re-bin and against the values that they were made of."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ N = 1_000_000
 
 
 def test_every_planted_spike_and_hole_shows_at_every_zoom() -> None:
-    """A5: whatever the zoom, the pixel of a planted value is drawn as far as the value reaches."""
+    """Whatever the zoom, the pixel of a planted value is drawn as far as the value reaches."""
     rng = np.random.default_rng(1)
     x = np.arange(N, dtype=np.float64)
     y = rng.normal(size=N).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Everybody can use every page (A29): axe-core finds nothing serious, and Tab leads everywhere."""
+"""Everybody can use every page: axe-core finds nothing serious, and Tab leads everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Trace page (A22, A23): lanes, long waits, selections that other pages share, keys, search."""
+"""The Trace page: lanes, long waits, selections that other pages share, keys, search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages select for one another (A23): a spike moves all cards, a slice is a node of the graph."""
+"""Pages select for one another: a spike moves all cards, a slice is a node of the graph."""
 
 from __future__ import annotations
 

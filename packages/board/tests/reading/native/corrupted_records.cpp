@@ -1,8 +1,8 @@
-// Damages an event file in many ways and scans each; the sanitizers stop at the first wrong byte.
+// Corrupts an event file in many ways and scans each copy; the sanitizers stop at an invalid access.
 //
-//     storm FILE ROUNDS SEED FOLDER
+//     corrupted_records FILE ROUNDS SEED FOLDER
 //
-// Prints how many records all scans gave, so that the compiler keeps them.
+// Prints the number of records of all scans, so that the compiler cannot remove them.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ using headrace_board::TagOrder;
 static uint64_t scan_all(int fd, uint64_t limit) {
   EventScanner scanner;
   uint64_t records = 0;
-  // A pass that neither ends nor moves would go on for ever.
+  // A pass that neither ends nor advances would loop forever.
   for (int passes = 0; passes < 100000; ++passes) {
     scanner.scan(fd, limit);
     records += scanner.records;
@@ -34,7 +34,7 @@ static uint64_t scan_all(int fd, uint64_t limit) {
   std::abort();
 }
 
-// Puts good CRCs around whatever a record holds, so that damage reaches the walk of the event.
+// Makes the checksums valid again, so that the corruption reaches the parser of events.
 static void seal(std::string& bytes, std::mt19937_64& random) {
   const uint8_t* data = reinterpret_cast<const uint8_t*>(bytes.data());
   uint64_t at = 0;
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   const std::string good((std::istreambuf_iterator<char>(input)), {});
   const int rounds = std::atoi(argv[2]);
   std::mt19937_64 random(std::strtoull(argv[3], nullptr, 10));
-  const std::string path = std::string(argv[4]) + "/storm";
+  const std::string path = std::string(argv[4]) + "/events";
   uint64_t records = 0;
   for (int round = 0; round < rounds; ++round) {
     std::string bytes = good;

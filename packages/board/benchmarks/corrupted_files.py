@@ -1,6 +1,6 @@
-"""A26 at full size: 2000 files, each with a byte flipped or its end cut, read by the board.
+"""Reads 2000 files, each with a byte flipped or its end cut, read by the board.
 
-python benchmarks/storm_of_damage.py [FILES] [native|python]
+python benchmarks/corrupted_files.py [FILES] [native|python]
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main(files: int, scanner: str) -> None:
             wrong += len(set(steps) - set(want))
             miscounted += told.get(run.id, 0) != wanted[run.name, "bytes"]
     print(
-        f"A26 {scanner}: {files} files in {took:.2f} s: {found} of {intact} intact records"
+        f"corruption {scanner}: {files} files in {took:.2f} s: {found} of {intact} intact records"
         f" ({found / intact:.4%}), {wrong} wrong ones, {miscounted} files with a wrong byte count"
     )
 
