@@ -136,7 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--title", default="", help="title of the browser tab")
     parser.add_argument("--state", type=Path, help="file for notes, saved views and colours")
     parser.add_argument(
-        "--token", nargs="?", const="", help="secret that browsers must send; generated if no value is given"
+        "--token",
+        nargs="?",
+        const="",
+        help="secret that browsers must send; generated if no value is given",
     )
     parser.add_argument(
         "--allow-host",

@@ -1,4 +1,5 @@
-// Corrupts an event file in many ways and scans each copy; the sanitizers stop at an invalid access.
+// Corrupts an event file in many ways and scans each copy; the sanitizers stop at an invalid
+// access.
 //
 //     corrupted_records FILE ROUNDS SEED FOLDER
 //
