@@ -35,8 +35,6 @@ const KNOWN_LONG: string[] = [
   'graph/view/graph_view.tsx: GraphView',
   'histograms/histogram_card.tsx: HistogramCard',
   'trace/data/trace_model.ts: TraceModel',
-  'trace/panels/slice_tab.tsx: SliceTab',
-  'trace/toolbar/toolbar.tsx: Toolbar',
 ];
 
 const sources = readSources();

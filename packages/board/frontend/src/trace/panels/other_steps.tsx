@@ -12,7 +12,7 @@ import { TabFailure } from './loading.tsx';
 
 const FIRST_ROWS = 40;
 
-export function Elsewhere({ trace, slice, node }: { trace: number; slice: number; node: string }) {
+export function OtherSteps({ trace, slice, node }: { trace: number; slice: number; node: string }) {
   const [answer, setAnswer] = useState<{ key: string; found: Everywhere | null; failure: string }>({
     key: '',
     found: null,

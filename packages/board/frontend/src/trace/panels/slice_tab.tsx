@@ -2,17 +2,15 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
-import { showGraphOfRun } from '../../graph/session/graph_list.ts';
-import { selectedNode } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { memorySize } from '../../units/bytes.ts';
 import { exactNanoseconds, nanosecondsText } from '../../units/nanoseconds.ts';
-import { count, counted } from '../../units/numbers.ts';
 import { fetchSlice, type SliceDetails } from '../data/trace_api.ts';
 import { goToSlice } from '../state/trace_selection.ts';
-import { chosenRun, mainTrace, markedOf, nodeOf, selectedSlice } from '../state/trace_state.ts';
+import { mainTrace, nodeOf, selectedSlice } from '../state/trace_state.ts';
 import { TabFailure } from './loading.tsx';
-import { Elsewhere } from './other_steps.tsx';
+import { OtherSteps } from './other_steps.tsx';
+import { InGraph, SelectedNode } from './selected_node.tsx';
 
 export function SliceTab() {
   const at = selectedSlice.value;
@@ -38,7 +36,7 @@ export function SliceTab() {
       here = false;
     };
   }, [key, tries]);
-  if (!at) return <OfNode />;
+  if (!at) return <SelectedNode />;
   if (answer.key === key && answer.failure) {
     const said = `The slice could not be read: ${answer.failure}`;
     return <TabFailure retry={() => setTries(tries + 1)}>{said}</TabFailure>;
@@ -51,11 +49,13 @@ export function SliceTab() {
       </p>
     );
   }
-  const whole = mainTrace.value?.header.value?.duration_ns ?? 1;
-  const wait = details.start - details.scheduled;
+  return <Details details={details} trace={at.trace} />;
+}
+
+function Details({ details, trace }: { details: SliceDetails; trace: number }) {
   return (
     <>
-      <OfNode />
+      <SelectedNode />
       <section>
         <h2 class="trace-node">{safeText(details.node)}</h2>
         <p>
@@ -66,22 +66,7 @@ export function SliceTab() {
           <InGraph node={nodeOf(details)} />
         </div>
       </section>
-      <section>
-        <h3>Time</h3>
-        <table class="trace-plain">
-          <tbody>
-            {wait > 0 && <Line name="Scheduled" value={exactNanoseconds(details.scheduled)} />}
-            {wait > 0 && <Line name="Waited" value={exactNanoseconds(wait)} />}
-            <Line name="Started" value={exactNanoseconds(details.start)} />
-            <Line name="Ended" value={exactNanoseconds(details.end)} />
-            <Line name="Took" value={exactNanoseconds(details.dur)} />
-            {details.op_end > details.op_start && (
-              <Line name="Of it the kernel" value={exactNanoseconds(details.op_end - details.op_start)} />
-            )}
-            <Line name="Share of the step" value={`${((100 * details.dur) / whole).toFixed(2)} %`} />
-          </tbody>
-        </table>
-      </section>
+      <Times details={details} />
       <section>
         <h3>Where</h3>
         <table class="trace-plain">
@@ -91,44 +76,12 @@ export function SliceTab() {
           </tbody>
         </table>
       </section>
-      {details.outputs.length > 0 && (
-        <section>
-          <h3>Outputs</h3>
-          <table class="trace-plain">
-            <tbody>
-              {details.outputs.map((output) => (
-                <tr key={output.slot}>
-                  <td class="faint">{output.slot}</td>
-                  <td>
-                    {output.dtype} {output.unknown_rank ? '[?]' : `[${output.shape.join(', ')}]`}
-                  </td>
-                  <td>{memorySize(output.requested_bytes || output.allocated_bytes)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
-      {details.memory.length > 0 && (
-        <section>
-          <h3>Memory</h3>
-          <table class="trace-plain">
-            <tbody>
-              {details.memory.map((used) => (
-                <Line
-                  key={used.allocator}
-                  name={safeText(used.allocator)}
-                  value={`${memorySize(used.total_bytes)}, peak ${memorySize(used.peak_bytes)}`}
-                />
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
-      <Transfers details={details} trace={at.trace} />
+      <Outputs details={details} />
+      <Memory details={details} />
+      <Transfers details={details} trace={trace} />
       {details.fused.length > 0 && <Names title="Ran as one" names={details.fused} />}
       {details.inputs.length > 0 && <Names title="Inputs" names={details.inputs} />}
-      <Elsewhere trace={at.trace} slice={at.slice} node={details.node} />
+      <OtherSteps trace={trace} slice={details.slice} node={details.node} />
       {details.label && (
         <section>
           <h3>Label</h3>
@@ -136,6 +89,71 @@ export function SliceTab() {
         </section>
       )}
     </>
+  );
+}
+
+function Times({ details }: { details: SliceDetails }) {
+  const whole = mainTrace.value?.header.value?.duration_ns ?? 1;
+  const wait = details.start - details.scheduled;
+  return (
+    <section>
+      <h3>Time</h3>
+      <table class="trace-plain">
+        <tbody>
+          {wait > 0 && <Line name="Scheduled" value={exactNanoseconds(details.scheduled)} />}
+          {wait > 0 && <Line name="Waited" value={exactNanoseconds(wait)} />}
+          <Line name="Started" value={exactNanoseconds(details.start)} />
+          <Line name="Ended" value={exactNanoseconds(details.end)} />
+          <Line name="Took" value={exactNanoseconds(details.dur)} />
+          {details.op_end > details.op_start && (
+            <Line name="Kernel" value={exactNanoseconds(details.op_end - details.op_start)} />
+          )}
+          <Line name="Share of the step" value={`${((100 * details.dur) / whole).toFixed(2)} %`} />
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Outputs({ details }: { details: SliceDetails }) {
+  if (!details.outputs.length) return null;
+  return (
+    <section>
+      <h3>Outputs</h3>
+      <table class="trace-plain">
+        <tbody>
+          {details.outputs.map((output) => (
+            <tr key={output.slot}>
+              <td class="faint">{output.slot}</td>
+              <td>
+                {output.dtype} {output.unknown_rank ? '[?]' : `[${output.shape.join(', ')}]`}
+              </td>
+              <td>{memorySize(output.requested_bytes || output.allocated_bytes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Memory({ details }: { details: SliceDetails }) {
+  if (!details.memory.length) return null;
+  return (
+    <section>
+      <h3>Memory</h3>
+      <table class="trace-plain">
+        <tbody>
+          {details.memory.map((used) => (
+            <Line
+              key={used.allocator}
+              name={safeText(used.allocator)}
+              value={`${memorySize(used.total_bytes)}, peak ${memorySize(used.peak_bytes)}`}
+            />
+          ))}
+        </tbody>
+      </table>
+    </section>
   );
 }
 
@@ -195,64 +213,5 @@ function Transfers({ details, trace }: { details: SliceDetails; trace: number })
         })}
       </ul>
     </section>
-  );
-}
-
-/** What is selected, where that is not just the slice's own node: a scope, a stack, or a node not traced. */
-function OfNode() {
-  const found = markedOf.value;
-  const slice = selectedSlice.value;
-  if (!found || found.node !== selectedNode.value) return null;
-  if (slice && nodeOf(slice) === found.node) return null;
-  const name = <span class="trace-node">{safeText(found.node)}</span>;
-  if (found.failure !== null) {
-    return (
-      <section role="alert">
-        <p>
-          The slices of {name} could not be read: {found.failure}
-        </p>
-      </section>
-    );
-  }
-  if (found.total === 0) {
-    return (
-      <section role="status">
-        <p>No slice of this step is of {name}.</p>
-        <p class="faint">
-          It did not run in this step, ran as a part of another node, or the trace is of another graph.
-        </p>
-        <div class="trace-buttons">
-          <InGraph node={found.node} />
-        </div>
-      </section>
-    );
-  }
-  return (
-    <section role="status">
-      <p>
-        {counted(found.total, 'slice')} of {name}
-        {found.places < found.total && `; the first ${count(found.places)} are marked`}. Below is one of them.
-      </p>
-    </section>
-  );
-}
-
-/** Goes to the graph of the run that was traced. */
-function InGraph({ node }: { node: string }) {
-  const [failure, setFailure] = useState('');
-  const run = chosenRun.value;
-  return (
-    <>
-      <button
-        type="button"
-        onClick={() => {
-          if (run === null) return;
-          showGraphOfRun(run, node).catch((error: unknown) => setFailure(messageOf(error)));
-        }}
-      >
-        Show in graph
-      </button>
-      {failure && <span class="faint">{failure}</span>}
-    </>
   );
 }

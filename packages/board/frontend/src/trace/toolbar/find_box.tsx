@@ -1,0 +1,61 @@
+/** The search box: finds nodes by a pattern and goes from one to the next. */
+import { effect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { count } from '../../units/numbers.ts';
+import { pattern } from '../address/address_fields.ts';
+import { askToFind, type Found, found, goToFound, warm } from '../state/trace_search.ts';
+import { mainTrace } from '../state/trace_state.ts';
+
+export function FindBox() {
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    let heard = askToFind.peek();
+    // A plain effect runs at once; useSignalEffect would lose what is typed before the next frame.
+    return effect(() => {
+      if (askToFind.value === heard) return;
+      heard = askToFind.peek();
+      box.current?.focus();
+      box.current?.select();
+    });
+  }, []);
+  const now = found.value;
+  const walked =
+    now && now.places.length < now.total ? ` Enter goes through the first ${now.places.length} of them.` : '';
+  return (
+    <span class={`trace-find${now?.wrong ? ' wrong' : ''}`} title={now?.said || walked || undefined}>
+      <input
+        ref={box}
+        type="search"
+        placeholder="Find node  /"
+        aria-label="Find nodes by a pattern"
+        value={pattern.value}
+        onFocus={() => {
+          const model = mainTrace.peek();
+          if (model) void warm(model.id).catch(() => undefined); // a search reports the failure
+        }}
+        onInput={(event) => {
+          pattern.value = event.currentTarget.value;
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') void goToFound(event.shiftKey ? -1 : 1);
+          if (event.key === 'Escape') {
+            pattern.value = '';
+            event.currentTarget.blur();
+          }
+        }}
+      />
+      <span class="trace-count" role="status">
+        {statusOf(now)}
+      </span>
+    </span>
+  );
+}
+
+const WRONG = { pattern: 'not a pattern', time: 'takes too long', server: 'no answer' };
+
+function statusOf(now: Found | null): string {
+  if (!now) return '';
+  if (now.wrong) return WRONG[now.wrong];
+  if (now.total === 0) return 'none';
+  return `${now.at >= 0 ? `${count(now.at + 1)} of ` : ''}${count(now.total)}`;
+}
