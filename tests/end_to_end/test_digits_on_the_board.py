@@ -98,7 +98,7 @@ def test_graph_is_a_picture_with_its_layers(page: Any, board: str) -> None:
     names = {node["name"]: node for node in page.evaluate("__board.graph.items")}
     assert {"images", "conv1", "conv2", "dense", "logits", "gradients"} <= set(names)
     assert names["conv1"]["fill"] == names["conv2"]["fill"] != names["dense"]["fill"]
-    assert names["global_step"]["area"] == "side"
+    assert names["global_step"]["area"] == "auxiliary"
 
 
 def test_one_step_is_a_trace_whose_slices_are_nodes_of_the_graph(page: Any, board: str) -> None:

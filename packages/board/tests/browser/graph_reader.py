@@ -77,7 +77,7 @@ class GraphReader:
         before = item["kind"]
         x, y, w, h = item["rect"]
         self.page.mouse.dblclick(x + min(30, w / 3), y + min(12, h / 2))
-        same = {"open": "open", "group": "group", "stack": "stack"}[before]
+        same = {"open": "open", "group": "group", "series": "series"}[before]
 
         def changed(state: dict[str, Any]) -> bool:
             return not any(i["id"] == item["id"] and i["kind"] == same for i in state["items"])

@@ -8,7 +8,7 @@ import { Inspector } from './cards/inspector.tsx';
 import { exportNote } from './export/export_graph.ts';
 import { graphName } from './session/address.ts';
 import { current, graphs, listFailure, loadGraphs, upload, uploadFailure } from './session/graph_list.ts';
-import { followAddress, opening, read, session } from './session/session.ts';
+import { followAddress, opening, read, session } from './session/open_graph.ts';
 import { Toolbar } from './toolbar/toolbar.tsx';
 import { GraphView } from './view/graph_view.tsx';
 

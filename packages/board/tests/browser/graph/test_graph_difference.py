@@ -13,7 +13,7 @@ from test_graph_address import choose
 
 
 def later() -> Any:
-    """`small` with a scope added, one changed within a stack, one renamed, and an op gone."""
+    """`small` with a scope added, one changed within a series, one renamed, and an op gone."""
     made = graphs.small()
     nodes = {node.name: node for node in made.node}
     nodes["layer_2/Relu"].op = "Elu"
@@ -52,7 +52,7 @@ def compare(reader: GraphReader) -> Any:
     return panel
 
 
-def test_two_graphs_are_compared_by_colour_also_within_stacks(reader: GraphReader) -> None:
+def test_two_graphs_are_compared_by_colour_also_within_series(reader: GraphReader) -> None:
     compare(reader)
     state = reader.settled(lambda s: s["colour"] == "diff")
     fill = {name: reader.item(name, state)["fill"] for name in reader.names(state)}
@@ -64,7 +64,7 @@ def test_two_graphs_are_compared_by_colour_also_within_stacks(reader: GraphReade
     state = reader.settled(lambda s: "layer_2/Relu" in reader.names(s))
     fill = {name: reader.item(name, state)["fill"] for name in reader.names(state)}
     assert fill["layer_2/Relu"] != same
-    assert fill["layer_[0-3]"] == fill["layer_2/MatMul"] == same  # what is left of the stack
+    assert fill["layer_[0-3]"] == fill["layer_2/MatMul"] == same  # what is left of the series
 
 
 def test_the_list_says_what_was_added_changed_moved_and_removed(reader: GraphReader) -> None:

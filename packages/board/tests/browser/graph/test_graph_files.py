@@ -82,7 +82,7 @@ def test_the_svg_has_one_box_for_each_shown_vertex_with_its_name(
     assert len(closed) > 10
     for item in closed:
         x, y, w, _ = item["box"]
-        widths = (w, w - 8) if item["kind"] == "stack" else (w,)  # without the sheets behind
+        widths = (w, w - 8) if item["kind"] == "series" else (w,)  # without the sheets behind
         same = [
             fill
             for bx, by, bw, fill in boxes
@@ -121,5 +121,5 @@ def test_the_dot_file_has_the_boxes_and_edges_of_the_picture(
     assert ("layer_[0-3]", "Enter") in edges
     assert ("Enter", "Merge") in edges and ("NextIteration", "Merge") in edges
     assert ("Exit", "loss") in edges
-    side = {i["label"] for i in closed if i["area"] == "side"}
-    assert side and not side & {end for edge in edges for end in edge}
+    auxiliary = {i["label"] for i in closed if i["area"] == "auxiliary"}
+    assert auxiliary and not auxiliary & {end for edge in edges for end in edge}

@@ -1,4 +1,4 @@
-"""The Graph page as a reader meets it: structure, stacks, search, address, keys, files."""
+"""The Graph page as a reader meets it: structure, series, search, address, keys, files."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def mixed(reader: GraphReader) -> list[str]:
     return [label for label in labels if label.startswith("Mixed_")]
 
 
-def test_repeated_scopes_are_one_stack_that_opens_one_by_one_or_whole(reader: GraphReader) -> None:
+def test_repeated_scopes_are_one_series_that_opens_one_by_one_or_whole(reader: GraphReader) -> None:
     state = reader.open("g36")
-    stack = reader.item("Mixed_[0-10]", state)
-    assert (stack["kind"], stack["members"]) == ("stack", 11)
-    assert stack["notch"], "the members are not all alike"
-    assert mixed(reader) == ["Mixed_[0-10], stack of 11"]
+    series = reader.item("Mixed_[0-10]", state)
+    assert (series["kind"], series["members"]) == ("series", 11)
+    assert series["notch"], "the members are not all alike"
+    assert mixed(reader) == ["Mixed_[0-10], series of 11"]
     reader.select("Mixed_[0-10]")
     reader.page.get_by_role("button", name="Show one").click()
     state = reader.settled(lambda s: "Mixed_0" in reader.names(s))
     assert reader.item("Mixed_[0-10]", state)["members"] == 10
     one, rest = sorted(mixed(reader))
     assert re.fullmatch(r"Mixed_0, \d+ ops", one)
-    assert rest == "Mixed_[0-10], stack of 10"
+    assert rest == "Mixed_[0-10], series of 10"
     reader.page.get_by_role("button", name="Show all").click()
     state = reader.settled(lambda s: "Mixed_10" in reader.names(s))
     shown = [label.split(",")[0] for label in mixed(reader)]
@@ -77,21 +77,21 @@ def test_repeated_scopes_are_one_stack_that_opens_one_by_one_or_whole(reader: Gr
     reader.page.get_by_role("button", name="Collapse all").click()
     state = reader.settled(lambda s: "Mixed_[0-10]" in reader.names(s))
     assert reader.item("Mixed_[0-10]", state)["members"] == 11
-    assert mixed(reader) == ["Mixed_[0-10], stack of 11"]
+    assert mixed(reader) == ["Mixed_[0-10], series of 11"]
 
 
-def test_what_is_moved_to_and_from_the_side_area_stays_there_after_a_reload(
+def test_what_is_moved_to_and_from_the_auxiliary_nodes_stays_there_after_a_reload(
     reader: GraphReader,
 ) -> None:
     state = reader.open("g36")
-    side = {item["label"] for item in state["items"] if item["area"] == "side"}
-    assert {"save", "init", "global_step"} <= side
+    auxiliary = {item["label"] for item in state["items"] if item["area"] == "auxiliary"}
+    assert {"save", "init", "global_step"} <= auxiliary
     reader.select("global_step")
-    reader.page.get_by_role("button", name="To the main area").click()
+    reader.page.get_by_role("button", name="Move to the main graph").click()
     reader.settled(lambda s: reader.item("global_step", s)["area"] == "main")
     reader.select("learning_rate")
-    reader.page.get_by_role("button", name="To the side area").click()
-    reader.settled(lambda s: reader.item("learning_rate", s)["area"] == "side")
+    reader.page.get_by_role("button", name="Move to the auxiliary nodes").click()
+    reader.settled(lambda s: reader.item("learning_rate", s)["area"] == "auxiliary")
     reader.toggle("average_gradients")
     inner = next(
         i["name"]
@@ -99,8 +99,8 @@ def test_what_is_moved_to_and_from_the_side_area_stays_there_after_a_reload(
         if i["name"].startswith("average_gradients/") and i["area"] == "main"
     )
     reader.select(inner)
-    reader.page.get_by_role("button", name="To the side area").click()
-    before = reader.settled(lambda s: reader.item(inner, s)["area"] == "side")
+    reader.page.get_by_role("button", name="Move to the auxiliary nodes").click()
+    before = reader.settled(lambda s: reader.item(inner, s)["area"] == "auxiliary")
     assert before["edges"] > 0
     reader.page.wait_for_timeout(500)
     reader.page.reload()
@@ -110,7 +110,7 @@ def test_what_is_moved_to_and_from_the_side_area_stays_there_after_a_reload(
     }
     assert state["edges"] == before["edges"]
     reader.select(inner)
-    reader.page.get_by_role("button", name="To the main area").click()
+    reader.page.get_by_role("button", name="Move to the main graph").click()
     reader.settled(lambda s: reader.item(inner, s)["area"] == "main")
 
 

@@ -141,7 +141,7 @@ def test_a_node_that_did_not_run_is_said_to_have_no_slice(
     assert page.evaluate("__board.trace.marked") == 0
 
 
-def test_a_stack_of_the_graph_marks_the_slices_of_its_members(
+def test_a_series_of_the_graph_marks_the_slices_of_its_members(
     page: Any, board_server: Callable[..., Any], logdir: Path
 ) -> None:
     nodes = [traces.node_stats(f"net/layer_{i}/MatMul", 100 * i, 90) for i in range(6)]

@@ -268,7 +268,7 @@ def test_more_than_six_steps_are_not_stacked_and_the_toolbar_says_so(
     write_log(tmp_path / "run", {step: two_tasks().SerializeToString() for step in range(8)})
     open_trace(page, board_server(tmp_path).url, "?step=0&tcmp=1,2,3,4,5,6")
     until(page, "window.__board.trace.sections.length === 6")
-    assert "leave one out to add one of 2 more" in page.locator(".trace-limit").inner_text()
+    assert "remove one to add one of 2 more" in page.locator(".trace-limit").inner_text()
 
 
 def test_groups_close_and_the_address_keeps_the_view(page: Any, url: str) -> None:

@@ -1,13 +1,15 @@
-/** Boxes between their old and their new places. */
+/** Boxes on their way from an old scene to a new one. */
 import type { IndexedScene } from '../scene/indexed_scene.ts';
 
-/** Where each item of a new scene starts from: its old place, or the old place of the group that opened. */
-export function startBoxes(
-  before: IndexedScene,
-  after: IndexedScene,
-  dx: number,
-  dy: number,
-): { old: Float32Array; fresh: Uint8Array } {
+export interface MovingBoxes {
+  /** Left, top, width, height of each item in the old scene. */
+  old: Float32Array;
+  /** 1 for items that the old scene lacks. */
+  fresh: Uint8Array;
+}
+
+/** Returns: the old box of each item; new items start within the old box of the group that opened. */
+export function startBoxes(before: IndexedScene, after: IndexedScene, dx: number, dy: number): MovingBoxes {
   const { scene } = after;
   const n = scene.item.length;
   const old = new Float32Array(4 * n);
@@ -39,14 +41,15 @@ export function startBoxes(
   return { old, fresh };
 }
 
+/** Returns: boxes and opacities part of the way to the new boxes. `eased` is the eased share of the time. */
 export function inBetween(
-  moving: { old: Float32Array; fresh: Uint8Array },
+  moving: MovingBoxes,
   goal: Float32Array,
-  t: number,
-): [Float32Array, Float32Array] {
+  eased: number,
+  share: number,
+): { boxes: Float32Array; itemAlpha: Float32Array; edgeAlpha: number } {
   const boxes = new Float32Array(goal.length);
-  for (let i = 0; i < goal.length; i++) boxes[i] = moving.old[i]! + (goal[i]! - moving.old[i]!) * t;
-  const alpha = new Float32Array(moving.fresh.length);
-  for (let i = 0; i < alpha.length; i++) alpha[i] = moving.fresh[i] ? t : 1;
-  return [boxes, alpha];
+  for (let i = 0; i < goal.length; i++) boxes[i] = moving.old[i]! + (goal[i]! - moving.old[i]!) * eased;
+  const itemAlpha = Float32Array.from(moving.fresh, (fresh) => (fresh ? eased : 1));
+  return { boxes, itemAlpha, edgeAlpha: Math.max(0, 2 * share - 1) };
 }

@@ -1,71 +1,57 @@
-/** The canvas: camera, frames, the bitmap that is moved while the full picture is costly, and pointers. */
-
-import { between, bringIntoView, type Camera, ease, fit, type Rect, zoomAbout } from '../drawing/camera.ts';
+/** The canvas of a graph: what it shows, when it draws, and which item is under the pointer. */
+import type { Camera } from '../drawing/camera.ts';
 import { drawScene } from '../drawing/draw_scene.ts';
 import { SIGNS } from '../drawing/draw_sign.ts';
 import type { Paint } from '../drawing/paint.ts';
 import type { DrawJob, Emphasis, Inks } from '../drawing/surface.ts';
 import type { GraphModel } from '../model/graph_model.ts';
 import type { IndexedScene } from '../scene/indexed_scene.ts';
-import { GROUP, OPENED, STACK } from '../scene/scene.ts';
-import { inBetween, startBoxes } from './motion.ts';
+import { GROUP, OPENED, SERIES } from '../scene/scene.ts';
+import { CachedPicture } from './cached_picture.ts';
+import { FrameTimes } from './frame_times.ts';
+import { inBetween, type MovingBoxes, startBoxes } from './motion.ts';
 import { Pointers, type StageEvents } from './pointers.ts';
+import { drawRing } from './rings.ts';
+import { MOVE_MS, Viewport } from './viewport.ts';
 
-const DIRECT_MS = 9; // pictures that take no longer than this are drawn anew in each frame
-const SLICE_MS = 7;
+/** Pictures that take no longer than this are drawn anew in each frame. */
+const DIRECT_MS = 9;
+/** The camera rests when it has not moved for this long. */
 const IDLE_MS = 90;
-const MARGIN = 0.3; // of the view, drawn around it into the bitmap
-const MOVE_MS = 220;
-const ANIMATED = 1500; // with more items than this, the new picture just replaces the old one
+/** With more items than this, a new scene replaces the old one without an animation. */
+const MOST_ANIMATED = 1500;
 
-interface Motion {
-  from: Camera;
-  to: Camera;
-  start: number;
-  duration: number;
-  boxes: { old: Float32Array; fresh: Uint8Array } | null;
+/** What the drawing needs beside scene and camera. */
+export interface StageContent {
+  model: GraphModel;
+  inks: Inks;
+  paint: Paint;
+  label: (item: number) => string;
+  textWidth: (text: string) => number;
 }
 
-export class Stage {
+export class Stage extends Viewport {
   readonly canvas: HTMLCanvasElement;
-  private readonly context: CanvasRenderingContext2D;
-  private readonly events: StageEvents;
-  private readonly bitmap = document.createElement('canvas');
-  private readonly making = document.createElement('canvas');
-  private bitmapCamera: Camera | null = null;
-  private bitmapGood = false;
-  private work: { steps: Generator<void>; camera: Camera } | null = null;
-  private motion: Motion | null = null;
-  private frame = 0;
-  private idle: ReturnType<typeof setTimeout> | undefined;
-  private cost = 0;
-  private dirty = true;
-  private lastMove = 0;
-  camera: Camera = { x: 0, y: 0, k: 1 };
-  width = 0;
-  height = 0;
+  readonly times = new FrameTimes();
   indexed: IndexedScene | null = null;
-  model: GraphModel | null = null;
-  paint: Paint | null = null;
-  inks: Inks | null = null;
-  label: (item: number) => string = () => '';
-  textWidth: (text: string) => number = (t) => t.length * 7;
+  content: StageContent;
   emphasis: Emphasis = { lit: null, bright: null };
   selected: number | null = null;
   hovered = -1;
-  /** Times between frames while something moves, the last 600 of them. */
-  readonly frameTimes: number[] = [];
-  firstDrawMs = 0;
-  pictures = 0;
-  /** Scenes shown so far, and when the last one was first drawn. */
-  scenes = 0;
-  shownAt = 0;
-  private unshown = false;
-  private lastFrame = 0;
+  private readonly context: CanvasRenderingContext2D;
+  private readonly events: StageEvents;
+  private readonly cache = new CachedPicture();
+  private frame = 0;
+  private idle: ReturnType<typeof setTimeout> | undefined;
+  /** How long a picture of the view takes to draw. */
+  private cost = 0;
+  private dirty = true;
   private readonly stop: () => void;
 
-  constructor(canvas: HTMLCanvasElement, events: StageEvents) {
+  constructor(canvas: HTMLCanvasElement, content: StageContent, events: StageEvents) {
+    super();
     this.canvas = canvas;
+    this.content = content;
     this.context = canvas.getContext('2d', { alpha: false })!;
     this.events = events;
     const observer = new ResizeObserver(() => this.resize());
@@ -87,117 +73,55 @@ export class Stage {
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas;
     if (clientWidth === 0 || (clientWidth === this.width && clientHeight === this.height)) return;
-    if (this.width > 0) {
-      // The middle stays the middle.
-      const { k } = this.camera;
-      this.camera = {
-        x: this.camera.x + (this.width - clientWidth) / 2 / k,
-        y: this.camera.y + (this.height - clientHeight) / 2 / k,
-        k,
-      };
-    }
-    this.width = clientWidth;
-    this.height = clientHeight;
+    this.resizeTo(clientWidth, clientHeight);
     this.canvas.width = Math.round(clientWidth * this.ratio);
     this.canvas.height = Math.round(clientHeight * this.ratio);
     this.invalidate();
     this.draw();
   }
 
-  /** Boxes on their way to a new scene; a new motion of the camera takes them along. */
-  get travelling(): Motion['boxes'] {
-    return this.motion?.boxes ?? null;
-  }
-
-  /** Whether the camera or items are on their way. */
+  /** Whether the camera or items move, or a picture is being drawn. */
   get moving(): boolean {
-    return this.motion !== null || this.work !== null;
+    return this.animating || this.cache.busy;
   }
 
-  get ratio(): number {
-    return Math.min(2, window.devicePixelRatio || 1);
-  }
-
-  private get calm(): boolean {
-    return matchMedia('(prefers-reduced-motion: reduce)').matches;
-  }
-
-  /**
-   * Shows a new scene. The item `anchor` stays where it is on the screen; what was there before moves to
-   * its new place.
-   */
+  /** Shows a new scene. The item `anchor` keeps its position on the screen; other items move to their new place. */
   show(indexed: IndexedScene, anchor: number | null): void {
     const before = this.indexed;
     this.indexed = indexed;
-    this.scenes++;
-    this.unshown = true;
-    this.work = null;
-    this.bitmapGood = false;
+    this.times.sceneReplaced();
+    this.cache.invalidate();
     this.hovered = -1;
-    let boxes: Motion['boxes'] = null;
+    let boxes: MovingBoxes | null = null;
     if (before && anchor !== null) {
-      const was = before.indexOf.get(anchor);
-      const is = indexed.indexOf.get(anchor);
-      let dx = 0;
-      let dy = 0;
-      if (was !== undefined && is !== undefined) {
-        const a = before.rect(was);
-        const b = indexed.rect(is);
-        dx = b.x + Math.min(b.w, 60) / 2 - a.x - Math.min(a.w, 60) / 2;
-        dy = b.y - a.y;
-      }
+      const [dx, dy] = shiftOf(anchor, before, indexed);
       this.camera = { x: this.camera.x + dx, y: this.camera.y + dy, k: this.camera.k };
-      if (!this.calm && indexed.scene.item.length <= ANIMATED && before.scene.item.length <= ANIMATED) {
-        boxes = startBoxes(before, indexed, dx, dy);
-      }
+      const most = Math.max(indexed.scene.item.length, before.scene.item.length);
+      if (!this.reducedMotion && most <= MOST_ANIMATED) boxes = startBoxes(before, indexed, dx, dy);
     }
     this.dirty = true;
-    this.motion = null;
+    this.endMotion();
     if (boxes) this.move(this.camera, MOVE_MS, boxes);
     this.draw();
   }
 
-  /** Moves the camera so that a rectangle is seen; `whole` zooms in on it too. */
-  look(rect: Rect, whole: boolean, most = 1.25): void {
-    const to = whole
-      ? fit(rect, this.width, this.height, 36, most)
-      : bringIntoView(this.camera, rect, this.width, this.height);
-    this.move(to, MOVE_MS, this.motion?.boxes ?? null);
-  }
-
-  jump(camera: Camera): void {
-    this.motion = null;
-    this.camera = camera;
-    this.touch();
-  }
-
-  move(to: Camera, duration: number, boxes: Motion['boxes'] = null): void {
-    if (this.calm) {
-      this.jump(to);
-      return;
-    }
-    this.motion = { from: this.camera, to, start: performance.now(), duration, boxes };
-    this.draw();
-  }
-
-  zoom(factor: number): void {
-    this.move(zoomAbout(this.motion?.to ?? this.camera, this.width / 2, this.height / 2, factor), 140);
-  }
-
-  /** Something about the picture changed but for the camera. */
+  /** Draws anew because something other than the camera changed. */
   invalidate(): void {
     this.dirty = true;
-    this.work = null;
-    this.bitmapGood = false;
+    this.cache.invalidate();
     this.draw();
   }
 
-  /** The camera changed. */
+  /** Draws anew because the camera changed. */
   touch(): void {
-    this.lastMove = performance.now();
-    this.work = this.cost > DIRECT_MS ? this.work : null;
+    this.cameraMoved();
+    if (this.cost <= DIRECT_MS) this.cache.abandon();
     this.draw();
     this.events.moved(this.camera);
+  }
+
+  protected override jumped(): void {
+    this.touch();
   }
 
   draw(): void {
@@ -206,228 +130,101 @@ export class Stage {
 
   private onFrame(now: number): void {
     this.frame = 0;
-    if (!this.indexed || !this.model || !this.paint || !this.inks || this.width === 0) return;
-    if (this.lastFrame > 0 && now - this.lastFrame < 400) {
-      this.frameTimes.push(now - this.lastFrame);
-      if (this.frameTimes.length > 600) this.frameTimes.shift();
-    }
-    this.lastFrame = now;
-    let again = false;
-    let boxes: Float32Array | undefined;
-    let itemAlpha: Float32Array | undefined;
-    let edgeAlpha: number | undefined;
-    if (this.motion) {
-      const { from, to, start, duration, boxes: moving } = this.motion;
-      const t = Math.min(1, (performance.now() - start) / duration);
-      this.camera = between(from, to, ease(t));
-      if (t < 1) again = true;
-      else this.motion = null;
-      if (moving && t < 1) {
-        [boxes, itemAlpha] = inBetween(moving, this.indexed.scene.box, ease(t));
-        edgeAlpha = Math.max(0, 2 * t - 1);
-      }
-      this.lastMove = performance.now();
-      if (t >= 1) this.dirty = true;
-      this.events.moved(this.camera);
-    }
-    if (boxes) {
-      for (const _ of drawScene(
-        this.context,
-        this.job(this.camera, this.width, this.height, boxes, itemAlpha, edgeAlpha),
-      ));
+    if (!this.indexed || this.width === 0) return;
+    this.times.frameBegins(now);
+    const moved = this.advance();
+    if (moved) this.events.moved(this.camera);
+    if (moved && !this.animating) this.dirty = true;
+    let again = this.animating;
+    const boxes = this.movingBoxes;
+    if (moved && boxes) {
+      const job = this.job(this.camera, this.width, this.height);
+      this.drawAll({ ...job, ...inBetween(boxes, this.indexed.scene.box, moved.eased, moved.share) });
       this.dirty = false;
-      this.overlay();
-    } else if (this.cost <= DIRECT_MS && this.pictures > 0) {
-      const start = performance.now();
-      for (const _ of drawScene(this.context, this.job(this.camera, this.width, this.height)));
-      this.cost = performance.now() - start;
-      if (this.firstDrawMs === 0) this.firstDrawMs = performance.now();
-      this.dirty = false;
-      this.work = null;
-      this.overlay();
-    } else again = this.throughBitmap() || again;
-    this.pictures++;
-    if (this.unshown && !this.dirty && !this.work) {
-      this.unshown = false;
-      this.shownAt = performance.now();
-    }
+    } else if (this.cost <= DIRECT_MS && this.times.pictures > 0) this.drawDirectly();
+    else again = this.drawFromCache() || again;
+    this.drawRings(this.indexed);
+    this.times.frameEnds(!this.dirty && !this.cache.busy, !again);
     if (again) this.draw();
-    else this.lastFrame = 0;
   }
 
-  /** Shows the bitmap where the camera is now, and makes a new one in slices of time. */
-  private throughBitmap(): boolean {
-    const { width, height, ratio } = this;
+  private drawDirectly(): void {
+    const start = performance.now();
+    this.drawAll(this.job(this.camera, this.width, this.height));
+    this.cost = performance.now() - start;
+    this.times.pictureDrawn();
+    this.dirty = false;
+    this.cache.abandon();
+  }
+
+  private drawAll(job: DrawJob): void {
+    for (const _ of drawScene(this.context, job));
+  }
+
+  /** Shows the cached picture, and continues to draw a new one. Returns: whether that needs another frame. */
+  private drawFromCache(): boolean {
+    const { cache, camera, width, height, ratio } = this;
+    const view = { camera, width, height, ratio };
     const resting = performance.now() - this.lastMove > IDLE_MS;
-    const have = this.bitmapCamera;
-    const fits = have !== null && this.bitmapGood && sameCamera(have, this.camera);
-    const covers = have !== null && this.bitmapGood && this.covered(have);
-    if (!this.work && (this.dirty || (!fits && (resting || !covers)))) {
-      const camera = { ...this.camera };
-      const wide = Math.ceil(width * (1 + 2 * MARGIN));
-      const high = Math.ceil(height * (1 + 2 * MARGIN));
-      this.making.width = wide * ratio;
-      this.making.height = high * ratio;
-      const shifted = {
-        x: camera.x - (width * MARGIN) / camera.k,
-        y: camera.y - (height * MARGIN) / camera.k,
-        k: camera.k,
-      };
-      this.work = {
-        steps: drawScene(this.making.getContext('2d', { alpha: false })!, this.job(shifted, wide, high)),
-        camera,
-      };
-      this.workMs = 0;
+    if (!cache.busy && (this.dirty || cache.isStale(view, resting))) {
+      cache.begin(view, (at, w, h) => this.job(at, w, h));
       this.dirty = false;
     }
-    if (this.work) {
-      const start = performance.now();
-      // The very first picture is waited for; later ones are made between frames.
-      const slice = this.pictures === 0 ? 120 : resting ? 2 * SLICE_MS : SLICE_MS;
-      let done = false;
-      while (performance.now() - start < slice) {
-        if (this.work.steps.next().done) {
-          done = true;
-          break;
-        }
-      }
-      this.workMs += performance.now() - start;
-      if (done) {
-        this.bitmap.width = this.making.width;
-        this.bitmap.height = this.making.height;
-        this.bitmap.getContext('2d', { alpha: false })!.drawImage(this.making, 0, 0);
-        this.bitmapCamera = this.work.camera;
-        this.bitmapGood = true;
-        this.work = null;
-        // The bitmap is larger than the view; small pictures go back to being drawn directly.
-        this.cost = this.workMs / (1 + 2 * MARGIN) ** 2;
-        if (this.firstDrawMs === 0) this.firstDrawMs = performance.now();
-      }
+    const cost = cache.continueDrawing(this.times.pictures === 0, resting);
+    if (cost !== null) {
+      this.cost = cost;
+      this.times.pictureDrawn();
     }
-    const c = this.context;
-    const shown = this.bitmapCamera;
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.globalAlpha = 1;
-    if (shown && this.bitmap.width > 0) {
-      if (!this.covered(shown)) {
-        c.fillStyle = this.inks!.ground;
-        c.fillRect(0, 0, width, height);
-      }
-      const zoom = this.camera.k / shown.k;
-      const left = (shown.x - (width * MARGIN) / shown.k - this.camera.x) * this.camera.k;
-      const top = (shown.y - (height * MARGIN) / shown.k - this.camera.y) * this.camera.k;
-      const exact = Math.abs(zoom - 1) < 1e-9;
-      c.imageSmoothingEnabled = !exact;
-      c.drawImage(
-        this.bitmap,
-        exact ? Math.round(left * ratio) / ratio : left,
-        exact ? Math.round(top * ratio) / ratio : top,
-        (this.bitmap.width / ratio) * zoom,
-        (this.bitmap.height / ratio) * zoom,
-      );
-    } else {
-      c.fillStyle = this.inks!.ground;
-      c.fillRect(0, 0, width, height);
-    }
-    this.overlay();
-    if (this.work) return true;
-    if (this.bitmapCamera && !sameCamera(this.bitmapCamera, this.camera)) {
+    cache.show(this.context, view, this.content.inks.ground);
+    if (cache.busy) return true;
+    if (!cache.matches(camera)) {
       clearTimeout(this.idle);
       this.idle = setTimeout(() => this.draw(), IDLE_MS + 10);
     }
     return false;
   }
-  private workMs = 0;
 
-  private covered(shown: Camera): boolean {
-    const zoom = this.camera.k / shown.k;
-    if (zoom > 2 || zoom < 0.7) return false;
-    const x = shown.x - (this.width * MARGIN) / shown.k;
-    const y = shown.y - (this.height * MARGIN) / shown.k;
-    return (
-      this.camera.x >= x &&
-      this.camera.y >= y &&
-      this.camera.x + this.width / this.camera.k <= x + (this.width * (1 + 2 * MARGIN)) / shown.k &&
-      this.camera.y + this.height / this.camera.k <= y + (this.height * (1 + 2 * MARGIN)) / shown.k
-    );
+  private job(camera: Camera, width: number, height: number): DrawJob {
+    const { indexed, ratio, emphasis } = this;
+    return { ...this.content, indexed: indexed!, camera, width, height, ratio, emphasis };
   }
 
-  private job(
-    camera: Camera,
-    width: number,
-    height: number,
-    boxes?: Float32Array,
-    itemAlpha?: Float32Array,
-    edgeAlpha?: number,
-  ): DrawJob {
-    const job: DrawJob = {
-      model: this.model!,
-      indexed: this.indexed!,
-      paint: this.paint!,
-      inks: this.inks!,
-      camera,
-      width,
-      height,
-      ratio: this.ratio,
-      emphasis: this.emphasis,
-      label: this.label,
-      textWidth: this.textWidth,
-    };
-    if (boxes) job.boxes = boxes;
-    if (itemAlpha) job.itemAlpha = itemAlpha;
-    if (edgeAlpha !== undefined) job.edgeAlpha = edgeAlpha;
-    return job;
+  private drawRings(indexed: IndexedScene): void {
+    if (this.movingBoxes) return;
+    const { context, camera, ratio, hovered } = this;
+    const { inks } = this.content;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.globalAlpha = 1;
+    context.setLineDash([]);
+    const selected = this.selected === null ? undefined : indexed.indexOf.get(this.selected);
+    if (hovered >= 0 && hovered !== selected) drawRing(context, indexed, hovered, camera, 1, inks.faint);
+    if (selected !== undefined) drawRing(context, indexed, selected, camera, 2, inks.accent);
   }
 
-  /** Rings round the selected and the hovered item, drawn over whatever the picture came from. */
-  private overlay(): void {
-    const { context: c, camera, ratio } = this;
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.globalAlpha = 1;
-    c.setLineDash([]);
-    const selected = this.selected === null ? undefined : this.indexed!.indexOf.get(this.selected);
-    const ring = (i: number, width: number, style: string) => {
-      const r = this.indexed!.rect(i);
-      const round = this.indexed!.scene.kind[i]! < GROUP ? (r.h * camera.k) / 2 : 8 * camera.k;
-      const out = width / 2 + 1;
-      c.strokeStyle = style;
-      c.lineWidth = width;
-      c.beginPath();
-      c.roundRect(
-        (r.x - camera.x) * camera.k - out,
-        (r.y - camera.y) * camera.k - out,
-        r.w * camera.k + 2 * out,
-        r.h * camera.k + 2 * out,
-        Math.max(2, round + out),
-      );
-      c.stroke();
-    };
-    if (this.motion?.boxes) return;
-    if (this.hovered >= 0 && this.hovered !== selected) ring(this.hovered, 1, this.inks!.faint);
-    if (selected !== undefined) ring(selected, 2, this.inks!.accent);
-  }
-
-  /** The scene's point under a point of the canvas. */
-  toScene(sx: number, sy: number): [number, number] {
-    return [this.camera.x + sx / this.camera.k, this.camera.y + sy / this.camera.k];
-  }
-
-  /** The item under a point, and whether the point is on its sign for open and close. */
+  /** The index of the item under a point, and whether the point is on its sign for open and close. */
   pick(sx: number, sy: number): { index: number; sign: boolean } {
     if (!this.indexed) return { index: -1, sign: false };
     const [x, y] = this.toScene(sx, sy);
     const index = this.indexed.at(x, y);
-    if (index < 0) return { index, sign: false };
-    const r = this.indexed.rect(index);
-    const kind = this.indexed.scene.kind[index]!;
-    let sign = false;
-    if (kind === OPENED) sign = x > r.x + r.w - 27 && y < r.y + 27;
-    else if (kind === GROUP) sign = x > r.x + r.w - 25;
-    else if (kind === STACK) sign = x > r.x + r.w - 33;
-    return { index, sign: sign && this.camera.k >= SIGNS };
+    const sign = index >= 0 && this.camera.k >= SIGNS && onSign(this.indexed, index, x, y);
+    return { index, sign };
   }
 }
 
-function sameCamera(a: Camera, b: Camera): boolean {
-  return a.x === b.x && a.y === b.y && a.k === b.k;
+/** How far an item has moved between two scenes, measured near its left edge where its label begins. */
+function shiftOf(item: number, before: IndexedScene, after: IndexedScene): [number, number] {
+  const was = before.indexOf.get(item);
+  const is = after.indexOf.get(item);
+  if (was === undefined || is === undefined) return [0, 0];
+  const a = before.rect(was);
+  const b = after.rect(is);
+  return [b.x + Math.min(b.w, 60) / 2 - a.x - Math.min(a.w, 60) / 2, b.y - a.y];
+}
+
+function onSign(indexed: IndexedScene, index: number, x: number, y: number): boolean {
+  const r = indexed.rect(index);
+  const kind = indexed.scene.kind[index];
+  if (kind === OPENED) return x > r.x + r.w - 27 && y < r.y + 27;
+  if (kind === GROUP) return x > r.x + r.w - 25;
+  return kind === SERIES && x > r.x + r.w - 33;
 }

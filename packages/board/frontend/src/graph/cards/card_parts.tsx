@@ -1,11 +1,12 @@
-/** What the cards of ops, groups, stacks and the graph are made of. */
+/** What the cards of ops, groups, series and the graph are made of. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
 import type { Neighbour } from '../model/reach.ts';
-import { isOpen, isSide, itemOf } from '../model/view_state.ts';
+import { isAuxiliary, isOpen, itemOf } from '../model/view_state.ts';
 import { tracing } from '../session/address.ts';
 import type { Session } from '../session/session.ts';
+import { grouped, movedToAuxiliary } from '../session/view_edits.ts';
 
 const MOST_ROWS = 12;
 
@@ -29,7 +30,7 @@ export function Title({ session, item, kind }: { session: Session; item: number;
 export function Actions({ session, item }: { session: Session; item: number }) {
   const { model } = session;
   const view = session.view.value;
-  const side = isSide(model, view, item);
+  const auxiliary = isAuxiliary(model, view, item);
   const series = item < model.total ? model.series[item]! : -1;
   const unfolded = series >= 0 && itemOf(model, view, item) === item;
   const open = isOpen(model, view, item);
@@ -46,12 +47,15 @@ export function Actions({ session, item }: { session: Session; item: number }) {
         </button>
       )}
       {unfolded && (
-        <button type="button" onClick={() => session.fold(series)}>
-          Fold {safeText(model.header.series[series]!.pattern)}
+        <button type="button" onClick={() => session.apply(grouped(model, session.view.peek(), series))}>
+          Group {safeText(model.header.series[series]!.pattern)}
         </button>
       )}
-      <button type="button" onClick={() => session.moveToSide(item, !side)}>
-        {side ? 'To the main area' : 'To the side area'}
+      <button
+        type="button"
+        onClick={() => session.apply(movedToAuxiliary(session.view.peek(), item, !auxiliary))}
+      >
+        {auxiliary ? 'Move to the main graph' : 'Move to the auxiliary nodes'}
       </button>
       <label class="g-card-reach">
         Trace{' '}

@@ -1,4 +1,4 @@
-/** The card of a stack: repeated siblings that are drawn as one. */
+/** The card of a series: repeated siblings that are drawn as one. */
 
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
@@ -9,7 +9,7 @@ import { costRows } from './cost_rows.tsx';
 import { Bars, histogram } from './share_bars.tsx';
 import { SlicesButton } from './slices_button.tsx';
 
-export function StackCard({ session, item }: { session: Session; item: number }) {
+export function SeriesCard({ session, item }: { session: Session; item: number }) {
   const { model } = session;
   const series = model.header.series[item - model.total]!;
   const members = model.members[item - model.total]!;
@@ -19,7 +19,7 @@ export function StackCard({ session, item }: { session: Session; item: number })
       <Title
         session={session}
         item={item}
-        kind={series.chain ? 'Stack, in a chain' : 'Stack, side by side'}
+        kind={series.chain ? 'Series, one after the other' : 'Series, side by side'}
       />
       <Actions session={session} item={item} />
       <Facts

@@ -1,8 +1,8 @@
-/** Draws what is around items: opened groups with their titles, side areas, the stubs of edges to these. */
+/** Draws what is around items: opened groups with their titles, auxiliary nodes, the stubs of edges to these. */
 
 import { count } from '../../units/numbers.ts';
 import { STUB_FONT_PX } from '../scene/box_sizes.ts';
-import { IN_SIDE } from '../scene/scene.ts';
+import { AUXILIARY } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';
 import { drawSign, SIGNS } from './draw_sign.ts';
 import { fitText } from './fit_text.ts';
@@ -31,7 +31,7 @@ export function drawGround(brush: Brush, i: number): void {
   s.globalAlpha = 1;
 }
 
-/** The strips of side areas. */
+/** The strips of auxiliary nodes. */
 export function drawStrips(brush: Brush): void {
   const { scene } = brush.job.indexed;
   const { s, k } = brush;
@@ -53,7 +53,7 @@ export function drawStrips(brush: Brush): void {
       s.fillStyle = brush.job.inks.faint;
       s.textAlign = 'left';
       s.textBaseline = 'middle';
-      s.fillText(w > 84 ? 'Side area' : 'Side', x + 10, y + 13);
+      s.fillText(w > 100 ? 'Auxiliary nodes' : 'Auxiliary', x + 10, y + 13);
     }
   }
 }
@@ -96,7 +96,7 @@ export function drawTitle(brush: Brush, i: number): void {
   s.globalAlpha = 1;
 }
 
-/** Labels of edges that lead to a side area. */
+/** Labels of edges that lead to auxiliary nodes. */
 export function drawStubs(brush: Brush, items: number[]): void {
   const { scene } = brush.job.indexed;
   const { s, boxes } = brush;
@@ -110,7 +110,7 @@ export function drawStubs(brush: Brush, items: number[]): void {
     const at = stubs[i]!;
     let end = i;
     while (end < stubs.length && stubs[end] === at) end += 4;
-    if (shown.has(at) && !(scene.flags[at]! & IN_SIDE)) {
+    if (shown.has(at) && !(scene.flags[at]! & AUXILIARY)) {
       const x = boxes[4 * at]! + boxes[4 * at + 2]!;
       const y = boxes[4 * at + 1]! + boxes[4 * at + 3]! / 2;
       const more = (end - i) / 4 - 1;

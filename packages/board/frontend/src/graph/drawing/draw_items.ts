@@ -1,12 +1,12 @@
 /** Draws the boxes of closed items. */
 
-import { STACK_STEP } from '../scene/box_sizes.ts';
-import { CONST, OP, STACK } from '../scene/scene.ts';
+import { SHEET_OFFSET } from '../scene/box_sizes.ts';
+import { CONST, OP, SERIES } from '../scene/scene.ts';
 import type { Brush } from './brush.ts';
 import { drawWords } from './draw_words.ts';
 import type { ItemStyle } from './paint.ts';
 
-/** A closed group, a stack, or an op. */
+/** A closed group, a series, or an op. */
 export function drawItem(brush: Brush, i: number): void {
   const { scene } = brush.job.indexed;
   const { s, k } = brush;
@@ -31,19 +31,19 @@ export function drawItem(brush: Brush, i: number): void {
   const round = kind === OP || kind === CONST ? h / 2 : 7;
   s.lineWidth = brush.hair;
   s.strokeStyle = style.border;
-  if (kind === STACK) {
+  if (kind === SERIES) {
     s.fillStyle = style.fill;
     const { chain } = brush.job.model.header.series[item - brush.job.model.total]!;
     for (const sheet of [2, 1]) {
       // What runs one after the other lies below, as the data flows; what runs side by side lies beside.
-      const [along, across] = [sheet * STACK_STEP, sheet * (STACK_STEP - 1)];
+      const [along, across] = [sheet * SHEET_OFFSET, sheet * (SHEET_OFFSET - 1)];
       s.beginPath();
-      if (chain) s.roundRect(x + across, y + along, w - 2 * across, h - 2 * STACK_STEP, round);
-      else s.roundRect(x + along, y + across, w - 2 * STACK_STEP, h - 2 * across, round);
+      if (chain) s.roundRect(x + across, y + along, w - 2 * across, h - 2 * SHEET_OFFSET, round);
+      else s.roundRect(x + along, y + across, w - 2 * SHEET_OFFSET, h - 2 * across, round);
       s.fill();
       s.stroke();
     }
-    const front: [number, number] = chain ? [w, h - 2 * STACK_STEP] : [w - 2 * STACK_STEP, h];
+    const front: [number, number] = chain ? [w, h - 2 * SHEET_OFFSET] : [w - 2 * SHEET_OFFSET, h];
     box(brush, x, y, ...front, round, style);
     drawWords(brush, item, kind, x, y, ...front);
   } else {

@@ -29,7 +29,7 @@ export function* drawScene(surface: Surface, job: DrawJob): Generator<void> {
   ).filter((i) => boxes[4 * i + 2]! > least || boxes[4 * i + 3]! > least);
   const brush = new Brush(surface, job, boxes);
 
-  // Grounds of opened groups, and the strips of side areas.
+  // Grounds of opened groups, and the strips of auxiliary nodes.
   let count = 0;
   for (const i of items) {
     if (scene.kind[i] !== OPENED) continue;

@@ -1,4 +1,4 @@
-/** The sign that opens and closes groups and stacks. */
+/** The sign that opens and closes groups and series. */
 import type { Brush } from './brush.ts';
 
 /** The scale from which the signs are drawn, and can be hit. */

@@ -2,7 +2,7 @@
 
 import { count } from '../../units/numbers.ts';
 import { verticesOf } from '../model/view_state.ts';
-import { CONST, GROUP, STACK } from '../scene/scene.ts';
+import { CONST, GROUP, SERIES } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';
 import { drawSign, SIGNS } from './draw_sign.ts';
 import { fitText } from './fit_text.ts';
@@ -19,7 +19,7 @@ export function drawWords(
 ): void {
   const { s, k } = brush;
   const { model, inks } = brush.job;
-  const isGroup = kind === GROUP || kind === STACK;
+  const isGroup = kind === GROUP || kind === SERIES;
   const toggle = isGroup && k >= SIGNS;
   const room = w - (isGroup ? 14 : 16) - (toggle ? 18 : 0) + (k < 0.6 ? 6 : 0);
   const label = brush.job.label(item);
@@ -66,7 +66,7 @@ export function drawWords(
 
 function subtitle(job: DrawJob, item: number, kind: number): string {
   const { model } = job;
-  if (kind === STACK) {
+  if (kind === SERIES) {
     const members = verticesOf(model, job.indexed.pulled, item);
     let ops = 0;
     for (const m of members) ops += model.size[m]!;

@@ -78,7 +78,7 @@ test('SVG escapes what names may hold', () => {
   assert.ok(!text.includes('\u0000'));
 });
 
-/** The corners of the boxes that are drawn of a graph that is one stack. */
+/** The corners of the boxes that are drawn of a graph that is one series. */
 function sheets(chain: boolean): [number, number][] {
   const model = sampleGraph(['a_0/x: Relu', 'a_1/x: Relu <- a_0/x', 'a_2/x: Relu <- a_1/x'], {
     series: [{ parent: '', pattern: 'a_[0-2]', members: ['a_0', 'a_1', 'a_2'] }],

@@ -19,14 +19,14 @@ const model = sampleGraph(
 );
 const stack = model.total;
 
-test('what changed in one member of a stack shows on the stack', () => {
+test('what changed in one member of a series shows on the series', () => {
   const kind = new Uint8Array(model.total);
   kind[model.find('layer_2/mul')] = CHANGED;
   kind[model.find('layer_2')] = CHANGED;
   const paint = new Paint(model, 'light', 'diff', null, { kind });
   assert.equal(paint.style(stack).fill, paint.style(model.find('layer_2')).fill);
   assert.notEqual(paint.style(stack).fill, paint.style(model.find('layer_0')).fill);
-  // Shown beside the stack, it is no part of it any more.
+  // Shown beside the series, it is no part of it any more.
   const pulled = new Set([model.find('layer_2')]);
   const left = new Paint(model, 'light', 'diff', null, { kind }, pulled);
   assert.equal(left.style(stack).fill, left.style(model.find('layer_0')).fill);
@@ -54,7 +54,7 @@ test('a group that only lost something is told from one in which several things 
   assert.equal(kind[model.find('layer_2')], SEVERAL);
 });
 
-test('shares of ops and sums of costs are of all members of a stack', () => {
+test('shares of ops and sums of costs are of all members of a series', () => {
   const ops = new Paint(model, 'light', 'op');
   assert.deepEqual(
     ops.style(stack).bar!.map(([, share]) => share),
@@ -68,7 +68,7 @@ test('shares of ops and sums of costs are of all members of a stack', () => {
   assert.ok(Number.isNaN(time.cost(model.find('layer_0'))));
 });
 
-test('a stack of structures that are not alike has its corner cut', () => {
+test('a series of structures that are not alike has its corner cut', () => {
   assert.equal(new Paint(model, 'light', 'structure').style(stack).notch, false);
   model.header.series[0]!.varied = true;
   assert.equal(new Paint(model, 'light', 'structure').style(stack).notch, true);

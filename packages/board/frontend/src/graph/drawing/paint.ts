@@ -94,7 +94,7 @@ export class Paint {
   readonly mode: ColourMode;
   private readonly costs: Costs | null;
   private readonly difference: Difference | null;
-  /** Members that no stack stands for now. */
+  /** Members that no series stands for now. */
   private readonly pulled: ReadonlySet<number>;
   private readonly styles = new Map<number, ItemStyle>();
   private readonly opens = new Map<number, string>();
@@ -120,7 +120,7 @@ export class Paint {
     return verticesOf(this.model, this.pulled, item);
   }
 
-  /** The family of an item; of a stack the one that most of its members are of. */
+  /** The family of an item; of a series the one that most of its members are of. */
   private familyOf(item: number): Family | undefined {
     const { model } = this;
     const counts = new Map<number, number>();
@@ -177,7 +177,7 @@ export class Paint {
     return this.model.isGroup(this.vertices(item)[0]!);
   }
 
-  /** Whether the corner is cut: nearly, not exactly, like others of its colour, or of its stack. */
+  /** Whether the corner is cut: nearly, not exactly, like others of its colour, or of its series. */
   private varies(item: number): boolean {
     const { model } = this;
     if (item >= model.total) return model.header.series[item - model.total]!.varied;

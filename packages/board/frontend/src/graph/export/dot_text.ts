@@ -2,7 +2,7 @@
 import type { ItemStyle } from '../drawing/paint.ts';
 import type { GraphModel } from '../model/graph_model.ts';
 import type { ViewState } from '../model/view_state.ts';
-import { CONST, GROUP, IN_SIDE, OP, OPENED, type Scene, STACK } from '../scene/scene.ts';
+import { AUXILIARY, CONST, GROUP, OP, OPENED, type Scene, SERIES } from '../scene/scene.ts';
 import { shownEdges } from '../scene/shown_edges.ts';
 
 export interface DotJob {
@@ -12,7 +12,7 @@ export interface DotJob {
   title: string;
   label(item: number): string;
   style(item: number): ItemStyle;
-  /** How many members a stack stands for. */
+  /** How many members a series stands for. */
   members(item: number): number;
 }
 
@@ -20,7 +20,7 @@ export function dotText(job: DotJob): string {
   const { model, scene } = job;
   const lines = [
     `digraph ${quoted(job.title)} {`,
-    '  // Edges to and from side areas are left out, as in the picture.',
+    '  // Edges to and from auxiliary nodes are left out, as in the picture.',
     '  rankdir=TB; compound=true; newrank=true;',
     '  graph [fontname="Helvetica", fontsize=12, style="rounded,filled", fillcolor="#00000008", color="#a9b0bb"];',
     '  node [fontname="Helvetica", fontsize=11, style=filled];',
@@ -34,12 +34,12 @@ export function dotText(job: DotJob): string {
   });
   const write = (parent: number, indent: string) => {
     const here = children.get(parent) ?? [];
-    for (const i of here) if (!(scene.flags[i]! & IN_SIDE)) writeItem(i, indent);
-    const side = here.filter((i) => scene.flags[i]! & IN_SIDE);
+    for (const i of here) if (!(scene.flags[i]! & AUXILIARY)) writeItem(i, indent);
+    const side = here.filter((i) => scene.flags[i]! & AUXILIARY);
     if (side.length === 0) return;
     lines.push(
       `${indent}subgraph cluster_side${parent + 1} {`,
-      `${indent}  label="Side area"; style="rounded,dashed";`,
+      `${indent}  label="Auxiliary nodes"; style="rounded,dashed";`,
     );
     for (const i of side) writeItem(i, `${indent}  `);
     lines.push(`${indent}}`);
@@ -75,13 +75,13 @@ const SHAPES: Record<number, string> = {
   [OP]: 'ellipse',
   [CONST]: 'plaintext',
   [GROUP]: 'box',
-  [STACK]: 'box3d',
+  [SERIES]: 'box3d',
 };
 
 function wordsOf(job: DotJob, i: number): string {
   const item = job.scene.item[i]!;
   const kind = job.scene.kind[i]!;
-  if (kind === STACK) return `${job.label(item)}\n×${job.members(item)}`;
+  if (kind === SERIES) return `${job.label(item)}\n×${job.members(item)}`;
   if (kind === GROUP) return `${job.label(item)}\n${job.model.size[item]} ops`;
   return job.label(item);
 }

@@ -15,29 +15,25 @@ const LONGEST_PX = 12_000;
 const MOST_PX = 36e6;
 const SLICE_MS = 12;
 
-/** What there is to say of the last export; "" when nothing. */
+/** A note about the last export; "" without one. */
 export const exportNote = signal('');
 
 function wholeScene(session: Session, stage: Stage, k: number): DrawJob | null {
   const indexed = session.scene.peek();
-  if (!indexed || !stage.paint || !stage.inks) return null;
+  if (!indexed) return null;
   const { width, height } = indexed.scene;
   return {
-    model: session.model,
+    ...stage.content,
     indexed,
-    paint: stage.paint,
-    inks: stage.inks,
     camera: { x: -MARGIN, y: -MARGIN, k },
     width: (width + 2 * MARGIN) * k,
     height: (height + 2 * MARGIN) * k,
     ratio: 1,
     emphasis: stage.emphasis,
-    label: stage.label,
-    textWidth: stage.textWidth,
   };
 }
 
-/** Draws in slices of time, so that the page goes on. */
+/** Draws in time slices, so that the page stays responsive. */
 async function drawWhole(surface: Surface, job: DrawJob): Promise<void> {
   let since = performance.now();
   for (const _ of drawScene(surface, job)) {
@@ -75,7 +71,7 @@ export async function savePng(session: Session, stage: Stage): Promise<void> {
   await drawWhole(context, job);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve));
   if (!blob) {
-    exportNote.value = `The browser makes no PNG of ${canvas.width} × ${canvas.height} pixels. SVG has no such limit.`;
+    exportNote.value = `The browser cannot make a PNG of ${canvas.width} × ${canvas.height} pixels. SVG has no such limit.`;
     return;
   }
   exportNote.value =
@@ -87,8 +83,8 @@ export async function savePng(session: Session, stage: Stage): Promise<void> {
 
 export function saveDot(session: Session, stage: Stage): void {
   const indexed = session.scene.peek();
-  const { paint } = stage;
-  if (!indexed || !paint) return;
+  const { paint } = stage.content;
+  if (!indexed) return;
   const text = dotText({
     model: session.model,
     view: session.shownView,

@@ -1,8 +1,9 @@
-/** The order of nodes within layers: barycentre sweeps and swaps of neighbours, fewest crossings kept. */
+/** Orders nodes within layers by barycentre sweeps and swaps of neighbours; keeps the fewest crossings. */
+import { CrossingCounter } from './crossings.ts';
 import { groupBy, type OrderedLayers, type Rows } from './layered_graph.ts';
 
 const SWEEPS = 8;
-const SMALL = 400; // below this many nodes with dummies, more is tried
+const SMALL = 400; // up to this many nodes and dummies, more starts and sweeps are tried
 
 /** Orders the layers in place; with a seed, known nodes keep their order from left to right. */
 export function orderLayers(layered: OrderedLayers, seed: Float64Array | undefined): void {
@@ -64,25 +65,21 @@ class Ordering {
   private readonly below: Rows;
   private readonly above: Rows;
   private readonly value: Float64Array;
-  private readonly scratch: Int32Array;
-  /** Segments by the layer of their upper end. */
-  private readonly byLayer: Rows;
+  private readonly counter: CrossingCounter;
 
   constructor(layered: OrderedLayers) {
     this.layered = layered;
     this.below = groupBy(layered.segmentUpper, layered.total);
     this.above = groupBy(layered.segmentLower, layered.total);
     this.value = new Float64Array(layered.total);
-    let widest = 1;
-    for (const layer of layered.layers) widest = Math.max(widest, layer.length);
-    this.scratch = new Int32Array(4 * widest + 4);
-    this.byLayer = groupBy(
-      layered.segmentUpper.map((v) => layered.rank[v]!),
-      layered.layers.length,
-    );
+    this.counter = new CrossingCounter(layered);
   }
 
-  /** A first order: as a walk finds the nodes, from above or from below, in order or against it. */
+  crossings(): number {
+    return this.counter.count();
+  }
+
+  /** Sets a first order: that of a depth-first walk from above or below, forwards or backwards. */
   start(variant: number): void {
     const { layers, position, total, rank } = this.layered;
     const seen = new Uint8Array(total);
@@ -107,19 +104,19 @@ class Ordering {
         const layer = layers[rank[v]!]!;
         position[v] = filled[rank[v]!]!;
         layer[filled[rank[v]!]!++] = v;
-        // What leads here from elsewhere lies close by; it is walked to after what follows.
+        // The last pushed is visited first: successors come before other predecessors.
         if (variant >= 2) push(stack, back, backEnds, v, seen, against);
         push(stack, rows, ends, v, seen, against);
       }
     }
   }
 
-  /** Keeps known nodes in the order of their seed; dummies and new nodes go to their barycentre. */
+  /** Keeps known nodes in the order of their seed; places dummies and new nodes at their barycentre. */
   keepSeed(seed: Float64Array): void {
     const { layers, position, total, n } = this.layered;
     const place = new Float64Array(total).fill(NaN);
     for (let v = 0; v < n; v++) place[v] = seed[v]!;
-    // Unknown places follow from the neighbours, a few times round.
+    // Unknown places are averages of their neighbours, propagated for a few rounds.
     for (let round = 0; round < 6; round++) {
       let missing = false;
       for (let v = 0; v < total; v++) {
@@ -199,7 +196,7 @@ class Ordering {
     }
   }
 
-  /** Swaps neighbours in a layer while that takes crossings away; two known nodes never swap. */
+  /** Swaps neighbours in a layer while that removes crossings; two known nodes never swap. */
   swap(rounds: number, known?: Uint8Array): void {
     const { layers, position } = this.layered;
     for (let round = 0; round < rounds; round++) {
@@ -221,7 +218,7 @@ class Ordering {
     }
   }
 
-  /** Moves dummies to the middle of their layer where that costs no crossing: trunks with leaves on both sides. */
+  /** Moves dummies to the middle of their layer where that adds no crossing, so that trunks have leaves on both sides. */
   centreTrunks(): void {
     const { layers, position, n } = this.layered;
     for (const layer of layers) {
@@ -244,43 +241,12 @@ class Ordering {
     }
   }
 
-  /** Crossings that go away when a, just left of b, moves to its right. */
+  /** How many crossings disappear when a, just left of b, moves to its right. */
   private gain(a: number, b: number): number {
     const { segmentUpper, segmentLower, position } = this.layered;
     return (
       gainAt(this.above, segmentUpper, position, a, b) + gainAt(this.below, segmentLower, position, a, b)
     );
-  }
-
-  crossings(): number {
-    const { layers, position, segmentUpper, segmentLower } = this.layered;
-    let sum = 0;
-    for (let r = 0; r + 1 < layers.length; r++) {
-      const from = this.byLayer.start[r]!;
-      const count = this.byLayer.start[r + 1]! - from;
-      if (count < 2) continue;
-      const width = layers[r + 1]!.length;
-      const keys = new Float64Array(count);
-      for (let i = 0; i < count; i++) {
-        const s = this.byLayer.item[from + i]!;
-        keys[i] = position[segmentUpper[s]!]! * width + position[segmentLower[s]!]!;
-      }
-      keys.sort();
-      let base = 1;
-      while (base < width) base *= 2;
-      const tree = this.scratch;
-      tree.fill(0, 0, 2 * base);
-      for (let i = 0; i < count; i++) {
-        let at = (keys[i]! % width) + base;
-        tree[at]!++;
-        while (at > 1) {
-          if (at % 2 === 0) sum += tree[at + 1]!;
-          at >>= 1;
-          tree[at]!++;
-        }
-      }
-    }
-    return sum;
   }
 }
 

@@ -1,4 +1,4 @@
-/** A graph as the server sends it (docs/board_api.md, Graphs), with the questions that views ask of it. */
+/** A graph as the server sends it (docs/board_api.md, Graphs), with queries for the views. */
 import type { Column, Columns } from '../../api/columns.ts';
 
 export interface Template {
@@ -41,9 +41,17 @@ export interface GraphHeader {
 }
 
 export const NONE = 65535;
-export const SIDE = 1;
+export const AUXILIARY = 1;
 const OWN_NAME_IS_SCOPE = 1;
 const PSEUDO_GROUP = 2;
+
+/** Groups follow the root in number; the children of group g are child[firstChild[g - root]...]. */
+interface Tree {
+  root: number;
+  total: number;
+  firstChild: Int32Array;
+  child: Int32Array;
+}
 
 export class GraphModel {
   readonly header: GraphHeader;
@@ -61,7 +69,7 @@ export class GraphModel {
   readonly template: Int32Array;
   readonly family: Int32Array;
   readonly near: Uint32Array;
-  readonly side: Uint8Array;
+  readonly auxiliary: Uint8Array;
   readonly series: Int32Array;
   readonly flags: Uint8Array;
   readonly shape: Int32Array;
@@ -107,7 +115,7 @@ export class GraphModel {
     this.template = filled(columns.template, this.total, -1);
     this.family = filled(columns.family, this.total, -1);
     this.near = new Uint32Array(filled(columns.near, this.total, 0));
-    this.side = (columns.side as Uint8Array) ?? new Uint8Array(this.total);
+    this.auxiliary = (columns.side as Uint8Array) ?? new Uint8Array(this.total);
     this.series = filled(columns.series, this.total, -1);
     this.flags = (columns.flags as Uint8Array) ?? new Uint8Array(this.total);
     this.shape = filled(columns.shape, this.ops, -1);
@@ -123,17 +131,12 @@ export class GraphModel {
     this.edgeDst = i32('edge_dst');
     this.edgePort = columns.edge_port as Int16Array;
     this.outStart = starts(this.edgeSrc, 0, this.ops);
-    this.inStart = new Int32Array(this.ops + 1);
-    for (const d of this.edgeDst) this.inStart[d + 1]!++;
-    for (let v = 0; v < this.ops; v++) this.inStart[v + 1]! += this.inStart[v]!;
+    this.inStart = starts(this.edgeDst, 0, this.ops);
     const next = this.inStart.slice(0, this.ops);
     this.inEdge = new Int32Array(this.edgeDst.length);
     for (let e = 0; e < this.edgeDst.length; e++) this.inEdge[next[this.edgeDst[e]!]!++] = e;
 
-    this.order = new Int32Array(this.total);
-    this.last = new Int32Array(this.total);
-    this.walk = new Int32Array(this.total);
-    this.number();
+    ({ order: this.order, last: this.last, walk: this.walk } = numberTree(this));
     this.members = (header.series ?? []).map(() => []);
     for (const v of this.child) {
       const s = this.series[v]!;
@@ -146,29 +149,6 @@ export class GraphModel {
       .decode(columns.labels as Uint8Array)
       .split('\n')
       .map(unescaped);
-  }
-
-  private number(): void {
-    const path = [this.root];
-    const next = this.firstChild.slice();
-    let counter = 0;
-    this.order[this.root] = counter;
-    this.walk[counter++] = this.root;
-    while (path.length > 0) {
-      const g = path[path.length - 1]!;
-      const k = next[g - this.root]!;
-      if (k < this.firstChild[g - this.root + 1]!) {
-        next[g - this.root] = k + 1;
-        const v = this.child[k]!;
-        this.order[v] = counter;
-        this.walk[counter++] = v;
-        if (v >= this.root) path.push(v);
-        else this.last[v] = this.order[v]!;
-      } else {
-        this.last[g] = counter - 1;
-        path.pop();
-      }
-    }
   }
 
   isGroup(v: number): boolean {
@@ -199,7 +179,7 @@ export class GraphModel {
     return found.reverse();
   }
 
-  /** The full name; functions are told as functions/NAME/... */
+  /** The full name; a function is functions/NAME/... */
   path(v: number): string {
     let at = v;
     if (this.flags[at]! & OWN_NAME_IS_SCOPE) at = this.parent[at]!;
@@ -212,7 +192,7 @@ export class GraphModel {
     return (this.flags[v]! & PSEUDO_GROUP) !== 0;
   }
 
-  /** The op or group of a full name, -1 if there is none; an op comes before the scope it is named as. */
+  /** The op or group of a full name, -1 if there is none; an op takes precedence over a scope of the same name. */
   find(path: string): number {
     let group = this.root;
     let rest = path;
@@ -258,13 +238,41 @@ export class GraphModel {
     return shape === '' ? 'scalar' : shape.replaceAll(', ', '×');
   }
 
-  /** The ops at or below v, as places of the walk; groups among them are to be passed over. */
+  /** The ops at or below v. */
   *opsBelow(v: number): Generator<number> {
     for (let at = this.order[v]!; at <= this.last[v]!; at++) {
       const u = this.walk[at]!;
       if (u < this.ops) yield u;
     }
   }
+}
+
+/** Numbers the vertices in a depth-first walk from the root, so that what lies below a vertex is an interval. */
+function numberTree({ root, total, firstChild, child }: Tree) {
+  const order = new Int32Array(total);
+  const last = new Int32Array(total);
+  const walk = new Int32Array(total);
+  const path = [root];
+  const next = firstChild.slice();
+  let counter = 0;
+  order[root] = counter;
+  walk[counter++] = root;
+  while (path.length > 0) {
+    const g = path[path.length - 1]!;
+    const k = next[g - root]!;
+    if (k < firstChild[g - root + 1]!) {
+      next[g - root] = k + 1;
+      const v = child[k]!;
+      order[v] = counter;
+      walk[counter++] = v;
+      if (v >= root) path.push(v);
+      else last[v] = order[v]!;
+    } else {
+      last[g] = counter - 1;
+      path.pop();
+    }
+  }
+  return { order, last, walk };
 }
 
 function unpacked(header: GraphHeader, sent: Record<string, Column>): Record<string, Column> {
@@ -281,7 +289,7 @@ function unpacked(header: GraphHeader, sent: Record<string, Column>): Record<str
   return columns;
 }
 
-/** The labels' lines: line ends and backslashes within them are escaped. */
+/** Decodes a line of the labels, in which line ends and backslashes are escaped. */
 function unescaped(line: string): string {
   if (!line.includes('\\')) return line;
   return line.replace(/\\(.)/g, (_, c: string) => (c === 'n' ? '\n' : c === 'r' ? '\r' : c));
@@ -301,10 +309,10 @@ function filled(column: ArrayLike<number | bigint> | undefined, length: number, 
   return result;
 }
 
-/** Where each key begins in a sorted column. */
-function starts(sorted: Int32Array, first: number, count: number): Int32Array {
+/** Where each key would begin if the column were sorted. */
+function starts(keys: Int32Array, first: number, count: number): Int32Array {
   const start = new Int32Array(count + 1);
-  for (const k of sorted) start[k - first + 1]!++;
+  for (const k of keys) start[k - first + 1]!++;
   for (let i = 0; i < count; i++) start[i + 1]! += start[i]!;
   return start;
 }

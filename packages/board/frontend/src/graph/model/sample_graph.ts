@@ -4,7 +4,7 @@ import { type GraphHeader, GraphModel, type Series } from './graph_model.ts';
 
 interface SampleOptions {
   side?: string[];
-  /** Labels of siblings that are one stack, by their parent's path. */
+  /** Labels of siblings that are one series, by their parent's path. */
   series?: { parent: string; pattern: string; members: string[] }[];
 }
 

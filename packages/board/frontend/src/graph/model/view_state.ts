@@ -1,15 +1,15 @@
 /** What a reader has opened, unfolded, moved and hidden, and its short form for the address. */
 import type { GraphModel } from './graph_model.ts';
-import { SIDE } from './graph_model.ts';
+import { AUXILIARY } from './graph_model.ts';
 
 export interface ViewState {
   /** Opened groups; the root is always open. */
   open: ReadonlySet<number>;
   /** Series shown member by member. */
   unfolded: ReadonlySet<number>;
-  /** Members shown beside what is left of their stack. */
+  /** Members shown beside what is left of their series. */
   pulled: ReadonlySet<number>;
-  /** Where the reader wants an item: true in the side area, false in the main one. */
+  /** Where the reader wants an item: true among the auxiliary nodes, false in the main graph. */
   moved: ReadonlyMap<number, boolean>;
   /** Op kinds (indices) that are not shown. */
   hidden: ReadonlySet<number>;
@@ -25,7 +25,7 @@ export const CLOSED: ViewState = {
   allOpen: false,
 };
 
-/** Items are vertices, or stacks: total + number of the series. */
+/** Items are vertices, or series: total + number of the series. */
 export function itemOf(model: GraphModel, view: ViewState, v: number): number {
   if (v < model.ops && view.hidden.has(model.op[v]!)) return -1;
   const s = model.series[v]!;
@@ -40,32 +40,32 @@ export function itemOf(model: GraphModel, view: ViewState, v: number): number {
   return model.total + s;
 }
 
-/** The vertices that an item stands for: itself, or the members that are left in a stack. */
+/** The vertices that an item stands for: itself, or the members that are left in a series. */
 export function verticesOf(model: GraphModel, pulled: ReadonlySet<number>, item: number): readonly number[] {
   if (item < model.total) return [item];
   const members = model.members[item - model.total]!;
   return pulled.size === 0 ? members : members.filter((v) => !pulled.has(v));
 }
 
-/** Whether an item stands in the side area of its group. */
-export function isSide(model: GraphModel, view: ViewState, item: number): boolean {
+/** Whether an item is an auxiliary node of its group. */
+export function isAuxiliary(model: GraphModel, view: ViewState, item: number): boolean {
   const moved = view.moved.get(item);
   if (moved !== undefined) return moved;
-  if (item < model.total) return model.side[item] === SIDE;
-  return model.members[item - model.total]!.every((v) => model.side[v] === SIDE);
+  if (item < model.total) return model.auxiliary[item] === AUXILIARY;
+  return model.members[item - model.total]!.every((v) => model.auxiliary[v] === AUXILIARY);
 }
 
 export function isOpen(model: GraphModel, view: ViewState, item: number): boolean {
   return model.isGroup(item) && (item === model.root || view.allOpen || view.open.has(item));
 }
 
-/** Opens all that hides an item; a member leaves its stack. */
+/** Opens all that hides an item; a member leaves its series. */
 export function reveal(model: GraphModel, view: ViewState, item: number): ViewState {
   const open = new Set(view.open);
   const pulled = new Set(view.pulled);
   const hidden = new Set(view.hidden);
   if (item < model.ops) hidden.delete(model.op[item]!);
-  // A stack shows when its parent is open.
+  // A series shows when its parent is open.
   let child = item;
   if (item >= model.total) {
     child = model.header.series[item - model.total]!.parent;

@@ -3,14 +3,14 @@ import type { GraphModel } from '../model/graph_model.ts';
 import { isOpen, type ViewState } from '../model/view_state.ts';
 import type { Shape } from './group_blocks.ts';
 import {
+  AUXILIARY,
   CONST,
   FROM_PORT,
   GROUP,
-  IN_SIDE,
   OP,
   OPENED,
   type Scene,
-  STACK,
+  SERIES,
   TO_PORT,
   UPWARDS,
 } from './scene.ts';
@@ -24,8 +24,8 @@ export interface Laid {
   /** Top left corners by node, then by side item, relative to the group. */
   left: Float64Array;
   top: Float64Array;
-  sideLeft: number[];
-  sideTop: number[];
+  auxiliaryLeft: number[];
+  auxiliaryTop: number[];
   strip: [number, number, number, number] | null;
   points: Float32Array;
   start: Int32Array;
@@ -108,18 +108,18 @@ export class Collector {
       this.strips.push(index, left + x, top + y, w, h);
     }
     const opened: [number, number, number, number][] = [];
-    const add = (item: number, x: number, y: number, inSide: boolean): number => {
+    const add = (item: number, x: number, y: number, isAuxiliaryItem: boolean): number => {
       const at = this.item.push(item) - 1;
       const open = isOpen(model, this.view, item);
       let kind = OP;
-      if (item >= model.total) kind = STACK;
+      if (item >= model.total) kind = SERIES;
       else if (open) kind = OPENED;
       else if (model.isGroup(item)) kind = GROUP;
       else if (model.opName(item) === 'Const') kind = CONST;
       const laidOut = open ? this.laid.get(item)! : null;
       const [w, h] = laidOut ? [laidOut.width, laidOut.height] : this.sizeOf(item);
       this.kind.push(kind);
-      this.flags.push(inSide ? IN_SIDE : 0);
+      this.flags.push(isAuxiliaryItem ? AUXILIARY : 0);
       this.parent.push(index);
       this.depth.push(depth);
       this.box.push(x, y, w, h);
@@ -133,8 +133,8 @@ export class Collector {
         this.stubs.push(at, stub.item, stub.outgoing ? 1 : 0, stub.count);
       }
     });
-    content.side.forEach((item, i) => {
-      add(item, left + laid.sideLeft[i]!, top + laid.sideTop[i]!, true);
+    content.auxiliary.forEach((item, i) => {
+      add(item, left + laid.auxiliaryLeft[i]!, top + laid.auxiliaryTop[i]!, true);
     });
     for (let e = 0; e < content.src.length; e++) {
       const first = laid.start[e]!;

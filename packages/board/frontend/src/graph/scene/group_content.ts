@@ -1,6 +1,6 @@
 /** What an opened group shows: its items, the edges between them, and ports for edges that cross its border. */
 import type { GraphModel } from '../model/graph_model.ts';
-import { isSide, itemOf, type ViewState } from '../model/view_state.ts';
+import { isAuxiliary, itemOf, type ViewState } from '../model/view_state.ts';
 
 /** A key of a port: the item at the other end, as it stands where the two ends part. */
 export const MORE = -2;
@@ -19,9 +19,9 @@ export interface Stub {
 
 export interface GroupContent {
   group: number;
-  /** Items of the main area; nodes of the layout are these, then the ports. */
+  /** Items of the main graph; nodes of the layout are these, then the ports. */
   items: number[];
-  side: number[];
+  auxiliary: number[];
   ports: Port[];
   /** Edges between nodes. */
   src: number[];
@@ -29,10 +29,10 @@ export interface GroupContent {
   data: number[];
   control: number[];
   bytes: number[];
-  /** Edges to and from side areas, by the item (not its index) of the main area. */
+  /** Edges to and from auxiliary nodes, by the item (not its index) of the main graph. */
   stubs: Map<number, Stub[]>;
-  /** Edges at each item of the side area. */
-  sideDegree: Map<number, number>;
+  /** How many edges each auxiliary item has. */
+  auxiliaryDegree: Map<number, number>;
 }
 
 interface Bundle {
@@ -45,20 +45,20 @@ interface Bundle {
 
 export function groupContent(model: GraphModel, view: ViewState, group: number): GroupContent {
   const items: number[] = [];
-  const side: number[] = [];
+  const auxiliary: number[] = [];
   const index = new Map<number, number>();
   for (const v of model.children(group)) {
     const item = itemOf(model, view, v);
     if (item < 0 || index.has(item)) continue;
-    if (isSide(model, view, item)) {
+    if (isAuxiliary(model, view, item)) {
       index.set(item, -1);
-      side.push(item);
+      auxiliary.push(item);
     } else index.set(item, items.push(item) - 1);
   }
   const content: GroupContent = {
     group,
     items,
-    side,
+    auxiliary,
     ports: [],
     src: [],
     dst: [],
@@ -66,7 +66,7 @@ export function groupContent(model: GraphModel, view: ViewState, group: number):
     control: [],
     bytes: [],
     stubs: new Map(),
-    sideDegree: new Map(),
+    auxiliaryDegree: new Map(),
   };
   const bundles = new Map<number, Bundle>();
   const width = model.total + model.members.length + 4;
@@ -89,8 +89,8 @@ export function groupContent(model: GraphModel, view: ViewState, group: number):
     const aIndex = index.get(a)!;
     const bIndex = index.get(b)!;
     if (aIndex < 0 || bIndex < 0) {
-      if (aIndex < 0) content.sideDegree.set(a, (content.sideDegree.get(a) ?? 0) + count);
-      if (bIndex < 0) content.sideDegree.set(b, (content.sideDegree.get(b) ?? 0) + count);
+      if (aIndex < 0) content.auxiliaryDegree.set(a, (content.auxiliaryDegree.get(a) ?? 0) + count);
+      if (bIndex < 0) content.auxiliaryDegree.set(b, (content.auxiliaryDegree.get(b) ?? 0) + count);
       if (aIndex >= 0) stub(content, a, b, true, count);
       else if (bIndex >= 0) stub(content, b, a, false, count);
       continue;
@@ -104,7 +104,7 @@ export function groupContent(model: GraphModel, view: ViewState, group: number):
     content.control.push(control);
     content.bytes.push(bytes);
   }
-  if (group !== model.root && side.length + items.length > 0) crossBorder(model, view, content, index);
+  if (group !== model.root && auxiliary.length + items.length > 0) crossBorder(model, view, content, index);
   return content;
 }
 
@@ -130,7 +130,7 @@ function crossBorder(
   const stands = (item: number): boolean => {
     let known = sideOf.get(item);
     if (known === undefined) {
-      known = isSide(model, view, item);
+      known = isAuxiliary(model, view, item);
       sideOf.set(item, known);
     }
     return known;
@@ -144,7 +144,7 @@ function crossBorder(
     while (!model.isBelow(v, model.parent[inner]!)) inner = model.parent[inner]!;
     const meeting = model.parent[inner]!;
     const item = itemOf(model, view, model.childTowards(meeting, v));
-    // From within a side area nothing is drawn across its border either.
+    // From among auxiliary nodes nothing is drawn across its border either.
     known = { item, hidden: item < 0 || stands(item) || stands(itemOf(model, view, inner)) };
     outer.set(v, known);
     return known;
@@ -161,7 +161,8 @@ function crossBorder(
     if (key < 0) return;
     if (hidden || index.get(item) === -1) {
       if (hidden && index.get(item)! >= 0) stub(content, item, key, outgoing, 1);
-      if (index.get(item) === -1) content.sideDegree.set(item, (content.sideDegree.get(item) ?? 0) + 1);
+      if (index.get(item) === -1)
+        content.auxiliaryDegree.set(item, (content.auxiliaryDegree.get(item) ?? 0) + 1);
       return;
     }
     const control = model.edgePort[e]! < 0;

@@ -30,7 +30,7 @@ export class IndexedScene {
   private readonly edges: Flatbush | null;
   readonly indexOf = new Map<number, number>();
 
-  /** Members that are shown beside what is left of their stacks. */
+  /** Members that are shown beside what is left of their series. */
   readonly pulled: ReadonlySet<number>;
 
   constructor(message: SceneMessage, pulled: ReadonlySet<number>) {

@@ -4,16 +4,16 @@ export const OP = 0;
 export const CONST = 1;
 export const GROUP = 2;
 export const OPENED = 3;
-export const STACK = 4;
+export const SERIES = 4;
 
-export const IN_SIDE = 1;
+export const AUXILIARY = 1;
 /** Edges: drawn against the direction of ranks; the ends are ports. */
 export const FROM_PORT = 1;
 export const TO_PORT = 2;
 export const UPWARDS = 4;
 
 export interface Scene {
-  /** Of each item: vertex, or total + series for a stack. Parents come before children. */
+  /** Of each item: vertex, or total + series for a series. Parents come before children. */
   item: Int32Array;
   kind: Uint8Array;
   flags: Uint8Array;
@@ -22,7 +22,7 @@ export interface Scene {
   depth: Uint8Array;
   /** Left, top, width, height. */
   box: Float32Array;
-  /** Strips of side areas: index of the opened group (-1 root), left, top, width, height. */
+  /** Strips of auxiliary nodes: index of the opened group (-1 root), left, top, width, height. */
   strips: Float32Array;
   /** Ends of each piece of an edge, as items (the outer end where it goes through a port). */
   from: Int32Array;

@@ -1,7 +1,7 @@
 /** The edges of a scene from shown item to shown item, whatever borders they cross. */
 import type { GraphModel } from '../model/graph_model.ts';
 import { itemOf, type ViewState } from '../model/view_state.ts';
-import { IN_SIDE, OPENED, type Scene } from './scene.ts';
+import { AUXILIARY, OPENED, type Scene } from './scene.ts';
 
 export interface ShownEdge {
   /** Indices of items in the scene. */
@@ -11,7 +11,7 @@ export interface ShownEdge {
   control: number;
 }
 
-/** The closed item of the scene that shows each op; -1: hidden, or within a side area. */
+/** The closed item of the scene that shows each op; -1: hidden, or among auxiliary nodes. */
 export function shownBy(model: GraphModel, view: ViewState, scene: Scene): Int32Array {
   const index = new Map<number, number>();
   scene.item.forEach((item, i) => {
@@ -30,13 +30,13 @@ export function shownBy(model: GraphModel, view: ViewState, scene: Scene): Int32
   return found;
 }
 
-/** Edges between shown items; those at a side area are left out, as in the picture. */
+/** Edges between shown items; those at auxiliary nodes are left out, as in the picture. */
 export function shownEdges(model: GraphModel, view: ViewState, scene: Scene): ShownEdge[] {
   const by = shownBy(model, view, scene);
   const aside = new Uint8Array(scene.item.length);
   for (let i = 0; i < aside.length; i++) {
     const up = scene.parent[i]!;
-    aside[i] = (scene.flags[i]! & IN_SIDE) !== 0 || (up >= 0 && aside[up] === 1) ? 1 : 0;
+    aside[i] = (scene.flags[i]! & AUXILIARY) !== 0 || (up >= 0 && aside[up] === 1) ? 1 : 0;
   }
   const edges = new Map<number, ShownEdge>();
   const n = scene.item.length;

@@ -5,7 +5,7 @@ import { inputsOf, marksBelow, reach } from '../model/reach.ts';
 import { sampleGraph } from '../model/sample_graph.ts';
 import { CLOSED, decodeView, encodeView, reveal, type ViewState } from '../model/view_state.ts';
 import { groupContent } from './group_content.ts';
-import { FROM_PORT, OPENED, STACK, TO_PORT } from './scene.ts';
+import { FROM_PORT, OPENED, SERIES, TO_PORT } from './scene.ts';
 import { ViewLayout } from './view_layout.ts';
 
 const lines = [
@@ -41,10 +41,10 @@ test('a model knows names, intervals, and the way between', () => {
   assert.equal(model.childTowards(model.root, model.find('layer_2/act/relu')), group);
 });
 
-test('a stack stands for its members, and side items have no edges but stubs', () => {
+test('a series stands for its members, and side items have no edges but stubs', () => {
   const content = groupContent(model, CLOSED, model.root);
   assert.deepEqual(names(content.items), ['x', 'loss', 'layer_[0-3]']);
-  assert.deepEqual(names(content.side), ['save']);
+  assert.deepEqual(names(content.auxiliary), ['save']);
   assert.deepEqual(
     content.src.map((a, e) => [content.items[a], content.items[content.dst[e]!]].map((v) => names([v!])[0])),
     [
@@ -72,7 +72,7 @@ test('edges that cross the border of an opened group end in ports named by what 
 test('every edge of the graph is drawn in one piece after the other, from op to op', () => {
   const view: ViewState = { ...CLOSED, allOpen: true };
   const scene = new ViewLayout(model).layout(view);
-  assert.equal(scene.kind.filter((k) => k === STACK).length, 0);
+  assert.equal(scene.kind.filter((k) => k === SERIES).length, 0);
   const place = new Map([...scene.item].map((v, i) => [v, i]));
   for (let e = 0; e < scene.from.length; e++) {
     const first = scene.pointStart[e]!;
@@ -143,7 +143,7 @@ test('hidden kinds of op leave no item and no edge', () => {
   assert.ok(!content.ports.some((p) => p.outgoing));
 });
 
-test('reveal opens what hides an op, and a member leaves its stack', () => {
+test('reveal opens what hides an op, and a member leaves its series', () => {
   const v = model.find('layer_2/act/relu');
   const view = reveal(model, CLOSED, v);
   assert.deepEqual(names(view.open).sort(), ['layer_2', 'layer_2/act']);

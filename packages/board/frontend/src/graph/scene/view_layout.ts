@@ -1,8 +1,8 @@
-/** Lays out a view, group by group from within; what did not change is taken from the last time. */
+/** Lays out a view, inner groups first; groups that did not change keep their layout. */
 
-import type { Arrangement } from '../layout/layout_group.ts';
 import type { GraphModel } from '../model/graph_model.ts';
 import { CLOSED, isOpen, type ViewState } from '../model/view_state.ts';
+import { AUXILIARY_HEADING, placeAuxiliary } from './auxiliary_strip.ts';
 import {
   CONST_HEIGHT,
   GROUP_HEIGHT,
@@ -15,43 +15,28 @@ import {
   TITLE_HEIGHT,
 } from './box_sizes.ts';
 import { Collector, type Laid } from './collect_scene.ts';
-import { MOST_KEPT, makeShape, type Placements, placeBlocks, type Shape } from './group_blocks.ts';
-import { type GroupContent, groupContent, MORE } from './group_content.ts';
+import { type Placements, placeBlocks, type Shape } from './group_blocks.ts';
+import { MORE } from './group_content.ts';
+import { GroupShapes } from './group_shapes.ts';
 import type { Scene } from './scene.ts';
-
-const SIDE_GAP = 10;
-
-const SIDE_HEADING = 22;
 
 export class ViewLayout {
   private readonly model: GraphModel;
   private readonly measure: Measure;
-  private readonly shapes = new Map<number, Shape>();
-  private readonly plain = new Map<number, Shape>();
+  private readonly shapes: GroupShapes;
   private readonly laid = new Map<number, Laid>();
-  private contentOf: ViewState | null = null;
-  private contents = new Map<number, GroupContent>();
   private view: ViewState = CLOSED;
-  private readonly arrangements = new Map<string, Arrangement>();
   private readonly placements: Placements = new Map();
   private readonly closedSize = new Map<number, [number, number]>();
 
   constructor(model: GraphModel, measure: Measure = guessWidth) {
     this.model = model;
+    this.shapes = new GroupShapes(model);
     this.measure = measure;
   }
 
   layout(view: ViewState): Scene {
-    const was = this.contentOf;
-    const same =
-      was !== null &&
-      equal(was.unfolded, view.unfolded) &&
-      equal(was.pulled, view.pulled) &&
-      equal(was.hidden, view.hidden) &&
-      equalMap(was.moved, view.moved) &&
-      was.allOpen === view.allOpen;
-    if (!same) this.contents = new Map();
-    this.contentOf = view;
+    this.shapes.begin(view);
     this.view = view;
     this.layGroup(this.model.root);
     return new Collector(this.model, this.view, this.laid, (item) => this.sizeOf(item)).collect();
@@ -81,78 +66,15 @@ export class ViewLayout {
     return size;
   }
 
-  private content(group: number): GroupContent {
-    let content = this.contents.get(group);
-    if (!content) {
-      content = groupContent(this.model, this.view, group);
-      this.contents.set(group, content);
-    }
-    return content;
-  }
-
-  private shape(group: number): Shape {
-    const content = this.content(group);
-    const known = this.shapes.get(group);
-    if (known?.content === content) return known;
-    const signature = signatureOf(content);
-    if (known?.signature === signature) {
-      known.content = content;
-      return known;
-    }
-    let shape: Shape;
-    if (this.view.allOpen) shape = this.makeShape(content, signature, null);
-    else {
-      const plain = this.plainShape(group);
-      shape = plain.signature === signature ? plain : this.makeShape(content, signature, this.seed(plain));
-    }
-    shape.content = content;
-    this.shapes.set(group, shape);
-    return shape;
-  }
-
-  /** The group with all folded and nothing moved: its order is what later views keep to. */
-  private plainShape(group: number): Shape {
-    let plain = this.plain.get(group);
-    if (!plain) {
-      const content = groupContent(this.model, CLOSED, group);
-      plain = this.makeShape(content, signatureOf(content), null);
-      this.plain.set(group, plain);
-    }
-    return plain;
-  }
-
-  private makeShape(
-    content: GroupContent,
-    signature: string,
-    seedOf: ((item: number) => number) | null,
-  ): Shape {
-    if (this.arrangements.size > MOST_KEPT) this.arrangements.clear();
-    return makeShape(content, signature, seedOf, this.arrangements);
-  }
-
-  private seed(plain: Shape): (item: number) => number {
-    const { model } = this;
-    return (item) => {
-      const known = plain.order.get(item);
-      if (known !== undefined) return known;
-      const s = item < model.total ? model.series[item]! : -1;
-      if (s < 0) return NaN;
-      const stack = plain.order.get(model.total + s);
-      if (stack === undefined) return NaN;
-      // Members of a stack stand where it stood, in their order.
-      return stack + 1e-6 * model.members[s]!.indexOf(item);
-    };
-  }
-
   private layGroup(group: number): Laid {
     const { model, view } = this;
-    const shape = this.shape(group);
+    const shape = this.shapes.of(group);
     const { content } = shape;
     const width: number[] = [];
     const height: number[] = [];
     const opened: number[] = [];
     let sizes = '';
-    for (const item of [...content.items, ...content.side]) {
+    for (const item of [...content.items, ...content.auxiliary]) {
       const [w, h] = this.sizeOf(item);
       width.push(w);
       height.push(h);
@@ -200,17 +122,25 @@ export class ViewLayout {
     const isRoot = group === model.root;
     const hasEntry = content.ports.some((p) => !p.outgoing);
     const hasExit = content.ports.some((p) => p.outgoing);
-    const side = this.sideStrip(content, width, height, placed.height);
+    const strip = placeAuxiliary(
+      content.auxiliary.map((item, i) => ({
+        label: this.label(item),
+        degree: content.auxiliaryDegree.get(item) ?? 0,
+        width: width[items + i]!,
+        height: height[items + i]!,
+      })),
+      placed.height,
+    );
     const padTop = isRoot ? PAD : hasEntry ? 4 : TITLE_HEIGHT + 4;
     const padBottom = isRoot || !hasExit ? PAD : 0;
     const innerWidth = Math.max(placed.width, 40);
     const bodyHeight = Math.max(placed.height, hasEntry ? TITLE_HEIGHT : 0);
     const title = isRoot ? 0 : labelWidth(this.label(group), this.measure) + 110;
     const total = {
-      width: Math.max(title, PAD + innerWidth + (side ? side.width + 2 * PAD : PAD)),
-      height: Math.max(padTop + bodyHeight + padBottom, side ? TITLE_HEIGHT + side.height + 2 * PAD : 0),
+      width: Math.max(title, PAD + innerWidth + (strip ? strip.width + 2 * PAD : PAD)),
+      height: Math.max(padTop + bodyHeight + padBottom, strip ? TITLE_HEIGHT + strip.height + 2 * PAD : 0),
     };
-    const shiftX = PAD + (side ? 0 : (total.width - 2 * PAD - innerWidth) / 2);
+    const shiftX = PAD + (strip ? 0 : (total.width - 2 * PAD - innerWidth) / 2);
     const left = new Float64Array(nodes);
     const top = new Float64Array(nodes);
     for (let v = 0; v < nodes; v++) {
@@ -231,7 +161,7 @@ export class ViewLayout {
       if (content.src[e]! >= items) points[2 * placed.start[e]! + 1] = 0;
       if (content.dst[e]! >= items) points[2 * placed.start[e + 1]! - 1] = total.height;
     }
-    const stripX = total.width - (side ? side.width + PAD : 0);
+    const stripX = total.width - (strip ? strip.width + PAD : 0);
     return {
       shape,
       sizes,
@@ -239,10 +169,10 @@ export class ViewLayout {
       height: Math.round(total.height),
       left,
       top,
-      sideLeft: side ? side.left.map((x) => x + stripX) : [],
-      sideTop: side ? side.top.map((y) => y + TITLE_HEIGHT + PAD / 2 + SIDE_HEADING) : [],
-      strip: side
-        ? [stripX - 10, TITLE_HEIGHT + PAD / 2 - 2, side.width + 20, side.height + SIDE_HEADING - 12]
+      auxiliaryLeft: strip ? strip.left.map((x) => x + stripX) : [],
+      auxiliaryTop: strip ? strip.top.map((y) => y + TITLE_HEIGHT + PAD / 2 + AUXILIARY_HEADING) : [],
+      strip: strip
+        ? [stripX - 10, TITLE_HEIGHT + PAD / 2 - 2, strip.width + 20, strip.height + AUXILIARY_HEADING - 12]
         : null,
       points,
       start: placed.start,
@@ -254,63 +184,4 @@ export class ViewLayout {
     const laid = this.laid.get(group)!;
     return laid.portX.get(`${outgoing}${key}`) ?? laid.portX.get(`${outgoing}${MORE}`) ?? NaN;
   }
-
-  /** The side area: columns of items, those with most edges first. */
-  private sideStrip(content: GroupContent, width: number[], height: number[], room: number) {
-    if (content.side.length === 0) return null;
-    const first = content.items.length;
-    const degree = (i: number) => content.sideDegree.get(content.side[i]!) ?? 0;
-    const order = content.side
-      .map((_, i) => i)
-      .sort(
-        (a, b) =>
-          degree(b) - degree(a) || (this.label(content.side[a]!) < this.label(content.side[b]!) ? -1 : 1),
-      );
-    const most = Math.max(room - SIDE_HEADING, 420);
-    const left = new Array<number>(content.side.length).fill(0);
-    const top = new Array<number>(content.side.length).fill(0);
-    let x = 0;
-    let y = 0;
-    let column = 0;
-    let tallest = 0;
-    let inColumn: number[] = [];
-    const close = () => {
-      for (const i of inColumn) left[i] = x + (column - width[first + i]!) / 2;
-      x += column + 16;
-      inColumn = [];
-      column = 0;
-      y = 0;
-    };
-    for (const i of order) {
-      if (y > 0 && y + height[first + i]! > most) close();
-      top[i] = y;
-      y += height[first + i]! + SIDE_GAP;
-      column = Math.max(column, width[first + i]!, 76);
-      tallest = Math.max(tallest, y - SIDE_GAP);
-      inColumn.push(i);
-    }
-    close();
-    return { left, top, width: x - 16, height: tallest + SIDE_HEADING };
-  }
-}
-
-function signatureOf(content: GroupContent): string {
-  return [
-    content.items.join(','),
-    content.ports.map((p) => `${p.outgoing ? 'o' : 'i'}${p.key}`).join(','),
-    content.src.join(','),
-    content.dst.join(','),
-  ].join('|');
-}
-
-function equal(a: ReadonlySet<number>, b: ReadonlySet<number>): boolean {
-  if (a.size !== b.size) return false;
-  for (const v of a) if (!b.has(v)) return false;
-  return true;
-}
-
-function equalMap(a: ReadonlyMap<number, boolean>, b: ReadonlyMap<number, boolean>): boolean {
-  if (a.size !== b.size) return false;
-  for (const [k, v] of a) if (b.get(k) !== v) return false;
-  return true;
 }

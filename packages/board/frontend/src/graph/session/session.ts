@@ -1,8 +1,6 @@
-/** One opened graph: its model, its view, the worker that lays it out, and what is drawn of it. */
+/** One open graph: its model, its view, the worker that lays it out, and the scene that is drawn. */
 import { batch, effect, type Signal, signal, untracked } from '@preact/signals';
-import { getColumns } from '../../api/client.ts';
 import type { Column } from '../../api/columns.ts';
-import { messageOf } from '../../api/error_message.ts';
 import { startWorker } from '../../browser/workers.ts';
 import { selectedNode } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
@@ -17,64 +15,14 @@ import { current, type GraphEntry } from './graph_list.ts';
 import { LayoutClient } from './layout_client.ts';
 import { Search } from './search.ts';
 import { StepCosts } from './step_costs.ts';
-
-export const session = signal<Session | null>(null);
-/** The graph that is being read, or could not be. */
-export const opening = signal<{ entry: GraphEntry; failure: string } | null>(null);
-
-let abort: AbortController | null = null;
-/** The node that was selected when this page was left last; null while it is shown, or was never. */
-let leftAt: string | null = null;
-
-/** Shows the graph that the address names, from now on. Returns: what ends that. */
-export function followAddress(): () => void {
-  const stop = effect(() => {
-    const entry = current.value;
-    untracked(() => open(entry));
-  });
-  return () => {
-    stop();
-    leftAt = selectedNode.peek();
-    open(null);
-  };
-}
-
-function open(entry: GraphEntry | null): void {
-  const known = session.peek()?.entry ?? opening.peek()?.entry;
-  if (entry && known && known.key === entry.key && known.id === entry.id) return;
-  abort?.abort();
-  abort = null;
-  // The old graph goes at once: what the address says of a view is from now on about the new one.
-  batch(() => {
-    session.peek()?.close();
-    session.value = null;
-    opening.value = null;
-  });
-  if (entry) void read(entry);
-}
-
-export async function read(entry: GraphEntry): Promise<void> {
-  const controller = new AbortController();
-  abort = controller;
-  opening.value = { entry, failure: '' };
-  try {
-    const { header, columns } = await getColumns<GraphHeader>(`graph/${entry.id}`, {}, controller.signal);
-    if (controller.signal.aborted) return;
-    batch(() => {
-      session.value = new Session(entry, header, columns);
-      opening.value = null;
-    });
-  } catch (error) {
-    if (!controller.signal.aborted) opening.value = { entry, failure: messageOf(error) };
-  }
-}
+import { type LookAt, toggled, type ViewEdit } from './view_edits.ts';
 
 export class Session {
   readonly entry: GraphEntry;
   readonly model: GraphModel;
   readonly view: Signal<ViewState>;
   readonly scene = signal<IndexedScene | null>(null);
-  /** The item that is selected: a vertex or a stack. */
+  /** The item that is selected: a vertex or a series. */
   readonly selected = signal<number | null>(null);
   /** The name that another page or the address selected, where this graph has no such node. */
   readonly unknown = signal('');
@@ -83,9 +31,9 @@ export class Session {
   readonly search: Search;
   readonly layout: LayoutClient;
   readonly labels: string[];
-  /** The item that stays where it is when the next scene comes; and what to look at then. */
+  /** The item that keeps its position in the next scene, and the item that the camera shows then. */
   anchor: number | null = null;
-  lookAt: { item: number; whole: boolean } | null = null;
+  lookAt: LookAt | null = null;
   layoutMs = 0;
   /** The view of the scene that is shown. */
   shownView: ViewState = CLOSED;
@@ -94,20 +42,26 @@ export class Session {
   private seenText: string;
   private seenView: ViewState;
 
-  constructor(entry: GraphEntry, header: GraphHeader, columns: Record<string, Column>) {
+  /**
+   * Args:
+   *   shownBefore: the node that was selected when the page was left; null on the first visit.
+   */
+  constructor(
+    entry: GraphEntry,
+    header: GraphHeader,
+    columns: Record<string, Column>,
+    shownBefore: string | null,
+  ) {
     this.entry = entry;
     this.model = new GraphModel({ header, columns });
     this.labels = this.model.labels;
-    for (let v = 0; v < this.labels.length; v++) {
-      const label = this.labels[v]!;
-      if (!/^[ -~]*$/.test(label) || label.length > 500) this.labels[v] = safeText(label, 500);
-    }
+    makeSafe(this.labels);
     this.search = new Search(this.model, (failed) => startWorker('search', failed));
     const sent = columns.parent!.buffer as ArrayBuffer;
-    const { fontFamily } = getComputedStyle(document.body);
+    const font = getComputedStyle(document.body).fontFamily;
     this.layout = new LayoutClient(
       (failed) => startWorker('layout', failed),
-      () => ({ kind: 'load', bundle: sent.slice(0), font: fontFamily }),
+      () => ({ kind: 'load', bundle: sent.slice(0), font }),
       (message, view) => this.heard(message, view),
     );
     this.costs = new StepCosts(entry, this.model);
@@ -115,13 +69,11 @@ export class Session {
     this.seenText = viewText.peek();
     const said = decodeView(this.model, entry.key, this.seenText);
     this.seenView = said ?? CLOSED;
-    this.view = signal(this.begin(this.seenView));
+    this.view = signal(this.firstView(this.seenView, shownBefore));
     // From here on the address says which graph its view is of.
     if (said) graphName.value = entry.key;
     this.stops.push(
-      effect(() => {
-        this.layout.ask(this.view.value);
-      }),
+      effect(() => this.layout.ask(this.view.value)),
       effect(() => {
         const view = this.view.value;
         if (view === this.seenView) return;
@@ -153,11 +105,10 @@ export class Session {
     );
   }
 
-  /** The view to begin with: the address's own, with what another page selected in sight. */
-  private begin(view: ViewState): ViewState {
+  /** The view of the address, in which the node that another page has selected is visible. */
+  private firstView(view: ViewState, shownBefore: string | null): ViewState {
     const name = selectedNode.peek();
-    const elsewhere = leftAt !== null && leftAt !== name;
-    leftAt = null;
+    const elsewhere = shownBefore !== null && shownBefore !== name;
     const v = name ? this.find(name) : -1;
     if (v < 0) return view;
     this.selected.value = v;
@@ -210,7 +161,7 @@ export class Session {
     });
   }
 
-  /** The vertex or the stack of a name, -1 if there is none. */
+  /** The vertex or the series of a name, -1 if there is none. */
   private find(name: string): number {
     const v = this.model.find(name);
     if (v >= 0 || !name.includes('[')) return v;
@@ -228,91 +179,21 @@ export class Session {
     });
   }
 
+  /** Shows an edited view. */
+  apply(edit: ViewEdit | null): void {
+    if (!edit) return;
+    this.anchor = edit.anchor;
+    if (edit.lookAt) this.lookAt = edit.lookAt;
+    if (edit.select !== undefined) this.select(edit.select);
+    this.view.value = edit.view;
+  }
+
+  /** Opens or closes a group or a series; `onlyOne` takes one member out of a series. */
   toggle(item: number, onlyOne = false): void {
-    const { model } = this;
-    const view = this.view.peek();
-    this.anchor = item;
-    if (item >= model.total) {
-      if (onlyOne) {
-        const next = model.members[item - model.total]!.find((v) => !view.pulled.has(v))!;
-        this.view.value = { ...view, pulled: new Set(view.pulled).add(next) };
-      } else {
-        const s = item - model.total;
-        const pulled = new Set([...view.pulled].filter((v) => model.series[v] !== s));
-        this.anchor = model.members[s]![0]!;
-        this.lookAt = { item: this.anchor, whole: false };
-        this.select(this.anchor);
-        this.view.value = { ...view, pulled, unfolded: new Set(view.unfolded).add(s) };
-      }
-      return;
-    }
-    if (!model.isGroup(item) || item === model.root) return;
-    const open = new Set(view.open);
-    if (view.allOpen) {
-      // From "all" one group closes: the others are then opened by name.
-      for (let g = model.root + 1; g < model.total; g++) open.add(g);
-      open.delete(item);
-      this.view.value = { ...view, allOpen: false, open };
-      return;
-    }
-    if (open.has(item)) {
-      open.delete(item);
-      this.lookAt = { item: model.parent[item]!, whole: false };
-    } else {
-      open.add(item);
-      this.lookAt = { item, whole: false };
-    }
-    this.view.value = { ...view, open };
+    this.apply(toggled(this.model, this.view.peek(), item, onlyOne));
   }
 
-  /** Makes a stack of its members again. */
-  fold(series: number): void {
-    const view = this.view.peek();
-    const unfolded = new Set(view.unfolded);
-    unfolded.delete(series);
-    const pulled = new Set([...view.pulled].filter((v) => this.model.series[v] !== series));
-    this.anchor = null;
-    this.select(this.model.total + series);
-    this.lookAt = { item: this.model.total + series, whole: false };
-    this.view.value = { ...view, unfolded, pulled };
-  }
-
-  moveToSide(item: number, side: boolean): void {
-    const view = this.view.peek();
-    const moved = new Map(view.moved);
-    moved.set(item, side);
-    this.anchor = null;
-    this.view.value = { ...view, moved };
-  }
-
-  collapseAll(): void {
-    this.anchor = null;
-    this.lookAt = { item: this.model.root, whole: true };
-    this.view.value = {
-      ...this.view.peek(),
-      open: new Set(),
-      unfolded: new Set(),
-      pulled: new Set(),
-      allOpen: false,
-    };
-  }
-
-  expandAll(): void {
-    this.anchor = null;
-    this.lookAt = { item: this.model.root, whole: true };
-    this.view.value = { ...this.view.peek(), allOpen: true };
-  }
-
-  hideOp(op: number, hide: boolean): void {
-    const view = this.view.peek();
-    const hidden = new Set(view.hidden);
-    if (hide) hidden.add(op);
-    else hidden.delete(op);
-    this.anchor = null;
-    this.view.value = { ...view, hidden };
-  }
-
-  /** Where an item shows in the present scene: itself, or the closed group or stack that holds it. */
+  /** Where an item shows in the present scene: itself, or the closed group or series that holds it. */
   standsFor(v: number): number {
     const scene = this.scene.peek();
     if (!scene) return -1;
@@ -333,5 +214,13 @@ export class Session {
     const selected = this.selected.value;
     if (!scene || selected === null) return ALL_ALIKE;
     return emphasisOf(this.model, scene, selected, tracing.value);
+  }
+}
+
+/** Replaces labels that are long or hold other than printable ASCII characters; the test is cheap for the rest. */
+function makeSafe(labels: string[]): void {
+  for (let v = 0; v < labels.length; v++) {
+    const label = labels[v]!;
+    if (!/^[ -~]*$/.test(label) || label.length > 500) labels[v] = safeText(label, 500);
   }
 }

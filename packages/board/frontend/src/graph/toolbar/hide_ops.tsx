@@ -3,6 +3,7 @@
 import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../../units/numbers.ts';
 import type { Session } from '../session/session.ts';
+import { opHidden } from '../session/view_edits.ts';
 import { Popover } from './popover.tsx';
 
 export function HideOps({ session }: { session: Session }) {
@@ -19,7 +20,9 @@ export function HideOps({ session }: { session: Session }) {
             <input
               type="checkbox"
               checked={hidden.has(op)}
-              onChange={(event) => session.hideOp(op, event.currentTarget.checked)}
+              onChange={(event) =>
+                session.apply(opHidden(session.view.peek(), op, event.currentTarget.checked))
+              }
             />{' '}
             {safeText(model.header.strings.ops[op] ?? '')} <span class="g-node-link-more">{count(n)}</span>
           </label>

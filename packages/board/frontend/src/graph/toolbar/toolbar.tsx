@@ -7,6 +7,7 @@ import type { Stage } from '../canvas/stage.ts';
 import { saveDot, savePng, saveSvg } from '../export/export_graph.ts';
 import { chooseGraph, current, graphNamed, graphs, upload } from '../session/graph_list.ts';
 import type { Session } from '../session/session.ts';
+import { allCollapsed, allExpanded } from '../session/view_edits.ts';
 import { ColourChoice, CompareChoice } from './colour_choice.tsx';
 import { HideOps } from './hide_ops.tsx';
 import { Popover } from './popover.tsx';
@@ -45,10 +46,17 @@ export function Toolbar({ session, stage, searchBox }: ToolbarProps) {
       {session && <ColourChoice session={session} />}
       {session && (
         <span class="g-button-pair">
-          <button type="button" onClick={() => session.collapseAll()}>
+          <button
+            type="button"
+            onClick={() => session.apply(allCollapsed(session.model, session.view.peek()))}
+          >
             Collapse all
           </button>
-          <button type="button" onClick={() => session.expandAll()} disabled={session.view.value.allOpen}>
+          <button
+            type="button"
+            onClick={() => session.apply(allExpanded(session.model, session.view.peek()))}
+            disabled={session.view.value.allOpen}
+          >
             Expand all
           </button>
         </span>

@@ -2,7 +2,7 @@
 
 import { count } from '../../units/numbers.ts';
 import { verticesOf } from '../model/view_state.ts';
-import { GROUP, IN_SIDE, OPENED, STACK } from '../scene/scene.ts';
+import { AUXILIARY, GROUP, OPENED, SERIES } from '../scene/scene.ts';
 import type { Session } from '../session/session.ts';
 
 const MOST = 700;
@@ -11,7 +11,7 @@ export function itemId(item: number): string {
   return `graph-item-${item}`;
 }
 
-export function Mirror({ session }: { session: Session }) {
+export function GraphTree({ session }: { session: Session }) {
   const scene = session.scene.value?.scene;
   const selected = session.selected.value;
   if (!scene) return null;
@@ -27,10 +27,10 @@ export function Mirror({ session }: { session: Session }) {
     (children.get(parent) ?? []).map((i) => {
       const item = scene.item[i]!;
       const kind = scene.kind[i]!;
-      const side = (scene.flags[i]! & IN_SIDE) !== 0;
+      const auxiliary = (scene.flags[i]! & AUXILIARY) !== 0;
       const what =
-        kind === STACK
-          ? `, stack of ${verticesOf(session.model, session.scene.value!.pulled, item).length}`
+        kind === SERIES
+          ? `, series of ${verticesOf(session.model, session.scene.value!.pulled, item).length}`
           : kind >= GROUP
             ? `, ${session.model.size[item]} ops`
             : `, ${session.model.opName(item)}`;
@@ -43,8 +43,8 @@ export function Mirror({ session }: { session: Session }) {
           aria-level={level}
           aria-selected={item === selected}
           {...(kind >= GROUP ? { 'aria-expanded': kind === OPENED } : {})}
-          data-area={side ? 'side' : 'main'}
-          aria-label={`${session.label(item)}${what}${side ? ', side area' : ''}`}
+          data-area={auxiliary ? 'auxiliary' : 'main'}
+          aria-label={`${session.label(item)}${what}${auxiliary ? ', auxiliary' : ''}`}
         >
           {kind === OPENED && (
             // biome-ignore lint/a11y/useSemanticElements: a group of tree items has no element of its own

@@ -33,7 +33,8 @@ export function Minimap({
   useEffect(() => {
     const element = canvas.current;
     const shown = stage.current;
-    if (!element || !scene || !shown?.paint) return;
+    if (!element || !scene || !shown) return;
+    const { paint } = shown.content;
     const ratio = shown.ratio;
     element.width = WIDTH * ratio;
     element.height = HEIGHT * ratio;
@@ -52,8 +53,8 @@ export function Minimap({
       if (w < 0.7 && h < 0.7) continue;
       const item = s.item[i]!;
       const opened = s.kind[i] === OPENED;
-      const style = shown.paint.style(item);
-      c.fillStyle = opened ? shown.paint.openFill(item, s.depth[i]!) : h < 3 ? style.border : style.fill;
+      const style = paint.style(item);
+      c.fillStyle = opened ? paint.openFill(item, s.depth[i]!) : h < 3 ? style.border : style.fill;
       c.fillRect(x + s.box[4 * i]! * k, y + s.box[4 * i + 1]! * k, w, Math.max(0.8, h));
       if (h >= 3) {
         c.strokeStyle = style.border;

@@ -1,15 +1,8 @@
 /** One step trace in the page: what was fetched of it, and what is fetched next. */
 import { signal } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
-import {
-  fetchCut,
-  fetchMemory,
-  fetchSummary,
-  type MemoryCurve,
-  type Place,
-  type Summary,
-  type TraceHeader,
-} from './trace_api.ts';
+import { MemoryCurves } from './memory_curves.ts';
+import { fetchCut, fetchSummary, type Place, type Summary, type TraceHeader } from './trace_api.ts';
 import { stillGood, type TraceItems, type Window, windowToAsk } from './trace_items.ts';
 
 /** From so many lanes on only those that are seen are asked for. */
@@ -47,19 +40,16 @@ export class TraceModel {
   readonly failure = signal<string | null>(null);
   /** Why the window is not as sharp as it could be. */
   readonly windowFailure = signal<string | null>(null);
-  /** Titles of the memory curves, one a line: rows depend on them and not on every new curve. */
-  readonly curves = signal<string>('');
+  readonly memory: MemoryCurves;
   /** All of the step, for the overview and as the first picture. */
   whole: TraceItems | null = null;
   /** The sharpest there is for the window. */
   items: TraceItems | null = null;
-  memory: MemoryCurve[] = [];
   /** Slices of the node that is selected anywhere. */
   marked: Place[] = [];
   private had: Window | null = null;
   private hadLanes: ReadonlySet<number> | null = null;
   private hadTurn = 0;
-  private memoryHad: Window | null = null;
   private opening = false;
   private turn = 0;
   private readonly underWay = new Set<UnderWay>();
@@ -69,6 +59,13 @@ export class TraceModel {
 
   constructor(id: number) {
     this.id = id;
+    this.memory = new MemoryCurves(
+      id,
+      () => this.touch(),
+      (why) => {
+        this.windowFailure.value = why;
+      },
+    );
   }
 
   get duration(): number {
@@ -210,7 +207,7 @@ export class TraceModel {
       if (this.wanted && !this.serves(this.wanted)) return;
       const { t0, t1, width } = this.wanted ?? { t0: 0, t1: this.duration, width: 1200 };
       const around = windowToAsk(t0, t1, width, this.duration, AROUND);
-      void this.fetchCurves(around);
+      void this.memory.load(around);
       const { had } = this;
       const there = had !== null && had.t0 <= Math.max(0, t0 - (t1 - t0) / 4);
       if (this.wanted && !(there && had.t1 >= Math.min(this.duration, t1 + (t1 - t0) / 4))) {
@@ -218,24 +215,6 @@ export class TraceModel {
         if (this.underWay.size === 0) void this.fetchWindow(this.wanted, AROUND, true);
       }
     }, REST_MS);
-  }
-
-  private async fetchCurves(window: Window): Promise<void> {
-    if (!(window.t1 > window.t0)) return; // a step in which nothing took any time
-    const had = this.memoryHad;
-    if (had && had.t0 === window.t0 && had.t1 === window.t1 && had.px === window.px) return;
-    this.memoryHad = window;
-    try {
-      const curves = await fetchMemory(this.id, window);
-      if (this.memoryHad !== window) return;
-      this.memory = curves;
-      this.curves.value = curves.map((curve) => `${curve.task} ${curve.source} ${curve.name}`).join('\n');
-      this.touch();
-    } catch (error) {
-      if (this.memoryHad !== window) return;
-      this.memoryHad = null;
-      this.windowFailure.value = messageOf(error);
-    }
   }
 }
 

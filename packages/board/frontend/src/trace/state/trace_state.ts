@@ -121,10 +121,10 @@ export const sections = computed<Section[]>(() => {
   return shown.value.flatMap((model) => {
     const header = model.header.value;
     if (!header) return [];
-    void model.curves.value;
+    void model.memory.titles.value;
     const titles = new Map(header.lanes.map((lane) => [lane.task, lane.task_title]));
     const tasks = groupsOf(header.lanes).length > 1 && titles.size > 1;
-    const memory = model.memory.map((curve) => {
+    const memory = model.memory.curves.map((curve) => {
       const what = curve.source === 'outputs' ? 'memory (estimate)' : `memory ${curve.name}`;
       return tasks ? `${titles.get(curve.task) ?? curve.task} · ${what}` : what;
     });

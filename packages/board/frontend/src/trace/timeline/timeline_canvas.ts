@@ -129,7 +129,7 @@ export class LanesCanvas {
           items: model.items,
           painted: model.items && paintedOf(model, model.items, ink),
           summary: model.summary.peek(),
-          memory: model.memory,
+          memory: model.memory.curves,
           marked: model.marked,
         })),
       ink,

@@ -55,7 +55,7 @@ expose('trace', () => {
       return summary?.skew_ns ?? null;
     },
     get memory() {
-      return model?.memory.map(({ name, peak, time }) => ({ name, peak, points: time.length })) ?? [];
+      return model?.memory.curves.map(({ name, peak, time }) => ({ name, peak, points: time.length })) ?? [];
     },
     get items() {
       return layoutOf();

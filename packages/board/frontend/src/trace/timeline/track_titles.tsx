@@ -56,7 +56,7 @@ function Title({ row }: { row: Row }) {
   }
   if (row.kind === 'memory') {
     const model = shown.value.find((one) => one.id === section?.trace);
-    const curve = model?.memory[row.curve];
+    const curve = model?.memory.curves[row.curve];
     return (
       <div class="trace-row memory" style={style}>
         <span class="trace-title">{safeText(row.title)}</span>
