@@ -21,11 +21,6 @@ const SOURCES = fileURLToPath(new URL('.', import.meta.url));
 const LONGEST_FUNCTION = 120;
 const LONGEST_CLASS = 200;
 
-// Imports between folders or files that close a cycle today. An entry leaves with the cycle that it closes.
-const KNOWN_IMPORTS: string[] = [];
-// Functions and classes over the limit today. An entry leaves with the split of what it names.
-const KNOWN_LONG: string[] = ['histograms/histogram_card.tsx: HistogramCard'];
-
 const sources = readSources();
 
 const LEVELS: Record<string, (file: string) => string> = {
@@ -36,22 +31,13 @@ const LEVELS: Record<string, (file: string) => string> = {
 
 for (const [level, groupOf] of Object.entries(LEVELS)) {
   test(`no ${level} imports itself through others`, () => {
-    assert.deepEqual(cyclesOf(importGraph(groupOf, KNOWN_IMPORTS)), []);
+    assert.deepEqual(cyclesOf(importGraph(groupOf)), []);
   });
 }
 
-test('every import that is excused closes a cycle still', () => {
-  const cycles = Object.values(LEVELS).flatMap((groupOf) => cyclesOf(importGraph(groupOf, [])));
-  const pairs = new Set(cycles.flat());
-  assert.deepEqual(
-    KNOWN_IMPORTS.filter((known) => !pairs.has(known)),
-    [],
-  );
-});
-
 test('no function is longer than 120 lines, no class longer than 200', () => {
   const long = [...sources].flatMap(([file, source]) => longDeclarations(file, source));
-  assert.deepEqual(long.sort(), KNOWN_LONG.sort());
+  assert.deepEqual(long, []);
 });
 
 /** Returns: the syntax tree of every source file of the front end, by its path under src. */
@@ -67,11 +53,8 @@ function readSources(): Map<string, SourceFile> {
   }
 }
 
-/**
- * Returns: for each group of files the groups that it imports, without the excused imports between folders.
- * Tests are left out: they may import anything.
- */
-function importGraph(groupOf: (file: string) => string, excused: string[]): Map<string, Set<string>> {
+/** Returns: the groups that each group of files imports. Tests are left out: they may import anything. */
+function importGraph(groupOf: (file: string) => string): Map<string, Set<string>> {
   const graph = new Map<string, Set<string>>();
   for (const [file, source] of sources) {
     if (file.endsWith('.test.ts')) continue;
@@ -79,9 +62,7 @@ function importGraph(groupOf: (file: string) => string, excused: string[]): Map<
     const targets = graph.get(from) ?? new Set();
     graph.set(from, targets);
     for (const target of importsOf(file, source)) {
-      const names = [`${file} -> ${target}`, `${path.dirname(file)} -> ${path.dirname(target)}`];
-      const isExcused = names.some((name) => excused.includes(name));
-      if (groupOf(target) !== from && !isExcused) targets.add(groupOf(target));
+      if (groupOf(target) !== from) targets.add(groupOf(target));
     }
   }
   return graph;

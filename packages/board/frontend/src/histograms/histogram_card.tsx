@@ -1,17 +1,13 @@
-/** The card of a tag of histograms: ridges, overlay, heat-map or percentile bands over all steps. */
+/** The card of a histogram tag: offset ridges, overlay, heat-map or percentile bands over all steps. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { apiUrl, getJson } from '../api/client.ts';
-import type { Run } from '../api/types.ts';
 import { useAnswer } from '../api/use_response.ts';
 import type { CardProps } from '../cards/card.ts';
 import { useCardFrame } from '../cards/card_frame.tsx';
 import { Swatch } from '../controls/swatch.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { CanvasView } from '../picture/canvas_view.tsx';
-import { download, downloadCanvas, fileName } from '../picture/download.ts';
 import { paletteNow } from '../picture/palette.ts';
-import { SvgSurface } from '../picture/surface.ts';
 import { runColour } from '../runs/colours.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
@@ -20,11 +16,11 @@ import { wallTime } from '../units/dates.ts';
 import { prefixedNumber } from '../units/numbers.ts';
 import { histogramApart, histogramAxis, histogramLog, histogramMode } from './address_fields.ts';
 import { draw } from './histogram_draw.ts';
-import { bucketsCsv, type RawHistograms, rawBucketsCsv, tableJson } from './histogram_export.ts';
 import { type Bucket, compose, hit, type Layer, type Mode, type StepAxis } from './histogram_scene.ts';
 import { fetchTables, type HistogramTable } from './histogram_table.ts';
 import { exposeScene } from './histogram_test_hook.ts';
-import { HistogramMirror } from './text_alternative.tsx';
+import { saveMenu } from './save_menu.ts';
+import { TextAlternative } from './text_alternative.tsx';
 
 const MOST_ROWS = 200;
 const MOST_ROWS_LARGE = 500;
@@ -67,7 +63,7 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
   };
   const cursor = stepCursor.value;
   const h = Math.max(80, height - TOOLS_HEIGHT - FOOT_HEIGHT);
-  // layers and view are new objects of the same content
+  // layers and view are new objects each time, so the keys compare their content
   const scene = useMemo(
     () => compose(layers, view, width, h),
     [tables, layers.map((l) => l.run + l.colour).join(), JSON.stringify(view), width, h],
@@ -87,72 +83,14 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
   const name = safeText(tag.name, 120);
   const frame = useCardFrame();
   useEffect(() => {
-    const file = (extension: string) => `${tag.name}.${extension}`;
-    frame.setMenu([
-      {
-        text: 'Save all steps, buckets as logged',
-        hint: 'csv',
-        run: () => void rawCsv(tag.id, shown).then((csv) => download(file('csv'), csv, 'text/csv')),
-      },
-      ...shown.map((run) => ({
-        text:
-          shown.length > 1
-            ? `Save all steps of ${safeText(run.name, 60)}`
-            : 'Save all steps, buckets as logged',
-        hint: 'json',
-        href: apiUrl('histograms/export.json', { run: run.id, tag: tag.id }),
-        download: fileName(`${tag.name}_${run.name}.json`),
-      })),
-      {
-        text: 'Save what is drawn as CSV',
-        run: () => download(`${tag.name}_drawn.csv`, bucketsCsv(layers), 'text/csv'),
-      },
-      {
-        text: 'Save what is drawn as JSON',
-        run: () => download(`${tag.name}_drawn.json`, tableJson(tag.name, layers), 'application/json'),
-      },
-      {
-        text: 'Save picture as SVG',
-        run: () => {
-          const svg = new SvgSurface(width, h);
-          draw(svg, scene, palette, { hovered: null, cursor });
-          download(file('svg'), String(svg), 'image/svg+xml');
-        },
-      },
-      {
-        text: 'Save picture as PNG',
-        run: () => downloadCanvas(file('png'), root.current!.querySelector('canvas')!),
-      },
-    ]);
+    const canvas = () => root.current!.querySelector('canvas')!;
+    frame.setMenu(saveMenu(tag, shown, layers, scene, palette, cursor, canvas));
   }, [scene, cursor, palette.surface]);
   const step = (row: number, bin: number) => setHovered(moved(scene.facets, hovered, row, bin));
 
   return (
     <div class="histogram-card" ref={root}>
-      <ToolBar label={`View of ${name}`}>
-        <ToolChoice
-          quiet={width < NARROW}
-          label="Mode"
-          value={view.mode}
-          options={MODES}
-          onChange={(v) => (histogramMode.value = v)}
-        />
-        <ToolChoice
-          label="Axis of steps"
-          value={view.axis}
-          options={AXES}
-          onChange={(v) => (histogramAxis.value = v)}
-          quiet
-        />
-        <ToolToggle label="Log counts" on={view.logCounts} onChange={(v) => (histogramLog.value = v)}>
-          log
-        </ToolToggle>
-        {shown.length > 1 && (
-          <ToolToggle label="Runs side by side" on={view.apart} onChange={(v) => (histogramApart.value = v)}>
-            side by side
-          </ToolToggle>
-        )}
-      </ToolBar>
+      <ViewTools name={name} severalRuns={shown.length > 1} narrow={width < NARROW} />
       {failure && layers.length === 0 ? (
         <p class="card-note" role="alert">
           {failure}
@@ -189,8 +127,41 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
           </span>
         )}
       </p>
-      <HistogramMirror name={name} layers={layers} />
+      <TextAlternative name={name} layers={layers} />
     </div>
+  );
+}
+
+function ViewTools({ name, severalRuns, narrow }: { name: string; severalRuns: boolean; narrow: boolean }) {
+  return (
+    <ToolBar label={`View of ${name}`}>
+      <ToolChoice
+        quiet={narrow}
+        label="Mode"
+        value={histogramMode.value}
+        options={MODES}
+        onChange={(v) => (histogramMode.value = v)}
+      />
+      <ToolChoice
+        label="Axis of steps"
+        value={histogramAxis.value}
+        options={AXES}
+        onChange={(v) => (histogramAxis.value = v)}
+        quiet
+      />
+      <ToolToggle label="Log counts" on={histogramLog.value} onChange={(v) => (histogramLog.value = v)}>
+        log
+      </ToolToggle>
+      {severalRuns && (
+        <ToolToggle
+          label="Runs side by side"
+          on={histogramApart.value}
+          onChange={(v) => (histogramApart.value = v)}
+        >
+          side by side
+        </ToolToggle>
+      )}
+    </ToolBar>
   );
 }
 
@@ -214,14 +185,6 @@ function Reading({ facets, bucket }: { facets: { layers: Layer[] }[]; bucket: Bu
   );
 }
 
-/** Every histogram of some runs, with the buckets that it was logged with. */
-async function rawCsv(tag: number, runs: Run[]): Promise<string> {
-  const found = await Promise.all(
-    runs.map((run) => getJson<RawHistograms>('histograms/export.json', { run: run.id, tag })),
-  );
-  return rawBucketsCsv(found.map(({ rows }, i) => ({ run: runs[i]!.name, rows })));
-}
-
 function chooseStep(facets: { layers: Layer[] }[], bucket: Bucket | null): void {
   const layer = bucket && facets[bucket.facet]?.layers[bucket.layer];
   if (layer && bucket) stepCursor.value = layer.table.steps[bucket.row]!;
@@ -237,7 +200,7 @@ function moved(facets: { layers: Layer[] }[], from: Bucket | null, row: number, 
   return { ...at, row: within(at.row + row, table.rows), bin: within(at.bin + bin, table.bins) };
 }
 
-/** The tables of some runs, fetched again when a run has grown. */
+/** Fetches the histograms of some runs, again whenever a run has new steps. */
 function useTables(tag: number, runs: number[], most: number) {
   const [lo, hi] = [stepFrom.value, stepTo.value];
   const { answer: tables, failure } = useAnswer(

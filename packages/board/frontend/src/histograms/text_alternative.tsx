@@ -4,7 +4,7 @@ import type { Layer } from './histogram_scene.ts';
 
 const MOST = 50;
 
-export function HistogramMirror({ name, layers }: { name: string; layers: Layer[] }) {
+export function TextAlternative({ name, layers }: { name: string; layers: Layer[] }) {
   return (
     <div class="hidden-for-the-eye">
       {layers.map(({ run, name: runName, table }) => {
