@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+WITH_TEST_HOOKS = ROOT / "packages" / "board" / "tests" / "fixtures" / "board_with_test_hooks.py"
 pytestmark = pytest.mark.browser
 SIDE = 8
 
@@ -34,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def board(run: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "headrace.board", "--logdir", str(run), "--port", "0"]
+    command = [sys.executable, str(WITH_TEST_HOOKS), "--logdir", str(run), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield process.stdout.readline().rsplit(" on ", 1)[1].strip()

@@ -29,10 +29,11 @@ def node() -> Path:
     return root / "bin" / "node"
 
 
-def build_frontend(target: Path) -> None:
+def build_frontend(target: Path, test_hooks: bool = False) -> None:
     """Bundles the front end into the folder target; does nothing where that is up to date.
 
-    What is there stays until the new bundle is whole: build.mjs makes it beside and swaps them.
+    The old bundle stays until the new one is complete: build.mjs makes it beside and swaps them.
+    test_hooks adds `window.__board`, which browser tests read.
     """
     if not (FRONTEND / "package.json").exists():
         raise SystemExit(f"headrace-board: {FRONTEND} has no sources of the front end")
@@ -42,7 +43,8 @@ def build_frontend(target: Path) -> None:
         return
     _install_packages()
     _remove_left(target)
-    _run([str(node()), "build.mjs", "--out", str(target.resolve())])
+    hooks = ["--test-hooks"] if test_hooks else []
+    _run([str(node()), "build.mjs", "--out", str(target.resolve()), *hooks])
     stamp.write_text(state)
 
 

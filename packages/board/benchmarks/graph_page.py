@@ -20,6 +20,7 @@ from fixtures import graphs
 from graph_reader import GraphReader, write_graph
 from playwright.sync_api import sync_playwright
 
+WITH_TEST_HOOKS = Path(__file__).parent.parent / "tests" / "fixtures" / "board_with_test_hooks.py"
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -129,7 +130,7 @@ def say(what: str, figures: list[float], unit: str = "ms") -> None:
 
 
 def start(logdir: Path) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-m", "headrace.board", "--logdir", str(logdir), "--port", "0"]
+    command = [sys.executable, str(WITH_TEST_HOOKS), "--logdir", str(logdir), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline().rsplit(" on ", 1)[1].strip()

@@ -19,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from headrace.formats.event_file import EventFileWriter
 
+WITH_TEST_HOOKS = Path(__file__).parent.parent / "tests" / "fixtures" / "board_with_test_hooks.py"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WATCH = """
 window.__longest = 0;
@@ -59,7 +60,7 @@ LAST = """() => {
 
 
 def start(logdir: Path) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-m", "headrace.board", "--logdir", str(logdir), "--port", "0"]
+    command = [sys.executable, str(WITH_TEST_HOOKS), "--logdir", str(logdir), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline().rsplit(" on ", 1)[1].strip()

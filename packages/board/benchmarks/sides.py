@@ -11,6 +11,9 @@ import time
 import urllib.request
 from pathlib import Path
 
+WITH_TEST_HOOKS = (
+    Path(__file__).resolve().parents[1] / "tests" / "fixtures" / "board_with_test_hooks.py"
+)
 _DEADLINE_S = 120
 
 
@@ -86,9 +89,16 @@ class Side:
 
 class Board(Side):
     name = "board"
+    program: tuple[str, ...] = ("-m", "headrace.board")
 
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "headrace.board", "--logdir", str(self.logdir), "--port", "0"]
+        return [sys.executable, *self.program, "--logdir", str(self.logdir), "--port", "0"]
+
+
+class BoardWithTestHooks(Board):
+    """The board with a front end whose pages say what they have painted."""
+
+    program = (str(WITH_TEST_HOOKS),)
 
 
 class TensorBoard(Side):

@@ -1,4 +1,4 @@
-// Bundles src/main.tsx: node build.mjs [--out FOLDER]. The result is whole or not there at all.
+// Bundles src/main.tsx: node build.mjs [--out FOLDER] [--test-hooks]. The result is whole or not there at all.
 
 import { createHash } from 'node:crypto';
 import {
@@ -21,6 +21,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const at = process.argv.indexOf('--out');
 const out = path.resolve(at > 0 ? process.argv[at + 1] : path.join(here, '../src/headrace/board/assets'));
 mkdirSync(path.dirname(out), { recursive: true });
+const withTestHooks = process.argv.includes('--test-hooks');
 const made = mkdtempSync(`${out}.making-`);
 process.on('exit', () => rmSync(made, { recursive: true, force: true })); // also after a failed bundle
 
@@ -34,6 +35,7 @@ const shared = {
   jsx: 'automatic',
   jsxImportSource: 'preact',
   outdir: made,
+  define: { TEST_HOOKS: String(withTestHooks) },
 };
 // Workers are built first: each is one file, found by name from the page.
 const workers = [];
@@ -63,7 +65,7 @@ const main = await esbuild.build({
   chunkNames: '[name]-[hash]',
   splitting: true,
   metafile: true,
-  define: { WORKER_FILES: JSON.stringify(nameOfWorker) },
+  define: { ...shared.define, WORKER_FILES: JSON.stringify(nameOfWorker) },
 });
 const entry = Object.entries(main.metafile.outputs).find(([, o]) => o.entryPoint === 'src/main.tsx');
 const script = path.basename(entry[0]);

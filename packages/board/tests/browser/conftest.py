@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 CHROMIUM = os.environ.get("HEADRACE_CHROMIUM", "/usr/bin/chromium")
+WITH_TEST_HOOKS = Path(__file__).parents[1] / "fixtures" / "board_with_test_hooks.py"
 SIZE = {"width": 1600, "height": 1000}
 
 
@@ -24,10 +25,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class BoardProcess:
-    """A `headrace-board` of its own process, as a user starts it."""
+    """A `headrace-board` in its own process; without test hooks it is as a user starts it."""
 
-    def __init__(self, logdir: Path, *arguments: str, port: int = 0) -> None:
-        command = [sys.executable, "-m", "headrace.board", "--logdir", str(logdir)]
+    def __init__(
+        self, logdir: Path, *arguments: str, port: int = 0, test_hooks: bool = True
+    ) -> None:
+        program = [str(WITH_TEST_HOOKS)] if test_hooks else ["-m", "headrace.board"]
+        command = [sys.executable, *program, "--logdir", str(logdir)]
         self.process = subprocess.Popen(
             [*command, "--port", str(port), *arguments],
             stdout=subprocess.PIPE,
@@ -63,8 +67,10 @@ def board_server() -> Iterator[Callable[..., BoardProcess]]:
     """Starts boards: board_server(logdir, *arguments).url"""
     started: list[BoardProcess] = []
 
-    def start(logdir: Path, *arguments: str, port: int = 0) -> BoardProcess:
-        started.append(BoardProcess(logdir, *arguments, port=port))
+    def start(
+        logdir: Path, *arguments: str, port: int = 0, test_hooks: bool = True
+    ) -> BoardProcess:
+        started.append(BoardProcess(logdir, *arguments, port=port, test_hooks=test_hooks))
         return started[-1]
 
     yield start

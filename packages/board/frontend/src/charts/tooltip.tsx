@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { choice } from '../address/url_codec.ts';
 import { urlSignal } from '../address/url_state.ts';
+import { DashSwatch } from '../controls/dash_swatch.tsx';
 import { Icon } from '../controls/icons.tsx';
 import { hoveredRun } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
@@ -152,22 +153,5 @@ function Table({ state }: { state: TooltipState }) {
       )}
       {rows.length === 0 && <footer class="faint">no points here</footer>}
     </div>
-  );
-}
-
-/** A short piece of a run's line. */
-export function DashSwatch({ colour, dash }: { colour: string; dash: number[] }) {
-  return (
-    <svg class="dash-swatch" viewBox="0 0 18 8" aria-hidden="true">
-      <line
-        x1="0"
-        y1="4"
-        x2="18"
-        y2="4"
-        stroke={colour}
-        stroke-width="2.5"
-        stroke-dasharray={dash.join(' ') || undefined}
-      />
-    </svg>
   );
 }

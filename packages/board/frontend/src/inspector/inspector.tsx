@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import type { Run, Tag } from '../api/types.ts';
 import { copyText } from '../browser/clipboard.ts';
-import { DashSwatch } from '../charts/tooltip.tsx';
+import { DashSwatch } from '../controls/dash_swatch.tsx';
 import { Icon } from '../controls/icons.tsx';
 import { styleOf } from '../runs/colours.ts';
 import { archive, archivedRuns, seriesByRun, showOnly, visibleRuns } from '../runs/visible_runs.ts';

@@ -3,7 +3,7 @@ import '../style/metrics.css';
 import { crosshair } from '../charts/crosshair.ts';
 import { shownCharts } from '../charts/shown_charts.ts';
 import { Tooltip } from '../charts/tooltip.tsx';
-import { isLoading, loaderCounts } from '../scalars/curves/curve_loader.ts';
+import { isLoading } from '../scalars/curves/curve_loader.ts';
 import { isPainting } from '../scene/paint_queue.ts';
 import { loaded, runs } from '../state/catalogue.ts';
 import { expose } from '../testing/test_hook.ts';
@@ -39,7 +39,6 @@ function hasAllCards(): boolean {
 expose('metrics', () => ({
   sections: sections.value.map((s) => ({ path: s.path, cards: s.cards.map((c) => c.id) })),
   idle: loaded.value && !isLoading() && !isPainting() && hasAllCards(),
-  requests: { ...loaderCounts },
   crosshair: crosshair.value,
   charts: [...shownCharts]
     .sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -2,14 +2,14 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
-import { DashSwatch } from '../charts/tooltip.tsx';
+import { DashSwatch } from '../controls/dash_swatch.tsx';
 import { styleOf } from '../runs/colours.ts';
 import { seriesByRun } from '../runs/visible_runs.ts';
 import { runById } from '../state/catalogue.ts';
 import { hoveredRun } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { count, shortNumber } from '../units/numbers.ts';
-import { type CurveQuery, giveUp, type LoadedCurve, wishFor } from './curves/curve_loader.ts';
+import { type CurveQuery, cancelCurves, type LoadedCurve, requestCurves } from './curves/curve_loader.ts';
 import { queryOf } from './curves/scalar_query.ts';
 import { selectedSteps, stepsText } from './downloads.ts';
 import {
@@ -50,12 +50,12 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
     .flatMap((run) => parts.flatMap(tagsOfPart).map((tag) => seriesByRun.value.get(run.id)?.get(tag)?.n))
     .join();
   useEffect(() => {
-    wishFor(owner, queries, (curves, wrong) => {
+    requestCurves(owner, queries, (curves, wrong) => {
       setError(wrong);
       if (curves) setLists(curves);
     });
   }, [asked, grown]);
-  useEffect(() => () => giveUp(owner), [owner]);
+  useEffect(() => () => cancelCurves(owner), [owner]);
 
   const rows = useMemo(() => {
     const names = runById.peek();

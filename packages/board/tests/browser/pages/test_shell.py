@@ -162,3 +162,21 @@ def test_the_header_tells_how_far_reading_is(
     assert until(lambda: mark.inner_text() == "reading · 25 %", 10)
     bar = page.get_by_role("progressbar", name="Reading the logs")
     assert bar.get_attribute("value") == "25" and bar.get_attribute("max") == "100"
+
+
+def test_the_bundle_of_the_package_shows_every_page_and_has_no_test_hooks(
+    logdir: Path, board_server: Callable[..., Any], page: Any
+) -> None:
+    url = board_server(logdir, test_hooks=False).url
+    content = {
+        "metrics": ".chart canvas",
+        "graph": ".graph-canvas",
+        "trace": ".trace-page, .notice, .empty",
+        "hparams": ".empty",
+        "projector": ".empty, .notice",
+        "problems": ".all-well",
+    }
+    for name, selector in content.items():
+        page.goto(f"{url}#/{name}")
+        page.locator(f"#page :is({selector})").first.wait_for()
+    assert page.evaluate("window.__board === undefined")

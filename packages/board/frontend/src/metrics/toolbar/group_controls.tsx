@@ -1,6 +1,6 @@
 /** How runs are grouped: by what, whether a middle or every run is drawn, and which colour is which group. */
 
-import { DashSwatch } from '../../charts/tooltip.tsx';
+import { DashSwatch } from '../../controls/dash_swatch.tsx';
 import { chosenGroups, groupColour } from '../../runs/group_colours.ts';
 import { groupBy, groupCenter } from '../../runs/grouping.ts';
 import { groupError } from '../../runs/run_groups.ts';

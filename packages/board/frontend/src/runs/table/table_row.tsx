@@ -1,7 +1,7 @@
 /** A row of the table of runs: a folder or a run, with its box, its colour and its cells. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { DashSwatch } from '../../charts/tooltip.tsx';
+import { DashSwatch } from '../../controls/dash_swatch.tsx';
 import { Icon } from '../../controls/icons.tsx';
 import { hoveredRun } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import '../../testing/page_stub.ts';
 
-const { curvesOf, giveUp, loaderCounts, wishFor } = await import('./curve_loader.ts');
-type Query = Parameters<typeof wishFor>[1][number];
+const { curvesOf, cancelCurves, requestCurves } = await import('./curve_loader.ts');
+type Query = Parameters<typeof requestCurves>[1][number];
 
 interface Sent {
   tags: number[];
-  answer(): void;
+  respond(): void;
   fail(status: number): void;
   aborted: boolean;
 }
@@ -39,7 +39,7 @@ globalThis.fetch = ((_: string, { body, signal }: { body: string; signal: AbortS
     const one: Sent = {
       tags,
       aborted: false,
-      answer: () => resolve(new Response(reply(tags))),
+      respond: () => resolve(new Response(reply(tags))),
       fail: (status) => resolve(new Response(JSON.stringify({ error: 'no' }), { status })),
     };
     signal?.addEventListener('abort', () => {
@@ -59,16 +59,18 @@ beforeEach(() => {
   sent = [];
 });
 
-test('wishes of one frame are one request, and each gets its own curves', async () => {
+test('queries of one frame share a request, and each owner gets its own curves', async () => {
   const got: unknown[] = [];
   for (const tag of [3, 4])
-    wishFor({}, [query(tag), query(tag + 10)], (lists) => got.push(lists?.map((list) => list[0]?.y[0])));
+    requestCurves({}, [query(tag), query(tag + 10)], (lists) =>
+      got.push(lists?.map((list) => list[0]?.y[0])),
+    );
   await turns();
   assert.deepEqual(
     sent.map((one) => one.tags),
     [[3, 13, 4, 14]],
   );
-  sent[0]!.answer();
+  sent[0]!.respond();
   await turns();
   assert.deepEqual(got, [
     [3, 13],
@@ -76,15 +78,15 @@ test('wishes of one frame are one request, and each gets its own curves', async 
   ]);
 });
 
-test('a wish of more queries than a request may have is several requests, in order', async () => {
+test('more queries than a request may have are several requests, in order', async () => {
   const tags = Array.from({ length: 40 }, (_, i) => i);
   let got: unknown[] | undefined;
-  wishFor({}, tags.map(query), (lists) => {
+  requestCurves({}, tags.map(query), (lists) => {
     got = lists?.map((list) => list[0]?.y[0]);
   });
   for (let i = 0; i < 3; i++) {
     await turns();
-    sent[i]!.answer();
+    sent[i]!.respond();
   }
   await turns();
   assert.deepEqual(
@@ -94,30 +96,29 @@ test('a wish of more queries than a request may have is several requests, in ord
   assert.deepEqual(got, tags);
 });
 
-test('an answer that nobody waits for any more comes to nobody', async () => {
+test('a response that was cancelled or replaced is not delivered, and its request is aborted', async () => {
   const owner = {};
   const got: unknown[] = [];
-  wishFor(owner, [query(1)], () => got.push('first'));
+  requestCurves(owner, [query(1)], () => got.push('first'));
   await turns();
-  wishFor(owner, [query(2)], () => got.push('second'));
+  requestCurves(owner, [query(2)], () => got.push('second'));
   await turns();
   assert.ok(sent[0]!.aborted);
-  sent[1]!.answer();
+  sent[1]!.respond();
   await turns();
   assert.deepEqual(got, ['second']);
-  const aborted = loaderCounts.aborted;
-  wishFor(owner, [query(3)], () => got.push('third'));
+  requestCurves(owner, [query(3)], () => got.push('third'));
   await turns();
-  giveUp(owner);
+  cancelCurves(owner);
   await turns();
-  assert.equal(loaderCounts.aborted, aborted + 1);
+  assert.ok(sent.at(-1)!.aborted);
   assert.deepEqual(got, ['second']);
 });
 
-test('one bad query does not take the curves of the others', async () => {
+test('one invalid query does not take the curves of the others', async () => {
   const got: [string | null, number | undefined][] = [];
   for (const tag of [5, 6])
-    wishFor({}, [query(tag)], (lists, error) => got.push([error, lists?.[0]?.[0]?.y[0]]));
+    requestCurves({}, [query(tag)], (lists, error) => got.push([error, lists?.[0]?.[0]?.y[0]]));
   await turns();
   sent[0]!.fail(400);
   await turns();
@@ -126,7 +127,7 @@ test('one bad query does not take the curves of the others', async () => {
     [[5], [6]],
   );
   sent[1]!.fail(400);
-  sent[2]!.answer();
+  sent[2]!.respond();
   await turns();
   assert.deepEqual(got, [
     ['no', undefined],

@@ -1,4 +1,4 @@
-/** Fetches the curves of the cards in sight: one request a frame, none that nobody waits for. */
+/** Fetches the curves of the cards in sight: queries of one frame share a request, and unneeded requests are aborted. */
 import { ApiError, postColumns } from '../../api/client.ts';
 import { type Column, type Columns, numbers } from '../../api/columns.ts';
 import { messageOf } from '../../api/error_message.ts';
@@ -45,53 +45,51 @@ interface CurveHeader {
 }
 
 /** Called with the curves of each query, or with what went wrong. */
-type Answer = (curves: LoadedCurve[][] | null, error: string | null) => void;
+type OnLoaded = (curves: LoadedCurve[][] | null, error: string | null) => void;
 
-interface Wish {
+interface PendingQueries {
   queries: CurveQuery[];
-  answer: Answer;
+  onLoaded: OnLoaded;
 }
 
-/** Of a request. */
+/** Queries in one request. */
 export const MOST_QUERIES = 16;
-const MOST_AT_ONCE = 3;
+const MOST_REQUESTS_IN_FLIGHT = 3;
 
-const wishes = new Map<object, Wish>();
-interface Flight {
-  wishes: Map<object, Wish>;
+interface Request {
+  /** The queries of each owner that still waits for them. */
+  waiting: Map<object, PendingQueries>;
   controller: AbortController;
 }
-const flights = new Set<Flight>();
+/** By owner: a chart or table. */
+const pending = new Map<object, PendingQueries>();
+const inFlight = new Set<Request>();
 let scheduled = false;
-/** How many requests were sent and given up, for tests. */
-export const loaderCounts = { sent: 0, aborted: 0 };
 
-/** Asks for curves; a newer wish of the same owner takes the place of an older. */
-export function wishFor(owner: object, queries: CurveQuery[], answer: Answer): void {
-  giveUp(owner);
-  wishes.set(owner, { queries, answer });
+/** Requests curves; the queries replace earlier ones of the same owner. */
+export function requestCurves(owner: object, queries: CurveQuery[], onLoaded: OnLoaded): void {
+  cancelCurves(owner);
+  pending.set(owner, { queries, onLoaded });
   schedule();
 }
 
-/** Nobody waits any more; a request that nobody waits for is aborted. */
-export function giveUp(owner: object): void {
-  wishes.delete(owner);
-  for (const flight of flights) {
-    if (!flight.wishes.delete(owner) || flight.wishes.size > 0) continue;
-    flights.delete(flight);
-    loaderCounts.aborted++;
-    flight.controller.abort();
+/** Cancels the queries of an owner; a request that no other owner waits for is aborted. */
+export function cancelCurves(owner: object): void {
+  pending.delete(owner);
+  for (const request of inFlight) {
+    if (!request.waiting.delete(owner) || request.waiting.size > 0) continue;
+    inFlight.delete(request);
+    request.controller.abort();
   }
 }
 
-export const isLoading = (): boolean => wishes.size > 0 || flights.size > 0;
+export const isLoading = (): boolean => pending.size > 0 || inFlight.size > 0;
 
 /** The curves of each query, in as many requests as that takes. */
 export async function fetchCurves(queries: CurveQuery[], signal?: AbortSignal): Promise<LoadedCurve[][]> {
   const found: LoadedCurve[][] = [];
   for (let from = 0; from < queries.length; from += MOST_QUERIES) {
     const some = queries.slice(from, from + MOST_QUERIES);
-    loaderCounts.sent++;
     const reply = await postColumns<{ curves: CurveHeader[] }>('scalars', { queries: some }, signal);
     found.push(...curvesOf(reply, some.length));
   }
@@ -108,47 +106,45 @@ function schedule(): void {
 }
 
 function send(): void {
-  while (wishes.size > 0 && flights.size < MOST_AT_ONCE) {
-    const taken = new Map<object, Wish>();
+  while (pending.size > 0 && inFlight.size < MOST_REQUESTS_IN_FLIGHT) {
+    const batch = new Map<object, PendingQueries>();
     let count = 0;
-    for (const [owner, wish] of wishes) {
-      if (count > 0 && count + wish.queries.length > MOST_QUERIES) break;
-      taken.set(owner, wish);
-      wishes.delete(owner);
-      count += wish.queries.length;
+    for (const [owner, one] of pending) {
+      if (count > 0 && count + one.queries.length > MOST_QUERIES) break;
+      batch.set(owner, one);
+      pending.delete(owner);
+      count += one.queries.length;
     }
-    void fly(taken);
+    void sendBatch(batch);
   }
 }
 
-async function fly(taken: Map<object, Wish>): Promise<void> {
-  const flight: Flight = { wishes: taken, controller: new AbortController() };
-  flights.add(flight);
-  const places: { wish: object; first: number; count: number }[] = [];
+async function sendBatch(batch: Map<object, PendingQueries>): Promise<void> {
+  const request: Request = { waiting: batch, controller: new AbortController() };
+  inFlight.add(request);
+  const places: { owner: object; first: number; count: number }[] = [];
   const queries: CurveQuery[] = [];
-  for (const [owner, wish] of taken) {
-    places.push({ wish: owner, first: queries.length, count: wish.queries.length });
-    queries.push(...wish.queries);
+  for (const [owner, one] of batch) {
+    places.push({ owner, first: queries.length, count: one.queries.length });
+    queries.push(...one.queries);
   }
   try {
-    const byQuery = await fetchCurves(queries, flight.controller.signal);
-    for (const { wish, first, count } of places) {
-      flight.wishes.get(wish)?.answer(byQuery.slice(first, first + count), null);
+    const byQuery = await fetchCurves(queries, request.controller.signal);
+    for (const { owner, first, count } of places) {
+      request.waiting.get(owner)?.onLoaded(byQuery.slice(first, first + count), null);
     }
   } catch (error) {
-    if (!flight.controller.signal.aborted) {
-      const message = messageOf(error);
-      const waiting = [...flight.wishes];
-      // One bad query must not take the others' curves: each is asked for alone.
+    if (!request.controller.signal.aborted) {
+      // One invalid query must not take the curves of the others: each owner's queries are sent again alone.
       if (places.length > 1 && error instanceof ApiError && error.status < 500) {
-        for (const one of waiting) void fly(new Map([one]));
+        for (const one of request.waiting) void sendBatch(new Map([one]));
       } else {
-        for (const [, { answer }] of waiting) answer(null, message);
+        for (const { onLoaded } of request.waiting.values()) onLoaded(null, messageOf(error));
       }
     }
   } finally {
-    flights.delete(flight);
-    if (wishes.size > 0) schedule();
+    inFlight.delete(request);
+    if (pending.size > 0) schedule();
   }
 }
 

@@ -5,7 +5,7 @@ import type { Run } from '../../api/types.ts';
 import type { RunGroup } from '../../runs/run_groups.ts';
 import { seriesByRun } from '../../runs/visible_runs.ts';
 import { type CurvePart, tagsOfPart } from '../settings/curve_part.ts';
-import { type CurveQuery, giveUp, type LoadedCurve, wishFor } from './curve_loader.ts';
+import { type CurveQuery, cancelCurves, type LoadedCurve, requestCurves } from './curve_loader.ts';
 import { type Known, renewal, replaced } from './curve_refresh.ts';
 import type { CurveSettings } from './scalar_query.ts';
 
@@ -50,7 +50,7 @@ export function useCurves(wish: CurveWish, runs: Run[]): CurvesState {
 
   useEffect(() => {
     if (runs.length === 0 || queries.length === 0) {
-      giveUp(owner);
+      cancelCurves(owner);
       known.current = null;
       setError(null);
       setShown({ ...wish, lists: parts.map(() => []) });
@@ -59,7 +59,7 @@ export function useCurves(wish: CurveWish, runs: Run[]): CurvesState {
     const wanted = renewal(known.current, asked, counts);
     if (wanted === 'nothing') {
       // What is shown is what is wanted: an answer to anything else would come too late.
-      giveUp(owner);
+      cancelCurves(owner);
       setError(null);
       return;
     }
@@ -68,7 +68,7 @@ export function useCurves(wish: CurveWish, runs: Run[]): CurvesState {
     const sent = some
       ? queries.map((query) => ({ ...query, runs: query.runs!.filter((run) => some.has(run)) }))
       : queries;
-    wishFor(owner, sent, (lists, wrong) => {
+    requestCurves(owner, sent, (lists, wrong) => {
       setError(wrong);
       if (!lists) return;
       known.current = { asked, counts };
@@ -78,7 +78,7 @@ export function useCurves(wish: CurveWish, runs: Run[]): CurvesState {
       }));
     });
   }, [asked, version, attempt]);
-  useEffect(() => () => giveUp(owner), [owner]);
+  useEffect(() => () => cancelCurves(owner), [owner]);
 
   const tryAgain = useMemo(() => () => setAttempt((n) => n + 1), []);
   return { shown, error, tryAgain };
