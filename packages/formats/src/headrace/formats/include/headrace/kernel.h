@@ -1,13 +1,12 @@
-/* The kernel ABI: what a kernel library and a runtime promise one another.
+/* The kernel ABI: the interface between kernel libraries and a runtime.
  *
  * A library is a shared object with one hr_kernel_table. The table reaches the
  * runtime as a PyCapsule named HR_KERNEL_TABLE_CAPSULE, through the entry-point
- * group `headrace.kernels`. Nothing else of either side is visible to the other.
+ * group `headrace.kernels`. It is the only interface between the two.
  *
- * Plain C, no dependencies. Structs that the two sides may lengthen begin with
- * their own size; hr_tensor, hr_string, hr_resource and hr_variant are fixed for
- * the life of this ABI number. All functions are called without Python's GIL and
- * must not throw.
+ * Plain C, no dependencies. Extensible structs begin with their size; hr_tensor,
+ * hr_string, hr_resource and hr_variant do not change within an ABI version. All
+ * functions are called without Python's GIL and must not throw.
  */
 #ifndef HEADRACE_KERNEL_H
 #define HEADRACE_KERNEL_H
@@ -22,10 +21,10 @@ extern "C" {
 #define HR_KERNEL_ABI 2
 #define HR_KERNEL_TABLE_CAPSULE "headrace.kernel_table.v1"
 
-/* Tensors of more dimensions are refused with HR_UNIMPLEMENTED. */
+/* Tensors of higher rank are rejected with HR_UNIMPLEMENTED. */
 #define HR_MAX_RANK 8
 
-/* ---- element types: the numbers of the DataType enum ---------------------- */
+/* ---- dtypes: the numbers of the DataType enum ------------------------------ */
 
 typedef int32_t hr_dtype;
 enum {
@@ -83,22 +82,22 @@ enum {
 
 /* ---- tensors ---------------------------------------------------------------- */
 
-/* A counted piece of memory, made and freed by the runtime; libraries hold one
- * through the context's retain and release only. */
+/* Reference-counted memory, allocated and freed by the runtime; libraries use
+ * it only through the context's retain and release. */
 typedef struct hr_buffer hr_buffer;
 
 typedef struct hr_tensor {
   void* data;    /* first element; aligned to the element at least */
-  int64_t bytes; /* of all elements (of the private layout, if any) */
+  int64_t bytes; /* size of all elements, in the private layout if any */
   hr_dtype dtype;
   int32_t rank; /* 0 to HR_MAX_RANK */
   int64_t dims[HR_MAX_RANK];
-  int64_t layout;   /* 0: row-major; others belong to the library that chose it */
-  hr_buffer* owner; /* null: memory that outlives the call only (arena, feed) */
+  int64_t layout;   /* 0: row-major; other values are private to the library that set them */
+  hr_buffer* owner; /* null: the memory is valid only during the call (arena, feed) */
 } hr_tensor;
 
-/* Elements that are not plain bytes. Tensors of these are always counted buffers
- * whose last release destroys the elements; fresh outputs are zeroed, and a zeroed
+/* Elements with resources. Tensors of these are always reference-counted buffers;
+ * the last release destroys the elements. New outputs are zeroed, and a zeroed
  * element is valid: the empty string, no resource, no variant. */
 typedef struct hr_string {
   const char* data;
@@ -107,7 +106,7 @@ typedef struct hr_string {
 } hr_string;
 
 typedef struct hr_resource {
-  struct hr_object* object; /* counted by the runtime; see hr_object */
+  struct hr_object* object; /* reference-counted by the runtime; see hr_object */
 } hr_resource;
 
 typedef struct hr_variant_type {
@@ -122,11 +121,11 @@ typedef struct hr_variant {
   void* value;
 } hr_variant;
 
-/* What a resource handle points at: a thing with a name in a container, counted,
- * destroyed with its last reference. Libraries may make their own kinds. */
+/* A resource: a reference-counted object with a name in a container. Libraries
+ * may define further kinds. */
 typedef struct hr_object {
   uint32_t size;
-  int32_t references; /* touched only through the context's functions */
+  int32_t references; /* changed only by the context's functions */
   const char* kind;   /* "Queue", "Table", ...; compared by text */
   void (*destroy)(struct hr_object* self);
 } hr_object;
@@ -172,9 +171,9 @@ static inline int64_t hr_dtype_size(hr_dtype dtype) {
 
 typedef struct hr_node hr_node;
 
-/* Attribute accessors answer HR_OK, or HR_NOT_FOUND / HR_INVALID_ARGUMENT where
- * the attribute is missing or of another kind. Defaults of the catalogue are
- * already filled in. What they point at lives as long as the node. */
+/* Attribute accessors return HR_OK, HR_NOT_FOUND for a missing attribute, or
+ * HR_INVALID_ARGUMENT for one of another kind. Defaults of the catalogue are
+ * included. The returned pointers are valid as long as the node. */
 typedef struct hr_node_api {
   uint32_t size;
   hr_code (*attr_int)(const hr_node*, const char* key, int64_t* value);
@@ -183,7 +182,7 @@ typedef struct hr_node_api {
   hr_code (*attr_type)(const hr_node*, const char* key, hr_dtype* value);
   hr_code (*attr_string)(const hr_node*, const char* key, const char** data, size_t* size);
   hr_code (*attr_tensor)(const hr_node*, const char* key, const hr_tensor** value);
-  /* rank -1: unknown; a dimension of -1: unknown. */
+  /* A rank or dimension of -1 is unknown. */
   hr_code (*attr_shape)(const hr_node*, const char* key, int32_t* rank, const int64_t** dims);
   hr_code (*attr_ints)(const hr_node*, const char* key, const int64_t** values, size_t* n);
   hr_code (*attr_floats)(const hr_node*, const char* key, const float** values, size_t* n);
@@ -191,10 +190,10 @@ typedef struct hr_node_api {
   hr_code (*attr_strings)(const hr_node*, const char* key, const hr_string** values, size_t* n);
   hr_code (*attr_shapes)(const hr_node*, const char* key, const int32_t** ranks,
                          const int64_t* const** dims, size_t* n);
-  /* The tensors that argument number `argument` of the signature covers. */
+  /* The range of tensors of argument number `argument` of the signature. */
   void (*input_range)(const hr_node*, int32_t argument, int32_t* first, int32_t* count);
   void (*output_range)(const hr_node*, int32_t argument, int32_t* first, int32_t* count);
-  /* Records the text of an error and returns its code; printf's format. */
+  /* Records an error message (a printf format) and returns its code. */
   hr_code (*fail)(const hr_node*, hr_code code, const char* format, ...);
 } hr_node_api;
 
@@ -215,58 +214,59 @@ typedef struct hr_ctx hr_ctx;
 
 typedef struct hr_ctx_api {
   uint32_t size;
-  /* Records the text of an error and returns its code; printf's format. */
+  /* Records an error message (a printf format) and returns its code. */
   hr_code (*fail)(hr_ctx*, hr_code code, const char* format, ...);
 
-  /* Memory for an output whose shape prepare could not tell: dtype is set, the
-   * kernel has set rank and dims. Sets data, bytes and owner. */
+  /* Allocates an output whose shape prepare did not know. dtype is set; the kernel
+   * sets rank and dims before the call, which sets data, bytes and owner. */
   hr_code (*allocate)(hr_ctx*, hr_tensor* output);
-  /* Lets output be value itself, counted, without a copy (same dtype; output's own
-   * shape is taken from value). Not for inputs whose owner is null: these are copied. */
+  /* Makes output refer to the buffer of value, with its shape (same dtype). Values
+   * without an owner are copied. */
   hr_code (*forward)(hr_ctx*, const hr_tensor* value, hr_tensor* output);
   void (*retain)(hr_buffer*);
   void (*release)(hr_buffer*);
-  /* Replaces *string, which must be valid, by a copy of the bytes. */
+  /* Assigns a copy of the bytes to *string, which must be valid. */
   hr_code (*set_string)(hr_ctx*, hr_string* string, const char* data, size_t size);
 
-  /* body(argument, begin, end) over [0, total) in pieces of at least `grain`, on the
-   * process's one team of threads; runs inline where ctx->threads is 1. */
+  /* Calls body(argument, begin, end) for [0, total) in blocks of at least `grain`, on
+   * the intra-op thread pool; runs inline if ctx->threads is 1. */
   void (*parallel_for)(hr_ctx*, int64_t total, int64_t grain,
                        void (*body)(void* argument, int64_t begin, int64_t end), void* argument);
 
-  /* Variables, of either kind: `ref` is an input of a reference dtype, or a resource
-   * scalar. begin_write locks n distinct slots (in one order for everybody) and gives
-   * their values, writable and not shared; FAILED_PRECONDITION if uninitialised.
-   * Exactly one commit follows, also after a failure of the kernel's own. */
+  /* Reference and resource variables: `ref` is an input of a reference dtype, or a
+   * resource scalar. begin_write locks n distinct variables in a global order and
+   * returns their values, writable and unshared; FAILED_PRECONDITION if uninitialised.
+   * Exactly one commit must follow, even if the kernel fails. */
   hr_code (*begin_write)(hr_ctx*, int32_t n, const hr_tensor* const* refs, hr_tensor* values);
   void (*commit)(hr_ctx*, int32_t n, const hr_tensor* const* refs);
-  /* A pinned, read-only value; the caller releases value->owner. */
+  /* Returns a read-only value, with a reference that the caller releases (value->owner). */
   hr_code (*slot_read)(hr_ctx*, const hr_tensor* ref, hr_tensor* value);
-  /* Makes value the slot's; takes a reference where value is counted, else copies. */
+  /* Assigns value to the variable: by reference if it has an owner, else by copy. */
   hr_code (*slot_assign)(hr_ctx*, const hr_tensor* ref, const hr_tensor* value);
 
-  /* Resources by container and name. lookup_or_create calls make when there is none;
-   * what it returns is counted for the caller. */
+  /* Resources by container and name. lookup_or_create calls `make` if there is none;
+   * the caller owns a reference to the returned object. */
   hr_code (*lookup_or_create)(hr_ctx*, const char* container, const char* name, const char* kind,
                               hr_object* (*make)(void*), void* argument, hr_object** object);
   void (*retain_object)(hr_object*);
   void (*release_object)(hr_object*);
 
-  /* Calls `cancel(argument)` once if the step is cancelled before forget_cancel; the
-   * token of a callback that already ran is accepted. 0: already cancelled, not kept. */
+  /* Registers a callback, called once if the step is cancelled before forget_cancel,
+   * and returns its token, or 0 if the step is already cancelled. forget_cancel accepts
+   * the token of a callback that already ran. */
   uint64_t (*on_cancel)(hr_ctx*, void (*cancel)(void* argument), void* argument);
   void (*forget_cancel)(hr_ctx*, uint64_t token);
 } hr_ctx_api;
 
 struct hr_ctx {
   uint32_t size;
-  int32_t threads; /* of the team, that this call may use */
+  int32_t threads; /* of the intra-op pool that this call may use */
   const hr_ctx_api* api;
   const volatile int32_t* cancelled; /* set by other threads: read it with hr_cancelled */
   int64_t step;
 };
 
-/* Whether the step was cancelled. A loop that can take longer than 50 ms asks now and then. */
+/* Returns whether the step was cancelled. Loops of more than 50 ms must poll it. */
 static inline int32_t hr_cancelled(const hr_ctx* ctx) {
 #if defined(__GNUC__) || defined(__clang__)
   return __atomic_load_n(ctx->cancelled, __ATOMIC_RELAXED);
@@ -275,58 +275,58 @@ static inline int32_t hr_cancelled(const hr_ctx* ctx) {
 #endif
 }
 
-/* Inputs are read-only. Outputs of known shape come with memory; an output may be the
- * memory of an input that the row allows it to reuse. workspace is 64-byte aligned,
- * uninitialised, of the size that prepare asked for. */
+/* Inputs are read-only. Outputs of known shape are allocated; an output may share the
+ * memory of an input in reuse_inputs. workspace is 64-byte aligned, uninitialised, of
+ * the size that prepare requested. */
 typedef hr_code (*hr_compute)(hr_ctx*, void* state, void* plan, const hr_tensor* const* inputs,
                               hr_tensor* const* outputs, void* workspace);
 
-/* Called exactly once, from any thread; on an error after ctx->api->fail. The kernel
- * touches none of its arguments afterwards. */
+/* The kernel calls this exactly once, from any thread; on an error it calls
+ * ctx->api->fail first. It must not use its arguments afterwards. */
 typedef void (*hr_done)(void* argument, hr_code code);
 
-/* ---- what prepare is asked, and answers ------------------------------------------ */
+/* ---- the input and output of prepare -------------------------------------------- */
 
 typedef struct hr_request {
   uint32_t size;
   hr_node* node;
-  /* Shapes are complete. data is not null where the value is known now. */
+  /* Shapes are complete. data is not null if the value is known at preparation. */
   const hr_tensor* const* inputs;
-  int32_t threads;         /* that compute will have: part of the plan's identity */
-  uint64_t private_layout; /* bit i: output i goes only to kernels of this library that take
-                              private layouts, so it may have one */
+  int32_t threads;         /* available to compute; part of the plan's cache key */
+  uint64_t private_layout; /* bit i: only kernels of this library that accept private
+                              layouts use output i, so it may have one */
 
-  /* Answers. */
-  hr_tensor* const* outputs; /* dtype is set; prepare sets rank and dims, and with a private
+  /* Set by prepare. */
+  hr_tensor* const* outputs; /* dtype is set; prepare sets rank and dims, and for a private
                                 layout also layout and bytes */
-  void* plan;                /* immutable from now on; shared by concurrent runs */
+  void* plan;                /* immutable after prepare; shared by concurrent runs */
   void (*destroy_plan)(void* plan);
-  hr_compute compute; /* taken instead of the row's where not null */
+  hr_compute compute; /* overrides hr_kernel.compute if not null */
   size_t workspace;   /* bytes */
   double flops;
   double bytes_moved;
-  int32_t shape_depends_on_data; /* compute allocates its outputs (all of them) */
+  int32_t shape_depends_on_data; /* compute allocates all outputs */
 } hr_request;
 
-/* ---- rows and tables ----------------------------------------------------------- */
+/* ---- kernel registrations and tables -------------------------------------------- */
 
 enum {
-  HR_KERNEL_VIEW = 1,       /* output 0 is the bytes of input 0 under another shape: the
-                               runtime passes the memory on and never calls compute */
-  HR_KERNEL_DATA_SHAPE = 2, /* always answers shape_depends_on_data */
-  HR_KERNEL_PRIVATE_IN = 4  /* takes inputs in this library's private layouts */
+  HR_KERNEL_VIEW = 1,       /* output 0 has the bytes of input 0 and another shape: the
+                               runtime shares the memory and never calls compute */
+  HR_KERNEL_DATA_SHAPE = 2, /* prepare always sets shape_depends_on_data */
+  HR_KERNEL_PRIVATE_IN = 4  /* accepts inputs in this library's private layouts */
 };
 
 typedef struct hr_kernel {
   const char* op;
   const char* device_type; /* "CPU", "GPU" */
-  /* "T=float|double;Tidx=int32": attribute by attribute, all must hold; null: any. */
+  /* "T=float|double;Tidx=int32": allowed values by attribute; null: any. */
   const char* constraint;
-  int32_t priority; /* among libraries; the higher wins */
+  int32_t priority; /* between libraries; the highest wins */
   uint32_t flags;
-  /* Bits by argument of the signature (a list argument is one). */
-  uint64_t constant_inputs; /* prepare needs their values: they are part of a plan's key */
-  uint64_t reuse_inputs;    /* output 0 may be written over one of these */
+  /* Bit i: argument i of the signature (a list is one argument). */
+  uint64_t constant_inputs; /* prepare needs their values, which are part of the plan's cache key */
+  uint64_t reuse_inputs;    /* output 0 may overwrite one of these */
 
   hr_code (*create)(hr_node* node, void** state); /* null: no state */
   hr_code (*prepare)(void* state, hr_request* request);
@@ -335,12 +335,13 @@ typedef struct hr_kernel {
                         hr_tensor* const* outputs, void* workspace, hr_done done, void* argument);
   void (*destroy)(void* state);
 
-  /* Inputs whose values prepare takes where they are known (data is not null), and compute reads
-   * otherwise: they are no part of a plan's key. */
+  /* Inputs whose values prepare uses if they are known (data is not null), and compute reads
+   * otherwise. They are not part of the plan's cache key. */
   uint64_t value_inputs;
-  /* Which of value_inputs decide the shape of an output, by the node's attributes and by what is
-   * constant: known[i] is input i's value, or null. Where such a value is not known to prepare,
-   * prepare answers shape_depends_on_data. Null: none decides a shape. */
+  /* Returns which of value_inputs determine the shape of an output, given the attributes and the
+   * constant inputs: known[i] is the value of input i, or null. If prepare does not know such a
+   * value, it sets shape_depends_on_data. A null function means that no value input determines a
+   * shape. */
   uint64_t (*shape_inputs)(const hr_node* node, const hr_tensor* const* known);
 } hr_kernel;
 
@@ -354,7 +355,7 @@ typedef struct hr_kernel_table {
   const hr_kernel* kernels;
 } hr_kernel_table;
 
-/* ---- conveniences over the tables ------------------------------------------------- */
+/* ---- convenience functions --------------------------------------------------------- */
 
 static inline int64_t hr_attr_int(const hr_node* node, const char* key, int64_t otherwise) {
   int64_t value = otherwise;

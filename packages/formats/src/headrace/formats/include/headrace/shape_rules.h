@@ -1,11 +1,11 @@
-/* What shape the outputs of a node have, for shapes that are complete: one function a rule.
+/* Shape inference for complete input shapes, one function per rule:
  *
  *   hr_code hr_shape_matmul(hr_request* r);
  *
- * reads shapes (and values where they are known now) of r->inputs and attributes of r->node, and
- * sets rank and dims of r->outputs. Where a value is needed that is not known yet, it sets
- * r->shape_depends_on_data and answers HR_OK. A catalogue line names its rule; the same rules stand
- * in Python, for shapes that are partly known, in graph's shape_rules, with the same texts.
+ * reads the shapes (and known values) of r->inputs and the attributes of r->node, and sets rank and
+ * dims of r->outputs. If it needs a value that is unknown, it sets r->shape_depends_on_data and
+ * returns HR_OK. A catalogue line names its rule. headrace.graph.shape_rules implements the same
+ * rules in Python, for partially known shapes, with the same error messages.
  */
 #ifndef HEADRACE_SHAPE_RULES_H
 #define HEADRACE_SHAPE_RULES_H
@@ -34,9 +34,9 @@ typedef struct hr_named_shape_rule {
   hr_shape_fn rule;
 } hr_named_shape_rule;
 
-/* The rule that a catalogue line names; null where there is none of that name. */
+/* Returns the rule of a name, or null. */
 static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
-  /* By name, for the search below. */
+  /* Sorted by name, for the binary search below. */
   static const hr_named_shape_rule rules[] = {
       {"arg_reduce", hr_shape_arg_reduce},
       {"as_input_1", hr_shape_as_input_1},

@@ -1,4 +1,4 @@
-/* What the shape rules are written with: shapes under construction, texts, values, axes. */
+/* Building blocks of the shape rules: shapes, messages, values of inputs, axes. */
 #ifndef HEADRACE_SHAPE_RULES_ALGEBRA_H
 #define HEADRACE_SHAPE_RULES_ALGEBRA_H
 
@@ -22,10 +22,10 @@ typedef hr_code (*hr_shape_fn)(hr_request* r);
     return HR_INVALID_ARGUMENT;                             \
   } while (0)
 
-/* Longer lists of numbers than this are read from no input. */
+/* Greatest number of elements read from an input. */
 #define HR_MAX_INTS 64
 
-/* A shape under construction: roomier than a tensor's. */
+/* A shape under construction; its rank may exceed HR_MAX_RANK. */
 typedef struct hr_shape {
   int32_t rank;
   int64_t dims[HR_MAX_INTS];
@@ -85,14 +85,14 @@ static inline int hr_same(const hr_tensor* a, const hr_tensor* b) {
   return a->rank == b->rank && hr_same_dims(a->dims, b->dims, a->rank);
 }
 
-/* a * b for numbers that are not negative; -1 where it does not fit. */
+/* Returns a * b for nonnegative numbers; -1 on overflow. */
 static inline int64_t hr_times(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return -1;
   if (a != 0 && b > INT64_MAX / a) return -1;
   return a * b;
 }
 
-/* Gives output i a shape; refuses one that no memory could hold. */
+/* Sets the shape of output i; fails for a shape that no memory could hold. */
 static inline hr_code hr_set_dims(hr_request* r, int32_t i, const int64_t* dims, int64_t rank) {
   hr_text text;
   if (rank > HR_MAX_RANK)
@@ -149,7 +149,7 @@ static inline hr_code hr_at_least(hr_request* r, int32_t i, int64_t rank, const 
   return HR_OK;
 }
 
-/* Resolves an axis of dims, counted from the back where negative. */
+/* Resolves an axis of dims; a negative one counts from the end. */
 static inline hr_code hr_axis(hr_request* r, int64_t axis, const int64_t* dims, int32_t rank,
                               int32_t more, int64_t* at) {
   hr_text text;
@@ -179,12 +179,12 @@ static inline int64_t hr_element(const hr_tensor* t, int64_t i) {
   }
 }
 
-/* Whether the value of input i is known now. */
+/* Returns whether the value of input i is known. */
 static inline int hr_known(const hr_request* r, int32_t i) {
   return r->inputs[i]->data != NULL || hr_elements(r->inputs[i]) == 0;
 }
 
-/* Reads input i, whose value is known, as a flat list. */
+/* Reads input i, with a known value, as a flat list. */
 static inline hr_code hr_read_ints(hr_request* r, int32_t i, hr_shape* values) {
   int64_t n = hr_elements(r->inputs[i]);
   if (n > HR_MAX_INTS)
@@ -195,7 +195,7 @@ static inline hr_code hr_read_ints(hr_request* r, int32_t i, hr_shape* values) {
   return HR_OK;
 }
 
-/* Reads input i, a scalar or one element; *known tells whether its value is known now. */
+/* Reads input i, a scalar or one element; sets *known to whether its value is known. */
 static inline hr_code hr_read_int(hr_request* r, int32_t i, const char* what, int64_t* value,
                                   int* known) {
   hr_text text;
@@ -214,7 +214,7 @@ static inline hr_code hr_not_negative(hr_request* r, int64_t n, const char* what
   return HR_OK;
 }
 
-/* Reads input i as a shape; *known tells whether its value is known now. */
+/* Reads input i as a shape; sets *known to whether its value is known. */
 static inline hr_code hr_read_sizes(hr_request* r, int32_t i, hr_shape* sizes, int* known) {
   hr_text text;
   const hr_tensor* t = r->inputs[i];
@@ -239,7 +239,7 @@ static inline int hr_attr_is(const hr_node* node, const char* key, const char* t
          memcmp(data, text, size) == 0;
 }
 
-/* Whether the attribute data_format puts channels before space. */
+/* Returns whether data_format is channels first. */
 static inline int hr_channels_first(const hr_node* node) {
   const char* data;
   size_t size;
@@ -257,7 +257,7 @@ static inline void hr_attr_list(const hr_node* node, const char* key, const int6
 /* ---- broadcasting ------------------------------------------------------------------------------
  */
 
-/* Widens out by a shape; 0 where the two do not broadcast, out is spoilt then. */
+/* Broadcasts out with a shape; returns 0 if they do not broadcast, and out is then undefined. */
 static inline int hr_broadcast(hr_shape* out, const int64_t* dims, int32_t rank) {
   if (rank > out->rank) {
     int32_t more = rank - out->rank;

@@ -1,4 +1,4 @@
-/* Shapes as values, other shapes for the same elements, padding, sequences. */
+/* Array ops: shapes as values, reshapes, padding, sequences. */
 #ifndef HEADRACE_SHAPE_RULES_ARRAYS_H
 #define HEADRACE_SHAPE_RULES_ARRAYS_H
 
@@ -80,7 +80,7 @@ static inline hr_code hr_shape_reshape(hr_request* r) {
     } else if (d == 0) {
       zero = 1;
     } else {
-      rest = hr_times(rest, d); /* -1 from where it does not fit */
+      rest = hr_times(rest, d); /* -1 after an overflow */
     }
   }
   if (zero) rest = 0;
@@ -207,9 +207,9 @@ static inline hr_code hr_shape_transpose(hr_request* r) {
   return hr_set(r, 0, &out);
 }
 
-/* ---- blocks of space in the batch, or in the depth ---------------------------------------- */
+/* ---- space to batch, space to depth ------------------------------------------------------- */
 
-/* Block sizes, and what is added or cut off at each end of the dimensions in blocks. */
+/* Block sizes, and the padding or cropping at each end of the spatial dimensions. */
 static inline hr_code hr_read_blocks(hr_request* r, int nd, const char* what, hr_shape* blocks,
                                      hr_shape* amounts, int* blocks_known, int* amounts_known) {
   hr_text s;
@@ -320,7 +320,7 @@ static inline hr_code hr_shape_depth_to_space(hr_request* r) {
   return hr_set(r, 0, &out);
 }
 
-/* ---- padding, sequences, indicators, diagonals ---------------------------------------------- */
+/* ---- padding, sequences, one_hot, diagonals -------------------------------------------------- */
 
 static inline hr_code hr_read_paddings(hr_request* r, hr_shape* pads, int* known) {
   hr_text s, t;
@@ -444,7 +444,7 @@ static inline hr_code hr_shape_diag_part(hr_request* r) {
   return hr_set_dims(r, 0, x->dims, half);
 }
 
-/* ---- sets of values: the shapes are known when the values are ----------------------------- */
+/* ---- sets of values: the shapes depend on the values --------------------------------------- */
 
 static inline hr_code hr_shape_unique(hr_request* r) {
   hr_text s;

@@ -1,4 +1,4 @@
-/* Ops that go over elements one by one. */
+/* Element-wise ops. */
 #ifndef HEADRACE_SHAPE_RULES_ELEMENTWISE_H
 #define HEADRACE_SHAPE_RULES_ELEMENTWISE_H
 

@@ -1,4 +1,5 @@
-/* Shapes that are given: always the same, an input's, a value's, an attribute's. */
+/* Output shapes that are constant, or equal to an input's shape, an input's value or an attribute.
+ */
 #ifndef HEADRACE_SHAPE_RULES_GIVEN_H
 #define HEADRACE_SHAPE_RULES_GIVEN_H
 
@@ -9,7 +10,7 @@ static inline hr_code hr_shape_no_output(hr_request* r) {
   return HR_OK;
 }
 
-/* Only the values tell, or a resource, or nothing before the kernel has run. */
+/* The shape depends on input values or a resource: only the kernel knows it. */
 static inline hr_code hr_shape_unknown(hr_request* r) { return hr_depends(r); }
 
 static inline hr_code hr_shape_scalar(hr_request* r) {
@@ -72,7 +73,7 @@ static inline hr_code hr_shape_const(hr_request* r) {
   return hr_set_like(r, 0, value);
 }
 
-/* The input's shape, which must be of the one that the attribute declares. */
+/* The shape of the input, which must be compatible with the attribute. */
 static inline hr_code hr_shape_ensure_shape(hr_request* r) {
   hr_text a, b;
   int32_t rank = -1;

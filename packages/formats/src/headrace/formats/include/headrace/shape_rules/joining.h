@@ -1,10 +1,10 @@
-/* Several tensors made one, and one made several. */
+/* Concatenating, stacking and splitting tensors. */
 #ifndef HEADRACE_SHAPE_RULES_JOINING_H
 #define HEADRACE_SHAPE_RULES_JOINING_H
 
 #include "algebra.h"
 
-/* Joins inputs first to last along an axis whose value may not be known. */
+/* Concatenates inputs first to last along an axis that may be unknown. */
 static inline hr_code hr_concat(hr_request* r, int32_t first, int32_t n, int64_t axis, int known) {
   hr_text s, t;
   const hr_tensor* x = r->inputs[first];

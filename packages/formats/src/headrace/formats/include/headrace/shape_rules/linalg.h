@@ -35,7 +35,7 @@ static inline hr_code hr_shape_lu(hr_request* r) {
   return hr_set_dims(r, 1, r->inputs[0]->dims, r->inputs[0]->rank - 1);
 }
 
-/* Output i is the batch of input 0 and a matrix of m by n. */
+/* Output i has the batch dimensions of input 0 and m by n matrices. */
 static inline hr_code hr_set_matrix(hr_request* r, int32_t i, int64_t m, int64_t n) {
   hr_shape out;
   out.rank = 0;

@@ -40,8 +40,8 @@ static inline hr_code hr_shape_batch_matmul(hr_request* r) {
 
 #define HR_EINSUM_DOTS '.'
 
-/* Reads one term up to `stop` or the end, without spaces, "..." as one '.'; the number of
- * labels, or -1 after an error. */
+/* Reads one term up to `stop` or the end, without spaces and with "..." as one '.'. Returns the
+ * number of labels, or -1 after an error. */
 static inline int hr_einsum_term(hr_request* r, const char* eq, size_t size, size_t* at,
                                  char* labels, int room, hr_code* code) {
   int n = 0, dots = 0;
@@ -82,7 +82,7 @@ static inline hr_code hr_shape_einsum(hr_request* r) {
   hr_shape dots;
   dots.rank = 0;
 
-  /* The whole equation is read before any shape is looked at. */
+  /* Parse the whole equation before checking shapes. */
   int terms = 0, arrow = 0;
   for (;;) {
     int n = hr_einsum_term(r, eq, size, &at, labels, 32, &code);

@@ -27,7 +27,7 @@ static inline hr_code hr_shape_fused_batch_norm(hr_request* r) {
   HR_TRY(hr_check_channels(r, 0, 2, "offset"));
   hr_set_like(r, 0, r->inputs[0]);
   for (int32_t i = 1; i < 5; ++i) hr_set_like(r, i, r->inputs[1]);
-  /* V3 has one output more, for the GPU library of its authors: nothing is kept there. */
+  /* V3 has one more output, reserved for cuDNN: it stays empty. */
   return r->node->n_outputs > 5 ? hr_set_vector(r, 5, 0) : HR_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Reductions, counts and choices of the largest. */
+/* Reductions, bincount, argmax and top_k. */
 #ifndef HEADRACE_SHAPE_RULES_REDUCTION_H
 #define HEADRACE_SHAPE_RULES_REDUCTION_H
 
@@ -42,7 +42,7 @@ static inline hr_code hr_shape_arg_reduce(hr_request* r) {
   return hr_set(r, 0, &out);
 }
 
-/* Output 0 is a vector whose length is the value of an input. */
+/* Output 0 is a vector; an input gives its length. */
 static inline hr_code hr_counted_vector(hr_request* r, int32_t input, const char* what) {
   int64_t n;
   int known;

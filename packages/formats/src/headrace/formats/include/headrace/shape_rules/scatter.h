@@ -1,4 +1,4 @@
-/* Scatters, and rows sent where a number says. */
+/* Scatters and dynamic_partition. */
 #ifndef HEADRACE_SHAPE_RULES_SCATTER_H
 #define HEADRACE_SHAPE_RULES_SCATTER_H
 

@@ -1,4 +1,4 @@
-/* Segments: rows reduced where they have the same number. */
+/* Segment reductions. */
 #ifndef HEADRACE_SHAPE_RULES_SEGMENT_H
 #define HEADRACE_SHAPE_RULES_SEGMENT_H
 

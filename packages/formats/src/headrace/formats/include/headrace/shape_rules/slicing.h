@@ -33,11 +33,11 @@ static inline hr_code hr_shape_slice(hr_request* r) {
   return hr_set(r, 0, &out);
 }
 
-/* One dimension of a strided slice, worked out: also what kernels walk over. */
+/* One resolved dimension of a strided slice; kernels use it too. */
 typedef struct hr_interval {
-  int64_t dim; /* of the input; -1: a new axis, of size 1 */
+  int64_t dim; /* of the input; -1: a new axis of size 1 */
   int64_t begin, stride, count;
-  int32_t shrink; /* the dimension is gone from the output */
+  int32_t shrink; /* the output lacks the dimension */
 } hr_interval;
 
 typedef struct hr_intervals {
@@ -55,9 +55,9 @@ static inline void hr_push_whole(hr_intervals* all, const int64_t* dims, int64_t
   all->at[all->n++] = whole;
 }
 
-/* Works out begin, end, strides and masks (inputs 1 to 3) against the shape dims: for
- * StridedSlice that of input 0, for StridedSliceGrad the value of input 0. *known is 0
- * where a value is missing. */
+/* Resolves begin, end, strides and masks (inputs 1 to 3) for the shape dims: the shape of input 0
+ * of StridedSlice, the value of input 0 of StridedSliceGrad. Sets *known to 0 if a value is
+ * unknown. */
 static inline hr_code hr_strided_intervals(hr_request* r, const int64_t* dims, int32_t rank,
                                            int32_t first, hr_intervals* all, int* known) {
   hr_text s;
@@ -109,7 +109,7 @@ static inline hr_code hr_strided_intervals(hr_request* r, const int64_t* dims, i
     if (one.shrink) {
       if (stride < 0)
         HR_BAD(r, "strides[%" PRId64 "] must be positive, since one element is taken", i);
-      /* begin_mask says nothing where one element is taken. */
+      /* begin_mask is ignored for a shrunk axis. */
       if (begin < -d || begin >= d)
         HR_BAD(r, "index %" PRId64 " of dimension %" PRId64 " is outside of %s", begin, at,
                hr_show_dims(dims, rank, &s));

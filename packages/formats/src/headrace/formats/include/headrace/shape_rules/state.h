@@ -1,4 +1,4 @@
-/* Variables, and what flows through control flow. */
+/* Variables and control flow. */
 #ifndef HEADRACE_SHAPE_RULES_STATE_H
 #define HEADRACE_SHAPE_RULES_STATE_H
 

@@ -1,4 +1,4 @@
-/* Windows that slide over space: convolution, pooling, patches; and biases. */
+/* Sliding windows: convolution, pooling, patches; and biases. */
 #ifndef HEADRACE_SHAPE_RULES_WINDOWS_H
 #define HEADRACE_SHAPE_RULES_WINDOWS_H
 
@@ -14,7 +14,7 @@ static inline int hr_padding(const hr_node* node) {
                                                    : HR_VALID;
 }
 
-/* How many places a window has along one dimension of n. */
+/* Number of window positions along a dimension of size n. */
 static inline hr_code hr_window_count(hr_request* r, int64_t n, int64_t size, int64_t stride,
                                       int64_t rate, int padding, int64_t before_after,
                                       int64_t* places) {
@@ -32,7 +32,7 @@ static inline hr_code hr_window_count(hr_request* r, int64_t n, int64_t size, in
   return HR_OK;
 }
 
-/* Padding in front of the first element; behind the last for *after. */
+/* Padding before the first element, and after the last (*after). */
 static inline int64_t hr_padding_before(int64_t n, int64_t size, int64_t stride, int64_t rate,
                                         int64_t places, int64_t* after) {
   int64_t all = (places - 1) * stride + (size - 1) * rate + 1 - n;
@@ -71,7 +71,7 @@ static inline hr_code hr_explicit_paddings(hr_request* r, int padding, int32_t r
            "explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT, "
            "is %s",
            hr_show_dims(*values, n, &s));
-  for (int32_t i = 0; i < n; ++i) /* else sums of them overflow */
+  for (int32_t i = 0; i < n; ++i) /* larger values would overflow in sums */
     if ((*values)[i] > INT32_MAX)
       HR_BAD(r, "explicit_paddings must fit in 32 bits, are %s", hr_show_dims(*values, n, &s));
   return HR_OK;
