@@ -1,6 +1,6 @@
-"""Build headrace-formats: its only computed part is the protobuf code, made from proto/*.proto.
+"""Builds headrace-formats: runs protoc over proto/*.proto, the package's only generated code.
 
-`python setup.py build_protos` makes it in the source tree, as an editable install does.
+`python setup.py build_protos` generates it in the source tree, as an editable install does.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PROTO = SRC / "headrace" / "formats" / "proto"
 
 
 class BuildProtos(Command):
-    """Runs protoc over proto/*.proto, beside the sources.
+    """Runs protoc over proto/*.proto and writes the modules beside the sources.
 
-    It also answers to `build_ext --inplace`, which then means the same in every package.
+    It is also registered as `build_ext --inplace`, so that every package builds by one command.
     """
 
     description = "generate *_pb2.py and *_pb2.pyi beside the sources"
-    user_options = [("inplace", "i", "always so")]
+    user_options = [("inplace", "i", "accepted for build_ext; always in place")]
     boolean_options = ["inplace"]
 
     def initialize_options(self) -> None:
@@ -41,7 +41,7 @@ class BuildProtos(Command):
 
 
 class BuildPy(build_py):
-    """Leaves generated code of the source tree out of a wheel: the wheel has its own."""
+    """Leaves generated modules of the source tree out of a wheel, which generates its own."""
 
     def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
         modules = super().find_package_modules(package, package_dir)
@@ -49,13 +49,13 @@ class BuildPy(build_py):
 
     def run(self) -> None:
         if not self.editable_mode:
-            shutil.rmtree(self.build_lib, ignore_errors=True)  # has modules deleted since
+            shutil.rmtree(self.build_lib, ignore_errors=True)  # it may hold modules deleted since
         super().run()
         generate(SRC if self.editable_mode else Path(self.build_lib))
 
 
 class Build(build):
-    """Adds the base folder that a caller may choose, so that two builds keep out of each other."""
+    """Takes the build folder from $HEADRACE_BUILD_DIR, so that builds can run in parallel."""
 
     def initialize_options(self) -> None:
         super().initialize_options()
@@ -63,7 +63,7 @@ class Build(build):
 
 
 def generate(target: Path) -> None:
-    """Generates *_pb2.py and *_pb2.pyi under target; does nothing where they are up to date."""
+    """Generates *_pb2.py and *_pb2.pyi under `target`, unless they are up to date."""
     protos = sorted(PROTO.glob("*.proto"))
     made = [
         target / p.relative_to(SRC).with_name(p.stem + end)

@@ -1,4 +1,4 @@
-"""TensorFlow for the peer tests, and small C programs that use the headers as any package would."""
+"""Fixtures: TensorFlow for the peer tests, and compiled C programs that use the headers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
 
 @pytest.fixture
 def tf():
-    """TensorFlow itself, quiet and without a GPU."""
+    """Imports TensorFlow without its log output and without a GPU."""
     import os
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -26,9 +26,9 @@ def tf():
 
 @pytest.fixture
 def native(tmp_path):
-    """Compiles tests/native/<name>; returns a function that runs it and gives its lines.
+    """Compiles tests/native/<name>; returns a function that runs it and returns its output lines.
 
-    A crash or a sanitizer's report raises.
+    A crash or a sanitizer report fails the test.
     """
     from headrace import formats
 

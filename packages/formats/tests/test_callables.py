@@ -6,14 +6,14 @@ import pytest
 from headrace.formats import callables, errors
 
 
-def test_a_function_is_found_by_its_token():
+def test_find_returns_the_function_of_a_token():
     kept = callables.register(len)
     assert callables.find(kept.token) is len
     assert callables.find(kept.token.encode()) is len
     assert callables.register(len).token != kept.token
 
 
-def test_a_function_goes_with_its_graph_even_if_it_refers_to_it():
+def test_function_is_freed_with_its_graph_despite_a_reference_cycle():
     class Graph:
         def __init__(self):
             self.functions = [callables.register(lambda: self)]

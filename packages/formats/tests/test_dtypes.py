@@ -9,7 +9,7 @@ from headrace.formats import dtypes
 ALL = [dtypes.as_dtype(n) for n in range(1, 34)]
 
 
-def test_numbers_are_tensorflows():
+def test_numbers_equal_the_datatype_enum():
     assert [d.as_datatype_enum for d in ALL] == list(range(1, 34))
     assert dtypes.float32.as_datatype_enum == 1
     assert dtypes.half.as_datatype_enum == 19
@@ -17,7 +17,7 @@ def test_numbers_are_tensorflows():
     assert dtypes.float8_e4m3fn.as_datatype_enum == 25
 
 
-def test_a_reference_is_its_base_plus_100():
+def test_reference_dtype_is_its_base_plus_100():
     for d in ALL:
         assert d._ref.as_datatype_enum == d.as_datatype_enum + 100
         assert d._ref.is_ref_dtype and not d.is_ref_dtype
@@ -51,17 +51,17 @@ def test_a_reference_is_its_base_plus_100():
         (np.dtype([("qint8", np.int8)]), "qint8"),
     ],
 )
-def test_as_dtype_takes_what_tensorflow_takes(given, name):
+def test_as_dtype_accepts_the_same_values_as_tensorflow(given, name):
     assert dtypes.as_dtype(given).name == name
 
 
 @pytest.mark.parametrize("given", [0, 34, 200, "float33", None, "", [1], {}, np.datetime64, "S3"])
-def test_as_dtype_refuses_the_rest(given):
+def test_as_dtype_rejects_other_values(given):
     with pytest.raises(TypeError, match="cannot convert"):
         dtypes.as_dtype(given)
 
 
-def test_equality_sees_through_numpy_types_and_names():
+def test_dtype_equals_its_numpy_type_and_name():
     assert dtypes.float32 == np.float32
     assert dtypes.float32 == "float32"
     assert dtypes.float32 == np.dtype("f4")
@@ -71,7 +71,7 @@ def test_equality_sees_through_numpy_types_and_names():
     assert {dtypes.int32: 1}[dtypes.as_dtype(np.int32)] == 1
 
 
-def test_numpy_types_have_the_said_size():
+def test_size_equals_the_item_size_of_the_numpy_type():
     for d in ALL:
         if d in (dtypes.string, dtypes.resource, dtypes.variant):
             assert d.as_numpy_dtype is np.object_ and d.size == 0
@@ -79,7 +79,7 @@ def test_numpy_types_have_the_said_size():
             assert np.dtype(d.as_numpy_dtype).itemsize == d.size
 
 
-def test_limits():
+def test_min_max_and_limits():
     assert (dtypes.int8.min, dtypes.int8.max) == (-128, 127)
     assert dtypes.float32.max == np.finfo(np.float32).max
     assert float(dtypes.bfloat16.max) == 3.3895313892515355e38
@@ -92,7 +92,7 @@ def test_limits():
         _ = dtypes.string.min
 
 
-def test_kinds():
+def test_kind_flags():
     def names(kind):
         return {d.name for d in ALL if getattr(d, kind)}
 
@@ -104,13 +104,13 @@ def test_kinds():
     assert names("is_unsigned") == {"uint2", "uint4", "uint8", "uint16", "uint32", "uint64"}
 
 
-def test_dtypes_are_singletons_through_pickle():
+def test_unpickled_dtypes_are_the_same_objects():
     for d in ALL:
         assert pickle.loads(pickle.dumps(d)) is d
         assert pickle.loads(pickle.dumps(d._ref)) is d._ref
 
 
-def test_enum_names():
+def test_datatype_name_returns_the_enum_name():
     assert dtypes.datatype_name(dtypes.half) == "DT_HALF"
     assert dtypes.datatype_name(dtypes.float32_ref) == "DT_FLOAT_REF"
     assert dtypes.complex64.real_dtype is dtypes.float32

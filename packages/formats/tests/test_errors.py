@@ -25,7 +25,7 @@ CODES = {
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_each_code_has_its_class_and_back(code):
+def test_codes_map_to_classes_and_back(code):
     error = errors.from_code(code, "text", node_name="n")
     assert type(error).__name__ == CODES[code]
     assert (error.code, error.error_code, error.message, error.node_name) == (
@@ -38,7 +38,7 @@ def test_each_code_has_its_class_and_back(code):
     assert errors.error_code_from_exception_type(type(error)) == code
 
 
-def test_constructor_has_tensorflows_argument_order():
+def test_constructor_has_the_argument_order_of_tensorflow():
     class FakeOp:
         name = "layer1/logits"
 
@@ -49,7 +49,7 @@ def test_constructor_has_tensorflows_argument_order():
     assert errors.OpError(None, None, "m", errors.ABORTED).code == errors.ABORTED
 
 
-def test_errors_keep_their_fields_through_pickle():
+def test_pickled_errors_keep_their_fields():
     error = errors.DataLossError(None, None, "torn", path="/tmp/x", offset=12, node_name="r")
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is errors.DataLossError
@@ -62,13 +62,13 @@ def test_errors_keep_their_fields_through_pickle():
     )
 
 
-def test_a_code_from_a_newer_peer_is_unknown_but_kept():
+def test_unknown_code_gives_unknown_error_and_is_kept():
     error = errors.from_code(99, "new")
     assert isinstance(error, errors.UnknownError)
     assert error.code == 99
 
 
-def test_path_and_offset_of_a_file_come_back_out_of_the_text():
+def test_from_code_parses_path_and_offset_from_the_message():
     error = errors.from_code(15, "RestoreV2 'a/b': /tmp/it's: at byte 12: 'v' has CRC 1", "a/b")
     assert (error.path, error.offset) == ("/tmp/it's", 12)
     error = errors.from_code(15, "m.index: at byte 0: damaged")

@@ -21,7 +21,7 @@ def scalar(step):
     return event
 
 
-def test_a_file_begins_with_its_version(tmp_path):
+def test_file_begins_with_the_version_event(tmp_path):
     with EventFileWriter(tmp_path / "new" / "folder") as writer:
         writer.write(scalar(1))
         writer.write(scalar(2).SerializeToString())
@@ -30,7 +30,7 @@ def test_a_file_begins_with_its_version(tmp_path):
     assert rest == [scalar(1), scalar(2)]
 
 
-def test_names_are_tensorflows_and_never_taken_twice(tmp_path):
+def test_file_names_have_the_form_of_tensorflow_and_are_unique(tmp_path):
     name = event_file_name(1234567890, ".v2")
     assert re.fullmatch(r"events\.out\.tfevents\.1234567890\..+\.v2", name)
     assert is_event_file("/a/b/" + name) and not is_event_file("checkpoint")
@@ -42,7 +42,7 @@ def test_names_are_tensorflows_and_never_taken_twice(tmp_path):
         writer.close()
 
 
-def test_a_reader_follows_a_file_as_it_grows(tmp_path):
+def test_reader_follows_a_growing_file(tmp_path):
     with EventFileWriter(tmp_path) as writer, EventFileReader(writer.path) as reader:
         assert [e.file_version for e in reader.available()] == ["brain.Event:2"]
         assert list(reader.available()) == []
@@ -52,7 +52,7 @@ def test_a_reader_follows_a_file_as_it_grows(tmp_path):
             assert list(reader.available()) == [scalar(step)]
 
 
-def test_a_torn_tail_is_waited_for(tmp_path):
+def test_reader_retries_a_torn_event_after_the_file_grew(tmp_path):
     with EventFileWriter(tmp_path) as writer:
         writer.write(scalar(1))
     with open(writer.path, "rb") as file:
@@ -76,7 +76,7 @@ def test_a_torn_tail_is_waited_for(tmp_path):
             assert list(reader.available()) == [scalar(3)]
 
 
-def test_damage_is_told_apart_from_a_torn_tail_and_can_be_skipped(tmp_path):
+def test_corrupted_event_raises_and_can_be_skipped(tmp_path):
     with EventFileWriter(tmp_path) as writer:
         start = len(list(read_records(writer.path))[0]) + 16
         writer.write(scalar(1))
@@ -87,7 +87,9 @@ def test_damage_is_told_apart_from_a_torn_tail_and_can_be_skipped(tmp_path):
     with EventFileReader(writer.path) as reader:
         events = reader.available()
         next(events)
-        with pytest.raises(errors.DataLossError, match=f"damaged record at byte {start}") as raised:
+        with pytest.raises(
+            errors.DataLossError, match=f"corrupted record at byte {start}"
+        ) as raised:
             next(events)
         assert (raised.value.path, raised.value.offset) == (writer.path, start)
         reader.skip()
@@ -95,7 +97,7 @@ def test_damage_is_told_apart_from_a_torn_tail_and_can_be_skipped(tmp_path):
         assert not reader.torn
 
 
-def test_a_record_that_is_no_event_is_data_loss(tmp_path):
+def test_record_that_is_not_an_event_raises_data_loss_error(tmp_path):
     path = tmp_path / "x.tfevents"
     with RecordWriter(path) as writer:
         writer.write(b"\xff\xff")

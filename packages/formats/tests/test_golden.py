@@ -1,4 +1,4 @@
-"""Files that TensorFlow wrote (tools/make_golden.py), read here without it."""
+"""Headrace reads files that TensorFlow wrote (tools/make_golden.py), without TensorFlow."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def same(got, expected):
     )
 
 
-def test_the_graph_says_what_was_built():
+def test_graph_def_has_the_nodes_of_the_model():
     graph = read(GraphDef, "graph.pb")
     nodes = {node.name: node for node in graph.node}
     assert len(nodes) == len(graph.node) > 100
@@ -81,7 +81,7 @@ def test_the_graph_says_what_was_built():
     assert graph.versions.producer == 2474 and graph.versions.min_consumer == 12
 
 
-def test_the_graph_in_text_is_the_graph_in_bytes():
+def test_text_graph_equals_the_binary_graph():
     graph = read(GraphDef, "graph.pb")
     text = (GOLDEN / "graph.pbtxt").read_text()
     assert text_format.Parse(text, GraphDef()) == graph
@@ -91,7 +91,7 @@ def test_the_graph_in_text_is_the_graph_in_bytes():
     assert len(graph.SerializeToString()) == len(data)
 
 
-def test_the_meta_graph_says_how_variables_are_cut_and_saved():
+def test_meta_graph_has_partitioned_variables_and_saver():
     meta = read(MetaGraphDef, "model.ckpt-7.meta")
     assert meta.meta_info_def.tensorflow_version == "2.21.0"
     assert (meta.saver_def.max_to_keep, meta.saver_def.save_tensor_name) == (
@@ -118,7 +118,7 @@ def test_the_meta_graph_says_how_variables_are_cut_and_saved():
     assert {node.op for node in meta.graph_def.node} == ops
 
 
-def test_the_checkpoint_holds_the_variables():
+def test_checkpoint_has_the_variables():
     with BundleReader(GOLDEN / "model.ckpt-7") as reader:
         assert reader.names() == ["global_step", "layer/bias", "layer/weights"]
         same(reader.read("layer/weights"), WEIGHTS)
@@ -133,14 +133,14 @@ def test_the_checkpoint_holds_the_variables():
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_the_checkpoint_of_all_dtypes_has_the_very_values(name):
+def test_checkpoint_has_the_exact_values_of_every_dtype(name):
     with BundleReader(GOLDEN / "dtypes.ckpt") as reader:
         assert reader.names() == sorted(DTYPES)
         same(reader.read(name), DTYPES[name])
         assert reader.dtype(name) == as_dtype(name)
 
 
-def test_the_checkpoints_read_the_same_in_c(native):
+def test_c_reader_returns_the_same_checkpoints(native):
     scan = native("bundle_scan.c", sanitize=True)
     lines = scan(GOLDEN / "dtypes.ckpt", "all")
     assert [line.split(" ")[0] for line in lines] == sorted(DTYPES)
@@ -150,7 +150,7 @@ def test_the_checkpoints_read_the_same_in_c(native):
     assert scan(GOLDEN / "model.ckpt-7", "layer/weights")[0].startswith("ok 1 2 ")
 
 
-def test_tensors_have_the_very_values():
+def test_tensor_protos_have_the_exact_values():
     protos = [TensorProto.FromString(r) for r in read_records(GOLDEN / "tensors.tfrecord")]
     for proto, expected in zip(
         protos, [*DTYPES.values(), np.full((2, 3), 7, np.int32)], strict=True
@@ -164,7 +164,7 @@ def test_tensors_have_the_very_values():
     ("name", "compression"),
     [("records.tfrecord", ""), ("records.gz", "GZIP"), ("records.zlib", "ZLIB")],
 )
-def test_records_hold_the_examples(name, compression):
+def test_records_have_the_examples(name, compression):
     *records, last = read_records(GOLDEN / name, compression)
     assert last == b""
     for i, record in enumerate(records):
@@ -175,7 +175,7 @@ def test_records_hold_the_examples(name, compression):
     assert len(records) == 3
 
 
-def test_events_hold_the_summaries_the_graph_and_the_trace():
+def test_event_file_has_the_summaries_the_graph_and_the_trace():
     (path,) = event_files(GOLDEN / "events")
     events = list(read_events(path))
     assert [event.WhichOneof("what") for event in events] == [
@@ -206,7 +206,7 @@ def test_events_hold_the_summaries_the_graph_and_the_trace():
     assert events[5].session_log.status == SessionLog.CHECKPOINT
 
 
-def test_the_saved_model_has_its_signature_and_variables():
+def test_saved_model_has_its_signature_and_variables():
     model = read(SavedModel, "saved_model/saved_model.pb")
     (meta,) = model.meta_graphs
     assert model.saved_model_schema_version == 1

@@ -1,4 +1,4 @@
-"""Ctrl-C waits until what must not be cut in two is done."""
+"""interrupts_held defers Ctrl-C until the end of its block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _default_handler():
     signal.signal(signal.SIGINT, before)
 
 
-def test_ctrl_c_is_raised_once_the_work_is_done() -> None:
+def test_ctrl_c_is_raised_at_the_end_of_the_block() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), interrupts_held():
         signal.raise_signal(signal.SIGINT)
@@ -26,19 +26,19 @@ def test_ctrl_c_is_raised_once_the_work_is_done() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_error_of_the_work_is_raised_and_the_handler_is_back() -> None:
+def test_error_of_the_block_propagates_and_the_handler_is_restored() -> None:
     with pytest.raises(ZeroDivisionError), interrupts_held():
         raise ZeroDivisionError
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_is_not_lost_where_the_work_fails() -> None:
+def test_ctrl_c_is_raised_even_if_the_block_fails() -> None:
     with pytest.raises(KeyboardInterrupt), interrupts_held():
         signal.raise_signal(signal.SIGINT)
         raise ZeroDivisionError
 
 
-def test_work_within_work_holds_it_to_the_end() -> None:
+def test_nested_blocks_defer_ctrl_c_to_the_end_of_the_outer_block() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), interrupts_held():
         with interrupts_held():
@@ -48,7 +48,7 @@ def test_work_within_work_holds_it_to_the_end() -> None:
     assert done == ["inner", "outer"]
 
 
-def test_other_threads_and_ignored_signals_have_nothing_to_hold() -> None:
+def test_other_threads_and_ignored_signals_are_unaffected() -> None:
     handlers = []
 
     def work() -> None:

@@ -33,7 +33,7 @@ from headrace.formats.signature_language import parse_signature, print_signature
 FLOAT, INT32, STRING, RESOURCE = (TYPE_NUMBERS[n] for n in ("float", "int32", "string", "resource"))
 
 
-def test_every_line_parses_and_prints_as_it_was_read():
+def test_every_line_parses_and_prints_unchanged():
     for name in op_catalogue._index():
         family, text = op_catalogue._index()[name]
         signature = parse_signature(text)
@@ -41,7 +41,7 @@ def test_every_line_parses_and_prints_as_it_was_read():
         assert print_signature(signature) == re.sub(r" \\\n +", " ", text), family
 
 
-def test_no_name_stands_twice():
+def test_op_names_are_unique():
     found = []
     for file in os.listdir(op_catalogue._FOLDER):
         if not file.endswith(".ops"):
@@ -54,14 +54,14 @@ def test_no_name_stands_twice():
     assert sorted(found) == sorted(set(found))
 
 
-def test_every_line_names_a_shape_rule_and_ops_without_outputs_name_no_output():
+def test_every_line_names_a_shape_rule():
     for name in op_catalogue._index():
         signature = op_catalogue.signature(name)
         assert signature.shape_rule, name
         assert (signature.shape_rule == "no_output") == (not signature.outputs), name
 
 
-def test_a_line_says_what_the_op_def_needs():
+def test_signature_has_the_fields_of_its_line():
     assert op_catalogue.signature("MatMul").inputs == (
         Arg("a", type_attr="T"),
         Arg("b", type_attr="T"),
@@ -92,24 +92,24 @@ def test_a_line_says_what_the_op_def_needs():
     assert op_catalogue.signature("LeakyRelu").attr("alpha").default == 0.2
 
 
-def test_flags_say_which_outputs_are_shapes_views_or_of_data_dependent_shape():
+def test_flags_mark_shape_only_view_and_data_shape_ops():
     assert op_catalogue.signature("Shape").shape_only
     assert op_catalogue.signature("Reshape").view
     assert op_catalogue.signature("Where").data_shape
     assert not op_catalogue.signature("MatMul").view
-    assert not op_catalogue.signature("VariableShape").shape_only  # its input is a handle
+    assert not op_catalogue.signature("VariableShape").shape_only  # its input is a resource handle
     for name in op_catalogue._index():
         signature = op_catalogue.signature(name)
         if signature.view:
             assert len(signature.outputs) == 1 and signature.inputs, name
 
 
-def test_families_are_file_stems():
+def test_family_is_the_stem_of_the_catalogue_file():
     assert op_catalogue.family("MaxPool") == "pooling"
     assert op_catalogue.family("_FusedMatMul") == "matmul"
 
 
-def test_op_def_of_matmul_is_tensorflow_s():
+def test_op_def_of_matmul_equals_tensorflow():
     op_def = op_catalogue.op_def("MatMul")
     assert [arg.name for arg in op_def.input_arg] == ["a", "b"]
     assert op_def.attr[0] == OpDef.AttrDef(
@@ -122,7 +122,7 @@ def test_op_def_of_matmul_is_tensorflow_s():
     assert [arg.type_attr for arg in op_def.output_arg] == ["T"]
 
 
-def test_every_op_def_reads_back_as_its_signature():
+def test_every_op_def_converts_back_to_its_signature():
     for name in op_catalogue._index():
         signature = op_catalogue.signature(name)
         kept = signature.replace(
@@ -131,12 +131,12 @@ def test_every_op_def_reads_back_as_its_signature():
         assert from_op_def(OpDef.FromString(to_op_def(signature).SerializeToString())) == kept
 
 
-def test_type_numbers_are_the_enum_s():
+def test_type_numbers_equal_the_datatype_enum():
     for name, number in TYPE_NUMBERS.items():
         assert DataType.Value("DT_" + name.upper()) == number
 
 
-def test_the_ranks_of_inputs_are_those_of_ops_that_are_there():
+def test_input_ranks_refer_to_ops_and_inputs_of_the_catalogue():
     with open(os.path.join(op_catalogue._FOLDER, "input.ranks")) as stream:
         listed = [line.split() for line in stream if not line.startswith("#")]
     assert len(listed) > 400
@@ -146,7 +146,7 @@ def test_the_ranks_of_inputs_are_those_of_ops_that_are_there():
     assert op_catalogue.input_ranks("NoOp") == ()
 
 
-def test_an_unknown_name_is_answered_with_near_ones():
+def test_unknown_name_raises_with_similar_names():
     assert op_catalogue.find("MatMull") is None
     with pytest.raises(NotFoundError, match=r"no op named 'MatMull' .* did you mean MatMul"):
         op_catalogue.signature("MatMull")
@@ -160,7 +160,7 @@ def foreign(name: str, **fields) -> bytes:
     ).SerializeToString()
 
 
-def test_foreign_ops_are_registered_from_bytes():
+def test_custom_ops_are_registered_from_an_op_list():
     assert op_catalogue.register(foreign("TestForeign")) == ["TestForeign"]
     assert op_catalogue.register(foreign("TestForeign")) == ["TestForeign"]
     assert op_catalogue.signature("TestForeign").inputs == (Arg("x", FLOAT),)
@@ -169,11 +169,11 @@ def test_foreign_ops_are_registered_from_bytes():
     assert "TestForeign" not in op_catalogue.built_in_names()
 
 
-def test_foreign_ops_cannot_replace_others():
+def test_custom_ops_cannot_replace_other_ops():
     op_catalogue.register(foreign("TestTaken"))
-    with pytest.raises(AlreadyExistsError, match="op 'TestTaken' is in the catalogue already"):
+    with pytest.raises(AlreadyExistsError, match="op 'TestTaken' is already in the catalogue"):
         op_catalogue.register(foreign("TestTaken", is_stateful=True))
-    with pytest.raises(AlreadyExistsError, match="op 'MatMul' is in the catalogue already"):
+    with pytest.raises(AlreadyExistsError, match="op 'MatMul' is already in the catalogue"):
         op_catalogue.register(foreign("MatMul"))
     with pytest.raises(InvalidArgumentError, match="not an OpList message"):
         op_catalogue.register(b"\x0a\xff")
@@ -182,8 +182,8 @@ def test_foreign_ops_cannot_replace_others():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("A(x: T) -> (y: T)", "argument 'x' has type 'T', no dtype, no attribute"),
-        ("A(x: N * float) -> ()", "argument 'x' counts by 'N', no int attribute"),
+        ("A(x: T) -> (y: T)", "argument 'x' has type 'T', which is neither dtype nor attribute"),
+        ("A(x: N * float) -> ()", "argument 'x' has length 'N', which is no int attribute"),
         ("A(x float) -> ()", "expected ':', found 'float'"),
         ("A() -> () [fast]", "unknown flag 'fast'"),
         ("A(*, a: thing) -> ()", "attribute 'a' has unknown kind 'thing'"),
@@ -194,7 +194,7 @@ def test_foreign_ops_cannot_replace_others():
         ("A(,) -> ()", "expected a name, found ','"),
     ],
 )
-def test_bad_lines_are_refused_with_what_was_expected(line, message):
+def test_invalid_line_raises_with_the_expected_token(line, message):
     with pytest.raises(SignatureError, match=re.escape(message)):
         parse_signature(line)
 
@@ -282,12 +282,12 @@ def signatures(draw):
 
 
 @given(signatures())
-def test_any_signature_survives_printing_and_parsing(signature):
+def test_arbitrary_signatures_round_trip_through_text(signature):
     assert parse_signature(print_signature(signature)) == signature
 
 
 @given(st.text(alphabet="A(x:T)->*,={}[]'\" 1int\\", max_size=40))
-def test_any_text_is_a_signature_or_refused(text):
+def test_arbitrary_text_is_parsed_or_rejected(text):
     try:
         parse_signature(text)
     except SignatureError:
@@ -298,7 +298,7 @@ def test_any_text_is_a_signature_or_refused(text):
 
 
 @pytest.mark.peer
-def test_every_op_def_equals_tensorflow_s():
+def test_every_op_def_equals_tensorflow():
     from tensorflow.core.framework import op_def_pb2
     from tensorflow.python.client import pywrap_tf_session
 
@@ -323,6 +323,6 @@ def test_every_op_def_equals_tensorflow_s():
     for name in op_catalogue._index():
         internal = op_catalogue.signature(name).internal
         assert internal == (name not in judge), name
-        if not internal and name != "_FusedMatMul":  # ours takes double, too
+        if not internal and name != "_FusedMatMul":  # Headrace's accepts double too
             ours = op_catalogue.op_def(name)
             assert str(ours) == str(judge[name]), name

@@ -9,7 +9,7 @@ from headrace.formats.proto import (
     plugin_projector_pb2,
 )
 
-# Bytes that TensorBoard 2.21 writes for what stands beside them.
+# Each message with the bytes that TensorBoard 2.21 writes for it.
 GOLDEN = [
     (plugin_pr_curve_pb2.PrCurvePluginData(num_thresholds=201), "10c901"),
     (plugin_data_pb2.AudioPluginData(encoding=11), "100b"),
@@ -51,6 +51,6 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize("message, expected", GOLDEN, ids=lambda v: type(v).__name__)
-def test_messages_of_plugins_have_tensorboards_bytes(message, expected):
+def test_plugin_messages_serialize_to_the_bytes_of_tensorboard(message, expected):
     assert message.SerializeToString().hex() == expected
     assert type(message).FromString(bytes.fromhex(expected)) == message

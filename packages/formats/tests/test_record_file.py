@@ -32,7 +32,7 @@ def file(tmp_path):
     return write(tmp_path / "records")
 
 
-def test_crc_is_castagnolis_and_the_mask_undoes():
+def test_crc_is_crc32c_and_unmask_inverts_mask():
     assert masked_crc.crc32c(b"123456789") == 0xE3069283
     assert (
         masked_crc.crc32c(memoryview(b"6789"), masked_crc.crc32c(bytearray(b"12345"))) == 0xE3069283
@@ -44,8 +44,8 @@ def test_crc_is_castagnolis_and_the_mask_undoes():
     assert google_crc32c.implementation == "c"
 
 
-def test_the_frame_is_tfrecords():
-    # as TensorFlow 2.21 wrote the one record b"abc"
+def test_frame_has_the_bytes_of_a_tfrecord():
+    # what TensorFlow 2.21 writes for the record b"abc"
     assert frame(b"abc").hex() == "0300000000000000b099490e6162636e57f121"
 
 
@@ -58,12 +58,12 @@ def test_records_round_trip(tmp_path, compression):
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.binary(max_size=300), max_size=12), st.sampled_from(["", "GZIP", "ZLIB"]))
-def test_any_records_round_trip(tmp_path_factory, records, compression):
+def test_arbitrary_records_round_trip(tmp_path_factory, records, compression):
     path = write(tmp_path_factory.mktemp("h") / "r", records, compression=compression)
     assert list(read_records(path, compression)) == records
 
 
-def test_compressed_files_are_plain_gzip_and_zlib(tmp_path):
+def test_gzip_and_zlib_modules_read_compressed_files(tmp_path):
     plain = b"".join(map(frame, RECORDS))
     path = write(tmp_path / "g", compression="GZIP")
     assert gzip.decompress(path.read_bytes()) == plain
@@ -71,7 +71,7 @@ def test_compressed_files_are_plain_gzip_and_zlib(tmp_path):
     assert zlib.decompress(path.read_bytes()) == plain
 
 
-def test_appending_goes_on(tmp_path):
+def test_append_adds_records_to_an_existing_file(tmp_path):
     for compression in ("", "GZIP"):
         path = tmp_path / f"a{compression}"
         write(path, compression=compression)
@@ -81,7 +81,7 @@ def test_appending_goes_on(tmp_path):
         RecordWriter(tmp_path / "z", "ZLIB", append=True)
 
 
-def test_a_file_cut_anywhere_gives_its_whole_records_and_then_a_torn_tail(file):
+def test_truncated_file_gives_its_complete_records_and_then_torn_record_error(file):
     whole = file.read_bytes()
     starts = [0]
     for record in RECORDS:
@@ -95,13 +95,13 @@ def test_a_file_cut_anywhere_gives_its_whole_records_and_then_a_torn_tail(file):
                 assert reader.read() is None
                 continue
             for _ in range(2):
-                with pytest.raises(TornRecordError, match="torn record") as raised:
+                with pytest.raises(TornRecordError, match="truncated record") as raised:
                     reader.read()
                 assert (raised.value.path, raised.value.offset) == (str(file), starts[count])
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
-def test_a_reader_goes_on_when_a_torn_file_has_grown(tmp_path, compression):
+def test_reader_continues_when_a_truncated_file_grows(tmp_path, compression):
     whole = write(tmp_path / "w", compression=compression).read_bytes()
     path = tmp_path / "growing"
     path.write_bytes(b"")
@@ -118,7 +118,7 @@ def test_a_reader_goes_on_when_a_torn_file_has_grown(tmp_path, compression):
     assert got == RECORDS
 
 
-def test_a_reader_starts_at_an_offset(tmp_path):
+def test_reader_starts_at_an_offset(tmp_path):
     for compression in ("", "GZIP"):
         path = write(tmp_path / f"o{compression}", compression=compression)
         with RecordReader(path, compression) as reader:
@@ -129,7 +129,7 @@ def test_a_reader_starts_at_an_offset(tmp_path):
             assert list(reader) == RECORDS[1:]
 
 
-def test_every_flipped_bit_is_damage_at_the_records_offset(tmp_path):
+def test_every_flipped_bit_raises_data_loss_error_at_the_offset_of_its_record(tmp_path):
     path = write(tmp_path / "f", [b"abcdefgh", b"next"])
     whole = path.read_bytes()
     for bit in range(24 * 8):
@@ -141,12 +141,12 @@ def test_every_flipped_bit_is_damage_at_the_records_offset(tmp_path):
                 reader.read()
             assert (raised.value.path, raised.value.offset) == (str(path), 0)
             assert not isinstance(raised.value, TornRecordError)
-            if 12 * 8 <= bit:  # the length is good: one record is lost, not the file
+            if 12 * 8 <= bit:  # the length is intact: only this record is lost
                 assert reader.skip()
                 assert list(reader) == [b"next"]
 
 
-def test_a_length_that_no_file_backs_takes_no_memory(tmp_path):
+def test_length_beyond_the_file_allocates_no_memory(tmp_path):
     import tracemalloc
 
     path = tmp_path / "hostile"
@@ -156,7 +156,7 @@ def test_a_length_that_no_file_backs_takes_no_memory(tmp_path):
     zipped = tmp_path / "zipped"
     zipped.write_bytes(zlib.compress(header + b"abc"))
     tracemalloc.start()
-    with pytest.raises(TornRecordError, match="its 2147483646 bytes of data are not all there"):
+    with pytest.raises(TornRecordError, match="its 2147483646 bytes of data are incomplete"):
         list(read_records(path))
     with pytest.raises(TornRecordError):
         list(read_records(zipped, "ZLIB"))
@@ -169,15 +169,15 @@ def test_a_length_that_no_file_backs_takes_no_memory(tmp_path):
         list(read_records(path))
 
 
-def test_damage_says_what_is_wrong(tmp_path, file):
+def test_errors_name_the_cause(tmp_path, file):
     with pytest.raises(errors.NotFoundError, match="no such file"):
         RecordReader(tmp_path / "none")
-    with pytest.raises(errors.InvalidArgumentError, match="compression 'LZ4' is not known"):
+    with pytest.raises(errors.InvalidArgumentError, match="compression 'LZ4' is unknown"):
         RecordReader(file, "LZ4")
     zipped = write(tmp_path / "gz", compression="GZIP")
     with pytest.raises(errors.DataLossError, match='open it with compression="GZIP"'):
         list(read_records(zipped))
-    with pytest.raises(errors.DataLossError, match="the compressed stream is damaged"):
+    with pytest.raises(errors.DataLossError, match="the compressed stream is corrupted"):
         list(read_records(file, "GZIP"))
     bad = bytearray(file.read_bytes())
     bad[13] ^= 1
@@ -185,13 +185,13 @@ def test_damage_says_what_is_wrong(tmp_path, file):
     with pytest.raises(errors.DataLossError) as raised:
         list(read_records(file))
     assert str(raised.value) == (
-        f"{file}: damaged record at byte 0: data has CRC 0xba5399ce but 0xe523ff55 is stored"
+        f"{file}: corrupted record at byte 0: data has CRC 0xba5399ce but 0xe523ff55 is stored"
     )
     assert pickle.loads(pickle.dumps(raised.value)).offset == 0
 
 
 def _scan(path):
-    """What the C reader should print, by Python."""
+    """Returns the expected output of the C reader, computed by the Python reader."""
     lines = []
     with RecordReader(path, max_record_bytes=2**31 - 1) as reader:
         while True:
@@ -215,7 +215,7 @@ def _scan(path):
     return lines
 
 
-def test_the_c_reader_agrees_with_python_also_on_damage(native, file):
+def test_c_reader_agrees_with_python_on_intact_and_corrupted_files(native, file):
     scan = native("record_scan.c")
     whole = file.read_bytes()
     cases = [whole, b"", *(whole[:n] for n in (1, 11, 12, 20, 21, 30, len(whole) - 1))]
@@ -229,7 +229,7 @@ def test_the_c_reader_agrees_with_python_also_on_damage(native, file):
         assert scan(file) == lines + lines
 
 
-def test_the_c_reader_survives_every_flip_and_cut_under_sanitizers(native, tmp_path):
+def test_c_reader_handles_flipped_bits_and_truncation_under_sanitizers(native, tmp_path):
     path = write(tmp_path / "s", [b"abcdefgh" * 9, b"", b"z" * 300])
     scan = native("record_scan.c", sanitize=True)
     assert scan(path, "damage")[-1] == "survived 1"
@@ -238,6 +238,6 @@ def test_the_c_reader_survives_every_flip_and_cut_under_sanitizers(native, tmp_p
     assert scan(path) == ["2 0 0", "2 0 0"]
 
 
-def test_the_c_header_is_also_cpp(native, tmp_path):
+def test_c_header_compiles_as_cpp(native, tmp_path):
     scan = native("record_scan.c", "-xc++", compiler="g++")
     assert scan(write(tmp_path / "p", [b"a"])) == ["0 0 1", "1 17 0"] * 2

@@ -40,7 +40,7 @@ def test_entries_round_trip(block_bytes, restart_interval):
     st.integers(1, 200),
     st.integers(1, 5),
 )
-def test_any_entries_round_trip(entries, block_bytes, restart_interval):
+def test_arbitrary_entries_round_trip(entries, block_bytes, restart_interval):
     reader = TableReader(table(entries, block_bytes=block_bytes, restart_interval=restart_interval))
     assert dict(reader.items()) == entries
     for key, value in entries.items():
@@ -51,13 +51,13 @@ def test_shared_prefixes_are_stored_once():
     assert len(table(ENTRIES, restart_interval=16)) < len(table(ENTRIES, restart_interval=1)) / 1.5
 
 
-def test_keys_must_rise():
+def test_writer_rejects_keys_out_of_order():
     writer = TableWriter(io.BytesIO())
     writer.add(b"b", b"")
     for key in (b"a", b"b"):
         with pytest.raises(errors.InvalidArgumentError, match="does not follow b'b'"):
             writer.add(key, b"")
-    with pytest.raises(errors.InvalidArgumentError, match="above 65536"):
+    with pytest.raises(errors.InvalidArgumentError, match="exceeds 65536"):
         writer.add(b"c" * 70000, b"")
 
 
@@ -66,21 +66,21 @@ def test_varints_round_trip(value):
     assert decode_varint(encode_varint(value), 0) == (value, len(encode_varint(value)))
 
 
-def test_every_flipped_bit_of_a_block_is_found(tmp_path):
+def test_every_flipped_bit_of_a_block_raises_data_loss_error(tmp_path):
     data = table(dict(list(ENTRIES.items())[:12]), block_bytes=60)
     whole = dict(TableReader(data).items())
     for bit in range((len(data) - 48) * 8):
         bad = bytearray(data)
         bad[bit // 8] ^= 1 << bit % 8
         try:
-            # The metaindex is empty, and nobody reads it.
+            # The metaindex block is empty and never read.
             assert dict(TableReader(bytes(bad), "t").items()) == whole
         except errors.DataLossError as error:
             assert error.path == "t" and 0 <= error.offset <= len(data)
             assert abs(bit // 8 - error.offset) < 400
 
 
-def test_every_cut_is_found(tmp_path):
+def test_truncation_at_any_byte_raises_data_loss_error(tmp_path):
     data = table(ENTRIES, block_bytes=300)
     for cut in range(len(data)):
         with pytest.raises(errors.DataLossError) as raised:
@@ -102,7 +102,7 @@ def handle(offset, size):
 
 
 def file_of(data_block, kind=0, data_handle=None):
-    """A table around one data block whose bytes may be anything."""
+    """Returns a table with one data block of arbitrary bytes."""
     data = framed(data_block, kind)
     index_value = data_handle or handle(0, len(data_block))
     entry = bytes((0, 1, len(index_value))) + b"z" + index_value
@@ -122,54 +122,54 @@ LONG = encode_varint(2**63)
         (b"x" * 100, errors.DataLossError, "ends in 0x7878787878787878", 52),
         (file_of(b""), errors.DataLossError, "too small for its restart points", 0),
         (file_of(b"\xff\xff\xff\x7f"), errors.DataLossError, "2147483647 restart points", 0),
-        (file_of(block([b"\x05\x01\x00a"])), errors.DataLossError, "passes the end", 0),
-        (file_of(block([b"\x00" + LONG + b"\x00a"])), errors.DataLossError, "passes the end", 0),
+        (file_of(block([b"\x05\x01\x00a"])), errors.DataLossError, "exceeds the block", 0),
+        (file_of(block([b"\x00" + LONG + b"\x00a"])), errors.DataLossError, "exceeds the block", 0),
         (file_of(block([b"\x00\x01\x00b", b"\x00\x01\x00a"])), errors.DataLossError,
          "key b'a' does not follow b'b'", 0),
-        (file_of(block([b"\x00\xff"])), errors.DataLossError, "the block is damaged", 0),
-        (file_of(block([b"\xff" * 11])), errors.DataLossError, "damaged", 0),
+        (file_of(block([b"\x00\xff"])), errors.DataLossError, "the block is corrupted", 0),
+        (file_of(block([b"\xff" * 11])), errors.DataLossError, "corrupted", 0),
         (file_of(block([b"\x00\x01\x00a"]), kind=1), errors.UnimplementedError,
          "compressed with Snappy", 0),
         (file_of(block([b"\x00\x01\x00a"]), kind=7), errors.DataLossError,
          "unknown compression 7", 0),
         (file_of(block([]), data_handle=handle(2**40, 5)), errors.DataLossError,
-         "a block of 5 bytes at 1099511627776 does not fit", 2**40),
+         "a block of 5 bytes at 1099511627776 exceeds the", 2**40),
         (file_of(block([]), data_handle=handle(0, 2**60)), errors.DataLossError,
-         "does not fit", 0),
-        (file_of(block([]), data_handle=b"\xff"), errors.DataLossError, "index is damaged", 0),
+         "exceeds the", 0),
+        (file_of(block([]), data_handle=b"\xff"), errors.DataLossError, "index is corrupted", 0),
         (file_of(block([b"\x00\x01\x00~"])), errors.DataLossError, "the block ends in b'~'", 0),
     ],
 )  # fmt: skip
-def test_hostile_tables_are_refused(data, error, text, offset):
+def test_invalid_tables_raise_with_an_offset(data, error, text, offset):
     with pytest.raises(error, match=text) as raised:
         list(TableReader(data, "t").items())
     assert (raised.value.path, raised.value.offset) == ("t", offset)
 
 
-def test_keys_that_unpack_to_gigabytes_are_refused():
+def test_keys_that_expand_to_gigabytes_raise_data_loss_error():
     first = b"\x00" + encode_varint(60000) + b"\x00" + b"a" * 60000
     grow = [encode_varint(60000 + i) + b"\x01\x00b" for i in range(5000)]
-    with pytest.raises(errors.DataLossError, match="unpack to many times its size"):
+    with pytest.raises(errors.DataLossError, match="expand to many times its size"):
         for _ in TableReader(file_of(block([first, *grow]))).items():
             pass
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200))
-def test_arbitrary_blocks_give_entries_or_a_clear_error(data):
+def test_arbitrary_blocks_are_read_or_raise_data_loss_error(data):
     try:
         list(TableReader(file_of(data)).items())
     except (errors.DataLossError, errors.UnimplementedError):
         pass
 
 
-def test_a_missing_file_is_not_found(tmp_path):
+def test_missing_file_raises_not_found_error(tmp_path):
     with pytest.raises(errors.NotFoundError, match="no such file"):
         TableReader.open(tmp_path / "none")
 
 
 def _scan(data):
-    """What the C reader should print, by Python."""
+    """Returns the expected output of the C reader, computed by the Python reader."""
     lines = []
     try:
         for key, value in TableReader(data).items():
@@ -184,7 +184,7 @@ def _scan(data):
     return [*lines, "end 1 0"]
 
 
-def test_the_c_reader_agrees_with_python_also_on_damage(native, tmp_path):
+def test_c_reader_agrees_with_python_on_intact_and_corrupted_tables(native, tmp_path):
     scan = native("table_scan.c")
     path = tmp_path / "t"
     whole = table(ENTRIES, block_bytes=200)
@@ -200,7 +200,7 @@ def test_the_c_reader_agrees_with_python_also_on_damage(native, tmp_path):
         assert scan(path) == _scan(case)
 
 
-def test_the_c_reader_survives_every_flip_and_cut_under_sanitizers(native, tmp_path):
+def test_c_reader_handles_flipped_bits_and_truncation_under_sanitizers(native, tmp_path):
     scan = native("table_scan.c", sanitize=True)
     path = tmp_path / "t"
     path.write_bytes(

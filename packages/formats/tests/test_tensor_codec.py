@@ -30,7 +30,7 @@ def bits(array):
 
 @pytest.mark.parametrize("dtype", NUMERIC, ids=lambda d: d.name)
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 0, 3), (2, 3), (65, 130)])
-def test_every_numeric_dtype_survives_in_both_forms(dtype, shape):
+def test_every_numeric_dtype_round_trips_in_both_encodings(dtype, shape):
     rng = np.random.default_rng(3)
     raw = rng.integers(0, 2 if dtype.is_bool or "2" in dtype.name[-1] else 3, shape)
     target = np.dtype(dtype.as_numpy_dtype)
@@ -54,7 +54,7 @@ def test_every_numeric_dtype_survives_in_both_forms(dtype, shape):
         hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6),
     )
 )  # fmt: skip
-def test_arrays_round_trip_bit_by_bit(array):
+def test_arbitrary_arrays_round_trip_bit_by_bit(array):
     assert bits(make_ndarray(make_tensor_proto(array))) == bits(array)
 
 
@@ -67,7 +67,7 @@ def test_strings_round_trip(strings):
     assert back.tolist() == strings and back.dtype == object
 
 
-def test_scalars_take_the_same_form_as_arrays():
+def test_python_scalars_encode_like_numpy_scalars():
     for value in (0, 1, -1, 1.5, -0.0, float("nan"), float("inf"), 3.4e38, 1e-50, True, 2**24 + 1):
         for dtype in ("float32", "float64", "int32", "int64", "bool", "half", "complex64"):
             try:
@@ -80,7 +80,7 @@ def test_scalars_take_the_same_form_as_arrays():
             assert bits(make_ndarray(proto)) == bits(same.reshape(()))
 
 
-def test_str_and_bytes_mix():
+def test_str_and_bytes_can_be_mixed():
     assert make_ndarray(make_tensor_proto(["é", b"\xff"])).tolist() == ["é".encode(), b"\xff"]
     assert make_ndarray(make_tensor_proto(["a", b"b\0"], "string")).tolist() == [b"a", b"b\0"]
 
@@ -122,12 +122,12 @@ def test_special_floats_keep_their_bits():
         (np.array(["x", "yy"]), "string"),
     ],
 )
-def test_inferred_dtypes_are_tensorflows(values, dtype):
+def test_inferred_dtypes_equal_tensorflow(values, dtype):
     with np.errstate(over="ignore"):
         assert dtypes.as_dtype(make_tensor_proto(values).dtype).name == dtype
 
 
-def test_python_values_take_the_dtype_that_is_asked_for():
+def test_python_values_take_the_given_dtype():
     for dtype in NUMERIC:
         values = [[True, False]] if dtype.is_bool else [[1, 0]]
         array = make_ndarray(make_tensor_proto(values, dtype))
@@ -149,18 +149,18 @@ def test_python_values_take_the_dtype_that_is_asked_for():
         ((300, "uint8"), ValueError, "out of range for uint8"),
         ((2**70, "int64"), ValueError, "out of range for int64"),
         (([1, 2, 3], None, [2]), ValueError, r"shape \[2\] holds 2 values, 3 were given"),
-        (([], None, [2]), ValueError, r"shape \[2\] holds 2 values, none was given"),
+        (([], None, [2]), ValueError, r"shape \[2\] holds 2 values, none were given"),
         (([1], None, [-1]), ValueError, "negative size"),
         (([1, 2], None, [2, 1], True), TypeError, r"expected values of shape \[2, 1\], got \[2\]"),
         ((object(),), TypeError, "no dtype holds values of type 'object'"),
     ],
 )
-def test_values_that_do_not_fit_are_refused(arguments, error, text):
+def test_values_that_do_not_fit_raise(arguments, error, text):
     with pytest.raises(error, match=text):
         make_tensor_proto(*arguments)
 
 
-def test_a_tail_of_equal_values_is_stored_once():
+def test_repeated_last_value_is_stored_once():
     proto = make_tensor_proto(np.zeros((1000, 1000), np.float32))
     assert proto.float_val == [0.0] and not proto.tensor_content
     array = np.full(1000, 7, np.int32)
@@ -173,31 +173,31 @@ def test_a_tail_of_equal_values_is_stored_once():
     assert make_ndarray(make_tensor_proto([1, 2], shape=[2, 2])).tolist() == [[1, 2], [2, 2]]
 
 
-def test_large_arrays_go_by_content():
+def test_large_arrays_use_tensor_content():
     array = np.arange(100000, dtype=np.float32)
     proto = make_tensor_proto(array)
     assert len(proto.tensor_content) == 400000 and not proto.float_val
 
 
-def test_byte_order_and_strides_do_not_matter():
+def test_byte_order_and_strides_do_not_change_the_encoding():
     array = np.arange(12, dtype=">i4").reshape(3, 4).T
     assert make_ndarray(make_tensor_proto(array)).tolist() == array.tolist()
 
 
-def test_decoded_arrays_are_writable_and_ones_own():
+def test_decoded_arrays_are_writable_copies():
     for values in ([1, 2, 3], 5, np.zeros(100), np.zeros(3, ml_dtypes.float8_e5m2)):
         array = make_ndarray(make_tensor_proto(values))
         array[...] = 1
         assert array.flags.writeable
 
 
-def test_no_values_mean_zeros():
+def test_proto_without_values_decodes_to_zeros():
     shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=2)])
     assert make_ndarray(TensorProto(dtype=1, tensor_shape=shape)).tolist() == [0, 0]
     assert make_ndarray(TensorProto(dtype=7, tensor_shape=shape)).tolist() == [b"", b""]
 
 
-def test_handles_and_variants_come_as_messages():
+def test_handles_and_variants_decode_to_messages():
     handle = ResourceHandleProto(name="v")
     back = make_ndarray(make_tensor_proto(np.array([handle, handle], object), "resource"))
     assert [h.name for h in back] == ["v", "v"]
@@ -214,33 +214,33 @@ def _proto(dtype, dims, **fields):
 @pytest.mark.parametrize(
     ("proto", "text"),
     [
-        (_proto(0, []), "dtype 0 is not known"),
-        (_proto(99, []), "dtype 99 is not known"),
-        (_proto(1, None), "the shape has no rank"),
+        (_proto(0, []), "dtype 0 is unknown"),
+        (_proto(99, []), "dtype 99 is unknown"),
+        (_proto(1, None), "the shape has unknown rank"),
         (_proto(1, [2, -1]), r"dimension 1 of shape \[2, -1\] is negative"),
         (_proto(1, [2**62, 2**62], float_val=[1]), "too many elements"),
         (_proto(1, [2**62, 0, 2**62]), "too many elements"),
         (_proto(1, [1] * 65, float_val=[1]), "rank 65 is above"),
-        (_proto(1, [2**40], float_val=[1]), "would grow 1 values to 4398046511104 bytes"),
-        (_proto(7, [2**40], string_val=[b"a"]), "would grow 1 values"),
-        (_proto(1, [2**40]), "would grow 0 values"),
+        (_proto(1, [2**40], float_val=[1]), "would expand 1 values to 4398046511104 bytes"),
+        (_proto(7, [2**40], string_val=[b"a"]), "would expand 1 values"),
+        (_proto(1, [2**40]), "would expand 0 values"),
         (_proto(1, [2], float_val=[1, 2, 3]), r"holds 3 values but shape \[2\] takes 2"),
         (_proto(1, [0], float_val=[1]), "holds 1 values but"),
         (_proto(8, [2], scomplex_val=[1, 2, 3]), "an odd count for complex64"),
         (_proto(1, [2], tensor_content=b"abc"), "has 3 bytes but shape"),
         (_proto(1, [2**50], tensor_content=b"abcd"), "has 4 bytes but shape"),
-        (_proto(7, [1], tensor_content=b"abc"), "string tensor cannot lie in tensor_content"),
+        (_proto(7, [1], tensor_content=b"abc"), "tensor_content cannot hold a string tensor"),
         (_proto(20, [1]), "no value for shape"),
     ],
 )
-def test_hostile_messages_are_refused_before_allocating(proto, text):
+def test_invalid_messages_raise_before_allocating(proto, text):
     with pytest.raises(errors.InvalidArgumentError, match=text):
         make_ndarray(proto)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=60), st.lists(st.integers(-3, 2**62), max_size=4), st.integers(0, 40))
-def test_arbitrary_messages_give_an_array_or_a_clear_error(data, dims, dtype):
+def test_arbitrary_messages_decode_or_raise_invalid_argument_error(data, dims, dtype):
     proto = TensorProto(dtype=dtype, tensor_content=data, tensor_shape=make_shape_proto(dims))
     try:
         assert make_ndarray(proto, max_expanded_bytes=10**6).nbytes <= 10**6
@@ -255,7 +255,7 @@ def test_shapes_round_trip():
         shape_from_proto(TensorShapeProto(dim=[TensorShapeProto.Dim(size=-2)]))
 
 
-def test_limit_can_be_raised():
+def test_max_expanded_bytes_raises_the_limit():
     proto = _proto(1, [1000], float_val=[2])
     with pytest.raises(errors.InvalidArgumentError):
         make_ndarray(proto, max_expanded_bytes=100)

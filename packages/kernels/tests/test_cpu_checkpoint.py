@@ -227,7 +227,7 @@ def test_what_was_asked_wrongly_is_told(tmp_path):
     for spec in ("2 3", "2 3 -", "2 x -:-", "2 3 0:1", "2 3 0,1:0,"):
         with pytest.raises(errors.InvalidArgumentError, match="expected a shape and a slice"):
             restore(tmp_path / "m", ["v"], ["float32"], [spec])
-    with pytest.raises(errors.InvalidArgumentError, match="passes a dimension of 3"):
+    with pytest.raises(errors.InvalidArgumentError, match="exceeds a dimension of 3"):
         restore(tmp_path / "m", ["v"], ["float32"], ["2 3 -:2,2"])
     with pytest.raises(errors.InvalidArgumentError, match="one element for each of 1 dtypes"):
         run_kernel("RestoreV2", texts("m")[0], texts("a", "b"), texts(""), dtypes=["float32"])
@@ -237,7 +237,7 @@ def test_failed_save_leaves_the_older_bundle_and_no_other_file(tmp_path):
     save(tmp_path / "m", [("v", np.float32([1]))])
     before = files(tmp_path)
     x = np.float32([2])
-    with pytest.raises(errors.AlreadyExistsError, match="'v' is there already"):
+    with pytest.raises(errors.AlreadyExistsError, match="'v' was already added"):
         save(tmp_path / "m", [("v", x), ("v", x)])
     with pytest.raises(errors.InvalidArgumentError, match="needs a name"):
         save(tmp_path / "m", [("", x)])
@@ -320,7 +320,7 @@ def test_merge_refuses_a_tensor_twice_and_skips_missing_files_if_told(tmp_path):
     for name in ("p0", "p1"):
         save(tmp_path / name, [("v", np.float32([1]))])
     target = texts(str(tmp_path / "m"))[0]
-    with pytest.raises(errors.AlreadyExistsError, match="'v' is in another bundle too"):
+    with pytest.raises(errors.AlreadyExistsError, match="'v' is also in another of the merged bundles"):
         run_kernel("MergeV2Checkpoints", texts(*[str(tmp_path / n) for n in ("p0", "p1")]), target)
     assert not list(tmp_path.glob("m*"))
     some = texts(str(tmp_path / "p0"), str(tmp_path / "gone"))

@@ -1,5 +1,5 @@
-/* Prints what the C record reader makes of a file: one "code offset size" a record, first from
- * memory, then from the file. With a second argument it also damages the bytes in many ways. */
+/* Prints "code offset size" for each record that the C reader returns, first from memory, then from
+ * the file. With a second argument it also reads many corrupted variants of the bytes. */
 #include "headrace/record_reader.h"
 
 static uint64_t sum;

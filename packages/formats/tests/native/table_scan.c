@@ -1,5 +1,6 @@
-/* Prints the entries of a table, "key-size value-size sum", and how it ends. With a second
- * argument it also damages the bytes in many ways, mending the CRCs so that damage gets far. */
+/* Prints the entries of a table, "key-size value-size sum", and the final status. With a second
+ * argument it also reads many corrupted variants, with correct CRCs so that parsing goes further.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static hr_table_code scan(const uint8_t* data, uint64_t size, uint8_t* scratch) 
   return code;
 }
 
-/* Gives every block that the true index names its right CRC again. */
+/* Corrects the CRC of every block that the original index refers to. */
 static void mend(uint8_t* data, const uint64_t* blocks, int count) {
   int i;
   for (i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-"""Every message and enum has the fields, numbers and types of TensorFlow's of the same name."""
+"""Messages and enums have the same fields, numbers and types as TensorFlow's."""
 
 import importlib
 from pathlib import Path
@@ -11,7 +11,7 @@ from headrace.formats import proto
 pytestmark = pytest.mark.peer
 
 ALL = {p.stem for p in Path(proto.__file__).parent.glob("*.proto")}
-# Those of the plugins are TensorBoard's: test_plugin_descriptors.py has them.
+# test_plugin_descriptors.py compares the plugins' messages with TensorBoard's.
 OURS = sorted(name for name in ALL if not name.startswith("plugin_"))
 
 THEIRS = [
@@ -25,7 +25,7 @@ THEIRS = [
 ]  # fmt: skip
 
 
-# Fields of our own have numbers from here on, out of the way of TensorFlow's later ones.
+# Headrace's fields have numbers from here on, which TensorFlow will hardly use.
 FIRST_OWN = 10000
 OWN = {
     "ConfigProto.Experimental.plan_memory_limit_bytes",
@@ -63,7 +63,7 @@ def both():
 
 
 def _relative(descriptor):
-    """The name without the package, which is all that may differ."""
+    """Returns the name without the package, the only part that may differ."""
     full = descriptor.full_name
     if descriptor.file.name.startswith("google/"):
         return full
@@ -78,11 +78,11 @@ def _field(field):
         "type": field.type,
         "repeated": field.is_repeated,
         "packed": field.is_packed if field.is_repeated else None,
-        # entries of a map always have both fields, whatever the syntax says
+        # entries of a map always have both fields
         "presence": field.has_presence and not field.containing_type.GetOptions().map_entry,
         "message": message and _relative(message),
         "enum": enum and _relative(enum),
-        # proto3 keeps the presence of an optional field in a oneof of its own
+        # proto3 represents an optional field by a synthetic oneof
         "oneof": None if oneof is None or oneof.name == f"_{field.name}" else oneof.name,
         "default": field.default_value if field.type != FieldDescriptor.TYPE_MESSAGE else None,
     }
@@ -106,7 +106,7 @@ def _message(message):
     }
 
 
-def test_every_message_of_ours_is_field_by_field_theirs(both):
+def test_messages_have_the_fields_of_tensorflow(both):
     (ours, _), (theirs, _) = both
     assert len(ours) > 120
     assert set(ours) <= set(theirs)
@@ -114,7 +114,7 @@ def test_every_message_of_ours_is_field_by_field_theirs(both):
         assert _message(message) == _message(theirs[name])
 
 
-def test_our_own_fields_are_these(both):
+def test_headrace_adds_only_the_listed_fields(both):
     def own(message):
         for field in message.fields:
             if field.number >= FIRST_OWN:
@@ -126,14 +126,14 @@ def test_our_own_fields_are_these(both):
     assert {name for message in ours.values() for name in own(message)} == OWN
 
 
-def test_every_enum_of_ours_has_their_values(both):
+def test_enums_have_the_values_of_tensorflow(both):
     (_, ours), (_, theirs) = both
     assert set(ours) <= set(theirs)
     for name, enum in ours.items():
         assert _enum(enum) == _enum(theirs[name])
 
 
-def test_what_we_leave_out_is_this(both):
+def test_headrace_omits_only_the_listed_messages(both):
     (ours, our_enums), (theirs, their_enums) = both
     assert set(theirs) - set(ours) == {
         "RequestedExitCode",
@@ -144,7 +144,7 @@ def test_what_we_leave_out_is_this(both):
     assert set(their_enums) - set(our_enums) == {"WorkerHealth", "WorkerShutdownMode"}
 
 
-def test_reserved_numbers_are_theirs(both):
+def test_reserved_numbers_equal_tensorflow(both):
     from google.protobuf import descriptor_pb2
 
     def reserved(message):

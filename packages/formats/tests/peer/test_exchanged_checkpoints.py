@@ -1,4 +1,4 @@
-"""Checkpoints that TensorFlow writes, and TensorFlow reading ours."""
+"""Headrace reads TensorFlow's checkpoints, and TensorFlow reads Headrace's."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ def same(a, b):
     assert a.dtype == b.dtype and a.shape == b.shape and a.tolist() == b.tolist()
 
 
-def test_tensorflow_reads_our_checkpoint(tf, tmp_path):
+def test_tensorflow_reads_headrace_checkpoints(tf, tmp_path):
     prefix = str(tmp_path / "ours")
     with BundleWriter(prefix, max_shard_bytes=100) as writer:
         for name, value in ARRAYS.items():
@@ -55,7 +55,7 @@ def test_tensorflow_reads_our_checkpoint(tf, tmp_path):
     assert got.numpy().tolist() == [1, 1, 1]
 
 
-def test_tensorflow_reads_a_bundle_that_took_the_place_of_another(tf, tmp_path):
+def test_tensorflow_reads_a_bundle_that_replaced_another(tf, tmp_path):
     prefix = str(tmp_path / "again")
     for value in range(4):
         with BundleWriter(prefix) as writer:
@@ -64,7 +64,7 @@ def test_tensorflow_reads_a_bundle_that_took_the_place_of_another(tf, tmp_path):
         assert len(os.listdir(tmp_path)) in (2, 3)
 
 
-def test_we_read_tensorflows_checkpoint(tf, tmp_path):
+def test_headrace_reads_tensorflow_checkpoints(tf, tmp_path):
     prefix = str(tmp_path / "theirs")
     names = list(ARRAYS) + ["part", "part", "wide", "wide"]
     slices = [""] * len(ARRAYS)
@@ -83,7 +83,7 @@ def test_we_read_tensorflows_checkpoint(tf, tmp_path):
     assert Path(prefix + ".index").read_bytes()[-8:].hex() == "57fb808b247547db"
 
 
-def test_files_are_byte_by_byte_theirs_for_the_same_tensors(tf, tmp_path):
+def test_files_of_equal_tensors_are_identical_to_tensorflow(tf, tmp_path):
     names = [f"layer_{i}/weights" for i in range(50)]
     ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
     tf.raw_ops.SaveV2(
@@ -100,7 +100,7 @@ def test_files_are_byte_by_byte_theirs_for_the_same_tensors(tf, tmp_path):
         assert ours_bytes == theirs_bytes
 
 
-def test_tensorflow_reads_what_we_merged_and_merges_what_we_wrote(tf, tmp_path):
+def test_tensorflow_reads_merged_bundles_and_merges_headrace_bundles(tf, tmp_path):
     parts = []
     for i in range(3):
         parts.append(str(tmp_path / "temp" / f"part-{i:05d}-of-00003"))
@@ -121,7 +121,7 @@ def test_tensorflow_reads_what_we_merged_and_merges_what_we_wrote(tf, tmp_path):
             assert ours.read("p").tolist() == [[0, 0], [1, 1], [2, 2]]
 
 
-def test_tensorflow_refuses_the_bundle_that_we_refuse(tf, tmp_path):
+def test_tensorflow_rejects_the_same_corrupted_bundle(tf, tmp_path):
     prefix = str(tmp_path / "bad")
     with BundleWriter(prefix) as writer:
         writer.add("v", np.arange(10, dtype=np.float32))

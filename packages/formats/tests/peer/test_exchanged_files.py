@@ -1,4 +1,4 @@
-"""Tensors, records and events that we write, read by TensorFlow, and the other way round."""
+"""TensorFlow reads Headrace's tensors, records and events, and the other way round."""
 
 import ml_dtypes
 import numpy as np
@@ -15,7 +15,7 @@ from headrace.formats.tensor_codec import make_ndarray, make_tensor_proto
 pytestmark = pytest.mark.peer
 
 
-def test_dtypes_are_tensorflows(tf):
+def test_dtypes_equal_tensorflow(tf):
     for number in range(1, 34):
         ours = dtypes.as_dtype(number)
         if ours.name in ("resource", "variant"):
@@ -40,7 +40,7 @@ def test_dtypes_are_tensorflows(tf):
             assert ours.limits == theirs.limits
 
 
-# TensorFlow's own Python can neither encode nor decode these.
+# TensorFlow's Python API can neither encode nor decode these.
 FEW_READERS = {"float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz"}
 
 
@@ -60,7 +60,7 @@ def arrays():
                 yield np.asarray(values).astype(dtype.as_numpy_dtype)
 
 
-def test_tensorflow_decodes_our_tensors(tf):
+def test_tensorflow_decodes_headrace_tensors(tf):
     from tensorflow.core.framework.tensor_pb2 import TensorProto as Theirs
 
     for array in arrays():
@@ -73,7 +73,7 @@ def test_tensorflow_decodes_our_tensors(tf):
     assert tf.make_ndarray(strings).tolist() == [[b"a", b"\xff"]] * 3
 
 
-def test_we_decode_tensorflows_tensors(tf):
+def test_headrace_decodes_tensorflow_tensors(tf):
     for array in arrays():
         if array.dtype.name in FEW_READERS:
             continue
@@ -91,13 +91,13 @@ PYTHON_VALUES = [
 ]  # fmt: skip
 
 
-def test_inferred_dtypes_are_tensorflows(tf):
+def test_inferred_dtypes_equal_tensorflow(tf):
     for values in PYTHON_VALUES:
         assert make_tensor_proto(values).dtype == tf.make_tensor_proto(values).dtype, values
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
-def test_records_go_both_ways(tf, tmp_path, compression):
+def test_records_are_readable_both_ways(tf, tmp_path, compression):
     records = [b"a", b"", b"x" * 100000]
     ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
     with RecordWriter(ours, compression) as writer:
@@ -111,7 +111,7 @@ def test_records_go_both_ways(tf, tmp_path, compression):
     assert list(read_records(theirs, compression)) == records
 
 
-def test_events_go_both_ways(tf, tmp_path):
+def test_events_are_readable_both_ways(tf, tmp_path):
     event = Event(wall_time=1.5, step=3)
     event.summary.value.add(tag="loss", simple_value=0.25)
     with EventFileWriter(tmp_path / "ours") as writer:
@@ -130,13 +130,13 @@ def test_events_go_both_ways(tf, tmp_path):
     assert event.step == 5 and event.summary.value[0].simple_value == 2.0
 
 
-def test_error_classes_are_theirs(tf):
+def test_error_classes_have_the_codes_of_tensorflow(tf):
     for code in range(1, 17):
         theirs = tf.compat.v1.errors.exception_type_from_error_code(code)
         assert errors.exception_type_from_error_code(code).__name__ == theirs.__name__
 
 
-def test_slice_keys_are_theirs_for_any_extent(tf, tmp_path):
+def test_slice_keys_equal_tensorflow_for_any_extent(tf, tmp_path):
     from headrace.formats.sorted_table import TableReader
 
     sizes = [2, 63, 64, 65, 127, 128, 8191, 8192, 8193, 2**20, 2**27]

@@ -1,4 +1,4 @@
-"""Every message and enum of a plugin has the fields and numbers of TensorBoard's."""
+"""Messages and enums of the plugins have the same fields and numbers as TensorBoard's."""
 
 import importlib
 
@@ -17,7 +17,7 @@ THEIRS = {
 
 
 def _described(files):
-    """Name of each message field and enum value, with what it is."""
+    """Maps the name of each message field and enum value to its description."""
     found = {}
 
     def message(descriptor, where):
@@ -44,7 +44,7 @@ def _described(files):
 
 
 @pytest.mark.parametrize("ours", THEIRS)
-def test_every_field_of_a_plugin_is_theirs(ours):
+def test_plugin_messages_have_the_fields_of_tensorboard(ours):
     mine = _described([importlib.import_module(f"headrace.formats.proto.{ours}_pb2").DESCRIPTOR])
     modules = [f"{name if '.' in name else name + '.plugin_data'}_pb2" for name in THEIRS[ours]]
     theirs = _described(

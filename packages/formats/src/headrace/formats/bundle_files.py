@@ -1,4 +1,4 @@
-"""Names of a bundle's files, and how they come to bear them all at once."""
+"""File names of a checkpoint bundle, and the atomic publication of its files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shard_path(prefix: str | os.PathLike[str], shard: int, shards: int) -> str:
 
 
 def bundle_exists(prefix: str | os.PathLike[str]) -> bool:
-    """Whether there is a bundle of this prefix."""
+    """Returns whether a bundle with this prefix exists."""
     return os.path.exists(index_path(prefix))
 
 
@@ -56,23 +56,24 @@ def publish(
     entries: dict[bytes, BundleEntryProto],
     sync: bool,
 ) -> None:
-    """Names shards and index by the prefix; the index's rename is what makes the bundle.
+    """Renames the shards and then the index to their final names; the last rename is atomic.
 
-    Writers of one folder take turns, since what a bundle's files are called depends on the bundle
-    that they replace. On failure nothing is left but the older bundle and the temporary files.
+    Writers of one folder are serialized by a lock, because the names of a bundle's files depend on
+    the bundle that they replace. After a failure only the older bundle and the temporary files are
+    left.
 
     Args:
-      prefix: the bundle's.
-      temporary: a name that `temporary_name` gave; the index is written there first.
-      shards: paths of the data files, in order of shard_id; empty ones may be added.
-      entries: the index's content, but for the header.
-      sync: have the disk confirm each stage before the next.
+      prefix: prefix of the bundle.
+      temporary: result of `temporary_name`; the index is first written under this name.
+      shards: paths of the data files, in order of shard_id; empty shards may be appended.
+      entries: entries of the index by key, without the header.
+      sync: call fsync after each stage.
     """
     folder = os.path.dirname(prefix) or "."
-    with _turn_of(folder):
+    with _folder_lock(folder):
         older = bundle_files(prefix)
         count = _shard_count(prefix, len(shards))
-        for number in range(len(shards), count):  # none of the tensors is in these
+        for number in range(len(shards), count):  # empty: no tensor refers to these
             shards.append(f"{temporary}.data-{number:05d}")
             with open(shards[-1], "wb"):
                 pass
@@ -114,8 +115,8 @@ def _write_index(
 
 
 @contextlib.contextmanager
-def _turn_of(folder: str) -> Iterator[None]:
-    """Holds the folder's lock, which the writers in C++ take too; a killed holder lets go of it."""
+def _folder_lock(folder: str) -> Iterator[None]:
+    """Holds the folder's flock, which the C++ writers take too; the system frees it on a kill."""
     try:
         import fcntl
 
@@ -134,25 +135,28 @@ def _turn_of(folder: str) -> Iterator[None]:
 
 
 def _shard_count(prefix: str, wanted: int) -> int:
-    """The number of shards to name; never that of the bundle which it replaces, since the two
-    would then share file names before the index says which of them counts."""
+    """Returns the number of shards in the new file names.
+
+    It differs from the replaced bundle's: with equal numbers both bundles would have the same shard
+    names, and renaming a shard would overwrite the older bundle before its index is replaced.
+    """
     if not bundle_exists(prefix):
         return wanted
     try:
         header = TableReader.open(index_path(prefix)).get(b"") or b""
         taken = BundleHeaderProto.FromString(header).num_shards
     except (OpError, DecodeError):
-        return wanted  # damaged already
+        return wanted  # the older bundle is unreadable anyway
     return wanted + 1 if taken == wanted else wanted
 
 
 def temporary_name(prefix: str) -> str:
-    """Returns a name to write a bundle's files under until they are whole."""
+    """Returns a unique prefix for a bundle's files until they are complete."""
     return f"{prefix}.tmp-{socket.gethostname()}-{os.getpid()}-{next(_numbers)}"
 
 
 def remove_stale_temporaries(folder: str) -> None:
-    """Removes what writers of this host left that were killed a while ago."""
+    """Removes temporary files that killed writers of this host left at least 600 s ago."""
     pattern = re.compile(rf"\.tmp-{re.escape(socket.gethostname())}-(\d+)-\d+\.(index|data-\d+)\Z")
     for name in os.listdir(folder):
         match = pattern.search(name)
@@ -163,7 +167,7 @@ def remove_stale_temporaries(folder: str) -> None:
             if time.time() - os.stat(path).st_mtime > _STALE_AFTER_S:
                 os.remove(path)
         except OSError:
-            pass  # somebody else was faster
+            pass  # another process removed it first
 
 
 def _is_alive(pid: int) -> bool:
@@ -177,7 +181,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def link_or_copy(origin: str, path: str) -> None:
-    """Gives a file a second name, or a second copy where that cannot be."""
+    """Hard-links a file to a second path; copies it where the file system has no hard links."""
     try:
         os.link(origin, path)
     except OSError:  # another file system, or one without hard links
@@ -200,7 +204,7 @@ def _sync_folder(folder: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Removes a file if it is there."""
+    """Removes a file if it exists."""
     try:
         os.remove(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""One checkpoint bundle of several, as the writers of a sharded save leave them."""
+"""Merges the bundles that the writers of a sharded save produce into one checkpoint."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ def merge_bundles(
     delete_old: bool = True,
     sync: bool = True,
 ) -> None:
-    """Makes one bundle of several (MergeV2Checkpoints); data files move, they are not copied.
+    """Merges several bundles into one (MergeV2Checkpoints); data files are linked, not copied.
 
     Args:
-      prefixes: bundles to merge; a partitioned tensor may have slices in several.
-      merged_prefix: the bundle to make.
-      delete_old: move the data and remove the old bundles and their folders if empty; False
-        links or copies the data.
-    Raises: AlreadyExistsError for a tensor that two of them have; InvalidArgumentError if their
-      slices disagree; else as BundleReader.
+      prefixes: bundles to merge; a partitioned tensor may have slices in several of them.
+      merged_prefix: prefix of the merged bundle.
+      delete_old: remove the source bundles, and their folders where these are empty.
+      sync: call fsync before the merged bundle becomes visible.
+    Raises: AlreadyExistsError for a tensor in two bundles; InvalidArgumentError for slices of one
+      tensor with different shapes or dtypes; the errors of BundleReader, and OpErrors for failures
+      of the file system, such as ResourceExhaustedError on a full disk.
     """
     merged = os.fspath(merged_prefix)
     sources = [os.fspath(p) for p in prefixes]
@@ -62,7 +63,7 @@ def merge_bundles(
             remove(path)
         raise
     if delete_old:
-        # Only now, so that a kill before this point loses nothing.
+        # The merged bundle is complete: a kill before this point loses nothing.
         for prefix in sources:
             if prefix == merged:
                 continue
@@ -87,18 +88,20 @@ def _merge_entry(
     copy = BundleEntryProto()
     copy.CopyFrom(entry)
     copy.shard_id += first_shard
-    there = entries.get(key)
-    if there is None:
+    earlier = entries.get(key)
+    if earlier is None:
         entries[key] = copy
         return
     name = key.decode("utf-8", "replace")
-    if not there.slices or not copy.slices:
-        raise AlreadyExistsError(None, None, f"{prefix}: {name!r} is in another bundle too")
-    if there.dtype != copy.dtype or there.shape != copy.shape:
+    if not earlier.slices or not copy.slices:
+        raise AlreadyExistsError(
+            None, None, f"{prefix}: {name!r} is also in another of the merged bundles"
+        )
+    if earlier.dtype != copy.dtype or earlier.shape != copy.shape:
         raise InvalidArgumentError(
             None,
             None,
             f"{prefix}: slices of {name!r} disagree about its shape or dtype: "
-            f"{shape_from_proto(there.shape)} and {shape_from_proto(copy.shape)}",
+            f"{shape_from_proto(earlier.shape)} and {shape_from_proto(copy.shape)}",
         )
-    there.slices.extend(copy.slices)
+    earlier.slices.extend(copy.slices)

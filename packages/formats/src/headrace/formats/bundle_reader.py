@@ -1,4 +1,4 @@
-"""Reading checkpoints (bundle_writer.py says what a bundle is), through a memory map."""
+"""Reads checkpoint bundles through a memory map; bundle_writer.py describes the format."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ from headrace.formats.string_tensor import decode_strings
 from headrace.formats.tensor_codec import MAX_RANK
 from headrace.formats.tensor_slice import extents_of, normal_extents
 
-# A bundle that is replaced while it is opened is opened again, so many times.
+# How often to retry when the bundle is replaced while it is opened.
 _ATTEMPTS = 1000
-# Further ones are opened when they are read: each takes a file descriptor.
+# Shards beyond this number are opened on first use: each takes a file descriptor.
 _SHARDS_OPENED_AT_ONCE = 64
 
 
 class BundleReader:
-    """Reads a bundle; its data is mapped into memory, not copied, until it is asked for.
+    """Reads the tensors of a bundle; the data stays in a memory map until a tensor is read.
 
-    What it reads is one bundle, also while writers replace that with others.
+    All reads see the bundle as it was when opened, also while writers replace it.
 
     Args:
       prefix: path of the bundle.
       verify: check the CRC of each tensor that is read.
-    Raises: NotFoundError if there is none; DataLossError, with path and offset, if its index is
-      damaged; InvalidArgumentError if it needs a newer reader; AbortedError, also from `read`,
-      where writers replace it again and again.
+    Raises: NotFoundError if there is no such bundle; DataLossError, with path and offset, if its
+      index is corrupted; InvalidArgumentError if it needs a newer reader; AbortedError if writers
+      keep replacing it (`read` raises this too).
     """
 
     def __init__(self, prefix: str | os.PathLike[str], verify: bool = True) -> None:
@@ -63,7 +63,7 @@ class BundleReader:
         self._parsed: dict[bytes, BundleEntryProto] = {}
         self._identity: tuple[int, ...] = ()
         for _ in range(_ATTEMPTS):
-            if self._opened():
+            if self._open():
                 return
             time.sleep(0.001)
         raise AbortedError(
@@ -74,8 +74,8 @@ class BundleReader:
             path=self._index_path,
         )
 
-    def _opened(self) -> bool:
-        """Opens index and shards; False where another bundle took their place meanwhile."""
+    def _open(self) -> bool:
+        """Opens index and shards; returns False if another bundle replaced them meanwhile."""
         self._maps.clear()
         try:
             index = open(self._index_path, "rb")
@@ -86,18 +86,20 @@ class BundleReader:
                 f"{self.prefix}: no checkpoint of this name; {self._index_path} is missing",
                 path=self._index_path,
             ) from None
-        # Kept open meanwhile, or another index could get its number in the file system.
+        # The index stays open, so that the file system cannot reuse its inode number.
         with index:
             self._identity = _identity(os.fstat(index.fileno()))
             self._read_index(index.read())
             if self.num_shards <= _SHARDS_OPENED_AT_ONCE:
                 for shard in range(self.num_shards):
-                    self._mapped(shard)
+                    self._map_shard(shard)
             return self._is_current()
 
     def _is_current(self) -> bool:
-        """Whether the index is still the one that was read. A bundle's shards have their names for
-        as long as its index has: what was opened before belongs to it."""
+        """Returns whether the index file is still the one that was read.
+
+        Writers replace the index last: while it is unchanged, the shards opened so far are its own.
+        """
         try:
             return _identity(os.stat(self._index_path)) == self._identity
         except FileNotFoundError:
@@ -118,7 +120,7 @@ class BundleReader:
         self._swap = header.endianness == BundleHeaderProto.BIG
 
     def names(self) -> list[str]:
-        """Returns the names of all tensors, sorted; a partitioned one counts once."""
+        """Returns the names of all tensors, sorted; a partitioned tensor is one name."""
         return [self._name(key) for key in self._table if not is_slice_key(key)]
 
     def __contains__(self, name: str) -> bool:
@@ -128,7 +130,7 @@ class BundleReader:
         return iter(self.names())
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Returns a tensor's shape, the whole one's if partitioned. Raises: as `read`."""
+        """Returns the full shape of a tensor. Raises: as `read`."""
         return self._checked_shape(self._entry(name), name)
 
     def dtype(self, name: str) -> DType:
@@ -136,14 +138,15 @@ class BundleReader:
         return self._checked_dtype(self._entry(name), name)
 
     def read(self, name: str, copy: bool = True) -> np.ndarray:
-        """Reads a tensor, putting it together if it is partitioned.
+        """Reads a whole tensor; assembles a partitioned one from its slices.
 
         Args:
-          name: as in `names`.
-          copy: False for a read-only view of the file where that is possible.
-        Returns: array of the tensor's shape; strings as an object array of bytes.
-        Raises: NotFoundError for an unknown name; DataLossError, with path and offset, for
-          missing or damaged bytes and for an entry that makes no sense.
+          name: a name from `names`.
+          copy: False returns a read-only view of the file where that is possible.
+        Returns: array of the tensor's shape and dtype; strings as an object array of bytes.
+        Raises: NotFoundError for an unknown name; UnimplementedError for resources and variants;
+          DataLossError, with path and offset, for missing or corrupted bytes and for an invalid
+          entry; AbortedError if another bundle replaced this one before its shard was opened.
         """
         entry = self._entry(name)
         if entry.slices:
@@ -152,13 +155,14 @@ class BundleReader:
         return self._read_entry(entry, name, copy)
 
     def read_slice(self, name: str, starts: Sequence[int], lengths: Sequence[int]) -> np.ndarray:
-        """Reads a part of a tensor, however it is stored.
+        """Reads a rectangular part of a tensor, whole or partitioned.
 
         Args:
-          name: as in `names`.
+          name: a name from `names`.
           starts: first index in each dimension.
-          lengths: size in each dimension; -1 for all.
-        Raises: InvalidArgumentError if the part does not fit; else as `read`.
+          lengths: size in each dimension; -1 reads to the end.
+        Returns: array of shape `lengths`, dtype of the tensor.
+        Raises: InvalidArgumentError if the part does not fit the shape; the errors of `read`.
         """
         entry = self._entry(name)
         shape = self._checked_shape(entry, name)
@@ -170,12 +174,12 @@ class BundleReader:
         return whole[tuple(slice(s, s + n) for s, n in region)].copy()
 
     def slices(self, name: str) -> list[list[tuple[int, int]]]:
-        """Returns (start, length) per dimension of each stored part; none for a whole tensor."""
+        """Returns the stored slices, (start, length) per dimension; [] for a whole tensor."""
         entry = self._entry(name)
         return [extents_of(s, self._checked_shape(entry, name)) for s in entry.slices]
 
     def close(self) -> None:
-        """Lets go of the files; views that `read` gave stay good."""
+        """Closes the files; views that `read` returned stay valid."""
         self._maps.clear()
 
     def __enter__(self) -> BundleReader:
@@ -190,7 +194,7 @@ class BundleReader:
         self.close()
 
     def entries(self) -> Iterator[tuple[bytes, BundleEntryProto]]:
-        """Yields all entries with their keys, slices too, as they are stored."""
+        """Yields (key, entry) of all entries in stored order, slices included."""
         for key in self._table:
             yield key, self._entry_at(key, self._name(key))
 
@@ -214,11 +218,11 @@ class BundleReader:
 
     def _parse(self, message: Any, data: bytes | None, what: str) -> Any:
         if data is None:
-            raise self._lost(self._index_path, 0, f"{what} is missing")
+            raise self._data_loss(self._index_path, 0, f"{what} is missing")
         try:
             return message.FromString(data)
         except DecodeError:
-            raise self._lost(self._index_path, 0, f"{what} is damaged") from None
+            raise self._data_loss(self._index_path, 0, f"{what} is corrupted") from None
 
     def _name(self, key: bytes) -> str:
         try:
@@ -226,13 +230,13 @@ class BundleReader:
         except UnicodeDecodeError:
             if is_slice_key(key):
                 return repr(key)
-            raise self._lost(self._index_path, 0, f"the name {key!r} is damaged") from None
+            raise self._data_loss(self._index_path, 0, f"the name {key!r} is corrupted") from None
 
     def _checked_dtype(self, entry: BundleEntryProto, name: str) -> DType:
         try:
             return dtypes.as_dtype(entry.dtype).base_dtype
         except TypeError:
-            raise self._lost(
+            raise self._data_loss(
                 self._index_path, 0, f"the entry of {name!r} has unknown dtype {entry.dtype}"
             ) from None
 
@@ -244,7 +248,7 @@ class BundleReader:
             or any(d < 0 for d in dims)
             or math.prod(max(d, 1) for d in dims) >= 2**59
         ):
-            raise self._lost(
+            raise self._data_loss(
                 self._index_path, 0, f"the entry of {name!r} has impossible shape {list(dims)}"
             )
         return dims
@@ -262,11 +266,11 @@ class BundleReader:
             try:
                 strings, crc = decode_strings(data, count)
             except ValueError as error:
-                raise self._lost(path, entry.offset, f"strings of {name!r}: {error}") from None
+                raise self._data_loss(path, entry.offset, f"strings of {name!r}: {error}") from None
             self._check_crc(path, entry, name, crc)
             return strings.reshape(dims)
         if entry.size != count * dtype.size:
-            raise self._lost(
+            raise self._data_loss(
                 path,
                 entry.offset,
                 f"{name!r} has {entry.size} bytes but {dtype.name} {list(dims)} takes "
@@ -283,7 +287,7 @@ class BundleReader:
 
     def _check_crc(self, path: str, entry: BundleEntryProto, name: str, crc: int) -> None:
         if self._verify and mask(crc) != entry.crc32c:
-            raise self._lost(
+            raise self._data_loss(
                 path,
                 entry.offset,
                 f"{name!r} has CRC {mask(crc):#010x} but {entry.crc32c:#010x} is stored",
@@ -292,35 +296,35 @@ class BundleReader:
     def _bytes(self, entry: BundleEntryProto, name: str) -> tuple[str, memoryview]:
         path = shard_path(self.prefix, entry.shard_id, self.num_shards)
         if not 0 <= entry.shard_id < self.num_shards:
-            raise self._lost(
+            raise self._data_loss(
                 self._index_path, 0, f"{name!r} is in shard {entry.shard_id} of {self.num_shards}"
             )
         mapped = self._maps.get(entry.shard_id)
         if mapped is None:
-            mapped = self._mapped(entry.shard_id)
+            mapped = self._map_shard(entry.shard_id)
             if not self._is_current():
                 self._maps.clear()
                 raise AbortedError(
                     None,
                     None,
-                    f"{self.prefix}: another checkpoint took its place while it was read; "
+                    f"{self.prefix}: another checkpoint replaced this one while it was read; "
                     "open it again",
                     path=self._index_path,
                 )
         if mapped is None:
-            raise self._lost(path, 0, f"the shard that holds {name!r} is missing")
+            raise self._data_loss(path, 0, f"the shard that holds {name!r} is missing")
         end = entry.offset + entry.size
         if entry.offset < 0 or entry.size < 0 or end > len(mapped):
-            raise self._lost(
+            raise self._data_loss(
                 path,
                 entry.offset,
-                f"{name!r} should lie in bytes {entry.offset} to {end} of {len(mapped)}; "
-                "the file is cut off",
+                f"{name!r} occupies bytes {entry.offset} to {end} of {len(mapped)}; "
+                "the file is truncated",
             )
         return path, memoryview(mapped)[entry.offset : end]
 
-    def _mapped(self, shard: int) -> Any:
-        """The map of a shard's file; None where there is no such file."""
+    def _map_shard(self, shard: int) -> Any:
+        """Returns the memory map of a shard; None if the file is missing."""
         path = shard_path(self.prefix, shard, self.num_shards)
         try:
             with open(path, "rb") as file:
@@ -334,11 +338,10 @@ class BundleReader:
     def _assemble(
         self, name: str, entry: BundleEntryProto, region: list[tuple[int, int]]
     ) -> np.ndarray:
-        """Copies what overlaps the region out of each stored slice."""
+        """Fills a region with its overlap with each stored slice."""
         dims = self._checked_shape(entry, name)
         dtype = self._checked_dtype(entry, name)
-        # First find out whether the slices are really there, so that a hostile shape takes no
-        # memory.
+        # Check that all slices exist before allocating, so that a hostile shape takes no memory.
         wanted = math.prod(n for _, n in region)
         if not wanted:
             return np.empty([n for _, n in region], dtype.as_numpy_dtype)
@@ -349,7 +352,7 @@ class BundleReader:
             if len(extents) != len(dims) or any(
                 s < 0 or n < 0 or s + n > d for (s, n), d in zip(extents, dims, strict=True)
             ):
-                raise self._lost(
+                raise self._data_loss(
                     self._index_path, 0, f"slice {extents} of {name!r} does not fit {list(dims)}"
                 )
             part = [
@@ -364,18 +367,18 @@ class BundleReader:
             stored = self._read_slice_entry(name, proto, extents, dtype)
             overlaps.append((extents, part, stored))
         if covered != wanted:
-            raise self._lost(
+            raise self._data_loss(
                 self._index_path,
                 0,
-                f"slices of {name!r} hold {covered} of the {wanted} elements asked for",
+                f"slices of {name!r} hold {covered} of the {wanted} requested elements",
             )
         out = np.empty([n for _, n in region], dtype.as_numpy_dtype)
-        filled = np.zeros(out.shape, bool)  # or overlapping slices would leave holes
+        filled = np.zeros(out.shape, bool)  # overlapping slices would leave gaps
         for extents, part, stored in overlaps:
             out[_within(part, region)] = stored[_within(part, extents)]
             filled[_within(part, region)] = True
         if not filled.all():
-            raise self._lost(self._index_path, 0, f"slices of {name!r} overlap")
+            raise self._data_loss(self._index_path, 0, f"slices of {name!r} overlap")
         return out
 
     def _read_slice_entry(
@@ -389,21 +392,21 @@ class BundleReader:
         stored = self._entry_at(encode_slice_key(name, raw), f"{name} {raw}")
         expected = tuple(n for _, n in extents)
         if self._checked_shape(stored, name) != expected:
-            raise self._lost(
+            raise self._data_loss(
                 self._index_path,
                 0,
                 f"slice {raw} of {name!r} has shape {list(_dims(stored.shape))}, "
                 f"not {list(expected)}",
             )
         if stored.dtype != dtype.as_datatype_enum:
-            raise self._lost(
+            raise self._data_loss(
                 self._index_path,
                 0,
                 f"slice {raw} of {name!r} has dtype {stored.dtype}, not {dtype.name}",
             )
         return self._read_entry(stored, name, copy=False)
 
-    def _lost(self, path: str, offset: int, what: str) -> DataLossError:
+    def _data_loss(self, path: str, offset: int, what: str) -> DataLossError:
         return DataLossError(
             None, None, f"{path}: at byte {offset}: {what}", path=path, offset=offset
         )
@@ -414,7 +417,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _within(part: list[tuple[int, int]], origin: list[tuple[int, int]]) -> tuple[slice, ...]:
-    """The part, from low to high in each dimension, as seen from where origin starts."""
+    """Converts (low, high) bounds to slices relative to the start of `origin`."""
     return tuple(
         slice(low - start, high - start)
         for (low, high), (start, _) in zip(part, origin, strict=True)

@@ -1,9 +1,9 @@
-"""Writing checkpoints: tensors by name, in TensorFlow's V2 bundle format.
+"""Writes checkpoints: tensors by name, in TensorFlow's V2 bundle format.
 
-A bundle PREFIX is an index file PREFIX.index, a sorted table of BundleEntryProto by tensor name,
-and data shards PREFIX.data-00000-of-00001, … that hold the bytes. A bundle comes into being, or
-takes the place of an older one, by one rename of the index file; `finish` keeps the older one's
-shards until then, so that a writer killed at any moment leaves the older one whole.
+A bundle PREFIX consists of an index file PREFIX.index, a sorted table of BundleEntryProto by tensor
+name, and data shards PREFIX.data-00000-of-00001, … that hold the bytes. Renaming the index file
+creates the bundle or replaces an older one. `finish` keeps the older bundle's shards until then, so
+that a writer killed at any moment leaves the older bundle intact.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ from headrace.formats.string_tensor import encode_strings
 from headrace.formats.tensor_codec import make_shape_proto
 from headrace.formats.tensor_slice import normal_extents, slice_proto
 
-# Tensors begin at multiples of this, so that a memory map of them is aligned.
+# Tensors start at multiples of this, so that they are aligned in a memory map.
 _ALIGNMENT = 64
 
 
 class BundleWriter:
-    """Writes a bundle; nothing of it is seen under its prefix before `finish`.
+    """Writes a bundle; readers see it under its prefix only after `finish`.
 
     Args:
-      prefix: path of the bundle; its folder is made if need be.
-      max_shard_bytes: a further shard is begun where the current one would pass this.
-      sync: have the disk confirm the data before the index names it.
-    Raises: also from its methods, what the system says as one of our errors:
-      ResourceExhaustedError where the disk is full, PermissionDeniedError, ...
+      prefix: path of the bundle; its folder is created if necessary.
+      max_shard_bytes: greatest size of a shard in bytes; a larger tensor gets its own shard. None
+        writes one shard.
+      sync: call fsync on the data before the index refers to it.
+    Raises: an OpError for each failure of the file system, also from the methods: for instance
+      ResourceExhaustedError on a full disk, PermissionDeniedError.
     """
 
     def __init__(
@@ -76,15 +77,15 @@ class BundleWriter:
         """Writes a whole tensor.
 
         Args:
-          name: key to read it by; not empty.
-          value: array, or anything that NumPy makes one of; strings as bytes or str.
-        Raises: AlreadyExistsError for a name given before; InvalidArgumentError for an empty
-          name; UnimplementedError for resources and variants.
+          name: key of the tensor; not empty.
+          value: array, or anything that np.asarray accepts; strings as bytes or str.
+        Raises: AlreadyExistsError for a name added before; InvalidArgumentError for an empty name
+          or a finished writer; UnimplementedError for resources and variants.
         """
         array, dtype = _checked_array(name, value)
         key = name.encode("utf-8")
         if key in self._entries:
-            raise AlreadyExistsError(None, None, f"{self.prefix}: {name!r} is there already")
+            raise AlreadyExistsError(None, None, f"{self.prefix}: {name!r} was already added")
         self._entries[key] = self._write(array, dtype)
 
     def add_slice(
@@ -95,15 +96,16 @@ class BundleWriter:
         lengths: Sequence[int],
         value: Any,
     ) -> None:
-        """Writes a part of a partitioned tensor; its other parts may come from other writers.
+        """Writes one slice of a partitioned tensor; other writers may write its other slices.
 
         Args:
-          name: the whole tensor's.
-          full_shape: the whole tensor's.
-          starts: first index of the part in each dimension.
-          lengths: size of the part in each dimension; -1 for all of it.
-          value: [lengths] the part.
-        Raises: InvalidArgumentError where the part does not fit; else as `add`.
+          name: name of the whole tensor.
+          full_shape: shape of the whole tensor.
+          starts: first index of the slice in each dimension.
+          lengths: size of the slice in each dimension; -1 extends to the end.
+          value: [lengths] the slice.
+        Raises: InvalidArgumentError if the slice does not fit the shape or disagrees with an
+          earlier slice; AlreadyExistsError for a slice added before; the errors of `add`.
         """
         array, dtype = _checked_array(name, value)
         full = tuple(int(d) for d in full_shape)
@@ -130,14 +132,14 @@ class BundleWriter:
         slice_key = encode_slice_key(name, extents)
         if slice_key in self._entries:
             raise AlreadyExistsError(
-                None, None, f"{self.prefix}: slice {extents} of {name!r} is there already"
+                None, None, f"{self.prefix}: slice {extents} of {name!r} was already added"
             )
         self._entries[slice_key] = self._write(array, dtype)
         whole.slices.append(slice_proto(extents))
         self._entries[key] = whole
 
     def finish(self) -> None:
-        """Puts the bundle in place of an older one of the prefix, all at once."""
+        """Publishes the bundle atomically, replacing an older one with this prefix."""
         try:
             with os_errors_about(self.prefix):
                 self._close_shard()
@@ -148,10 +150,10 @@ class BundleWriter:
         self._shards = []
 
     def abort(self) -> None:
-        """Drops what was written; an older bundle of the prefix stays as it was."""
+        """Removes the files written so far; an older bundle with this prefix stays unchanged."""
         file, self._file = self._file, None
         if file is not None:
-            with contextlib.suppress(OSError):  # of a full disk, which the caller knows of
+            with contextlib.suppress(OSError):  # a full disk, already reported to the caller
                 file.close()
         for path in [*self._shards, self._temporary + ".index"]:
             remove(path)
@@ -223,7 +225,7 @@ class BundleWriter:
 
 
 def _enum(dtype: DType) -> Any:
-    return dtype.as_datatype_enum  # the stubs want the enum's own type
+    return dtype.as_datatype_enum  # the stubs require the enum type
 
 
 def _checked_array(name: str, value: Any) -> tuple[np.ndarray, DType]:

@@ -1,8 +1,9 @@
-"""Python functions that a graph calls, by token: where builder and kernel of py_func meet.
+"""Registry of the Python functions that py_func nodes call, keyed by token.
 
-The graph keeps the RegisteredCallable; this registry refers to it weakly, so that a function goes
-with its graph, also where the function itself refers to the graph. A token means nothing in
-another process.
+The graph builder registers a function, and the kernel looks it up by the node's `token` attribute.
+The graph owns the RegisteredCallable. The registry holds weak references, so that a function is
+freed together with its graph, even if the function refers to the graph. Tokens are valid in one
+process only.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _registered: weakref.WeakValueDictionary[str, RegisteredCallable] = weakref.Weak
 
 
 class RegisteredCallable:
-    """A function that can be found by its token as long as this object lives.
+    """A function that `find` returns for its token while this object is alive.
 
     Attributes:
-      function: what to call.
-      token: the name to find it by; goes into the node's `token` attribute.
+      function: the function to call.
+      token: unique key of the function; the value of the node's `token` attribute.
     """
 
     __slots__ = ("__weakref__", "function", "token")
@@ -36,14 +37,14 @@ class RegisteredCallable:
 
 
 def register(function: Callable[..., Any]) -> RegisteredCallable:
-    """Makes a function findable by token; the graph that calls it must keep what this returns."""
+    """Registers a function; the graph that calls it must keep the returned object alive."""
     return RegisteredCallable(function)
 
 
 def find(token: str | bytes) -> Callable[..., Any]:
-    """Returns the function of a token.
+    """Returns the function registered under a token.
 
-    Raises: FailedPreconditionError if its graph is gone, or belongs to another process.
+    Raises: FailedPreconditionError if its graph was deleted or belongs to another process.
     """
     name = token.decode() if isinstance(token, bytes) else token
     found = _registered.get(name)
@@ -51,7 +52,8 @@ def find(token: str | bytes) -> Callable[..., Any]:
         raise FailedPreconditionError(
             None,
             None,
-            f"py_func {name!r}: no such function in process {os.getpid()}: its graph is gone or "
-            "was made in another process; build the graph where it runs",
+            f"py_func {name!r}: no such function in process {os.getpid()}: its graph was "
+            f"deleted or "
+            "built in another process; build the graph where it runs",
         )
     return found.function

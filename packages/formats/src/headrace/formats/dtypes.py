@@ -1,4 +1,4 @@
-"""Names, sizes and limits of the element types of tensors, as in TensorFlow 1.x."""
+"""DTypes: names, sizes and limits of tensor element types, as in TensorFlow 1.x."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ _REF_OFFSET = 100
 
 
 class DType:
-    """The type of a tensor's elements; a reference type stands for a mutable tensor.
+    """The type of a tensor's elements; a reference type denotes a mutable tensor.
 
     Attributes:
       name: "float32", ... or "float32_ref".
-      as_datatype_enum: number in the DataType enum; a reference's is its base's plus 100.
-      size: bytes of one element in an array; 0 for string, resource and variant.
+      as_datatype_enum: number in the DataType enum; a reference type has its base's number plus
+        100.
+      size: size of one element in bytes; 0 for string, resource and variant.
     """
 
     __slots__ = (
@@ -64,9 +65,9 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """NumPy's type for arrays of this one; object for string, resource and variant."""
+        """NumPy type of arrays with this dtype; object for string, resource and variant."""
         if isinstance(self._numpy, str):
-            import ml_dtypes  # 10 ms that few programs need
+            import ml_dtypes  # imported late: it takes 10 ms, and few programs need it
 
             numpy_type = getattr(ml_dtypes, self._numpy)
             self._base._numpy = self._base._ref._numpy = numpy_type
@@ -74,12 +75,12 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        """The type itself, or what a reference type refers to."""
+        """The non-reference type: the type itself, or the base of a reference type."""
         return self._base
 
     @property
     def real_dtype(self) -> DType:
-        """float32 for complex64, float64 for complex128, otherwise the type itself."""
+        """float32 for complex64, float64 for complex128, the type itself otherwise."""
         if self._base is complex64:
             return float32_ref if self.is_ref_dtype else float32
         if self._base is complex128:
@@ -88,22 +89,22 @@ class DType:
 
     @property
     def is_numpy_compatible(self) -> builtins.bool:
-        """False for resource and variant, which no array can hold by value."""
+        """False for resource and variant, which arrays cannot hold by value."""
         return self._base not in (resource, variant)
 
     @property
     def min(self) -> Any:
-        """Least finite value. Raises: TypeError for types without an order."""
+        """Lowest finite value. Raises: TypeError for types that are neither float nor integer."""
         return self._extreme("min")
 
     @property
     def max(self) -> Any:
-        """Greatest finite value. Raises: TypeError for types without an order."""
+        """Highest finite value. Raises: TypeError for types that are neither float nor integer."""
         return self._extreme("max")
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """Range of an image of this type: 0 to 1 for floats, 0 to max for integers."""
+        """Intensity range (low, high) of an image: (0, 1) for floats, (0, max) for integers."""
         if self.is_bool:
             return False, True
         if self.is_floating:
@@ -125,7 +126,7 @@ class DType:
         return getattr(np.iinfo(self.as_numpy_dtype), which)
 
     def is_compatible_with(self, other: Any) -> builtins.bool:
-        """Whether a tensor of `other` may stand where this type is asked for."""
+        """Returns whether a tensor of type `other` can be used where this type is required."""
         other = as_dtype(other)
         return self.as_datatype_enum in (
             other.as_datatype_enum,
@@ -160,8 +161,8 @@ class DType:
         return as_dtype, (self.name,)
 
 
-# number, name, the DataType enum's own name for it, bytes, kind, NumPy's type.
-# A string as NumPy's type is a name in ml_dtypes.
+# Number, name, name in the DataType enum, size in bytes, kind, NumPy type.
+# A string in the last column is a name in ml_dtypes.
 _ROWS: tuple[tuple[int, str, str, int, str, Any], ...] = (
     (1, "float32", "float", 4, "f", np.float32),
     (2, "float64", "double", 8, "f", np.float64),
@@ -198,7 +199,7 @@ _ROWS: tuple[tuple[int, str, str, int, str, Any], ...] = (
     (33, "float4_e2m1fn", "float4_e2m1fn", 1, "f", "float4_e2m1fn"),
 )
 
-# Everything that as_dtype knows at once: DTypes, numbers, names, Python's and NumPy's types.
+# Values that as_dtype finds by one lookup: DTypes, numbers, names, Python and NumPy types.
 _KNOWN: dict[Any, DType] = {}
 
 
@@ -295,12 +296,12 @@ _ENUM_NAMES = {row[0]: "DT_" + row[2].upper() for row in _ROWS}
 
 
 def as_dtype(type_value: Any) -> DType:
-    """Returns the DType that a value names.
+    """Converts a value to a DType.
 
     Args:
       type_value: a DType, a DataType number, a name ("float32", "float", "float32_ref"),
         a Python or NumPy type, or anything with a `dtype`.
-    Raises: TypeError if it names none.
+    Raises: TypeError if no dtype corresponds to the value.
     """
     if type(type_value) is DType:
         return type_value
@@ -333,7 +334,7 @@ def _from_numpy(type_value: Any) -> DType | None:
         return string
     if numpy_dtype.names is not None:
         return _KNOWN.get(numpy_dtype)
-    # By name, so that either byte order, long long, and ml_dtypes' types are found.
+    # The name covers both byte orders, long long and the types of ml_dtypes.
     found = _KNOWN.get(numpy_dtype.name)
     return None if found is None or found is string else found
 

@@ -25,17 +25,17 @@ UNAUTHENTICATED = 16
 
 
 class OpError(Exception):
-    """Root of all errors that a graph, a session or a file reader raises.
+    """Base class of the errors that graphs, sessions and file readers raise.
 
     Args:
       node_def: NodeDef of the op that failed, or None.
-      op: the graph's Operation, or None; the client's session fills it in.
-      message: what is wrong, with both values, and what to do.
+      op: Operation that failed, or None; the client session fills it in.
+      message: what is wrong, with both values, and how to fix it.
       error_code: canonical code, 1 to 16.
-      node_name: name of the node that failed, where only the name is known.
-      path: file that the error is about.
-      offset: byte in that file from which on it cannot be trusted.
-      details: any further fields; they are kept and otherwise ignored.
+      node_name: name of the failed node, where no NodeDef is available.
+      path: file that the error concerns.
+      offset: byte offset in that file at which the corruption starts.
+      details: further fields, stored as given.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class OpError(Exception):
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The op belongs to a graph of this process; everything else travels.
+        # The op belongs to a graph of this process; all other fields are pickled.
         state = {
             "node_def": self.node_def,
             "message": self.message,
@@ -85,7 +85,7 @@ class OpError(Exception):
 
 
 class _CodedError(OpError):
-    """An OpError whose class decides its code."""
+    """An OpError with the code of its class."""
 
     _code = UNKNOWN
 
@@ -116,25 +116,25 @@ class InvalidArgumentError(_CodedError):
 
 
 class DeadlineExceededError(_CodedError):
-    """The time given for a step ran out."""
+    """The timeout of a step expired."""
 
     _code = DEADLINE_EXCEEDED
 
 
 class NotFoundError(_CodedError):
-    """A file, a resource, an op or a name is not there."""
+    """A file, resource, op or name does not exist."""
 
     _code = NOT_FOUND
 
 
 class AlreadyExistsError(_CodedError):
-    """Something of this name is there already."""
+    """An object of this name already exists."""
 
     _code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(_CodedError):
-    """The caller may not do this."""
+    """The caller lacks the permission."""
 
     _code = PERMISSION_DENIED
 
@@ -146,43 +146,43 @@ class ResourceExhaustedError(_CodedError):
 
 
 class FailedPreconditionError(_CodedError):
-    """The state does not allow this now, for instance a variable is uninitialised."""
+    """The system is not in the required state: for instance, a variable is uninitialised."""
 
     _code = FAILED_PRECONDITION
 
 
 class AbortedError(_CodedError):
-    """The operation was given up; the caller may start again from a checkpoint."""
+    """The operation was aborted; the caller may retry from a checkpoint."""
 
     _code = ABORTED
 
 
 class OutOfRangeError(_CodedError):
-    """A reader, queue or iterator is past its end."""
+    """A reader, queue or iterator reached its end."""
 
     _code = OUT_OF_RANGE
 
 
 class UnimplementedError(_CodedError):
-    """Nobody has this op for this device and these types."""
+    """No kernel implements the op for this device and these dtypes."""
 
     _code = UNIMPLEMENTED
 
 
 class InternalError(_CodedError):
-    """An invariant of Headrace's own is broken."""
+    """An internal invariant of Headrace is violated."""
 
     _code = INTERNAL
 
 
 class UnavailableError(_CodedError):
-    """A service cannot be reached now; trying again may help."""
+    """A service is unreachable; a retry may succeed."""
 
     _code = UNAVAILABLE
 
 
 class DataLossError(_CodedError):
-    """Bytes are missing or damaged; `path` and `offset` say where."""
+    """Data is missing or corrupted at `offset` of the file `path`."""
 
     _code = DATA_LOSS
 
@@ -207,28 +207,27 @@ _IN_FILE = re.compile(r"(?:\w+ '[^']*': )?(.+?): at byte (\d+): ", re.DOTALL)
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Returns the class of a canonical code.
+    """Returns the exception class of a canonical code.
 
-    Raises: KeyError for a code that is not 1 to 16.
+    Raises: KeyError for a code outside 1 to 16.
     """
     return _CLASS_BY_CODE[error_code]
 
 
 def error_code_from_exception_type(cls: type[OpError]) -> int:
-    """Returns the canonical code of a class; UNKNOWN for OpError itself."""
+    """Returns the canonical code of an exception class; UNKNOWN for OpError."""
     return getattr(cls, "_code", UNKNOWN)
 
 
 def from_code(code: int, message: str, node_name: str | None = None, **fields: Any) -> OpError:
-    """Returns the exception for a code that crossed a boundary; unknown codes become UnknownError.
+    """Creates the exception for a status received from C or gRPC; unknown codes give UnknownError.
 
     Args:
       code: canonical code, 1 to 16.
       message: text of the error.
-      node_name: who failed, where known.
-      fields: path and offset, for errors about files; where they are not given but the message
-        is worded as all errors about files are ("PATH: at byte 12: ...", perhaps behind the node
-        that failed), they are taken from there.
+      node_name: name of the failed node, if known.
+      fields: path and offset, for errors about files. If they are absent, they are parsed from
+        messages of the form "PATH: at byte 12: ...", with or without a preceding node name.
     """
     if not fields and (found := _IN_FILE.match(message)):
         fields = {"path": found[1], "offset": int(found[2])}

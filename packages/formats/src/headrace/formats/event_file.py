@@ -1,4 +1,4 @@
-"""Event files: named, appended to while a program runs, and read while they grow."""
+"""Writes event files, and reads them while they grow."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _numbers = itertools.count()
 
 
 def event_file_name(when: float | None = None, suffix: str = "") -> str:
-    """Returns a name that sorts by time and that no other writer of this host takes.
+    """Returns an event file name that sorts by time and is unique on this host.
 
     Args:
-      when: seconds since 1970; now, by default.
-      suffix: stands at the end.
+      when: seconds since 1970; the current time by default.
+      suffix: appended to the name.
     """
     seconds = int(time.time() if when is None else when)
     host = socket.gethostname() or "localhost"
@@ -36,12 +36,12 @@ def event_file_name(when: float | None = None, suffix: str = "") -> str:
 
 
 def is_event_file(name: str) -> bool:
-    """Whether a file of this name holds events."""
+    """Returns whether a file name is that of an event file."""
     return _MARK in os.path.basename(name)
 
 
 def event_files(folder: str | os.PathLike[str]) -> list[str]:
-    """Returns the paths of a folder's event files, oldest first; none if there is no folder."""
+    """Returns the paths of a folder's event files, oldest first; [] if the folder is missing."""
     try:
         names = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -50,13 +50,13 @@ def event_files(folder: str | os.PathLike[str]) -> list[str]:
 
 
 class EventFileWriter:
-    """Writes one event file; makes its folder if need be.
+    """Writes one event file; creates its folder if necessary.
 
     Args:
       logdir: folder of the file.
-      suffix: stands at the end of the file's name.
-    Raises: also from its methods, what the system says as one of our errors:
-      ResourceExhaustedError where the disk is full, PermissionDeniedError, ...
+      suffix: appended to the file name.
+    Raises: an OpError for each failure of the file system, also from the methods: for instance
+      ResourceExhaustedError on a full disk, PermissionDeniedError.
     """
 
     def __init__(self, logdir: str | os.PathLike[str], suffix: str = "") -> None:
@@ -75,11 +75,11 @@ class EventFileWriter:
             raise
 
     def write(self, event: Any) -> None:
-        """Appends an Event, or the bytes of one."""
+        """Appends an Event message or a serialized one."""
         self._records.write(event if isinstance(event, bytes) else event.SerializeToString())
 
     def flush(self, sync: bool = False) -> None:
-        """Lets readers see all events so far; they outlive a crash of the machine, if sync."""
+        """Makes all events so far visible to readers; sync also calls fsync."""
         self._records.flush(sync)
 
     def close(self) -> None:
@@ -103,8 +103,8 @@ class EventFileReader:
 
     Args:
       path: the file.
-      offset: where to begin, as an earlier reader's `offset`.
-    Raises: NotFoundError.
+      offset: byte to start at; the `offset` of an earlier reader.
+    Raises: NotFoundError if the file does not exist.
     """
 
     def __init__(self, path: str | os.PathLike[str], offset: int = 0) -> None:
@@ -114,14 +114,15 @@ class EventFileReader:
 
     @property
     def offset(self) -> int:
-        """Where the next event begins."""
+        """Byte offset of the next event."""
         return self._records.offset
 
     def available(self) -> Iterator[Any]:
-        """Yields the events that are whole now; call it again when the file has grown.
+        """Yields the complete events so far; call it again after the file has grown.
 
-        Sets `torn` to whether the file ends inside an event.
-        Raises: DataLossError for damage; `skip` steps over it where the length can be trusted.
+        It sets `torn` to whether the file ends inside an event.
+
+        Raises: DataLossError for a corrupted event; `skip` steps over it if its length is intact.
         """
         self.torn = False
         while True:
@@ -146,7 +147,7 @@ class EventFileReader:
             yield event
 
     def skip(self) -> bool:
-        """Steps over the next record, which may be damaged; False at the end."""
+        """Steps over the next record, which may be corrupted; returns False at the end."""
         return self._records.skip()
 
     def close(self) -> None:
@@ -166,6 +167,9 @@ class EventFileReader:
 
 
 def read_events(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Yields the whole events of a file; a torn tail ends it without an error."""
+    """Yields the complete events of a file; an incomplete last event is ignored.
+
+    Raises: as EventFileReader and `available`.
+    """
     with EventFileReader(path) as reader:
         yield from reader.available()

@@ -1,4 +1,4 @@
-"""A lock of the process that no fork leaves taken in the child."""
+"""A lock that is free in a forked child."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _WAIT_S = 5.0
 
 
 class ForkLock:
-    """A recursive lock; use as `with lock.current:`.
+    """A recursive lock that handles os.fork; use it as `with lock.current:`.
 
-    A fork waits until no other thread holds it, so that the child finds nothing half done: an
-    import above all. It waits a few seconds at most, because the holder may wait for the forking
-    thread; then the child starts with a new lock.
+    A fork waits until no other thread holds the lock, so that the child does not inherit unfinished
+    work, such as half an import. It waits 5 s at most, because the holder may wait for the forking
+    thread. After that the child starts with a new lock.
     """
 
     def __init__(self) -> None:
         self.current = threading.RLock()
-        self._taken = False
+        self._acquired = False
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
                 before=self._before,
@@ -27,15 +27,15 @@ class ForkLock:
             )
 
     def _before(self) -> None:
-        self._taken = self.current.acquire(timeout=_WAIT_S)
+        self._acquired = self.current.acquire(timeout=_WAIT_S)
 
     def _after_in_parent(self) -> None:
-        if self._taken:
-            self._taken = False
+        if self._acquired:
+            self._acquired = False
             self.current.release()
 
     def _after_in_child(self) -> None:
-        if self._taken:
+        if self._acquired:
             self._after_in_parent()
         else:
             self.current = threading.RLock()

@@ -1,4 +1,4 @@
-"""Where the C headers of the contract lie."""
+"""Location of the C headers."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def include_dir() -> str:
-    """Returns the folder to give a compiler, for `#include <headrace/kernel.h>`."""
+    """Returns the include folder for `#include <headrace/kernel.h>`."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")

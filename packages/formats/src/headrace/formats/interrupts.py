@@ -1,4 +1,4 @@
-"""Work that Ctrl-C must not cut in two."""
+"""Defers Ctrl-C while a block runs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Raises a Ctrl-C that comes meanwhile once the work is done; for imports, above all.
+    """Defers Ctrl-C until the end of the block; meant for imports above all.
 
-    CPython leaves a module's import lock taken for good where Ctrl-C comes between the taking and
-    the block that frees it: the next thread that imports the module then hangs. Only the main
-    thread sees signals, so on others there is nothing to hold.
+    CPython can leave a module's import lock taken if KeyboardInterrupt is raised between acquiring
+    the lock and entering the block that releases it. The next thread that imports the module then
+    hangs. Only the main thread handles signals: on other threads this does nothing.
     """
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    came = []
+    received = []
     try:
-        signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+        signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
     except ValueError:  # the main thread of a subinterpreter
         yield
         return
@@ -30,5 +30,5 @@ def interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        if came:  # also where the work failed
+        if received:  # also if the block raised
             signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""CRC-32C with the mask that record and table files store."""
+"""CRC-32C, and its masked form that record and table files store."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def crc32c(data: Any, crc: int = 0) -> int:
     """Returns the CRC-32C of a buffer.
 
     Args:
-      data: anything with the buffer protocol, contiguous.
-      crc: CRC of what came before it.
+      data: contiguous object with the buffer protocol.
+      crc: CRC of the preceding bytes.
     """
     if type(data) is not bytes:
         data = _readable(data)
@@ -22,12 +22,12 @@ def crc32c(data: Any, crc: int = 0) -> int:
 
 
 def masked_crc32c(data: Any) -> int:
-    """Returns the masked CRC-32C of a buffer, as stored beside it."""
+    """Returns the masked CRC-32C of a buffer, the form stored in files."""
     return mask(crc32c(data))
 
 
 def mask(crc: int) -> int:
-    """Hides a CRC, so that the CRC of bytes that hold CRCs stays a good one.
+    """Masks a CRC, so that computing the CRC of data with embedded CRCs is safe.
 
     Source: LevelDB, doc/log_format.md and util/crc32c.h.
     """
@@ -35,13 +35,13 @@ def mask(crc: int) -> int:
 
 
 def unmask(masked: int) -> int:
-    """Returns the CRC that `mask` hid."""
+    """Inverts `mask`."""
     rotated = (masked - _MASK_DELTA) & 0xFFFFFFFF
     return (rotated >> 17 | rotated << 15) & 0xFFFFFFFF
 
 
 def _readable(data: Any) -> Any:
-    """The C function takes bytes and NumPy arrays but no memoryview or mmap."""
+    """Converts memoryview and mmap, which the C function does not accept, to an array."""
     view = memoryview(data)
     if not view.nbytes:
         return b""

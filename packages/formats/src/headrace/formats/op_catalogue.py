@@ -1,7 +1,7 @@
-"""Every op there is, by name: its signature, its OpDef, the family that it belongs to.
+"""The op catalogue: signature, OpDef and family of each op, by name.
 
-The lines lie in ops/<family>.ops. They are indexed by name at the first look-up, and each is
-parsed when somebody asks for it.
+The signatures are lines of ops/<family>.ops. The first lookup indexes the lines by name; a line is
+parsed when its op is first looked up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headrace.formats.op_def_signature import from_op_def, to_op_def
 from headrace.formats.op_signature import NO_DEFAULT, Arg, Attr, Signature
 from headrace.formats.signature_language import parse_signature
 
-TYPE_CHECKING = False  # typing itself is not imported: it takes longer than this module
+TYPE_CHECKING = False  # importing typing takes longer than the rest of this module
 if TYPE_CHECKING:
     from headrace.formats.proto.op_pb2 import OpDef
 
@@ -36,11 +36,11 @@ __all__ = [
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "ops")
 _ENTRY = re.compile(r"^([A-Za-z_]\w*)\(.*(?:(?<=\\)\n.*)*", re.MULTILINE)
-ANY_RANK = 2**9 - 1  # bit n: rank n is allowed; the last one stands for 8 and above
-FOREIGN = "foreign"  # the family of ops that a library from outside brought
+ANY_RANK = 2**9 - 1  # bit n: rank n is allowed; bit 8: rank 8 and above
+FOREIGN = "foreign"  # the family of custom ops, which other libraries register
 
 _lock = ForkLock()
-_lines: dict[str, tuple[str, str]] = {}  # name -> (family, text); empty until the first look-up
+_lines: dict[str, tuple[str, str]] = {}  # name -> (family, text); empty until the first lookup
 _parsed: dict[str, Signature] = {}
 _ranks: dict[str, tuple[int, ...]] = {}
 _foreign: dict[str, Signature] = {}
@@ -48,7 +48,7 @@ _foreign_read = False
 
 
 def names() -> list[str]:
-    """All ops' names, sorted; with those of installed libraries from outside."""
+    """Returns the names of all ops, sorted, with the custom ops of installed libraries."""
     _read_entry_points()
     return sorted({*_index(), *_foreign})
 
@@ -59,7 +59,7 @@ def built_in_names() -> list[str]:
 
 
 def find(name: str) -> Signature | None:
-    """The signature of an op, or None where nobody has it."""
+    """Returns the signature of an op, or None for an unknown op."""
     found = _parsed.get(name)
     if found is not None:
         return found
@@ -72,9 +72,9 @@ def find(name: str) -> Signature | None:
 
 
 def signature(name: str) -> Signature:
-    """The signature of an op.
+    """Returns the signature of an op.
 
-    Raises: NotFoundError naming ops of similar names.
+    Raises: NotFoundError for an unknown op; the message suggests similar names.
     """
     found = find(name)
     if found is not None:
@@ -84,23 +84,23 @@ def signature(name: str) -> Signature:
     from headrace.formats.errors import NotFoundError
 
     near = get_close_matches(name, names(), n=3)
-    remedy = f"did you mean {' or '.join(near)}?" if near else "install the library that has it"
+    remedy = f"did you mean {' or '.join(near)}?" if near else "install the library that defines it"
     raise NotFoundError(None, None, f"no op named {name!r} is in the catalogue: {remedy}")
 
 
 def op_def(name: str) -> OpDef:
-    """The OpDef message of an op (a new one, the caller's to change).
+    """Returns a new OpDef message of an op.
 
-    Raises: NotFoundError naming ops of similar names.
+    Raises: NotFoundError for an unknown op; the message suggests similar names.
     """
     return to_op_def(signature(name))
 
 
 def family(name: str) -> str:
-    """The stem of the files in which everything about an op is found.
+    """Returns the family of an op: the stem of the files that define and implement it.
 
-    Returns: "matmul", "pooling", …; "foreign" for an op from outside.
-    Raises: NotFoundError naming ops of similar names.
+    Returns: "matmul", "pooling", …; "foreign" for a custom op.
+    Raises: NotFoundError for an unknown op; the message suggests similar names.
     """
     line = _index().get(name)
     if line is not None:
@@ -110,10 +110,10 @@ def family(name: str) -> str:
 
 
 def input_ranks(name: str) -> tuple[int, ...]:
-    """The ranks that the inputs of an op may have.
+    """Returns the ranks that the inputs of an op may have.
 
-    Returns: a set of bits for each input of the signature, bit n for rank n; () where any rank will
-      do for all.
+    Returns: a bit mask for each input of the signature, bit n for rank n; () if no input of the op
+      is restricted.
     """
     if not _ranks:
         with _lock.current:
@@ -134,7 +134,7 @@ def _read_ranks() -> dict[str, tuple[int, ...]]:
 
 
 def _rank_bits(text: str) -> int:
-    """The bits of a text such as "*", "2", "0-1", "3+" or "1,3"."""
+    """Parses "*", "2", "0-1", "3+" or "1,3" to a bit mask of ranks."""
     if text == "*":
         return ANY_RANK
     bits = 0
@@ -146,11 +146,11 @@ def _rank_bits(text: str) -> int:
 
 
 def register(op_list: bytes) -> list[str]:
-    """Adds the ops of an OpList message; the catalogue's own ops cannot be replaced.
+    """Adds the custom ops of a serialized OpList; built-in ops cannot be replaced.
 
     Returns: the names of the ops.
-    Raises: InvalidArgumentError for bytes that are no OpList; AlreadyExistsError for a name that
-      is taken by another signature. Nothing is added then.
+    Raises: InvalidArgumentError for bytes that are not an OpList; AlreadyExistsError for a name
+      with another signature. In both cases nothing is added.
     """
     from google.protobuf.message import DecodeError
 
@@ -168,7 +168,7 @@ def register(op_list: bytes) -> list[str]:
                 raise AlreadyExistsError(
                     None,
                     None,
-                    f"op {new.name!r} is in the catalogue already: rename the new one",
+                    f"op {new.name!r} is already in the catalogue: rename the new op",
                 )
         _foreign.update((new.name, new) for new in added)
     return [new.name for new in added]
@@ -194,7 +194,7 @@ def _read_lines() -> dict[str, tuple[str, str]]:
 
 
 def _read_entry_points() -> None:
-    """Registers what installed libraries offer, once, at the first name that is not ours."""
+    """Registers the ops of installed libraries, once, at the first lookup of an unknown name."""
     global _foreign_read
     if _foreign_read:
         return

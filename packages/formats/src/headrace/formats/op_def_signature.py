@@ -1,4 +1,4 @@
-"""Signatures as OpDef messages, and back."""
+"""Converts Signatures to OpDef messages and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.formats.op_signature import (
     Vector,
 )
 
-# typing is not imported: it costs more than all the rest of this module.
+# Importing typing takes longer than the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def to_op_def(signature: Signature) -> OpDef:
-    """Makes the OpDef message of a signature (without descriptions)."""
+    """Converts a signature to an OpDef message (without descriptions)."""
     from headrace.formats.proto.op_pb2 import OpDef
 
     op_def = OpDef(
@@ -95,7 +95,7 @@ def _set_shape(message: Any, value: tuple[int | None, ...] | None) -> None:
 
 
 def from_op_def(op_def: OpDef) -> Signature:
-    """Reads an OpDef message (of a library from outside); it has no shape rule."""
+    """Converts the OpDef message of a custom op to a signature without a shape rule."""
     attrs = []
     for message in op_def.attr:
         is_list = message.type.startswith("list(")
@@ -155,7 +155,7 @@ def _get_value(message: Any, kind: str) -> Any:
 
 
 def _shortest(value: float) -> float:
-    """The shortest decimal that is this float32: 0.2, not 0.20000000298."""
+    """Returns the shortest decimal that rounds to this float32: 0.2, not 0.20000000298."""
     import struct
 
     for digits in range(6, 9):

@@ -1,15 +1,15 @@
-"""What the catalogue says of an op, as frozen records."""
+"""Immutable records of an op's signature: arguments, attributes, flags."""
 
 from __future__ import annotations
 
-# Neither typing nor dataclasses is imported: each costs more than all the rest of this module.
+# Importing typing or dataclasses takes longer than the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-# The numbers of the DataType enum. Written here too (dtypes.py has the rest about each type),
-# since the catalogue must load without NumPy.
+# The numbers of the DataType enum. They are a copy of those in dtypes.py, because the catalogue
+# must load without NumPy.
 TYPE_NUMBERS = {
     "float": 1, "double": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7,
     "complex64": 8, "int64": 9, "bool": 10, "qint8": 11, "quint8": 12, "qint32": 13,
@@ -22,7 +22,7 @@ TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
 
 
 class _NoDefault:
-    """The default of an attribute that must be given (None is the shape of unknown rank)."""
+    """Default of a required attribute (None would be a shape of unknown rank)."""
 
     __slots__ = ()
 
@@ -37,11 +37,11 @@ NO_DEFAULT = _NoDefault()
 
 
 class SignatureError(ValueError):
-    """A line that is not a signature."""
+    """A catalogue line is not a valid signature."""
 
 
 class _Record:
-    """Immutable, compared and hashed by its fields."""
+    """Base of immutable records, compared and hashed by their fields."""
 
     _fields: tuple[str, ...] = ()
     __slots__ = ()
@@ -57,7 +57,7 @@ class _Record:
             object.__setattr__(self, field, value)
 
     def replace(self, **changes: Any) -> Any:
-        """The same with some fields changed."""
+        """Returns a copy with some fields changed."""
         return type(self)(**{field: getattr(self, field) for field in self._fields} | changes)
 
     def __eq__(self, other: object) -> bool:
@@ -77,7 +77,7 @@ class _Record:
 
 
 class Vector(_Record):
-    """The default of a `tensor` attribute: uint8[255, 0, 0, 255]."""
+    """Default of a `tensor` attribute, such as uint8[255, 0, 0, 255]."""
 
     _fields = ("dtype", "values")
     __slots__ = _fields
@@ -89,10 +89,10 @@ class Vector(_Record):
 
 
 class Arg(_Record):
-    """One input or output argument: one tensor, or a list of them.
+    """One input or output argument: a tensor or a list of tensors.
 
-    Exactly one of dtype, type_attr, type_list_attr says the type (dtype is 0 otherwise);
-    number_attr names the length of a list of one type.
+    Exactly one of dtype, type_attr and type_list_attr gives the type (dtype is 0 otherwise);
+    number_attr names the attribute with the length of a homogeneous list.
     """
 
     _fields = ("name", "dtype", "type_attr", "number_attr", "type_list_attr", "is_ref")
@@ -117,14 +117,15 @@ class Arg(_Record):
 
     @property
     def is_list(self) -> bool:
-        """Whether the argument covers a list of tensors."""
+        """Whether the argument is a list of tensors."""
         return bool(self.number_attr or self.type_list_attr)
 
 
 class Attr(_Record):
-    """One attribute.
+    """One attribute of an op.
 
-    Types are DataType numbers, shapes tuples of int or None, lists tuples, tensors Vectors.
+    Values are represented as follows: types by DataType numbers, shapes by tuples of int or None,
+    lists by tuples, tensors by Vectors.
     """
 
     _fields = ("name", "kind", "default", "allowed", "minimum")
@@ -147,7 +148,7 @@ class Attr(_Record):
 
 
 class Signature(_Record):
-    """What the catalogue says about one op."""
+    """The signature of one op, as its catalogue line states it."""
 
     _fields = (
         "name", "inputs", "outputs", "attrs", "stateful", "commutative", "aggregate",
@@ -165,7 +166,7 @@ class Signature(_Record):
     shape_only: bool
     view: bool
     data_shape: bool
-    internal: bool  # only the executor's passes make it: no graph may name it
+    internal: bool  # only graph passes create the op: user graphs must not contain it
     shape_rule: str
 
     def __init__(
@@ -191,7 +192,7 @@ class Signature(_Record):
         )  # fmt: skip
 
     def attr(self, name: str) -> Attr:
-        """The attribute of a name. Raises: KeyError."""
+        """Returns an attribute by name. Raises: KeyError for an unknown name."""
         for attr in self.attrs:
             if attr.name == name:
                 return attr

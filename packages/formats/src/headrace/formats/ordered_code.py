@@ -1,4 +1,4 @@
-"""Byte strings that sort as the numbers and strings they hold: checkpoint keys of slices.
+"""OrderedCode: order-preserving byte strings, the keys of slices in a checkpoint.
 
 Source: the OrderedCode library, as TensorFlow's checkpoints use it.
 """
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 
 def encode_slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
-    """Returns the key under which a checkpoint has one slice of a tensor.
+    """Returns the checkpoint key of one slice of a tensor.
 
     Args:
-      name: the tensor's.
-      extents: (start, length) per dimension; (0, -1) for a full one.
+      name: name of the tensor.
+      extents: (start, length) per dimension; (0, -1) for a full dimension.
     """
     parts = [_unsigned(0), _string(name.encode("utf-8")), _unsigned(len(extents))]
     for start, length in extents:
@@ -22,7 +22,7 @@ def encode_slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
 
 
 def is_slice_key(key: bytes) -> bool:
-    """Whether a checkpoint's key is a slice's; a tensor's name has no leading zero byte."""
+    """Returns whether a checkpoint key denotes a slice: only such keys start with a zero byte."""
     return key[:1] == b"\0"
 
 
@@ -32,7 +32,7 @@ def _unsigned(value: int) -> bytes:
 
 
 def _string(value: bytes) -> bytes:
-    # One pass, since the two escapes produce each other's bytes.
+    # One pass: each escape sequence contains the byte that the other one escapes.
     out = bytearray()
     for byte in value:
         out.append(byte)
@@ -47,7 +47,7 @@ def _signed(value: int) -> bytes:
     magnitude = ~value if value < 0 else value
     size = magnitude.bit_length() // 7 + 1
     raw = bytearray(value.to_bytes(size + 1, "big", signed=True)[-size:])
-    # As many leading ones as there are bytes, turned over for negative numbers.
+    # The number of leading one bits is the size in bytes; inverted for negative numbers.
     header = ((1 << size) - 1) << (16 - size)
     raw[0] ^= header >> 8
     if size > 1:

@@ -1,4 +1,4 @@
-"""What the system says about a file, as one of our errors: one mapping for all writers."""
+"""Maps OSErrors to OpErrors by errno, for all writers of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from headrace.formats import errors
 
-# disk.cpp of headrace-kernels has the same, for SaveV2 and WriteFile.
+# disk.cpp of headrace-kernels has the same table, for SaveV2 and WriteFile.
 _CLASSES: dict[int, type[errors.OpError]] = {
     errno.ENOENT: errors.NotFoundError,
     errno.EEXIST: errors.AlreadyExistsError,
@@ -21,7 +21,7 @@ _CLASSES: dict[int, type[errors.OpError]] = {
     errno.ENOTEMPTY: errors.FailedPreconditionError,
     errno.ENOSPC: errors.ResourceExhaustedError,
     errno.EDQUOT: errors.ResourceExhaustedError,
-    errno.EFBIG: errors.ResourceExhaustedError,  # a quota of one file
+    errno.EFBIG: errors.ResourceExhaustedError,  # above the size limit of one file
     errno.EMFILE: errors.ResourceExhaustedError,
     errno.ENFILE: errors.ResourceExhaustedError,
     errno.ENOMEM: errors.ResourceExhaustedError,
@@ -31,10 +31,11 @@ _CLASSES: dict[int, type[errors.OpError]] = {
 
 
 def from_os_error(error: OSError, path: str | os.PathLike[str] | None = None) -> errors.OpError:
-    """The error of the canonical code, with file and reason.
+    """Converts an OSError to the OpError of its canonical code.
 
     Args:
-      path: the file, where the error itself names none.
+      error: the error of the system.
+      path: the file concerned, if the error does not name one.
     """
     name = error.filename if isinstance(error.filename, str) else path
     where = None if name is None else os.fspath(name)
@@ -46,7 +47,7 @@ def from_os_error(error: OSError, path: str | os.PathLike[str] | None = None) ->
 
 @contextlib.contextmanager
 def os_errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raises what the system says inside as an OpError about the path."""
+    """Converts OSErrors raised in the block to OpErrors about `path`."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,8 @@
-"""TFRecord files: framed byte strings, each with a CRC of its length and of its data.
+"""Reads and writes TFRecord files.
 
-A record is its length (8 bytes, little-endian), the masked CRC of those bytes (4), the data, and
-the masked CRC of the data (4). A compressed file is one GZIP or ZLIB stream of such records.
+A record consists of its length (8 bytes, little-endian), the masked CRC of the length (4 bytes),
+the data, and the masked CRC of the data (4 bytes). A compressed file is one GZIP or ZLIB stream of
+such records.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ _HEADER = struct.Struct("<QI")
 _CRC = struct.Struct("<I")
 _FRAME_BYTES = _HEADER.size + _CRC.size
 _CHUNK_BYTES = 1 << 18
-# Nothing that is written as one protobuf message is larger.
+# The size limit of a protobuf message.
 MAX_RECORD_BYTES = 2**31 - 1
 
-# zlib's window argument by the name of the compression
+# zlib's wbits argument by compression
 _WINDOW_BITS = {"": 0, "GZIP": 31, "ZLIB": 15}
 
 
 class TornRecordError(DataLossError):
-    """The file ends inside a record: its writer is not done with it, or died."""
+    """The file ends inside a record: the writer has not finished it, or died."""
 
 
 def frame(data: bytes) -> bytes:
-    """Returns a record's bytes as they stand in the file."""
+    """Returns the framed bytes of a record: length, CRC, data, CRC."""
     length = struct.pack("<Q", len(data))
     return b"".join(
         (length, _CRC.pack(masked_crc32c(length)), data, _CRC.pack(masked_crc32c(data)))
@@ -46,11 +47,11 @@ class RecordWriter:
     Args:
       path: file to write.
       compression: "", "GZIP" or "ZLIB".
-      append: go on behind what the file holds; not for ZLIB, whose streams do not follow
-        one another.
-      exclusive: refuse a file that is there already.
-    Raises: InvalidArgumentError for an unknown compression; also from its methods, what the system
-      says as one of our errors: ResourceExhaustedError where the disk is full, NotFoundError, ...
+      append: append to an existing file; not for ZLIB, whose streams cannot be concatenated.
+      exclusive: fail if the file exists.
+    Raises: InvalidArgumentError for an unknown compression or an append to ZLIB; an OpError for
+      each failure of the file system, also from the methods: for instance AlreadyExistsError,
+      NotFoundError, ResourceExhaustedError on a full disk.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class RecordWriter:
             raise from_os_error(error, self.path) from None
 
     def flush(self, sync: bool = False) -> None:
-        """Hands all records so far to the system; to the disk, if sync."""
+        """Makes all records so far visible to readers; sync also calls fsync."""
         try:
             if self._deflate:
                 self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
@@ -92,7 +93,7 @@ class RecordWriter:
             raise from_os_error(error, self.path) from None
 
     def close(self) -> None:
-        """Flushes and closes; a second call does nothing."""
+        """Flushes and closes the file; later calls do nothing."""
         if self._file.closed:
             return
         try:
@@ -117,17 +118,17 @@ class RecordWriter:
 
 
 class RecordReader:
-    """Reads records in order; at a torn tail it can go on once the file has grown.
+    """Reads records in order, also while the file grows.
 
-    After an error the reader stands where it stood before the record, so that a torn record is
-    tried again by the next `read`.
+    After an error the reader's position is unchanged: the next `read` retries a torn record.
 
     Args:
       path: file to read.
       compression: "", "GZIP" or "ZLIB".
-      offset: where to begin, as an earlier reader's `offset`.
-      max_record_bytes: longer records are taken for damage.
-    Raises: NotFoundError; InvalidArgumentError for an unknown compression.
+      offset: byte to start at; the `offset` of an earlier reader.
+      max_record_bytes: a longer record counts as corrupted.
+    Raises: NotFoundError if the file does not exist; InvalidArgumentError for an unknown
+      compression; TornRecordError if a compressed file ends before `offset`.
     """
 
     def __init__(
@@ -153,41 +154,41 @@ class RecordReader:
 
     @property
     def offset(self) -> int:
-        """Where the next record begins, in bytes of the (decompressed) file."""
+        """Byte offset of the next record in the (decompressed) file."""
         return self._buffer_offset + self._position
 
     def read(self) -> bytes | None:
-        """Returns the next record, or None where the file ends after the last one.
+        """Returns the next record, or None at the end of the file.
 
-        Raises: TornRecordError where it ends inside a record; DataLossError where it is damaged.
-          Both name path and offset.
+        Raises: TornRecordError if the file ends inside the record; DataLossError if the record is
+          corrupted. Both have path and offset.
         """
         length = self._read_length()
         if length is None:
             return None
         end = _FRAME_BYTES + length
-        if not self._have(end):
-            raise self._torn(f"its {length} bytes of data are not all there")
+        if not self._fill(end):
+            raise self._truncated(f"its {length} bytes of data are incomplete")
         start = self._position
         data = self._buffer[start + _HEADER.size : start + _HEADER.size + length]
         (stored,) = _CRC.unpack_from(self._buffer, start + _HEADER.size + length)
         actual = masked_crc32c(data)
         if stored != actual:
-            raise self._damaged(f"data has CRC {actual:#010x} but {stored:#010x} is stored")
+            raise self._corrupted(f"data has CRC {actual:#010x} but {stored:#010x} is stored")
         self._position = start + end
         return data
 
     def skip(self) -> bool:
-        """Steps over the next record without checking its data; for one that is damaged.
+        """Steps over the next record without checking its data, which may be corrupted.
 
         Returns: False at the end of the file.
-        Raises: as `read`, if the length itself cannot be trusted or the record is torn.
+        Raises: as `read`, if the length is corrupted or the record is torn.
         """
         length = self._read_length()
         if length is None:
             return False
-        if not self._have(_FRAME_BYTES + length):
-            raise self._torn(f"its {length} bytes of data are not all there")
+        if not self._fill(_FRAME_BYTES + length):
+            raise self._truncated(f"its {length} bytes of data are incomplete")
         self._position += _FRAME_BYTES + length
         return True
 
@@ -211,30 +212,32 @@ class RecordReader:
         self.close()
 
     def _read_length(self) -> int | None:
-        if not self._have(_HEADER.size):
+        if not self._fill(_HEADER.size):
             if self._position == len(self._buffer):
                 return None
-            raise self._torn("its header is not all there")
+            raise self._truncated("its header is incomplete")
         length, stored = _HEADER.unpack_from(self._buffer, self._position)
         actual = masked_crc32c(self._buffer[self._position : self._position + 8])
         if stored != actual:
             hint = ""
             if self.offset == 0 and self._buffer[:2] == b"\x1f\x8b" and not self._window_bits:
                 hint = '; it looks like a GZIP file: open it with compression="GZIP"'
-            raise self._damaged(f"length has CRC {actual:#010x} but {stored:#010x} is stored{hint}")
+            raise self._corrupted(
+                f"length has CRC {actual:#010x} but {stored:#010x} is stored{hint}"
+            )
         if length > self._max_record_bytes:
-            raise self._damaged(
+            raise self._corrupted(
                 f"length is {length}, above the {self._max_record_bytes} bytes allowed"
             )
         return length
 
-    def _have(self, count: int) -> bool:
-        """Fetches until count bytes lie behind the position; False if the file has fewer."""
+    def _fill(self, count: int) -> bool:
+        """Buffers `count` bytes after the position; returns False if the file has fewer."""
         if len(self._buffer) - self._position >= count:
             return True
         missing = count - (len(self._buffer) - self._position)
         if self._inflate is None and missing > _CHUNK_BYTES:
-            # A length that no file backs must not make us read all that there is.
+            # A corrupted length must not make the reader load the whole file.
             if os.fstat(self._file.fileno()).st_size - self._file.tell() < missing:
                 return False
         chunks = [self._buffer[self._position :]]
@@ -258,7 +261,7 @@ class RecordReader:
         while not out:
             pending = self._inflate.unconsumed_tail
             if self._inflate.eof:
-                # GZIP files may be several streams in a row.
+                # A GZIP file may be a concatenation of streams.
                 pending = self._inflate.unused_data or self._file.read(_CHUNK_BYTES)
                 if not pending:
                     return b""
@@ -270,7 +273,7 @@ class RecordReader:
             try:
                 out = self._inflate.decompress(pending, _CHUNK_BYTES)
             except zlib.error as error:
-                raise self._damaged(f"the compressed stream is damaged: {error}") from None
+                raise self._corrupted(f"the compressed stream is corrupted: {error}") from None
         return out
 
     def _start_at(self, offset: int) -> None:
@@ -279,31 +282,35 @@ class RecordReader:
             self._buffer_offset = offset
             return
         while self.offset < offset:
-            if not self._have(1):
-                raise self._torn(f"the file ends before offset {offset}")
+            if not self._fill(1):
+                raise self._truncated(f"the file ends before offset {offset}")
             self._position += min(len(self._buffer) - self._position, offset - self.offset)
 
-    def _torn(self, what: str) -> TornRecordError:
+    def _truncated(self, what: str) -> TornRecordError:
         return TornRecordError(
             None,
             None,
-            f"{self.path}: torn record at byte {self.offset}: {what}; read again when it has grown",
+            f"{self.path}: truncated record at byte {self.offset}: {what}; retry when the file "
+            f"has grown",
             path=self.path,
             offset=self.offset,
         )
 
-    def _damaged(self, what: str) -> DataLossError:
+    def _corrupted(self, what: str) -> DataLossError:
         return DataLossError(
             None,
             None,
-            f"{self.path}: damaged record at byte {self.offset}: {what}",
+            f"{self.path}: corrupted record at byte {self.offset}: {what}",
             path=self.path,
             offset=self.offset,
         )
 
 
 def read_records(path: str | os.PathLike[str], compression: str | None = "") -> Iterator[bytes]:
-    """Yields the records of a file. Raises: as RecordReader."""
+    """Yields the records of a file.
+
+    Raises: as RecordReader and its `read`.
+    """
     with RecordReader(path, compression) as reader:
         yield from reader
 
@@ -312,6 +319,6 @@ def _window_bits(compression: Any) -> int:
     name = compression or ""
     if name not in _WINDOW_BITS:
         raise InvalidArgumentError(
-            None, None, f"compression {compression!r} is not known: give '', 'GZIP' or 'ZLIB'"
+            None, None, f"compression {compression!r} is unknown: use '', 'GZIP' or 'ZLIB'"
         )
     return _WINDOW_BITS[name]

@@ -1,14 +1,14 @@
-"""Names that `headrace.formats` offers without importing them before they are asked for."""
+"""Lazy attributes of `headrace.formats`: a module is imported when one of its names is used."""
 
 from __future__ import annotations
 
 import importlib
 
-TYPE_CHECKING = False  # typing's own constant would cost the import of typing: 5 ms
+TYPE_CHECKING = False  # importing typing for its constant takes 5 ms
 if TYPE_CHECKING:
     from typing import Any
 
-_HOME = {
+_MODULE_OF = {
     "DType": "dtypes",
     "as_dtype": "dtypes",
     "make_ndarray": "tensor_codec",
@@ -25,17 +25,17 @@ _HOME = {
 
 
 def lazy_attribute(name: str) -> Any:
-    """The module `__getattr__` of headrace.formats (PEP 562).
+    """Implements the module `__getattr__` of headrace.formats (PEP 562).
 
-    Messages are there under both `headrace.formats.proto.graph_pb2` and
-    `headrace.formats.graph_pb2`; both are the same module.
+    Generated modules have two names: `headrace.formats.proto.graph_pb2` and
+    `headrace.formats.graph_pb2` are the same module.
     """
     if name.endswith("_pb2"):
         try:
             return importlib.import_module(f"headrace.formats.proto.{name}")
         except ModuleNotFoundError as error:
             raise AttributeError(f"headrace.formats has no messages named {name!r}") from error
-    home = _HOME.get(name)
+    home = _MODULE_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'headrace.formats' has no attribute {name!r}")
     return getattr(importlib.import_module(f"headrace.formats.{home}"), name)

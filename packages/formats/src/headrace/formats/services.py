@@ -1,8 +1,8 @@
-"""The services that Headrace's packages offer one another, and the one place that finds them.
+"""Protocols of the services between Headrace's packages, and their discovery by entry point.
 
-A package that offers a service names it in its metadata (`[project.entry-points]`); a package
-that needs one asks `find_service` for it. What passes between them is bytes, NumPy arrays and
-names, never an object of either package.
+A package declares the services it provides in its metadata (`[project.entry-points]`); a package
+that needs one calls `find_service`. Only bytes, NumPy arrays and names cross a package boundary,
+never an object of either package.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ RUNTIMES = "headrace.runtimes"
 OPS = "headrace.ops"
 GRAPH_OPS = "headrace.graph_ops"
 
-# Which package a user is told to install when a group has no offer of that name.
-_OFFERED_BY = {
+# The package to recommend in the error message for a missing service.
+_PROVIDERS = {
     (SESSIONS, "local"): "headrace-runtime",
     (SESSIONS, "grpc"): "headrace-distributed",
     (KERNELS, "cpu"): "headrace-kernels",
@@ -33,9 +33,9 @@ _OFFERED_BY = {
 
 
 class Step(Protocol):
-    """One signature (feeds, fetches, targets) of a session, ready to run many times.
+    """A prepared step of a session: one combination of feeds, fetches and targets.
 
-    Safe to call from several threads at once.
+    It is safe to run from several threads at once.
     """
 
     def __call__(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -43,50 +43,56 @@ class Step(Protocol):
 
         Args:
           values: one array per feed, in the order given to `prepare`, of the fed tensor's dtype
-            (strings as object arrays of bytes). Read during the call only, never kept.
-        Returns: one array per fetch, in order; a scalar as a NumPy scalar. They are the
-          caller's: no later run changes them.
-        Raises: errors.OpError, with `.node_name` where one node is to blame.
+            (strings as object arrays of bytes). They are read only during the call.
+        Returns: one array per fetch, in order; a scalar as a NumPy scalar. The caller owns them:
+          no later run changes them.
+        Raises: errors.OpError, with `.node_name` if one node caused it.
         """
 
     def run(self, values: Sequence[np.ndarray], options: bytes) -> tuple[list[np.ndarray], bytes]:
-        """As calling it, under a RunOptions message; returns the RunMetadata message too."""
+        """Runs the step with serialized RunOptions.
+
+        Returns: (arrays, metadata): the arrays as from a call, and a serialized RunMetadata.
+        Raises: as a call.
+        """
 
     def explain(self) -> str:
-        """Program, segments, specialisations, memory and chosen kernels, for a person to read."""
+        """Returns a readable report: program, segments, specialisations, memory, chosen kernels."""
 
 
 class PartialStep(Protocol):
-    """A step whose feeds arrive, and whose fetches leave, in several calls."""
+    """A step that takes its feeds and returns its fetches over several calls."""
 
     def run(self, feeds: Mapping[str, np.ndarray], fetches: Sequence[str]) -> list[np.ndarray]:
-        """Hands in some feeds and waits for some fetches.
+        """Supplies some of the feeds and waits for some of the fetches.
 
         Args:
-          feeds: values by tensor name; read during the call only, as a Step's.
-          fetches: names of tensors, or of operations, that the setup named.
+          feeds: values by tensor name; they are read only during the call.
+          fetches: names of tensors or operations; all were passed to `partial_run_setup`.
         Returns: one array per fetch, in order; None for an operation.
-        Raises: errors.InvalidArgumentError for a tensor that the setup did not name, or a
-          feed given twice; errors.OpError as a Step.
+        Raises: errors.InvalidArgumentError for a tensor that was not passed to the setup, or a
+            feed given twice; errors.OpError as for a Step.
         """
 
 
 class SessionService(Protocol):
-    """Runs a graph. `headrace.sessions` entry points are callables
-    `(target: str, config: bytes) -> SessionService`, config being a ConfigProto message."""
+    """Runs a graph.
+
+    An entry point of the group `headrace.sessions` is a callable
+    `(target: str, config: bytes) -> SessionService`; config is a serialized ConfigProto."""
 
     def extend(self, graph_def: bytes) -> None:
-        """Adds the nodes of a GraphDef message to those the session has.
+        """Adds the nodes of a serialized GraphDef to the session's graph.
 
-        Raises: errors.InvalidArgumentError for bytes that are no GraphDef, a name that is
-          taken, a dangling edge or a cycle. The session stays as it was.
+        Raises: errors.InvalidArgumentError for bytes that are not a GraphDef, a duplicate name, a
+          dangling edge or a cycle. The session is then unchanged.
         """
 
     def prepare(self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]) -> Step:
-        """Makes (or finds) the step of a signature.
+        """Returns the step of a signature, from a cache where possible.
 
         Args:
-          feeds: tensor names ("x:0") whose values each run brings; any tensor will do.
+          feeds: names ("x:0") of the tensors that each run feeds; any tensor can be fed.
           fetches: tensor names whose values each run returns.
           targets: operation names that each run executes without a result.
         """
@@ -94,20 +100,20 @@ class SessionService(Protocol):
     def partial_run_setup(
         self, feeds: Sequence[str], fetches: Sequence[str], targets: Sequence[str]
     ) -> PartialStep:
-        """Begins a step that runs in several calls (TF 1.x's `partial_run`)."""
+        """Starts a step that runs in several calls (TF 1.x's `partial_run`)."""
 
     def list_devices(self) -> list[bytes]:
-        """DeviceAttributes messages."""
+        """Returns serialized DeviceAttributes, one per device."""
 
     def reset(self, containers: Sequence[str]) -> None:
-        """Clears the variables, queues, … of the named containers; of all, where none is named."""
+        """Clears the resources of the named containers; of all containers if the list is empty."""
 
     def close(self) -> None:
-        """Ends the session and frees what it owns; blocked runs end with CancelledError."""
+        """Closes the session and frees its resources; blocked runs raise CancelledError."""
 
 
 class PythonKernels(Protocol):
-    """A kernel library written in Python. The entry point is a callable returning one."""
+    """A kernel library written in Python; its entry point is a callable that returns one."""
 
     library: str
     version: str
@@ -115,42 +121,43 @@ class PythonKernels(Protocol):
     priority: int
 
     def ops(self) -> Iterable[str]:
-        """The ops it has kernels for, whatever their dtypes."""
+        """Returns the ops that have a kernel for at least one dtype."""
 
     def create(self, op: str, attrs: Mapping[str, Any]) -> Callable[..., Any]:
-        """The kernel of one node, called once per session and node.
+        """Creates the kernel of a node; called once per session and node.
 
         Args:
           op: one of `ops()`.
-          attrs: all attributes of the node, defaults filled in: Python ints, floats, bools,
-            bytes (strings), DataType numbers (types), tuples or None (shapes), arrays
-            (tensors), lists of these.
-        Returns: a callable `(*inputs)` of NumPy arrays, one per input tensor, to one array (an op
-          with one output) or a sequence of arrays. It must not change or keep its inputs. May
-          raise errors.OpError.
+          attrs: all attributes of the node, including defaults: Python ints, floats, bools, bytes
+            (strings), DataType numbers (types), tuples or None (shapes), arrays (tensors), and
+            lists of these.
+        Returns: a callable that takes one NumPy array per input tensor and returns one array (for
+          an op with one output) or a sequence of arrays. It must neither change nor keep its
+          inputs, and may raise errors.OpError.
         """
 
 
 def service_names(group: str) -> list[str]:
-    """The names that installed packages offer in an entry-point group, sorted."""
+    """Returns the names of the services installed in an entry-point group, sorted."""
     return sorted({entry.name for entry in _entry_points(group)})
 
 
 def find_service(group: str, name: str) -> Any:
-    """Loads what an installed package offers under a name.
+    """Loads a service of an installed package.
 
     Args:
       group: an entry-point group, such as `SESSIONS`.
-      name: the offer's name, such as "local".
-    Raises: NotFoundError naming the group, what is on offer and the package to install; the
-      import error of the offering package as it is.
+      name: name of the service, such as "local".
+    Returns: the object that the entry point names.
+    Raises: NotFoundError if no such service is installed; the message names the installed services
+      and the package to install. An error while importing the package is raised unchanged.
     """
     for entry in _entry_points(group):
         if entry.name == name:
             with interrupts_held():
                 return entry.load()
     offered = ", ".join(service_names(group)) or "none"
-    package = _OFFERED_BY.get((group, name))
+    package = _PROVIDERS.get((group, name))
     remedy = f"install {package}" if package else "install the package that offers it"
     raise NotFoundError(
         None,
@@ -161,6 +168,6 @@ def find_service(group: str, name: str) -> Any:
 
 def _entry_points(group: str) -> Sequence[Any]:
     with interrupts_held():
-        from importlib.metadata import entry_points  # 15 ms: only when a service is asked for
+        from importlib.metadata import entry_points  # imported late: it takes 15 ms
 
     return tuple(entry_points(group=group))

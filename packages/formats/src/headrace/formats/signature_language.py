@@ -1,4 +1,4 @@
-"""The one-line signature language of ops: parse it and print it.
+"""Parses and prints the one-line signature language of the op catalogue:
 
 Name(in: TYPE, *, attr: KIND = DEFAULT) -> (out: TYPE) [flag, shape=rule]
 """
@@ -18,7 +18,7 @@ from headrace.formats.op_signature import (
     Vector,
 )
 
-# typing is not imported: it costs more than all the rest of this module.
+# Importing typing takes longer than the rest of this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -30,12 +30,12 @@ _FLAGS = (
 _SCALAR_KINDS = ("int", "float", "bool", "string", "shape", "tensor", "func")
 
 
-# The last alternative takes what is no token, so that the parser stumbles over it.
+# The last alternative matches any other character, so that the parser reports it.
 _TOKEN = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|->|>=|[\w.>+-]+|\S"
 
 
-class _Reader:
-    """Walks over the tokens of one line; "" is the end."""
+class _TokenStream:
+    """The tokens of one line; "" marks the end."""
 
     __slots__ = ("_at", "_text", "_tokens")
 
@@ -53,15 +53,15 @@ class _Reader:
         self._at += 1
         return value
 
-    def take(self, mark: str) -> bool:
-        if self._tokens[self._at] == mark:
+    def accept(self, token: str) -> bool:
+        if self._tokens[self._at] == token:
             self._at += 1
             return True
         return False
 
-    def expect(self, mark: str) -> None:
-        if self._tokens[self._at] != mark:
-            raise self.error(f"{mark!r}")
+    def expect(self, token: str) -> None:
+        if self._tokens[self._at] != token:
+            raise self.error(f"{token!r}")
         self._at += 1
 
     def name(self) -> str:
@@ -71,32 +71,32 @@ class _Reader:
         self._at += 1
         return value
 
-    def more(self, close: str, first: bool) -> bool:
-        """Steps over what separates the items of a list; False behind its last."""
-        if self.take(close):
+    def next_item(self, close: str, first: bool) -> bool:
+        """Consumes the separator before the next list item; returns False at the closing token."""
+        if self.accept(close):
             return False
         if not first:
             self.expect(",")
         return True
 
-    def error(self, wanted: str) -> SignatureError:
+    def error(self, expected: str) -> SignatureError:
         found = self.peek() or "the end"
-        return SignatureError(f"expected {wanted}, found {found!r} in {self._text!r}")
+        return SignatureError(f"expected {expected}, found {found!r} in {self._text!r}")
 
 
 def parse_signature(text: str) -> Signature:
-    """Reads one signature.
+    """Parses one signature.
 
-    Raises: SignatureError saying what was expected, and where.
+    Raises: SignatureError for an invalid line; the message quotes the unexpected token.
     """
-    reader = _Reader(text.replace("\\\n", " "))
+    reader = _TokenStream(text.replace("\\\n", " "))
     name = reader.name()
     reader.expect("(")
     raw_inputs: list[tuple[str, tuple[str, str, bool]]] = []
     attrs: list[Attr] = []
     in_attrs = False
-    while reader.more(")", first=not raw_inputs and not in_attrs):
-        if not in_attrs and reader.take("*"):
+    while reader.next_item(")", first=not raw_inputs and not in_attrs):
+        if not in_attrs and reader.accept("*"):
             in_attrs = True
             reader.expect(",")
         if in_attrs:
@@ -106,7 +106,7 @@ def parse_signature(text: str) -> Signature:
     reader.expect("->")
     reader.expect("(")
     raw_outputs: list[tuple[str, tuple[str, str, bool]]] = []
-    while reader.more(")", first=not raw_outputs):
+    while reader.next_item(")", first=not raw_outputs):
         raw_outputs.append(_parse_raw_arg(reader))
     flags, rule = _parse_flags(reader)
     if reader.peek():
@@ -122,14 +122,14 @@ def parse_signature(text: str) -> Signature:
     )
 
 
-def _parse_raw_arg(reader: _Reader) -> tuple[str, tuple[str, str, bool]]:
+def _parse_raw_arg(reader: _TokenStream) -> tuple[str, tuple[str, str, bool]]:
     name = reader.name()
     reader.expect(":")
     number = ""
     kind = reader.name()
-    if reader.take("*"):
+    if reader.accept("*"):
         number, kind = kind, reader.name()
-    is_ref = kind == "Ref" and reader.take("(")
+    is_ref = kind == "Ref" and reader.accept("(")
     if is_ref:
         kind = reader.name()
         reader.expect(")")
@@ -137,25 +137,29 @@ def _parse_raw_arg(reader: _Reader) -> tuple[str, tuple[str, str, bool]]:
 
 
 def _resolve(op: str, raw: tuple[str, tuple[str, str, bool]], kinds: dict[str, str]) -> Arg:
-    name, (number, of, is_ref) = raw
+    name, (number, type_name, is_ref) = raw
     if number and kinds.get(number) != "int":
-        raise SignatureError(f"{op}: argument {name!r} counts by {number!r}, no int attribute")
-    kind = kinds.get(of)
+        raise SignatureError(
+            f"{op}: argument {name!r} has length {number!r}, which is no int attribute"
+        )
+    kind = kinds.get(type_name)
     if kind == "type":
-        return Arg(name, type_attr=of, number_attr=number, is_ref=is_ref)
+        return Arg(name, type_attr=type_name, number_attr=number, is_ref=is_ref)
     if kind == "list(type)":
-        return Arg(name, type_list_attr=of, is_ref=is_ref)
-    if of not in TYPE_NUMBERS:
-        raise SignatureError(f"{op}: argument {name!r} has type {of!r}, no dtype, no attribute")
-    return Arg(name, dtype=TYPE_NUMBERS[of], number_attr=number, is_ref=is_ref)
+        return Arg(name, type_list_attr=type_name, is_ref=is_ref)
+    if type_name not in TYPE_NUMBERS:
+        raise SignatureError(
+            f"{op}: argument {name!r} has type {type_name!r}, which is neither dtype nor attribute"
+        )
+    return Arg(name, dtype=TYPE_NUMBERS[type_name], number_attr=number, is_ref=is_ref)
 
 
-def _parse_attr(reader: _Reader) -> Attr:
+def _parse_attr(reader: _TokenStream) -> Attr:
     name = reader.name()
     reader.expect(":")
-    is_list = reader.peek() == "list" and bool(reader.next()) and reader.take("(")
+    is_list = reader.peek() == "list" and bool(reader.next()) and reader.accept("(")
     allowed: tuple[Any, ...] = ()
-    if reader.take("{"):
+    if reader.accept("{"):
         kind, allowed = _parse_allowed(reader)
     else:
         kind = reader.name()
@@ -163,30 +167,30 @@ def _parse_attr(reader: _Reader) -> Attr:
             raise SignatureError(f"attribute {name!r} has unknown kind {kind!r}")
     if is_list:
         reader.expect(")")
-    minimum = int(reader.next()) if reader.take(">=") else None
+    minimum = int(reader.next()) if reader.accept(">=") else None
     default: Any = NO_DEFAULT
-    if reader.take("="):
+    if reader.accept("="):
         default = _parse_value(reader, kind, is_list)
     return Attr(name, f"list({kind})" if is_list else kind, default, allowed, minimum)
 
 
-def _parse_allowed(reader: _Reader) -> tuple[str, tuple[Any, ...]]:
+def _parse_allowed(reader: _TokenStream) -> tuple[str, tuple[Any, ...]]:
     kind = "string" if reader.peek()[:1] in ("'", '"') else "type"
     values: list[Any] = []
-    while reader.more("}", first=not values):
+    while reader.next_item("}", first=not values):
         values.append(_parse_value(reader, kind, False))
     return kind, tuple(values)
 
 
-def _parse_value(reader: _Reader, kind: str, is_list: bool) -> Any:
+def _parse_value(reader: _TokenStream, kind: str, is_list: bool) -> Any:
     if is_list:
         reader.expect("[")
         values: list[Any] = []
-        while reader.more("]", first=not values):
+        while reader.next_item("]", first=not values):
             values.append(_parse_value(reader, kind, False))
         return tuple(values)
     if kind == "shape":
-        if reader.take("?"):
+        if reader.accept("?"):
             return None
         dims = _parse_value(reader, "int", True)
         return tuple(None if d < 0 else d for d in dims)
@@ -213,19 +217,19 @@ def _parse_value(reader: _Reader, kind: str, is_list: bool) -> Any:
     raise SignatureError(f"{token!r} is no value of kind {kind!r}")
 
 
-def _parse_flags(reader: _Reader) -> tuple[list[str], str]:
+def _parse_flags(reader: _TokenStream) -> tuple[list[str], str]:
     flags: list[str] = []
     rule = ""
-    if reader.take("["):
-        while reader.more("]", first=not flags and not rule):
+    if reader.accept("["):
+        while reader.next_item("]", first=not flags and not rule):
             flag = reader.name()
-            if flag == "shape" and reader.take("="):
+            if flag == "shape" and reader.accept("="):
                 rule = reader.name()
             elif flag in _FLAGS:
                 flags.append(flag)
             else:
                 raise SignatureError(
-                    f"unknown flag {flag!r}; there are {', '.join(_FLAGS)}, shape="
+                    f"unknown flag {flag!r}; the flags are {', '.join(_FLAGS)}, shape="
                 )
     return flags, rule
 
@@ -234,7 +238,7 @@ def _parse_flags(reader: _Reader) -> tuple[list[str], str]:
 
 
 def print_signature(signature: Signature) -> str:
-    """Writes a signature as one line that parses to the same."""
+    """Prints a signature as a line that parses to the same signature."""
     parts = [f"{arg.name}: {_print_type(arg)}" for arg in signature.inputs]
     if signature.attrs:
         parts.append("*")

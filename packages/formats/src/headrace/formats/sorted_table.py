@@ -1,9 +1,9 @@
-"""Sorted tables of keys and values, in LevelDB's format: the index file of a checkpoint.
+"""Reads and writes LevelDB's sorted tables, the format of a checkpoint's index file.
 
-Entries lie in blocks, each key without the prefix that it shares with the one before; at restart
-points a key is whole. A block ends in the offsets of its restart points, and is followed by a byte
-that names its compression and a masked CRC. An index block names each data block by a
-key at or behind its last, and a footer of 48 bytes names the index block.
+Entries are stored in blocks. A key omits the prefix that it shares with the previous key, except at
+restart points, where it is complete. A block ends with the offsets of its restart points; a byte
+for the compression and a masked CRC follow it. The index block maps a key at or after the last key
+of each data block to that block's handle, and a footer of 48 bytes holds the index block's handle.
 
 Source: LevelDB, doc/table_format.md.
 """
@@ -26,7 +26,7 @@ from headrace.formats.masked_crc import crc32c, mask
 MAGIC = 0xDB4775248B80FB57
 FOOTER_BYTES = 48
 MAX_KEY_BYTES = 1 << 16
-# Keys may be this many times larger than the block they are unpacked from, and no more.
+# Limit of (total bytes of unpacked keys) / (bytes of the block), against hostile files.
 _MAX_EXPANSION = 64
 _TRAILER_BYTES = 5
 _UNCOMPRESSED, _SNAPPY = 0, 1
@@ -34,12 +34,12 @@ _U32 = struct.Struct("<I")
 
 
 class TableWriter:
-    """Writes a table; keys must come in increasing order.
+    """Writes a table; keys are added in increasing order.
 
     Args:
-      file: where to write, at its start.
-      block_bytes: a block is closed when it has grown to this.
-      restart_interval: every so many keys one is stored whole.
+      file: binary file, at offset 0.
+      block_bytes: size at which a block is finished.
+      restart_interval: number of keys between restart points.
     """
 
     def __init__(
@@ -51,18 +51,22 @@ class TableWriter:
         self._index = _BlockBuilder(1)
         self._offset = 0
         self._last_key: bytes | None = None
-        # The handle of a closed block, until the next key shows how short its key may be.
+        # Handle of the last finished block; its index key depends on the next key.
         self._pending = b""
 
     def add(self, key: bytes, value: bytes) -> None:
-        """Appends an entry. Raises: InvalidArgumentError for a key out of order or too long."""
+        """Appends an entry.
+
+        Raises: InvalidArgumentError for a key that does not follow the previous one or is longer
+          than MAX_KEY_BYTES.
+        """
         if self._last_key is not None and key <= self._last_key:
             raise InvalidArgumentError(
                 None, None, f"table: key {key!r} does not follow {self._last_key!r}"
             )
         if len(key) > MAX_KEY_BYTES:
             raise InvalidArgumentError(
-                None, None, f"table: a key of {len(key)} bytes is above {MAX_KEY_BYTES}"
+                None, None, f"table: a key of {len(key)} bytes exceeds {MAX_KEY_BYTES}"
             )
         if self._pending:
             assert self._last_key is not None
@@ -71,12 +75,12 @@ class TableWriter:
         self._block.add(key, value)
         self._last_key = key
         if self._block.size >= self._block_bytes:
-            self._close_block()
+            self._finish_block()
 
     def finish(self) -> None:
-        """Writes what is left, the index and the footer; does not close the file."""
+        """Writes the last block, the index and the footer; does not close the file."""
         if self._block.size:
-            self._close_block()
+            self._finish_block()
         if self._pending:
             assert self._last_key is not None
             self._index.add(_successor(self._last_key), self._pending)
@@ -85,7 +89,7 @@ class TableWriter:
         handles = meta + index
         self._file.write(handles.ljust(FOOTER_BYTES - 8, b"\0") + struct.pack("<Q", MAGIC))
 
-    def _close_block(self) -> None:
+    def _finish_block(self) -> None:
         self._pending = self._write(self._block.finish())
 
     def _write(self, block: bytes) -> bytes:
@@ -98,7 +102,7 @@ class TableWriter:
 
 
 class _BlockBuilder:
-    """The entries of one block."""
+    """Builds one block from its entries."""
 
     def __init__(self, restart_interval: int) -> None:
         self._interval = restart_interval
@@ -143,9 +147,10 @@ class TableReader:
     """Reads a table from a buffer.
 
     Args:
-      data: the whole file, as bytes or a memory map.
-      path: its name, for errors.
-    Raises: DataLossError, with path and offset, if it is no table or its index is damaged.
+      data: contents of the file, as bytes or a memory map.
+      path: path of the file, for errors.
+    Raises: DataLossError, with path and offset, if the data is not a table or its index is
+      corrupted; UnimplementedError for a compressed index.
     """
 
     def __init__(self, data: Any, path: str = "<table>") -> None:
@@ -153,24 +158,27 @@ class TableReader:
         self.path = path
         size = len(data)
         if size < FOOTER_BYTES:
-            raise self._lost(0, f"{size} bytes are too few for a table; it may be cut off")
+            raise self._data_loss(
+                0, f"{size} bytes are too few for a table; the file may be truncated"
+            )
         footer_offset = size - FOOTER_BYTES
         footer = bytes(data[footer_offset:])
         (magic,) = struct.unpack("<Q", footer[40:])
         if magic != MAGIC:
-            raise self._lost(
-                footer_offset, f"ends in {magic:#018x}, a table in {MAGIC:#018x}; it may be cut off"
+            raise self._data_loss(
+                footer_offset,
+                f"ends in {magic:#018x}, a table in {MAGIC:#018x}; the file may be truncated",
             )
         try:
             _, position = _decode_handle(footer, 0)
             handle, _ = _decode_handle(footer, position)
         except ValueError as error:
-            raise self._lost(footer_offset, f"the footer is damaged: {error}") from None
+            raise self._data_loss(footer_offset, f"the footer is corrupted: {error}") from None
         self._index = list(self._entries(handle, footer_offset))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> TableReader:
-        """Reads a file. Raises: NotFoundError; else as the class."""
+        """Reads a table file. Raises: NotFoundError for a missing file; as the class."""
         name = os.fspath(path)
         try:
             with open(name, "rb") as file:
@@ -179,20 +187,28 @@ class TableReader:
             raise NotFoundError(None, None, f"{name}: no such file", path=name) from None
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yields all entries in order. Raises: DataLossError at the first damaged block."""
+        """Yields all (key, value) in order.
+
+        Raises: DataLossError at the first corrupted block; UnimplementedError at a compressed one.
+        """
         last: bytes | None = None
         for last_of_block, handle_bytes in self._index:
             handle = self._handle(handle_bytes)
             for key, value in self._entries(handle, handle[0]):
                 if last is not None and key <= last:
-                    raise self._lost(handle[0], f"key {key!r} does not follow {last!r}")
+                    raise self._data_loss(handle[0], f"key {key!r} does not follow {last!r}")
                 last = key
                 yield key, value
             if last is None or last > last_of_block:
-                raise self._lost(handle[0], f"the block ends in {last!r}, not {last_of_block!r}")
+                raise self._data_loss(
+                    handle[0], f"the block ends in {last!r}, not {last_of_block!r}"
+                )
 
     def get(self, key: bytes) -> bytes | None:
-        """Returns the value of a key, or None. Raises: DataLossError if its block is damaged."""
+        """Returns the value of a key, or None.
+
+        Raises: DataLossError if its block is corrupted; UnimplementedError if it is compressed.
+        """
         for last_of_block, handle_bytes in self._index:
             if key <= last_of_block:
                 handle = self._handle(handle_bytes)
@@ -206,22 +222,25 @@ class TableReader:
         try:
             handle, _ = _decode_handle(encoded, 0)
         except ValueError as error:
-            raise self._lost(0, f"the index is damaged: {error}") from None
+            raise self._data_loss(0, f"the index is corrupted: {error}") from None
         return handle
 
-    def _entries(self, handle: tuple[int, int], named_at: int) -> Iterator[tuple[bytes, bytes]]:
+    def _entries(
+        self, handle: tuple[int, int], handle_offset: int
+    ) -> Iterator[tuple[bytes, bytes]]:
         offset, size = handle
         limit = len(self._data) - FOOTER_BYTES
         if offset + size + _TRAILER_BYTES > limit:
-            raise self._lost(
-                named_at, f"a block of {size} bytes at {offset} does not fit the {limit} there are"
+            raise self._data_loss(
+                handle_offset,
+                f"a block of {size} bytes at {offset} exceeds the {limit} bytes of blocks",
             )
         block = bytes(self._data[offset : offset + size])
         trailer = bytes(self._data[offset + size : offset + size + _TRAILER_BYTES])
         (stored,) = _U32.unpack(trailer[1:])
         actual = mask(crc32c(trailer[:1], crc32c(block)))
         if stored != actual:
-            raise self._lost(
+            raise self._data_loss(
                 offset, f"the block has CRC {actual:#010x} but {stored:#010x} is stored"
             )
         if trailer[0] == _SNAPPY:
@@ -234,20 +253,20 @@ class TableReader:
                 offset=offset,
             )
         if trailer[0] != _UNCOMPRESSED:
-            raise self._lost(offset, f"the block has unknown compression {trailer[0]}")
+            raise self._data_loss(offset, f"the block has unknown compression {trailer[0]}")
         try:
             yield from _block_entries(block)
         except (ValueError, IndexError) as error:
-            raise self._lost(offset, f"the block is damaged: {error}") from None
+            raise self._data_loss(offset, f"the block is corrupted: {error}") from None
 
-    def _lost(self, offset: int, what: str) -> DataLossError:
+    def _data_loss(self, offset: int, what: str) -> DataLossError:
         return DataLossError(
             None, None, f"{self.path}: at byte {offset}: {what}", path=self.path, offset=offset
         )
 
 
 def _separator(low: bytes, high: bytes) -> bytes:
-    """A short key that is at least low and below high."""
+    """Returns a short key k with low <= k < high."""
     same = len(os.path.commonprefix((low, high)))
     if same < len(low) and low[same] + 1 < high[same]:
         return low[:same] + bytes((low[same] + 1,))
@@ -255,7 +274,7 @@ def _separator(low: bytes, high: bytes) -> bytes:
 
 
 def _successor(key: bytes) -> bytes:
-    """A short key that is at least `key`."""
+    """Returns a short key that is not below `key`."""
     for i, byte in enumerate(key):
         if byte != 0xFF:
             return key[:i] + bytes((byte + 1,))
@@ -263,7 +282,7 @@ def _successor(key: bytes) -> bytes:
 
 
 def _block_entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yields a block's entries. Raises: ValueError or IndexError where they make no sense."""
+    """Yields a block's entries. Raises: ValueError or IndexError for invalid entries."""
     if len(block) < 4:
         raise ValueError("it is too small for its restart points")
     (restarts,) = _U32.unpack_from(block, len(block) - 4)
@@ -284,12 +303,12 @@ def _block_entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
             unshared, position = decode_varint(block, position)
             length, position = decode_varint(block, position)
         if shared > len(key) or position + unshared + length > end:
-            raise ValueError(f"an entry at {position} passes the end")
+            raise ValueError(f"an entry at {position} exceeds the block")
         if shared + unshared > MAX_KEY_BYTES:
-            raise ValueError(f"a key of {shared + unshared} bytes is above {MAX_KEY_BYTES}")
+            raise ValueError(f"a key of {shared + unshared} bytes exceeds {MAX_KEY_BYTES}")
         budget -= shared + unshared
         if budget < 0:
-            raise ValueError("its keys unpack to many times its size")
+            raise ValueError("its keys expand to many times its size")
         key = key[:shared] + block[position : position + unshared]
         position += unshared
         yield key, block[position : position + length]
@@ -303,7 +322,7 @@ def _decode_handle(data: bytes, position: int) -> tuple[tuple[int, int], int]:
 
 
 def encode_varint(value: int) -> bytes:
-    """Returns a number in groups of seven bits, least first."""
+    """Encodes an unsigned integer as a protobuf varint."""
     if value < 128:
         return bytes((value,))
     out = bytearray()
@@ -315,14 +334,14 @@ def encode_varint(value: int) -> bytes:
 
 
 def decode_varint(data: Any, position: int) -> tuple[int, int]:
-    """Returns a number and the position behind it.
+    """Decodes a varint at `position`; returns its value and the position after it.
 
-    Raises: ValueError if it does not end, or passes 64 bits.
+    Raises: ValueError for a truncated varint or one of more than 64 bits.
     """
     value = 0
     for shift in range(0, 70, 7):
         if position >= len(data):
-            raise ValueError("a number is cut off")
+            raise ValueError("a varint is truncated")
         byte = data[position]
         position += 1
         value |= (byte & 127) << shift
@@ -330,4 +349,4 @@ def decode_varint(data: Any, position: int) -> tuple[int, int]:
             if value >= 1 << 64:
                 break
             return value, position
-    raise ValueError("a number passes 64 bits")
+    raise ValueError("a varint exceeds 64 bits")

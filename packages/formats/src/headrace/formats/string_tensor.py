@@ -1,8 +1,8 @@
-"""How a checkpoint holds a tensor of strings.
+"""Encodes and decodes string tensors of a checkpoint.
 
-All lengths as variable-length numbers, the masked CRC of the lengths (4 bytes), all bytes. The CRC
-of lengths counts each as a plain 32-bit number, or a 64-bit one where it does not fit; the CRC of
-the whole goes on from there over the CRC and the bytes.
+The encoding is: all lengths as varints, the masked CRC of the lengths (4 bytes), all bytes. The CRC
+of the lengths covers each length as a fixed 32-bit number, or a 64-bit one if it does not fit. The
+CRC of the tensor continues that CRC over the stored CRC and the bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.formats.sorted_table import decode_varint, encode_varint
 
 
 def encode_strings(array: np.ndarray) -> tuple[list[bytes], int]:
-    """Returns the parts to write one after the other, and their CRC, not masked.
+    """Encodes strings; returns the parts to write in order, and their unmasked CRC.
 
     Raises: TypeError for elements that are neither bytes nor str.
     """
@@ -30,9 +30,9 @@ def encode_strings(array: np.ndarray) -> tuple[list[bytes], int]:
 
 
 def decode_strings(data: Any, count: int) -> tuple[np.ndarray, int]:
-    """Returns an object array [count] of bytes, and the CRC of the whole, not masked.
+    """Decodes `count` strings; returns an object array [count] of bytes and the unmasked CRC.
 
-    Raises: ValueError where the data is damaged or has no room for so many.
+    Raises: ValueError for corrupted data, or data too short for so many strings.
     """
     if count > len(data):
         raise ValueError(f"{len(data)} bytes cannot hold {count} strings")
@@ -48,7 +48,7 @@ def decode_strings(data: Any, count: int) -> tuple[np.ndarray, int]:
     position += 4
     if sum(lengths) != len(data) - position:
         raise ValueError(
-            f"lengths add up to {sum(lengths)} bytes, {len(data) - position} are there"
+            f"lengths add up to {sum(lengths)} bytes, the data has {len(data) - position}"
         )
     crc = crc32c(data[position:], crc32c(checksum, crc))
     out = np.empty(count, object)

@@ -1,4 +1,4 @@
-"""NumPy arrays to TensorProto messages and back, whatever the sizes a message claims."""
+"""Converts NumPy arrays to TensorProto messages and back; safe for untrusted messages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from headrace.formats.errors import InvalidArgumentError, ResourceExhaustedError
 from headrace.formats.proto.tensor_pb2 import TensorProto, TensorShapeProto
 from headrace.formats.proto.types_pb2 import DataType
 
-# What a message that repeats its last value may grow to; protobuf bounds all others.
+# Size limit of a message that repeats its last value; protobuf's limit bounds all others.
 MAX_EXPANDED_BYTES = 2**31 - 1
-# TensorFlow's greatest rank is 254; NumPy's is the one that binds.
+# NumPy's limit; TensorFlow's is 254.
 MAX_RANK = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
-# Below this a run of equal values is not worth the search for it.
+# Below this size, searching for a run of equal values is not worthwhile.
 _MIN_COMPRESSED_BYTES = 64
 
-# Which list of TensorProto holds the elements of a type.
-_LIST_OF_NUMBER: dict[int, str] = {
+# The field of TensorProto with the elements of each dtype.
+_FIELD_OF_DTYPE: dict[int, str] = {
     d.as_datatype_enum: field
     for field, members in {
         "float_val": (dtypes.float32,),
@@ -63,13 +63,15 @@ def make_tensor_proto(
     """Encodes an array or a nested list.
 
     Args:
-      values: array, scalar or nested list. Without dtype, ints in Python or in lists become int32
-        (int64 where they do not fit) and floats float32; arrays keep their type.
-      dtype: type of the elements; arrays are cast, Python values must fit it.
-      shape: shape of the tensor; fewer values than it holds repeat the last one.
-      verify_shape: refuse values of any other shape than `shape`.
-    Raises: TypeError for values that are not of dtype; ValueError for None, ragged lists, values
-      out of range or more values than shape holds.
+      values: array, scalar or nested list. Without dtype, Python ints become int32 (int64 if they
+        do not fit) and Python floats float32; arrays keep their dtype.
+      dtype: dtype of the tensor; arrays are cast, Python values must be representable.
+      shape: shape of the tensor; the last value is repeated if there are too few values.
+      verify_shape: require values to have exactly `shape`.
+    Returns: a TensorProto.
+    Raises: TypeError for values that dtype cannot represent, or with verify_shape for another
+      shape; ValueError for None, ragged lists, values out of range, a negative size, no values, or
+      more values than shape holds.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if shape is None:
@@ -82,43 +84,44 @@ def make_tensor_proto(
     else:
         dims = tuple(int(d) for d in shape)
         _check_values_fit(array, dims, verify_shape)
-    number: Any = found.as_datatype_enum  # the stubs want the enum's own type
+    number: Any = found.as_datatype_enum  # the stubs require the enum type
     proto = TensorProto(dtype=number, tensor_shape=make_shape_proto(dims))
     _encode(proto, array.reshape(-1), found, math.prod(dims))
     return proto
 
 
 def make_ndarray(proto: Any, max_expanded_bytes: int = MAX_EXPANDED_BYTES) -> np.ndarray:
-    """Decodes a TensorProto, Headrace's or TensorFlow's.
+    """Decodes a TensorProto of Headrace or TensorFlow to an array.
 
     Args:
       proto: the message.
-      max_expanded_bytes: the most memory that a message which repeats its last value may take.
+      max_expanded_bytes: greatest size in bytes of an array that repeats the last value.
     Returns: a new writable array; strings as an object array of bytes, resources and variants as
       object arrays of their messages.
-    Raises: InvalidArgumentError, before anything is allocated, for an unknown dtype, an unknown,
-      negative or overflowing shape, and for sizes that disagree with the bytes that are there.
+    Raises: InvalidArgumentError, before allocating, for an unknown dtype, an unknown, negative or
+      overflowing shape, or a shape that disagrees with the stored elements; ResourceExhaustedError
+      if memory runs out.
     """
     dtype = _known_dtype(proto.dtype)
     dims = _checked_dims(proto.tensor_shape)
     count = math.prod(dims)
-    field = _LIST_OF_NUMBER[dtype.as_datatype_enum]
+    field = _FIELD_OF_DTYPE[dtype.as_datatype_enum]
     try:
         if proto.tensor_content:
             if dtype.size == 0:
-                raise _invalid(f"a {dtype.name} tensor cannot lie in tensor_content")
+                raise _invalid(f"tensor_content cannot hold a {dtype.name} tensor")
             return _from_content(proto.tensor_content, dtype, dims, count)
         stored = getattr(proto, field)
-        lanes = 2 if dtype.is_complex else 1
-        if len(stored) % lanes:
+        components = 2 if dtype.is_complex else 1
+        if len(stored) % components:
             raise _invalid(f"{field} holds {len(stored)} numbers, an odd count for {dtype.name}")
-        present = len(stored) // lanes
+        present = len(stored) // components
         if present > count:
             raise _invalid(f"{field} holds {present} values but shape {list(dims)} takes {count}")
         width = dtype.size or 8
         if present < count and count * width > max_expanded_bytes:
             raise _invalid(
-                f"shape {list(dims)} of {dtype.name} would grow {present} values to "
+                f"shape {list(dims)} of {dtype.name} would expand {present} values to "
                 f"{count * width} bytes, more than the {max_expanded_bytes} allowed"
             )
         if dtype.size == 0:
@@ -131,7 +134,7 @@ def make_ndarray(proto: Any, max_expanded_bytes: int = MAX_EXPANDED_BYTES) -> np
 
 
 def make_shape_proto(shape: Iterable[int | None] | None) -> TensorShapeProto:
-    """Encodes a shape; None is an unknown rank, a None inside it an unknown size."""
+    """Encodes a shape: None is an unknown rank, None as a dimension an unknown size."""
     proto = TensorShapeProto()
     if shape is None:
         proto.unknown_rank = True
@@ -143,7 +146,7 @@ def make_shape_proto(shape: Iterable[int | None] | None) -> TensorShapeProto:
 
 
 def shape_from_proto(proto: Any) -> tuple[int | None, ...] | None:
-    """Decodes a TensorShapeProto to the form that make_shape_proto takes.
+    """Decodes a TensorShapeProto to a tuple, or None for an unknown rank.
 
     Raises: InvalidArgumentError for sizes below -1.
     """
@@ -165,7 +168,7 @@ def _invalid(text: str) -> InvalidArgumentError:
 
 
 def _scalar_proto(value: Any, wanted: DType | None) -> TensorProto | None:
-    """The encoding of Python's commonest scalars, without NumPy; None for all others."""
+    """Fast path without NumPy for common Python scalars; returns None for other values."""
     kind = type(value)
     if kind is float:
         if wanted is None or wanted is dtypes.float32:
@@ -221,12 +224,12 @@ def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
 def _plain_array(values: Any) -> np.ndarray:
     try:
         array = np.asarray(values)
-    except UnicodeDecodeError:  # str beside bytes
+    except UnicodeDecodeError:  # a mixture of str and bytes
         return np.array(values, dtype=object)
     except ValueError as error:
         raise ValueError(f"values do not form a rectangle: {error}") from error
     if array.dtype.kind in "US":
-        # An array of fixed-width strings has lost trailing zero bytes.
+        # NumPy's fixed-width strings drop trailing zero bytes.
         return np.array(values, dtype=object)
     return array
 
@@ -250,7 +253,7 @@ def _inferred(array: np.ndarray) -> DType:
 
 
 def _holds_arrays(values: Any) -> bool:
-    """Whether a nested list has arrays in it, whose type counts; NumPy's scalars do not."""
+    """Returns whether a nested list contains arrays, whose dtype is kept; scalars do not count."""
     while isinstance(values, (list, tuple)):
         if not values:
             return False
@@ -261,7 +264,7 @@ def _holds_arrays(values: Any) -> bool:
 def _python_values_to_array(values: Any, dtype: DType) -> np.ndarray:
     if dtype is dtypes.string:
         array = np.array(values, dtype=object)
-        _refuse_other_types(array, dtype, (str, bytes))
+        _check_element_types(array, dtype, (str, bytes))
         return array
     if dtype.size == 0:
         return np.array(values, dtype=object)
@@ -271,17 +274,17 @@ def _python_values_to_array(values: Any, dtype: DType) -> np.ndarray:
     if type(values) not in (int, float) or not dtype.is_floating:
         plain = _plain_array(values)
         if plain.size and not _kind_fits(plain, dtype):
-            _refuse_kind(plain, dtype)
+            _raise_wrong_type(plain, dtype)
         if plain.size and dtype.is_integer:
-            _refuse_overflow(plain, dtype)  # NumPy 1 would only warn and wrap around
-    if target.kind not in "biufc":  # ml_dtypes goes by way of float
+            _check_range(plain, dtype)  # NumPy 1 would only warn, and wrap around
+    if target.kind not in "biufc":  # ml_dtypes converts from float
         plain = np.asarray(values, dtype=np.float64 if dtype.is_floating else None)
         return plain.astype(target)
-    with np.errstate(over="ignore"):  # what is too large for a float is infinite
+    with np.errstate(over="ignore"):  # values too large for the dtype become infinite
         return np.asarray(values, dtype=target)
 
 
-def _refuse_overflow(array: np.ndarray, dtype: DType) -> None:
+def _check_range(array: np.ndarray, dtype: DType) -> None:
     low, high = int(dtype.min), int(dtype.max)
     for value in (array.min(), array.max()):
         if not low <= int(value) <= high:
@@ -299,7 +302,7 @@ def _kind_fits(array: np.ndarray, dtype: DType) -> bool:
     return kind in "iufc"
 
 
-def _refuse_kind(array: np.ndarray, dtype: DType) -> None:
+def _raise_wrong_type(array: np.ndarray, dtype: DType) -> None:
     first = array.flat[0]
     first = first.item() if isinstance(first, np.generic) else first
     raise TypeError(
@@ -308,7 +311,7 @@ def _refuse_kind(array: np.ndarray, dtype: DType) -> None:
     )
 
 
-def _refuse_other_types(array: np.ndarray, dtype: DType, allowed: tuple[type, ...]) -> None:
+def _check_element_types(array: np.ndarray, dtype: DType, allowed: tuple[type, ...]) -> None:
     for value in array.flat:
         if not isinstance(value, allowed):
             raise TypeError(
@@ -326,11 +329,11 @@ def _check_values_fit(array: np.ndarray, dims: tuple[int, ...], verify_shape: bo
     if array.size > count:
         raise ValueError(f"shape {list(dims)} holds {count} values, {array.size} were given")
     if count and not array.size:
-        raise ValueError(f"shape {list(dims)} holds {count} values, none was given")
+        raise ValueError(f"shape {list(dims)} holds {count} values, none were given")
 
 
 def _encode(proto: TensorProto, flat: np.ndarray, dtype: DType, count: int) -> None:
-    field = _LIST_OF_NUMBER[dtype.as_datatype_enum]
+    field = _FIELD_OF_DTYPE[dtype.as_datatype_enum]
     if dtype is dtypes.string:
         strings = [v if type(v) is bytes else _as_bytes(v) for v in flat.tolist()]
         proto.string_val.extend(strings[: _tail_start(strings)])
@@ -360,7 +363,7 @@ def _as_bytes(value: Any) -> bytes:
 
 
 def _tail_start(strings: list[bytes]) -> int:
-    """How many strings to keep so that repeating the last of them gives all."""
+    """Returns how many strings to store so that repeating the last one restores the rest."""
     kept = len(strings)
     while kept > 1 and strings[kept - 1] == strings[kept - 2]:
         kept -= 1
@@ -368,14 +371,14 @@ def _tail_start(strings: list[bytes]) -> int:
 
 
 def _distinct_prefix(flat: np.ndarray) -> int:
-    """How many elements to keep so that repeating the last of them gives all, bit by bit."""
+    """Returns how many elements to store so that repeating the last one restores all bits."""
     size = flat.dtype.itemsize
     bits = np.ascontiguousarray(flat).view(_BITS.get(size, np.uint64)).reshape(flat.size, -1)
     last = bits[-1]
     if (bits[-2] != last).any():
         return flat.size
     half = flat.size // 2
-    if (bits[half:] != last).any():  # the caller wants nothing less than half
+    if (bits[half:] != last).any():  # the caller only uses a prefix of at most half
         return flat.size
     different = np.flatnonzero((bits[:half] != last).any(axis=1))
     return int(different[-1]) + 2 if different.size else 1
@@ -401,13 +404,13 @@ def _known_dtype(number: int) -> DType:
     try:
         dtype = dtypes.as_dtype(number).base_dtype
     except TypeError:
-        raise _invalid(f"dtype {number} is not known") from None
+        raise _invalid(f"dtype {number} is unknown") from None
     return dtype
 
 
 def _checked_dims(shape: Any) -> tuple[int, ...]:
     if shape.unknown_rank:
-        raise _invalid("the shape has no rank")
+        raise _invalid("the shape has unknown rank")
     if len(shape.dim) > MAX_RANK:
         raise _invalid(f"rank {len(shape.dim)} is above {MAX_RANK}")
     dims = tuple(d.size for d in shape.dim)
@@ -416,7 +419,7 @@ def _checked_dims(shape: Any) -> tuple[int, ...]:
         if size < 0:
             raise _invalid(f"dimension {i} of shape {list(dims)} is negative")
         bound *= max(size, 1)
-    if bound >= 2**59:  # so that bytes fit 63 bits, also beside a zero dimension
+    if bound >= 2**59:  # the size in bytes must fit 63 bits, also with a zero dimension
         raise _invalid(f"shape {list(dims)} has too many elements")
     return dims
 
@@ -439,7 +442,7 @@ def _decode_objects(stored: Any, dtype: DType, dims: tuple[int, ...], count: int
             raise _invalid(f"no value for shape {list(dims)} of {dtype.name}")
         array[len(values) :] = values[-1:] or b""
     if values:
-        # by slice, since NumPy would look inside messages
+        # one by one, because NumPy would iterate over messages
         for i, value in enumerate(values):
             array[i] = value
     return array.reshape(dims)

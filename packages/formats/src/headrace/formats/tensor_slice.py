@@ -1,4 +1,4 @@
-"""Rectangular parts of a tensor: which part of a partitioned variable a checkpoint entry is."""
+"""Converts slices of partitioned tensors to and from TensorSliceProto."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headrace.formats.proto.tensor_pb2 import TensorSliceProto
 def normal_extents(
     name: str, full: tuple[int, ...], starts: Sequence[int], lengths: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Returns (start, length) per dimension, (0, -1) for a full one, as TensorFlow writes it.
+    """Returns the canonical (start, length) per dimension; (0, -1) for a full dimension.
 
     Args:
-      name: the tensor's, for errors.
-      full: the tensor's shape.
+      name: name of the tensor, for errors.
+      full: shape of the tensor.
       starts: first index in each dimension.
-      lengths: size in each dimension; -1 for all that follows.
-    Raises: InvalidArgumentError where the slice does not fit the shape.
+      lengths: size in each dimension; -1 extends to the end.
+    Raises: InvalidArgumentError if the slice does not fit the shape.
     """
     if len(starts) != len(full) or len(lengths) != len(full):
         raise InvalidArgumentError(
@@ -33,14 +33,14 @@ def normal_extents(
             raise InvalidArgumentError(
                 None,
                 None,
-                f"slice {start}:{start + length} of {name!r} passes a dimension of {size}",
+                f"slice {start}:{start + length} of {name!r} exceeds a dimension of {size}",
             )
         extents.append((0, -1) if (start, length) == (0, size) else (int(start), int(length)))
     return extents
 
 
 def slice_proto(extents: list[tuple[int, int]]) -> TensorSliceProto:
-    """Encodes what `normal_extents` gave."""
+    """Encodes the result of `normal_extents`."""
     proto = TensorSliceProto()
     for start, length in extents:
         extent = proto.extent.add()
@@ -51,7 +51,7 @@ def slice_proto(extents: list[tuple[int, int]]) -> TensorSliceProto:
 
 
 def extents_of(proto: TensorSliceProto, dims: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Decodes a slice of a tensor of shape dims: (start, length) per dimension, unchecked."""
+    """Decodes a slice of a tensor of shape `dims` to (start, length) per dimension, unchecked."""
     out = []
     for i, e in enumerate(proto.extent):
         full = dims[i] if i < len(dims) else 0

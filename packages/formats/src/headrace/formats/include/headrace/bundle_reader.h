@@ -1,15 +1,15 @@
-/* Checkpoint bundles, read through a memory map. Header only; bundle_reader.py is the same in
- * Python and says what a bundle is.
+/* Reads checkpoint bundles through a memory map. Header only; the C counterpart of
+ * bundle_reader.py. bundle_writer.py describes the format.
  *
  *   hr_bundle bundle;
  *   if (hr_bundle_open(&bundle, "model.ckpt-7") != HR_BUNDLE_OK) ... bundle.path, .offset, .what
  *   hr_bundle_entry entry;
  *   hr_bundle_find(&bundle, "weights", &entry);
- *   hr_bundle_read(&bundle, &entry, &bytes);        a whole tensor; the bytes lie in the map
- *   hr_bundle_read_region(&bundle, ...);            any part, put together from its slices
+ *   hr_bundle_read(&bundle, &entry, &bytes);        a whole tensor; the bytes are in the map
+ *   hr_bundle_read_region(&bundle, ...);            any region, assembled from slices
  *   hr_bundle_close(&bundle);
  *
- * Errors leave a code, path, offset and text in the bundle. One bundle serves one thread. */
+ * An error sets code, path, offset and text in the bundle. A bundle is not thread-safe. */
 #ifndef HEADRACE_BUNDLE_READER_H
 #define HEADRACE_BUNDLE_READER_H
 
@@ -28,20 +28,20 @@ extern "C" {
 #define HR_BUNDLE_PATH_BYTES 4096
 #define HR_BUNDLE_STRING 7
 #define HR_BUNDLE_VERSION 1
-/* A bundle that is replaced while it is opened is opened again, so many times. */
+/* How often to retry when the bundle is replaced while it is opened. */
 #define HR_BUNDLE_ATTEMPTS 1000
-/* Shards that are mapped when the bundle is opened; of more each when it is read. */
+/* Shards beyond this number are mapped on first use. */
 #define HR_BUNDLE_SHARDS_AT_ONCE 64
 
 /* The values are canonical status codes. */
 typedef enum {
   HR_BUNDLE_OK = 0,
-  HR_BUNDLE_INVALID = 3,   /* what was asked for does not fit the tensor */
+  HR_BUNDLE_INVALID = 3,   /* the requested region does not fit the tensor */
   HR_BUNDLE_NOT_FOUND = 5, /* no such bundle or tensor */
   HR_BUNDLE_NO_MEMORY = 8,
-  HR_BUNDLE_ABORTED = 10, /* another bundle took its place meanwhile: open it again */
+  HR_BUNDLE_ABORTED = 10, /* another bundle replaced this one: open it again */
   HR_BUNDLE_UNIMPLEMENTED = 12,
-  HR_BUNDLE_DATA_LOSS = 15 /* missing or damaged bytes */
+  HR_BUNDLE_DATA_LOSS = 15 /* missing or corrupted bytes */
 } hr_bundle_code;
 
 typedef struct {
@@ -50,7 +50,7 @@ typedef struct {
   hr_table table;
   hr_bundle_file* shards;
   uint64_t num_shards;
-  int swapped; /* its numbers are big-endian */
+  int swapped; /* the data is big-endian */
   uint8_t* scratch;
   /* the last error */
   hr_bundle_code code;
@@ -91,7 +91,7 @@ static inline void hr_bundle_close(hr_bundle* bundle) {
   bundle->num_shards = 0;
 }
 
-/* Turns what the table says into what the bundle says. */
+/* Converts an error of the table to one of the bundle. */
 static inline hr_bundle_code hr_bundle_from_table(hr_bundle* bundle, hr_table_code code) {
   char path[HR_BUNDLE_PATH_BYTES + 64];
   snprintf(path, sizeof path, "%s.index", bundle->prefix);
@@ -100,8 +100,8 @@ static inline hr_bundle_code hr_bundle_from_table(hr_bundle* bundle, hr_table_co
                         path, bundle->table.offset, bundle->table.what);
 }
 
-/* Whether the index is still the one that was read. A bundle's shards have their names for as long
- * as its index has: what was mapped before belongs to it. */
+/* Returns whether the index file is still the one that was read. Writers replace the index last:
+ * while it is unchanged, the shards mapped so far are its own. */
 static inline int hr_bundle_is_current(const hr_bundle* bundle) {
 #ifdef HR_BUNDLE_MMAP
   char path[HR_BUNDLE_PATH_BYTES + 64];
@@ -172,7 +172,7 @@ static inline hr_bundle_code hr_bundle_open_index(hr_bundle* bundle, const char*
   if (more != 0 || bundle->num_shards > 100000) {
     bundle->num_shards = 0;
     hr_bundle_close(bundle);
-    return hr_bundle_lost(bundle, "the header is damaged");
+    return hr_bundle_lost(bundle, "the header is corrupted");
   }
   bundle->shards =
       (hr_bundle_file*)calloc(bundle->num_shards ? bundle->num_shards : 1, sizeof(hr_bundle_file));
@@ -184,8 +184,8 @@ static inline hr_bundle_code hr_bundle_open_index(hr_bundle* bundle, const char*
   return HR_BUNDLE_OK;
 }
 
-/* Opens a bundle. On failure the bundle holds the error and needs no closing. What is read from it
- * is one bundle, also while writers replace that with others. */
+/* Opens a bundle. On failure the bundle has the error and need not be closed. All reads see the
+ * bundle as it was when opened, also while writers replace it. */
 static inline hr_bundle_code hr_bundle_open(hr_bundle* bundle, const char* prefix) {
   char path[HR_BUNDLE_PATH_BYTES + 64];
   hr_bundle_code code;
@@ -224,7 +224,7 @@ static inline hr_bundle_code hr_bundle_find_key(hr_bundle* bundle, const void* k
   }
   if (code != HR_TABLE_OK) return hr_bundle_from_table(bundle, code);
   if (!hr_bundle_parse_entry(value, value_size, entry))
-    return hr_bundle_lost(bundle, "an entry is damaged or its shape impossible");
+    return hr_bundle_lost(bundle, "an entry is corrupted or its shape impossible");
   return HR_BUNDLE_OK;
 }
 
@@ -235,8 +235,8 @@ static inline hr_bundle_code hr_bundle_find(hr_bundle* bundle, const char* name,
   return hr_bundle_find_key(bundle, name, strlen(name), entry);
 }
 
-/* Maps an entry's bytes and checks that they are there; numbers are checked against their CRC
- * and the entry's shape, strings by hr_bundle_strings. */
+/* Maps the bytes of an entry and checks their bounds. Numeric data is also checked against its CRC
+ * and shape; hr_bundle_strings checks strings. */
 static inline hr_bundle_code hr_bundle_read(hr_bundle* bundle, const hr_bundle_entry* entry,
                                             hr_bundle_bytes* out) {
   char path[HR_BUNDLE_PATH_BYTES + 64];
@@ -254,14 +254,14 @@ static inline hr_bundle_code hr_bundle_read(hr_bundle* bundle, const hr_bundle_e
     if (!hr_bundle_is_current(bundle)) {
       hr_bundle_unmap(file);
       return hr_bundle_fail(bundle, HR_BUNDLE_ABORTED, bundle->prefix, 0,
-                            "another checkpoint took its place while it was read");
+                            "another checkpoint replaced this one while it was read");
     }
     if (error) return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, 0, "the shard is missing");
   }
   if (entry->offset < 0 || entry->size < 0 || (uint64_t)entry->offset > file->size ||
       (uint64_t)entry->size > file->size - (uint64_t)entry->offset)
     return hr_bundle_fail(bundle, HR_BUNDLE_DATA_LOSS, path, (uint64_t)entry->offset,
-                          "the file is cut off");
+                          "the file is truncated");
   out->data = file->data ? file->data + entry->offset : (const uint8_t*)"";
   out->size = (uint64_t)entry->size;
   if (!width) return HR_BUNDLE_OK;
@@ -292,11 +292,11 @@ static inline hr_bundle_code hr_bundle_strings(hr_bundle* bundle, const hr_bundl
   for (i = 0; !what && i < count; ++i) {
     if (!hr_load_varint(bytes.data, bytes.size, &position, &length) ||
         length > bytes.size - total) {
-      what = "the length of a string is damaged";
+      what = "the length of a string is corrupted";
       break;
     }
     total += length;
-    /* lengths count as little-endian numbers of four bytes, or of eight where they must */
+    /* the CRC covers lengths as little-endian 32-bit numbers, or 64-bit ones if necessary */
     {
       uint8_t fixed[8];
       size_t k, n = length >> 32 ? 8 : 4;
@@ -304,7 +304,7 @@ static inline hr_bundle_code hr_bundle_strings(hr_bundle* bundle, const hr_bundl
       crc = hr_crc32c_extend(crc, fixed, n);
     }
   }
-  if (!what && bytes.size - position < 4) what = "the lengths of the strings are cut off";
+  if (!what && bytes.size - position < 4) what = "the lengths of the strings are truncated";
   if (!what && hr_load_u32(bytes.data + position) != hr_crc32c_mask(crc))
     what = "the CRC of the strings' lengths is wrong";
   if (!what && bytes.size - position - 4 != total) what = "the strings do not fill their bytes";

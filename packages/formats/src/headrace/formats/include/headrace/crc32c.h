@@ -1,4 +1,4 @@
-/* CRC-32C, plain and with the mask that record and table files store. Header only. */
+/* CRC-32C, and its masked form that record and table files store. Header only. */
 #ifndef HEADRACE_CRC32C_H
 #define HEADRACE_CRC32C_H
 
@@ -75,7 +75,7 @@ __attribute__((target("sse4.2"))) static inline uint32_t hr_crc32c_sse42(uint32_
 }
 #endif
 
-/* The CRC of n bytes that follow bytes whose CRC is `crc` (0 for none). */
+/* Extends `crc`, the CRC of the preceding bytes (0 for none), by n bytes. */
 static inline uint32_t hr_crc32c_extend(uint32_t crc, const void* data, size_t n) {
   const uint8_t* p = (const uint8_t*)data;
   crc = ~crc;
@@ -93,7 +93,7 @@ static inline uint32_t hr_masked_crc32c(const void* data, size_t n) {
   return hr_crc32c_mask(hr_crc32c_extend(0, data, n));
 }
 
-/* Little-endian numbers at any address. */
+/* Little-endian integers at unaligned addresses. */
 static inline uint32_t hr_load_u32(const uint8_t* p) {
   return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }

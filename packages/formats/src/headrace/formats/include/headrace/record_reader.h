@@ -1,7 +1,6 @@
-/* TFRecord framing: read records from memory or from a file. Header only, no dependencies.
+/* Reads TFRecords from memory or from a file. Header only, no dependencies.
  *
- * A record is its length (8 bytes, little-endian), the masked CRC-32C of those bytes (4), the
- * data, and the masked CRC-32C of the data (4). record_file.py is the same in Python. */
+ * The C counterpart of record_file.py, which describes the format. */
 #ifndef HEADRACE_RECORD_READER_H
 #define HEADRACE_RECORD_READER_H
 
@@ -19,10 +18,10 @@ extern "C" {
 
 typedef enum {
   HR_RECORD_OK = 0,
-  HR_RECORD_END = 1,        /* nothing follows the last record */
-  HR_RECORD_TORN = 2,       /* the bytes end inside a record: more may come */
-  HR_RECORD_BAD_LENGTH = 3, /* the length's CRC is wrong, or it is above the limit */
-  HR_RECORD_BAD_DATA = 4,   /* the data's CRC is wrong; the length can be trusted */
+  HR_RECORD_END = 1,        /* no further record */
+  HR_RECORD_TORN = 2,       /* the data ends inside a record: the file may still grow */
+  HR_RECORD_BAD_LENGTH = 3, /* the length has a wrong CRC or exceeds the limit */
+  HR_RECORD_BAD_DATA = 4,   /* the data has a wrong CRC; the length is intact */
   HR_RECORD_NO_MEMORY = 5,
   HR_RECORD_IO = 6
 } hr_record_code;
@@ -30,11 +29,11 @@ typedef enum {
 typedef struct {
   const uint8_t* data;
   uint64_t size;
-  uint64_t offset; /* of the record's first byte */
-  uint64_t next;   /* of the byte behind it; set with HR_RECORD_BAD_DATA too */
+  uint64_t offset; /* of the first byte of the record */
+  uint64_t next;   /* of the byte after the record; set with HR_RECORD_BAD_DATA too */
 } hr_record;
 
-/* Checks a header and takes the length out of it. */
+/* Checks a header and returns its length. */
 static inline hr_record_code hr_record_length(const uint8_t* header, uint64_t max_bytes,
                                               uint64_t* length) {
   if (hr_load_u32(header + 8) != hr_masked_crc32c(header, 8)) return HR_RECORD_BAD_LENGTH;
@@ -42,7 +41,7 @@ static inline hr_record_code hr_record_length(const uint8_t* header, uint64_t ma
   return *length > max_bytes ? HR_RECORD_BAD_LENGTH : HR_RECORD_OK;
 }
 
-/* Reads the record at `offset` of `size` bytes. `out->data` points into them. */
+/* Reads the record at `offset` of `size` bytes; `out->data` points into them. */
 static inline hr_record_code hr_record_at(const uint8_t* bytes, uint64_t size, uint64_t offset,
                                           hr_record* out) {
   uint64_t left, length;
@@ -65,7 +64,7 @@ static inline hr_record_code hr_record_at(const uint8_t* bytes, uint64_t size, u
   return HR_RECORD_OK;
 }
 
-/* A reader of a file, with one buffer that grows to the longest record. */
+/* Reads a file with one buffer, which grows to the longest record. */
 typedef struct {
   FILE* file;
   uint64_t offset; /* of the next record */
@@ -94,8 +93,8 @@ static inline int hr_record_file_seek(hr_record_file* reader, uint64_t offset) {
   return fseek(reader->file, (long)offset, SEEK_SET);
 }
 
-/* Reads `count` bytes to the buffer's `start`, growing it no faster than data arrives, so that
- * a length which no file backs takes no memory. */
+/* Reads `count` bytes to offset `start` of the buffer. The buffer grows only as data arrives, so
+ * that a corrupted length takes no memory. */
 static inline hr_record_code hr_record_file_fill(hr_record_file* reader, uint64_t start,
                                                  uint64_t count) {
   while (count) {
@@ -117,9 +116,9 @@ static inline hr_record_code hr_record_file_fill(hr_record_file* reader, uint64_
   return HR_RECORD_OK;
 }
 
-/* Reads the next record; `out->data` lives until the next call. After HR_RECORD_TORN the same
- * record is tried again; after HR_RECORD_BAD_DATA set reader->offset = out->next and
- * hr_record_file_seek there to step over it. */
+/* Reads the next record; `out->data` is valid until the next call. After HR_RECORD_TORN the next
+ * call retries the record. To step over a record after HR_RECORD_BAD_DATA, set reader->offset =
+ * out->next and call hr_record_file_seek. */
 static inline hr_record_code hr_record_file_next(hr_record_file* reader, hr_record* out) {
   uint64_t length = 0;
   hr_record_code code;

@@ -1,7 +1,7 @@
-/* LevelDB's sorted tables, read from memory. Header only; sorted_table.py is the same in Python.
+/* Reads LevelDB's sorted tables from memory. Header only; the C counterpart of sorted_table.py.
  *
- * Nothing is allocated but one key of at most HR_TABLE_MAX_KEY bytes, which lies in the iterator's
- * caller-given buffer. Every read is checked against the size of the file. */
+ * The reader does not allocate: the caller provides a buffer of HR_TABLE_MAX_KEY bytes for the
+ * current key. Every read is checked against the size of the file. */
 #ifndef HEADRACE_TABLE_READER_H
 #define HEADRACE_TABLE_READER_H
 
@@ -20,24 +20,24 @@ extern "C" {
 typedef enum {
   HR_TABLE_OK = 0,
   HR_TABLE_END = 1,       /* no further entry, or no such key */
-  HR_TABLE_DAMAGED = 2,   /* `offset` says where, `what` how */
-  HR_TABLE_COMPRESSED = 3 /* a block is compressed, which this reader cannot undo */
+  HR_TABLE_DAMAGED = 2,   /* at `offset`, for the reason `what` */
+  HR_TABLE_COMPRESSED = 3 /* a block is compressed, which is not supported */
 } hr_table_code;
 
 typedef struct {
-  const uint8_t* data; /* the whole file */
+  const uint8_t* data; /* contents of the file */
   uint64_t size;
-  uint64_t index_offset, index_size; /* the index block, its CRC checked */
-  uint64_t offset;                   /* where the last damage was found */
+  uint64_t index_offset, index_size; /* the index block, after its CRC check */
+  uint64_t offset;                   /* of the last corruption */
   const char* what;
 } hr_table;
 
-/* The entries of one block, in order. */
+/* Iterates over the entries of one block. */
 typedef struct {
   const uint8_t* block;
   uint64_t end, position, budget;
   uint64_t block_offset;
-  uint8_t* key; /* HR_TABLE_MAX_KEY bytes, the caller's */
+  uint8_t* key; /* HR_TABLE_MAX_KEY bytes, owned by the caller */
   uint64_t key_size;
   const uint8_t* value;
   uint64_t value_size;
@@ -49,8 +49,7 @@ static inline hr_table_code hr_table_damaged(hr_table* table, uint64_t offset, c
   return HR_TABLE_DAMAGED;
 }
 
-/* Reads a variable-length number that must end before `end`; 0 if it does not, or passes 64 bits.
- */
+/* Reads a varint; returns 0 if it does not end before `end` or exceeds 64 bits. */
 static inline int hr_load_varint(const uint8_t* data, uint64_t end, uint64_t* position,
                                  uint64_t* value) {
   uint64_t result = 0;
@@ -69,7 +68,7 @@ static inline int hr_load_varint(const uint8_t* data, uint64_t end, uint64_t* po
   return 0;
 }
 
-/* Checks place, CRC and compression of a block. */
+/* Checks bounds, CRC and compression of a block. */
 static inline hr_table_code hr_table_block(hr_table* table, uint64_t offset, uint64_t size,
                                            uint64_t named_at) {
   uint64_t limit = table->size - HR_TABLE_FOOTER_BYTES;
@@ -130,7 +129,7 @@ static inline hr_table_code hr_block_next(hr_table* table, hr_block_cursor* curs
   return HR_TABLE_OK;
 }
 
-/* Checks footer and index of the file whose bytes are given; they must outlive the table. */
+/* Opens a table: checks its footer and index. The bytes must outlive the table. */
 static inline hr_table_code hr_table_open(hr_table* table, const uint8_t* data, uint64_t size) {
   const uint8_t* footer;
   uint64_t position = 0, ignored, offset, length;
@@ -149,7 +148,7 @@ static inline hr_table_code hr_table_open(hr_table* table, const uint8_t* data, 
       !hr_load_varint(footer, 40, &position, &ignored) ||
       !hr_load_varint(footer, 40, &position, &offset) ||
       !hr_load_varint(footer, 40, &position, &length))
-    return hr_table_damaged(table, size - HR_TABLE_FOOTER_BYTES, "the footer is damaged");
+    return hr_table_damaged(table, size - HR_TABLE_FOOTER_BYTES, "the footer is corrupted");
   code = hr_table_block(table, offset, length, size - HR_TABLE_FOOTER_BYTES);
   if (code != HR_TABLE_OK) return code;
   table->index_offset = offset;
@@ -163,13 +162,13 @@ static inline int hr_compare_keys(const uint8_t* a, uint64_t a_size, const uint8
   return order ? order : a_size < b_size ? -1 : a_size > b_size;
 }
 
-/* The place of a data block, from the value that the index has for it. */
+/* Decodes the handle of a data block, a value of the index. */
 static inline hr_table_code hr_table_handle(hr_table* table, const hr_block_cursor* index,
                                             uint64_t* offset, uint64_t* size) {
   uint64_t position = 0;
   if (!hr_load_varint(index->value, index->value_size, &position, offset) ||
       !hr_load_varint(index->value, index->value_size, &position, size))
-    return hr_table_damaged(table, table->index_offset, "the index is damaged");
+    return hr_table_damaged(table, table->index_offset, "the index is corrupted");
   return hr_table_block(table, *offset, *size, *offset);
 }
 
@@ -201,7 +200,7 @@ static inline hr_table_code hr_table_get(hr_table* table, const void* key, uint6
   return code;
 }
 
-/* Calls `visit` for each entry until it returns other than 0. `scratch` as above. */
+/* Calls `visit` for each entry until it returns nonzero. `scratch` as above. */
 static inline hr_table_code hr_table_walk(hr_table* table, uint8_t* scratch,
                                           int (*visit)(void* argument, const uint8_t* key,
                                                        uint64_t key_size, const uint8_t* value,

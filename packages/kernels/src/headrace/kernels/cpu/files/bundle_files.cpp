@@ -160,7 +160,8 @@ void merge_entry(Entries* entries, const std::string& key, Entry entry, const st
   auto [there, fresh] = entries->try_emplace(key, entry);
   if (fresh) return;
   if (there->second.slices.empty() || entry.slices.empty())
-    throw Failure{HR_ALREADY_EXISTS, prefix + ": '" + key + "' is in another bundle too"};
+    throw Failure{HR_ALREADY_EXISTS,
+                  prefix + ": '" + key + "' is also in another of the merged bundles"};
   if (there->second.dtype != entry.dtype || there->second.dims != entry.dims)
     throw Failure{HR_INVALID_ARGUMENT,
                   prefix + ": slices of '" + key + "' disagree about its shape or dtype"};

@@ -112,7 +112,7 @@ void normalise(Slice* slice, const std::string& name) {
     if (length < 0) length = size - start;
     if (start < 0 || length < 0 || length > size || start > size - length)
       refuse("slice " + std::to_string(start) + ":" + std::to_string(start + length) + " of '" +
-             name + "' passes a dimension of " + std::to_string(size));
+             name + "' exceeds a dimension of " + std::to_string(size));
     if (start == 0 && length == size) length = -1;
   }
 }
@@ -161,7 +161,7 @@ void Writer::add(const std::string& name, const hr_tensor* value) {
   check_name(name);
   check_dtype(name, value);
   if (entries_.count(name))
-    throw Failure{HR_ALREADY_EXISTS, prefix_ + ": '" + name + "' is there already"};
+    throw Failure{HR_ALREADY_EXISTS, prefix_ + ": '" + name + "' was already added"};
   entries_[name] = write(value);
 }
 
@@ -183,7 +183,7 @@ void Writer::add_slice(const std::string& name, Slice slice, const hr_tensor* va
            shown(found->second.dims) + " and " + shown(slice.full));
   const std::string key = slice_key(name, slice);
   if (entries_.count(key))
-    throw Failure{HR_ALREADY_EXISTS, prefix_ + ": a slice of '" + name + "' is there already"};
+    throw Failure{HR_ALREADY_EXISTS, prefix_ + ": a slice of '" + name + "' was already added"};
   entries_[key] = write(value);
   Entry& whole = entries_[name];
   whole.dtype = value->dtype;

@@ -1,4 +1,4 @@
-/* Entries of a bundle's table, read from their messages; bundle_reader.h includes this. */
+/* Parses the BundleEntryProtos of a bundle's index; bundle_reader.h includes this. */
 #ifndef HEADRACE_BUNDLE_ENTRIES_H
 #define HEADRACE_BUNDLE_ENTRIES_H
 
@@ -16,8 +16,8 @@ typedef struct {
   int64_t dims[HR_BUNDLE_MAX_RANK];
   int64_t shard_id, offset, size;
   uint32_t crc;
-  int slices; /* above 0: partitioned, its bytes lie with its slices */
-  /* the entry's message, where the slices stand; in the map */
+  int slices; /* above 0: partitioned, the slices have the bytes */
+  /* the serialized entry with its slices, in the map */
   const uint8_t* message;
   uint64_t message_size;
 } hr_bundle_entry;
@@ -30,7 +30,7 @@ typedef struct {
   uint64_t size;
 } hr_wire_field;
 
-/* Reads the field at *position: 1, or 0 at the end, or -1 where the message is damaged. */
+/* Reads the field at *position. Returns 1, 0 at the end, or -1 for a corrupted message. */
 static inline int hr_wire_next(const uint8_t* message, uint64_t size, uint64_t* position,
                                hr_wire_field* field) {
   uint64_t tag;
@@ -81,7 +81,8 @@ static inline int hr_bundle_parse_dims(const uint8_t* message, uint64_t size,
   return more == 0;
 }
 
-/* The product of the dimensions; 0 if it would pass 2^59, the zeros not counted. */
+/* Sets *count to the product of dims. Returns 0 if the nonzero dimensions multiply to 2^59 or more.
+ */
 static inline int hr_bundle_count(const int64_t* dims, int rank, uint64_t* count) {
   uint64_t bound = 1;
   int i, empty = 0;
@@ -121,7 +122,7 @@ static inline int hr_bundle_parse_entry(const uint8_t* message, uint64_t size,
   return more == 0 && hr_bundle_count(entry->dims, entry->rank, &count);
 }
 
-/* Bytes of one element in a bundle: 0 for strings and what cannot be read. */
+/* Size of one element in bytes; 0 for strings and unsupported dtypes. */
 static inline uint64_t hr_bundle_element_size(int32_t dtype) {
   static const uint8_t sizes[34] = {0, 4,  8, 4, 1, 2, 1, 0, 8, 8, 1, 1, 1, 4, 2, 2, 2,
                                     2, 16, 2, 0, 0, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};

@@ -1,4 +1,4 @@
-/* Files of a bundle, mapped into memory; bundle_reader.h includes this. */
+/* Maps the files of a bundle into memory; bundle_reader.h includes this. */
 #ifndef HEADRACE_BUNDLE_FILES_H
 #define HEADRACE_BUNDLE_FILES_H
 
@@ -24,8 +24,8 @@ extern "C" {
 typedef struct {
   uint8_t* data;
   uint64_t size;
-  int state;               /* 0: not tried yet, 1: there */
-  uint64_t device, number; /* which file it is; the map keeps others from getting its number */
+  int state;               /* 0: not opened yet, 1: mapped */
+  uint64_t device, number; /* identity of the file; the map keeps the inode number in use */
 } hr_bundle_file;
 
 static inline void hr_bundle_unmap(hr_bundle_file* file) {
@@ -39,7 +39,7 @@ static inline void hr_bundle_unmap(hr_bundle_file* file) {
   memset(file, 0, sizeof *file);
 }
 
-/* Maps a file; returns 0 or an errno. An empty file has no data. */
+/* Maps a file; returns 0 or an errno. The data of an empty file is null. */
 static inline int hr_bundle_map(hr_bundle_file* file, const char* path) {
 #ifdef HR_BUNDLE_MMAP
   struct stat status;

@@ -1,5 +1,5 @@
-/* Slices of partitioned tensors, and any region put together from them; bundle_reader.h includes
- * this at its end. */
+/* Slices of partitioned tensors, and regions assembled from them; bundle_reader.h includes this at
+ * its end. */
 #ifndef HEADRACE_BUNDLE_SLICES_H
 #define HEADRACE_BUNDLE_SLICES_H
 
@@ -25,7 +25,7 @@ static inline size_t hr_ordered_signed(uint8_t* out, int64_t value) {
   unsigned header;
   while (bits < 64 && magnitude >> bits) ++bits;
   size = bits / 7 + 1;
-  for (i = 0; i < size; ++i) { /* sign-extended, so that ten bytes hold any number */
+  for (i = 0; i < size; ++i) { /* sign-extended: ten bytes hold any number */
     size_t shift = 8 * (size - 1 - i);
     out[i] = (uint8_t)(shift >= 64 ? (value < 0 ? 0xff : 0) : (uint64_t)value >> shift);
   }
@@ -35,7 +35,7 @@ static inline size_t hr_ordered_signed(uint8_t* out, int64_t value) {
   return size;
 }
 
-/* The key of one slice; `lengths` has -1 for a full dimension. Returns its size; `out` needs
+/* Encodes the key of a slice; `lengths` is -1 for a full dimension. Returns its size; `out` needs
  * 2 * strlen(name) + 24 + 20 * rank bytes. */
 static inline size_t hr_bundle_slice_key(uint8_t* out, const char* name, const int64_t* starts,
                                          const int64_t* lengths, int rank) {
@@ -55,8 +55,8 @@ static inline size_t hr_bundle_slice_key(uint8_t* out, const char* name, const i
   return n;
 }
 
-/* Reads the next TensorSliceProto of an entry: 1, 0 at the end, -1 where it is damaged or of
- * another rank. Full dimensions have length -1. */
+/* Reads the next TensorSliceProto of an entry. Returns 1, 0 at the end, or -1 for a corrupted slice
+ * or one of another rank. Full dimensions have length -1. */
 static inline int hr_bundle_next_slice(const hr_bundle_entry* entry, uint64_t* position,
                                        int64_t* starts, int64_t* lengths) {
   hr_wire_field field, extent, part;
@@ -82,9 +82,9 @@ static inline int hr_bundle_next_slice(const hr_bundle_entry* entry, uint64_t* p
   return more;
 }
 
-/* Copies the overlap of a stored box and a wanted box, both within the same tensor; without
- * `from`, sets its bytes to 1. Boxes are (start, size) per dimension; returns the elements copied,
- * which without `to` is all that it does. */
+/* Copies the overlap of a stored box and a requested box of one tensor, and returns its number of
+ * elements. Boxes are (start, size) per dimension. Without `from` the bytes are set to 1; without
+ * `to` the elements are only counted. */
 static inline uint64_t hr_copy_overlap(uint8_t* to, const int64_t* to_starts,
                                        const int64_t* to_sizes, const uint8_t* from,
                                        const int64_t* from_starts, const int64_t* from_sizes,
@@ -118,9 +118,9 @@ static inline uint64_t hr_copy_overlap(uint8_t* to, const int64_t* to_starts,
   }
 }
 
-/* Reads a box of a tensor of numbers, whole or partitioned, into `out`, which has room for the
- * product of `sizes` elements. For a whole tensor give zeros and its dims. Call it with out NULL
- * first where the shape is not trusted: it then only checks that all elements are stored. */
+/* Reads a box of a numeric tensor, whole or partitioned, into `out`, which has room for the product
+ * of `sizes` elements. For the whole tensor pass zeros and its dims. With out NULL it only checks
+ * that all elements are stored: do this before allocating for an untrusted shape. */
 static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char* name,
                                                    const hr_bundle_entry* entry,
                                                    const int64_t* starts, const int64_t* sizes,
@@ -148,7 +148,7 @@ static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char
   }
   if (!wanted) return HR_BUNDLE_OK;
   key = (uint8_t*)malloc(2 * strlen(name) + 24 + 20 * (size_t)entry->rank);
-  if (out) filled = (uint8_t*)calloc(wanted, 1); /* or overlapping slices would leave holes */
+  if (out) filled = (uint8_t*)calloc(wanted, 1); /* overlapping slices would leave gaps */
   if (!key || (out && !filled)) {
     free(key);
     free(filled);
