@@ -26,5 +26,5 @@ def test_keyword_arguments_and_wrong_numbers_of_gradients_are_refused():
     with pytest.raises(ValueError, match=r"without keyword arguments, got \['b'\]"):
         made(hr.constant(1.0), b=1.0)
     x = hr.constant(1.0)
-    with pytest.raises(ValueError, match="gave 1 gradients for 2 arguments"):
+    with pytest.raises(ValueError, match="returned 1 gradients for 2 arguments"):
         hr.gradients(made(x, x), x)

@@ -10,7 +10,7 @@ from headrace.graph.framework import op_registry
 
 def test_a_gradient_is_registered_once():
     hr.RegisterGradient("TestOnce")(lambda op, grad: grad)
-    with pytest.raises(KeyError, match="gradient of TestOnce is registered already"):
+    with pytest.raises(KeyError, match="gradient of TestOnce is already registered"):
         hr.RegisterGradient("TestOnce")(lambda op, grad: grad)
     with pytest.raises(KeyError, match="TestOnce"):
         hr.NotDifferentiable("TestOnce")
@@ -49,7 +49,7 @@ def test_a_library_from_outside_brings_op_shape_and_gradient(monkeypatch):
     monkeypatch.setattr(services, "service_names", lambda group: ["test"])
     monkeypatch.setattr(services, "find_service", lambda group, name: offers[group])
     monkeypatch.setattr(op_catalogue, "_foreign_read", False)
-    monkeypatch.setattr(op_registry, "_foreign_read", False)
+    monkeypatch.setattr(op_registry, "_custom_ops_loaded", False)
     monkeypatch.setattr(op_catalogue, "_foreign", {})
     y = op("TestDouble", [1.0, 2.0])
     assert y.dtype is hr.float32 and y.shape == [4]
@@ -57,7 +57,7 @@ def test_a_library_from_outside_brings_op_shape_and_gradient(monkeypatch):
 
 
 def test_a_gradient_that_nobody_has_written_raises_and_says_why():
-    op_registry.gradient_not_built("TestLater", "loops come later")
+    op_registry.gradient_not_implemented("TestLater", "loops come later")
     with pytest.raises(LookupError, match="op type TestLater: loops come later"):
         op_registry.gradient_function("TestLater")
     assert op_registry.no_gradient_reason("TestLater") == "loops come later"

@@ -173,7 +173,7 @@ def test_a_node_changed_after_a_run_is_refused(service):
     sess.run(c)
     c.op._update_input(0, b)
     hr.constant(3.0)
-    with pytest.raises(RuntimeError, match="was changed after this session has run"):
+    with pytest.raises(RuntimeError, match="was changed after this session ran"):
         sess.run(c)
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from headrace.graph.api.namespace import find, keep_public_names, names
+from headrace.graph.api.namespace import find, names, prefer_public_names
 
-keep_public_names(__name__)
+prefer_public_names(__name__)
 
 from headrace.graph.builder import operators as operators  # noqa: E402 - gives Tensor its operators
 from headrace.graph.builder import packing as packing  # noqa: E402 - converts lists of tensors

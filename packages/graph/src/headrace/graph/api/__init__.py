@@ -1,1 +1,1 @@
-"""The table of public names, and how `hr.<name>` finds its object in it."""
+"""The table of public names, and the lookup of `hr.<name>` in it."""

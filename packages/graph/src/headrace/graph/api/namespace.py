@@ -1,4 +1,4 @@
-"""How `hr.<name>` finds its object: through the table in public_names.py, when first asked for."""
+"""Resolves `hr.<name>` lazily, by the table of public_names.py."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _spaces: dict[str, ModuleType] = {}
 
 
 def find(name: str) -> Any:
-    """The object of a public name, such as "nn.relu", or a sub-namespace such as "nn".
+    """Returns the object of a public name such as "nn.relu", or a sub-namespace such as "nn".
 
-    Raises: AttributeError where there is none.
+    Raises: MissingNameError, an AttributeError, for an unknown name.
     """
     target = PUBLIC.get(name)
     if target is not None:
@@ -39,7 +39,7 @@ def find(name: str) -> Any:
 
 
 def names(space: str = "") -> list[str]:
-    """The public names right below a sub-namespace, sorted."""
+    """Returns the public names directly in a sub-namespace, sorted."""
     prefix = space + "." if space else ""
     found = {key[len(prefix) :].split(".")[0] for key in PUBLIC if key.startswith(prefix)}
     return sorted(found)
@@ -62,7 +62,7 @@ def _space(name: str) -> ModuleType:
 
 
 class _Space(ModuleType):
-    """A sub-namespace such as `hr.nn`: loads a name when it is asked for, and keeps it."""
+    """A sub-namespace such as `hr.nn`; it imports the module of a name on first use."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{_PACKAGE}.{name}")
@@ -74,7 +74,7 @@ class _Space(ModuleType):
         try:
             value = find(f"{self._space}.{name}")
         except AttributeError:
-            # The other names of the module behind a space are there, too.
+            # The namespaces of _MODULES also have the module's other names.
             module = sys.modules.get(f"{_PACKAGE}.{_MODULES.get(self._space)}")
             value = getattr(module, name, None)
             if value is None:
@@ -87,9 +87,9 @@ class _Space(ModuleType):
 
 
 class _Package(ModuleType):
-    """A package in which a public name goes before a module of the same name.
+    """A package whose public names take precedence over modules of the same name.
 
-    (`hr.losses` is the sub-namespace, though headrace/graph/losses is a folder of modules.)
+    For instance, `hr.losses` is the sub-namespace, not the folder headrace/graph/losses.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -102,7 +102,7 @@ class _Package(ModuleType):
 
 
 class _Folder(_Package):
-    """A folder with the name of a sub-namespace: `from headrace.graph.layers import dense`."""
+    """A folder named like a sub-namespace, for `from headrace.graph.layers import dense`."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -115,6 +115,6 @@ class _Folder(_Package):
 _SPACES = {key[:i] for key in PUBLIC for i, c in enumerate(key) if c == "."}
 
 
-def keep_public_names(package: str) -> None:
-    """Makes a package's public names go before its modules of the same name."""
+def prefer_public_names(package: str) -> None:
+    """Gives a package's public names precedence over its modules of the same name."""
     sys.modules[package].__class__ = _Package if package == _PACKAGE else _Folder

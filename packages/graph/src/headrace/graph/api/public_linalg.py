@@ -1,6 +1,6 @@
 """Public names of linear algebra and Fourier transforms.
 
-public_names.py says how to read a row.
+public_names.py describes the format.
 """
 
 from __future__ import annotations

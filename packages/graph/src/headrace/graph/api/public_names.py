@@ -1,14 +1,14 @@
-"""The table of public names: which module has the object of `hr.<name>`.
+"""The table of public names: maps `hr.<name>` to a module and an attribute.
 
     "zeros": "ops.arrays.creation"      attribute `zeros` of headrace.graph.ops.arrays.creation
-    "nn.relu": "ops.activations"        in the sub-namespace hr.nn (made by being named)
-    "log": "ops.elementwise.elementwise:logarithm"  under another name there
-    "float32": "=headrace.formats.dtypes"           in a module outside of this package
+    "nn.relu": "ops.activations"        in the sub-namespace hr.nn
+    "log": "ops.elementwise.elementwise:logarithm"  the attribute has another name
+    "float32": "=headrace.formats.dtypes"           the module is outside of this package
     "raw_ops": "ops.raw_ops:"           the module itself
 
-One line per name; each area keeps its names together, in its own dict of this table. To add an
-area, write `_MINE = {...}` and name it in PUBLIC. What works on values by index, on text and on
-sparse tensors stands in public_values.py, what trains and what is around it in public_training.py.
+One line per name, in one dict per subject. To add a subject, write a dict `_MINE = {...}` and add
+it to PUBLIC. Indexing, strings and sparse tensors are in public_values.py, training in
+public_training.py.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _GRAPH = {
         "real_types complex_types bytes_or_text_types",
         space="compat",
     ),
-    "compat.v1": "=headrace.graph:",  # programs of `import tensorflow.compat.v1 as tf`
+    "compat.v1": "=headrace.graph:",  # for programs with `import tensorflow.compat.v1 as tf`
     "__version__": "api.version",
 }
 

@@ -1,6 +1,6 @@
 """Public names of networks: convolutions and pools, layers, losses and metrics.
 
-public_names.py says how to read a row.
+public_names.py describes the format.
 """
 
 from __future__ import annotations

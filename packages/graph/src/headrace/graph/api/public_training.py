@@ -1,6 +1,6 @@
-"""Public names of what trains: the global step, and what is around a training program.
+"""Public names for training: the global step, sessions, hooks, checkpoints.
 
-public_names.py says how to read a row.
+public_names.py describes the format.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Public names of what works on values by index, on sparse tensors, text and examples.
+"""Public names for indexing, sparse tensors, strings and parsing.
 
-public_names.py says how to read a row.
+public_names.py describes the format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BY_INDEX = {
     "manip.scatter_nd": "ops.scatter",
 }
 
-_SPARSE_BOTH = {  # tf.sparse.<name>: (module, attribute); tf.sparse_<name> or another name
+_SPARSE_BOTH = {  # public under two names: sparse.<name>, and sparse_<name> or the given one
     "add": "sparse",
     "concat": "layout",
     "fill_empty_rows": "layout",

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 def _installed() -> str:
     try:
         return version("headrace-graph")
-    except PackageNotFoundError:  # run from a checkout that is not installed
+    except PackageNotFoundError:  # imported from a checkout that is not installed
         return "0+unknown"
 
 

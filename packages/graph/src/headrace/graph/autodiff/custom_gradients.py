@@ -1,4 +1,4 @@
-"""Functions with a gradient of the user's own."""
+"""Functions with user-defined gradients."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _numbers = itertools.count()
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Decorates a function that returns its result and its gradient.
+    """Decorator for a function with a user-defined gradient.
 
     Args:
-      f: tensors -> (result, grad_fn), where grad_fn(*gradients of the results) gives the
+      f: tensors -> (result, grad_fn), where grad_fn(*gradients of the results) returns the
         gradient of each argument. Where f uses resource variables, grad_fn also takes
         `variables=`, and returns (gradients of the arguments, gradients of the variables).
-    Returns: a function of the same arguments, that returns the result.
-    Raises (when called): TypeError where f uses variables and grad_fn does not take them, or
-      where they are no resource variables; ValueError for arguments by keyword.
+    Returns: a function of the same arguments that returns only the result.
+    Raises: when called, TypeError if f uses variables and grad_fn does not take `variables`, or if
+      they are not resource variables; ValueError for keyword arguments, or if grad_fn returns a
+      wrong number of gradients.
     """
     if f is None:
         return custom_gradient
@@ -40,12 +41,12 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
                 f"custom_gradient: {f.__name__} must be called without keyword arguments, got "
                 f"{sorted(kwargs)}"
             )
-        return _called(f, args)
+        return _apply_custom_gradient(f, args)
 
     return decorated
 
 
-def _called(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def _apply_custom_gradient(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     given = [op("Identity", convert_to_tensor(a)) for a in nest.flatten(list(args))]
     result, grad_fn = f(*nest.pack_sequence_as(list(args), given))
     results = [convert_to_tensor(r) for r in nest.flatten([result])]
@@ -62,27 +63,31 @@ def _called(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     @gradient(registered)
     def backwards(node: Operation, *grads: Any) -> list[Any]:
         options = {"variables": used} if takes and used else {}
-        made = grad_fn(*grads[:n_results], **options)
+        arg_grads = grad_fn(*grads[:n_results], **options)
         of_variables: list[Any] = []
         if options:
-            made, of_variables = made
+            arg_grads, of_variables = arg_grads
             of_variables = list(nest.flatten([of_variables]))
             if len(of_variables) != len(used):
                 raise ValueError(
-                    f"custom_gradient: grad_fn gave {len(of_variables)} gradients for "
+                    f"custom_gradient: grad_fn returned {len(of_variables)} gradients for "
                     f"{len(used)} variables"
                 )
-        of_args = list(nest.flatten([made])) if not isinstance(made, (list, tuple)) else list(made)
+        of_args = (
+            list(nest.flatten([arg_grads]))
+            if not isinstance(arg_grads, (list, tuple))
+            else list(arg_grads)
+        )
         if len(of_args) != n_args:
             raise ValueError(
-                f"custom_gradient: grad_fn gave {len(of_args)} gradients for {n_args} arguments"
+                f"custom_gradient: grad_fn returned {len(of_args)} gradients for {n_args} arguments"
             )
         return [*[None] * n_results, *of_args, *of_variables]
 
     every = [*results, *given, *[v.handle for v in used]]
     with get_default_graph().gradient_override_map({"IdentityN": registered}):
-        handed = op("IdentityN", every)
-    return nest.pack_sequence_as([result], handed[:n_results])[0]
+        outputs = op("IdentityN", every)
+    return nest.pack_sequence_as([result], outputs[:n_results])[0]
 
 
 def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
@@ -93,7 +98,7 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 
 
 def _variables_between(results: list[Tensor], args: list[Tensor]) -> list[Any]:
-    """The trainable variables that results depend on, other than through the arguments."""
+    """Returns the trainable variables that the results use other than through the arguments."""
     graph = get_default_graph()
     keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
     known = {v.op: v for key in keys for v in graph.get_collection(key)}
@@ -109,19 +114,23 @@ def _variables_between(results: list[Tensor], args: list[Tensor]) -> list[Any]:
         if node in known and getattr(known[node], "trainable", True):
             found[node] = known[node]
         stack.extend(t.op for t in node.inputs)
-    used = sorted(found.values(), key=lambda v: v.op._id)  # noqa: SLF001 - in order of making
+    used = sorted(found.values(), key=lambda v: v.op._id)  # noqa: SLF001 - in order of creation
     for variable in used:
         handle = getattr(variable, "handle", None)
         if not isinstance(handle, Tensor) or handle.dtype.base_dtype != resource:
             raise TypeError(
                 "custom_gradient: all variables that the function uses must be resource "
-                f"variables, {variable.name} is not: make it with use_resource=True"
+                f"variables, {variable.name} is not: create it with use_resource=True"
             )
     return used
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose gradient is that of the identity. Args: f: tensor -> tensor."""
+    """Wraps a function so that its gradient is the gradient of the identity.
+
+    Args:
+      f: tensors -> a tensor or tensors of the same shapes.
+    """
 
     @custom_gradient
     def function(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Derivatives by extending the graph (white paper §4.1): walk back from ys, sum what meets."""
+"""Reverse-mode automatic differentiation: adds gradient nodes to the graph (white paper §4.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SWITCHES = frozenset(("Switch", "RefSwitch"))
 
 
 class AggregationMethod:
-    """How the partial gradients of one tensor are added: TF 1.x's names, all for AddN."""
+    """How partial gradients of a tensor are summed; all of TF 1.x's methods mean AddN here."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -31,7 +31,7 @@ class AggregationMethod:
 
 
 class UnconnectedGradients(enum.Enum):
-    """What gradients returns for an x that no y depends on."""
+    """Results of `gradients` for an x that no y depends on."""
 
     NONE = "none"
     ZERO = "zero"
@@ -51,22 +51,23 @@ def gradients(
     | None = None,
     unconnected_gradients: UnconnectedGradients = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The sum of d y / d x over all ys, for each x.
+    """Computes the sum of dy/dx over all ys, for each x.
 
     Args:
       ys: a tensor or a list of them, floating-point or complex.
       xs: a tensor, variable or list of them.
-      grad_ys: for each y the gradient it starts with, of its shape; None: ones.
-      name: of the scope of the new operations.
-      colocate_gradients_with_ops: each gradient on the device of its operation.
-      gate_gradients: the gradients of one operation's inputs wait for one another.
+      grad_ys: initial gradients, one per y, of the shape of y; None means ones.
+      name: name scope of the new operations.
+      colocate_gradients_with_ops: place each gradient on the device of its operation.
+      gate_gradients: make the gradients of an operation available only when all are computed.
       aggregation_method: one of AggregationMethod.
-      stop_gradients: tensors that count as constants.
+      stop_gradients: tensors to treat as constants.
       unconnected_gradients: None or zeros for an x that no y depends on.
-    Returns: for each x a Tensor of its shape, an IndexedSlices (where it was gathered from), or
-      None.
-    Raises: LookupError for an operation on the way that has no gradient; TypeError for a y that
-      is not floating-point; ValueError for grad_ys that do not fit.
+    Returns: for each x a Tensor of its shape, IndexedSlices (for instance if x is gathered from),
+      or None.
+    Raises: LookupError for an operation without a gradient between xs and ys, or one in a
+      while_loop; TypeError for a y that is neither floating-point nor complex, or a complex y
+      without grad_ys; ValueError for grad_ys of another number or shape.
     Source: white paper §4.1.
     """
     ys, xs = _as_list(ys), _as_list(xs)
@@ -78,7 +79,7 @@ def gradients(
         y_tensors = [convert_to_tensor_or_indexed_slices(y) for y in ys]
         x_tensors = [_as_source(x) for x in xs]
         stops = {_as_source(t) for t in _as_list(stop_gradients or [])}
-        walk = _Walk(x_tensors, stops, colocate_gradients_with_ops, gate_gradients)
+        walk = _GradientBuilder(x_tensors, stops, colocate_gradients_with_ops, gate_gradients)
         for y, grad in zip(y_tensors, grad_ys, strict=True):
             walk.start(y, grad)
         walk.run([y.op for y in y_tensors])
@@ -92,7 +93,7 @@ def gradients(
 
 
 def _gradient_name(node: Operation) -> str:
-    """Under which name a node's gradient is registered; Graph.gradient_override_map sets it."""
+    """Returns the registered gradient of a node, which Graph.gradient_override_map can change."""
     name = node._attrs.values.get("_gradient_op_type")  # noqa: SLF001
     if name is None:
         return node.type
@@ -100,8 +101,8 @@ def _gradient_name(node: Operation) -> str:
     return name.decode() if isinstance(name, bytes) else name
 
 
-class _Walk:
-    """One pass from the ys back to the xs."""
+class _GradientBuilder:
+    """Adds the gradient nodes between ys and xs, in reverse topological order."""
 
     def __init__(
         self, xs: Sequence[Tensor], stops: set[Tensor], colocate: bool, gate: bool
@@ -113,7 +114,7 @@ class _Walk:
         self._partials: dict[Tensor, list[Any]] = collections.defaultdict(list)
 
     def start(self, y: Any, grad: Any) -> None:
-        """Puts the first gradient on a y."""
+        """Sets the initial gradient of a y."""
         if isinstance(y, IndexedSlices):
             y = y.values
         dtype = y.dtype.base_dtype
@@ -142,12 +143,12 @@ class _Walk:
         self._partials[y].append(grad)
 
     def run(self, starts: Sequence[Operation]) -> None:
-        """Visits every operation between the ys and the xs after all of its consumers there."""
+        """Adds the gradients of the operations between xs and ys, each after its consumers."""
         between, waiting = self._between(starts)
         ready = [node for node in dict.fromkeys(starts) if node in between and not waiting[node]]
         while ready:
             node = ready.pop()
-            grads = [self.total(t, keep=t in self._xs) for t in node.outputs]
+            grads = [self.summed(t, keep=t in self._xs) for t in node.outputs]
             stop = any(t in self._stops for t in node.outputs)
             if any(g is not None for g in grads) and not stop and node.inputs:
                 self._visit(node, grads, between)
@@ -158,7 +159,7 @@ class _Walk:
                         ready.append(source)
 
     def _between(self, starts: Sequence[Operation]) -> tuple[set[Operation], dict[Operation, int]]:
-        """Operations on a path from an x to a y, and how many of these consume each."""
+        """Returns the operations between xs and ys, with their numbers of consumers there."""
         below: dict[Operation, None] = {}
         stack = list(starts)
         while stack:
@@ -183,7 +184,7 @@ class _Walk:
         if node._context is not None and node._context.while_context is not None:  # noqa: SLF001
             raise LookupError(
                 f"{node.type} '{node.name}'{_line(node)}: gradients through while_loop are not "
-                "built yet; compute the loop's gradient outside of it, or unroll it"
+                "implemented; compute the loop's gradient outside of it, or unroll it"
             )
         try:
             function = gradient_function(_gradient_name(node))
@@ -193,7 +194,7 @@ class _Walk:
             ) from None
         if function is None:
             return
-        # A Switch has one output that is there: its gradient makes zeros where they may be.
+        # Only one output of a Switch is alive: its gradient function creates zeros for the other.
         whole = [
             _zeros_for(t) if g is None and _is_trainable(t) and node.type not in _SWITCHES else g
             for t, g in zip(node.outputs, grads, strict=True)
@@ -211,7 +212,7 @@ class _Walk:
         )
         if len(made) != len(node.inputs):
             raise ValueError(
-                f"the gradient of {node.type} '{node.name}' gave {len(made)} gradients for "
+                f"the gradient of {node.type} '{node.name}' returned {len(made)} gradients for "
                 f"{len(node.inputs)} inputs"
             )
         if self._gate and sum(g is not None for g in made) > 1:
@@ -221,8 +222,8 @@ class _Walk:
                 _check_shape(node, source, grad)
                 self._partials[source].append(grad)
 
-    def total(self, tensor: Tensor, keep: bool = True) -> Any:
-        """The sum of the partial gradients that came to a tensor; None where none did."""
+    def summed(self, tensor: Tensor, keep: bool = True) -> Any:
+        """Returns the sum of a tensor's partial gradients, or None if there are none."""
         partials = self._partials.get(tensor)
         if not partials:
             return None
@@ -235,7 +236,7 @@ class _Walk:
 
 
 def aggregate(partials: Sequence[Any]) -> Any:
-    """Adds partial gradients; slices are joined, or made dense where a dense one is among them."""
+    """Sums partial gradients; IndexedSlices are concatenated, or converted if any is dense."""
     if all(isinstance(g, IndexedSlices) for g in partials):
         return IndexedSlices(
             op("ConcatV2", [g.values for g in partials], 0),
@@ -260,7 +261,7 @@ def _gated(grads: list[Any]) -> list[Any]:
 
 
 def _topological(nodes: dict[Operation, None]) -> list[Operation]:
-    """The nodes, each after those it reads; edges that close loops are left out."""
+    """Sorts nodes so that each follows its inputs; back edges of loops are ignored."""
     order: list[Operation] = []
     done: set[Operation] = set()
     for root in nodes:
@@ -313,7 +314,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _as_source(x: Any) -> Tensor:
-    """The tensor that gradients flow to: a resource variable's handle, a variable's reference."""
+    """Returns the tensor to differentiate by: the handle or the reference of a variable."""
     handle = getattr(x, "handle", None)
     if isinstance(handle, Tensor) and handle.dtype.base_dtype is resource:
         return handle
@@ -336,10 +337,11 @@ def hessians(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
 ) -> list[Tensor]:
-    """The matrix of second derivatives of the sum of ys, for each x.
+    """Computes the Hessian of the sum of ys, for each x.
 
     Args:
-      ys: scalars; xs: vectors [n], of known length.
+      ys: scalar or list of scalars.
+      xs: vectors [n] of known length.
     Returns: for each x a tensor [n, n].
     """
     made = []

@@ -1,1 +1,1 @@
-"""The way from a call with Python values to a node."""
+"""Converts Python values to tensors and calls of ops to nodes."""

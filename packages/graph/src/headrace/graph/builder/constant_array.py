@@ -1,4 +1,4 @@
-"""The array that a constant holds: of the type asked for, or the one that TF 1.x infers."""
+"""Converts Python values to the array of a Const node, with TF 1.x's dtype inference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.graph.typing.aliases import DTypeLike
 def make_array(
     value: Any, dtype: DTypeLike | None = None, shape: Any = None, verify_shape: bool = False
 ) -> tuple[np.ndarray, int]:
-    """Returns the array that a constant holds (read-only, its own), and its DataType.
+    """Converts a value to a read-only array that no caller shares, and its DataType number.
 
     Raises: as `constant`.
     """
@@ -44,7 +44,7 @@ def _array_and_type(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType
         if None in value:
             raise ValueError(
                 f"Cannot convert a partially known TensorShape {TensorShape(value)} to a Tensor: "
-                "use hr.shape for what is known in a run only"
+                "use hr.shape for sizes that are known only at run time"
             )
     return _from_python(value, wanted)
 
@@ -55,11 +55,11 @@ def _from_numpy(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
         return _from_strings(array, wanted)
     own = as_dtype(array.dtype)
     if wanted is None or wanted is own:
-        # A copy in order: the caller may go on writing to the array.
+        # A row-major copy: the caller may modify the array later.
         return np.array(array, own.as_numpy_dtype, order="C"), own
     if wanted.is_quantized:
         return np.array(array).astype(wanted.as_numpy_dtype), wanted
-    # As in TF 1.x an array is cast to whatever is asked for, unless that would drop a part of it.
+    # As in TF 1.x an array is cast to dtype, except from complex to real.
     if wanted.as_datatype_enum == 7 or (own.is_complex and not wanted.is_complex):
         raise _refused(value, wanted)
     return np.array(array).astype(wanted.as_numpy_dtype), wanted
@@ -126,7 +126,7 @@ def _inferred(array: np.ndarray, kinds: set[str]) -> tuple[np.ndarray, DType]:
         if array.dtype.kind == "u":
             raise _refused(array, as_dtype(9))
         return array, as_dtype(9)
-    if array.size == 0 and not kinds:  # [] and the like
+    if array.size == 0 and not kinds:  # [] or nested empty lists
         return array.astype(np.float32), as_dtype(1)
     return array, as_dtype(array.dtype)
 
@@ -170,7 +170,7 @@ def _collect_kinds(value: Any, kinds: set[str]) -> None:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Dimensions as ints, at any depth; None among sizes is refused later, with its text."""
+    """Converts Dimensions to ints, at any depth; None is rejected later, with its message."""
     if isinstance(value, Dimension):
         return value.value
     if isinstance(value, TensorShape):

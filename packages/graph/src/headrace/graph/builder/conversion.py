@@ -1,4 +1,4 @@
-"""From Python values to tensors: `convert_to_tensor`, `constant`, and who may add to them."""
+"""Converts Python values to tensors: `convert_to_tensor`, `constant`, registered conversions."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from headrace.graph.framework.scope import check_op_name
 from headrace.graph.framework.tensor_shape import Dimension, TensorShape
 from headrace.graph.typing.aliases import DTypeLike, Proto, ShapeLike, TensorLike
 
-# (priority, order of registration, types, function); subclasses of a type count as it.
+# (priority, order of registration, types, function); subclasses of a type match too.
 _conversions: list[tuple[int, int, Any, Callable[..., Any]]] = []
 
 
 def register_tensor_conversion_function(
     base_type: type | tuple[type, ...], conversion_func: Callable[..., Any], priority: int = 100
 ) -> None:
-    """Teaches convert_to_tensor another type.
+    """Registers a conversion of another type to tensors.
 
     Args:
-      base_type: a type or tuple of types; subclasses count.
-      conversion_func: `f(value, dtype=None, name=None, as_ref=False)` to a Tensor, or
-        NotImplemented to let the next one try.
-      priority: smaller goes first; equal ones in order of registration.
-    Raises: TypeError for what is no type or no callable.
+      base_type: a type or tuple of types; subclasses match too.
+      conversion_func: `f(value, dtype=None, name=None, as_ref=False)`, which returns a Tensor, or
+        NotImplemented to try the next function.
+      priority: functions run in ascending priority, then in order of registration.
+    Raises: TypeError if base_type is not a type or conversion_func is not callable.
     """
     types = base_type if isinstance(base_type, tuple) else (base_type,)
     if not all(isinstance(t, type) for t in types):
@@ -48,7 +48,7 @@ def _conversions_of(kind: type) -> list[Callable[..., Any]]:
 
 
 def converts_before_constants(kind: type) -> bool:
-    """Whether a conversion function of a type precedes the conversion to a constant."""
+    """Returns whether a registered function takes precedence over conversion to a constant."""
     return any(issubclass(kind, entry[2]) and entry[0] < 100 for entry in _conversions)
 
 
@@ -60,18 +60,19 @@ def convert_to_tensor(
     dtype_hint: DTypeLike | None = None,
     as_ref: bool = False,
 ) -> Tensor:
-    """Returns a value as a Tensor of the default graph.
+    """Converts a value to a Tensor of the default graph.
 
     Args:
       value: a Tensor, a variable, an array, a number, a string, lists of these, or an object of
         a registered type.
-      dtype: type that it must have; inferred where None.
-      name: of the node, should one be made.
-      preferred_dtype: type to take where the value fits it and dtype is None.
-      dtype_hint: the same.
-      as_ref: return a variable's reference instead of its value.
-    Raises: TypeError where nothing converts the value, or to another dtype; ValueError for a
-      tensor of another type or shape.
+      dtype: required dtype; None infers it.
+      name: name of the node, if one is created.
+      preferred_dtype: dtype to use if dtype is None and the value can be converted to it.
+      dtype_hint: same as preferred_dtype.
+      as_ref: return the reference of a variable instead of its value.
+    Returns: a Tensor.
+    Raises: TypeError if no conversion of the value's type exists or gives dtype; ValueError for a
+      Tensor of another dtype, or a value without a rectangular shape.
     """
     if type(value) is Tensor:
         if dtype is not None:
@@ -85,7 +86,7 @@ def convert_to_tensor(
     if dtype is not None:
         dtype = as_dtype(dtype).base_dtype
     kind = type(value)
-    if kind in _CONSTANT_KINDS:  # nothing registered can be about these
+    if kind in _CONSTANT_KINDS:  # no conversion function can be registered for these
         return _convert_constant(value, dtype, name, preferred_dtype or dtype_hint)
     hint = preferred_dtype if preferred_dtype is not None else dtype_hint
     for function in _conversions_of(kind):
@@ -127,7 +128,7 @@ def convert_n_to_tensor(
     name: str | None = None,
     preferred_dtype: DTypeLike | None = None,
 ) -> list[Tensor]:
-    """Converts each of several values."""
+    """Converts a list of values to tensors. Raises: as convert_to_tensor."""
     return [
         convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}", preferred_dtype)
         for i, v in enumerate(values)
@@ -147,15 +148,17 @@ def constant(
     name: str | None = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """A tensor whose value is in the graph.
+    """Creates a constant tensor.
 
     Args:
-      value: number, string, array, or lists of these.
-      dtype: type; inferred where None (float32 for Python floats, int32 for ints that fit).
-      shape: shape to take; a single element, or too few, are filled up by the last one.
-      name: of the node.
-      verify_shape: refuse to fill up.
-    Raises: TypeError for a value that dtype cannot hold; ValueError for too many elements.
+      value: number, string, array, or nested lists of these.
+      dtype: dtype; None infers it (float32 for Python floats, int32 for ints that fit).
+      shape: shape of the tensor; the last element is repeated if there are too few.
+      name: name of the node.
+      verify_shape: require `value` to have exactly `shape`.
+    Returns: a Tensor of `shape`, or of the shape of `value`.
+    Raises: TypeError for a value that dtype cannot represent, or with verify_shape for another
+      shape; ValueError for ragged lists, or more elements than shape holds.
     """
     graph = get_default_graph()
     if shape is None and type(value) in _CACHED_KINDS and (dtype is None or type(dtype) is DType):
@@ -183,11 +186,11 @@ def _const_attrs(array: np.ndarray, number: int) -> AttrSet:
 
 
 def scalar_attrs(value: TensorLike, dtype: DType | None) -> AttrSet:
-    """The attributes of a constant number, bool or string; equal ones share them.
+    """Returns the attributes of a scalar Const, shared between equal constants.
 
     Raises: as `constant`.
     """
-    # 0.0 equals -0.0, so zeros are told apart by how they are written.
+    # 0.0 == -0.0, so zeros are distinguished by their repr.
     key = (type(value), value or repr(value), 0 if dtype is None else dtype.as_datatype_enum)
     attrs = _scalar_sets.get(key)
     if attrs is None:
@@ -211,7 +214,7 @@ def constant_v1(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """The same as `constant`."""
+    """Same as `constant`."""
     return constant(value, dtype, shape, name, verify_shape)
 
 
@@ -245,14 +248,14 @@ def make_tensor_proto(
     shape: ShapeLike | None = None,
     verify_shape: bool = False,
 ) -> Any:
-    """Returns a TensorProto message of a value. Raises: as `constant`."""
+    """Encodes a value as a TensorProto message. Raises: as `constant`."""
     from headrace.formats import tensor_codec
 
     return tensor_codec.make_tensor_proto(make_array(values, dtype, shape, verify_shape)[0])
 
 
 def make_ndarray(tensor: Proto) -> np.ndarray:
-    """Returns the array in a TensorProto message."""
+    """Decodes a TensorProto message to an array. Raises: InvalidArgumentError if it is invalid."""
     from headrace.formats import tensor_codec
 
     return tensor_codec.make_ndarray(tensor)

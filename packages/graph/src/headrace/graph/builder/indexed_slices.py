@@ -1,4 +1,4 @@
-"""Tensors told in parts: rows of a large one (IndexedSlices), non-zero elements (SparseTensor)."""
+"""IndexedSlices (some rows of a tensor) and SparseTensor (its nonzero elements)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headrace.graph.typing.aliases import DTypeLike, FeedDict, SessionLike, Spar
 
 
 class IndexedSlices:
-    """Some rows of a larger tensor: dense[indices[i]] gets values[i], summed where they repeat.
+    """Some rows of a larger tensor: values[i] is added to dense[indices[i]].
 
     Args:
       values: [n, ...] any dtype.
-      indices: [n] int32 or int64.
-      dense_shape: shape of the larger tensor as an int vector, or None.
+      indices: [n] int32 or int64; repeated indices are summed.
+      dense_shape: [rank] int32 or int64, the shape of the dense tensor; None if unknown.
     """
 
     __slots__ = ("dense_shape", "indices", "values")
@@ -42,22 +42,22 @@ class IndexedSlices:
 
     @property
     def op(self) -> Operation:
-        """The Operation that puts out the values."""
+        """The Operation that produces the values."""
         return self.values.op
 
     @property
     def dtype(self) -> DType:
-        """Type of the values."""
+        """Dtype of the values."""
         return self.values.dtype
 
     @property
     def graph(self) -> Any:
-        """The graph that it is in."""
+        """The graph of the values."""
         return self.values.graph
 
     @property
     def shape(self) -> TensorShape:
-        """Shape of the larger tensor, as far as it is known."""
+        """Static shape of the dense tensor."""
         if self.dense_shape is None:
             return TensorShape(None)
         from headrace.graph.framework.constant_value import value_as_shape
@@ -65,7 +65,7 @@ class IndexedSlices:
         return TensorShape(value_as_shape(convert_to_tensor(self.dense_shape)))
 
     def get_shape(self) -> TensorShape:
-        """The same as `shape`."""
+        """Same as `shape`."""
         return self.shape
 
     def consumers(self) -> list[Operation]:
@@ -86,7 +86,7 @@ SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense
 
 
 class SparseTensor:
-    """The non-zero elements of a tensor.
+    """The nonzero elements of a tensor.
 
     Args:
       indices: [n, rank] int64, in row-major order.
@@ -110,7 +110,10 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, sparse_tensor_value: SparseLike) -> SparseTensor:
-        """A SparseTensor from a SparseTensorValue or itself. Raises: TypeError for others."""
+        """Converts a SparseTensorValue or SparseTensor to a SparseTensor.
+
+        Raises: TypeError for other types.
+        """
         value = sparse_tensor_value
         if isinstance(value, cls):
             return value
@@ -135,18 +138,18 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """Shape of the dense tensor, as far as it is known."""
+        """Static shape of the dense tensor."""
         from headrace.graph.framework.constant_value import value_as_shape
 
         return TensorShape(value_as_shape(self._dense_shape))
 
     def get_shape(self) -> TensorShape:
-        """The same as `shape`."""
+        """Same as `shape`."""
         return self.shape
 
     @property
     def op(self) -> Operation:
-        """The Operation that puts out the values."""
+        """The Operation that produces the values."""
         return self._values.op
 
     @property
@@ -156,12 +159,12 @@ class SparseTensor:
 
     @property
     def dtype(self) -> DType:
-        """Type of the values."""
+        """Dtype of the values."""
         return self._values.dtype
 
     @property
     def graph(self) -> Any:
-        """The graph that it is in."""
+        """The graph of the values."""
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
@@ -173,7 +176,7 @@ class SparseTensor:
         ]
 
     def eval(self, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> Any:
-        """Its value as a SparseTensorValue; see Tensor.eval."""
+        """Evaluates it to a SparseTensorValue; see Tensor.eval."""
         indices, values, shape = _run(self, feed_dict, session)
         return SparseTensorValue(indices, values, shape)
 
@@ -216,9 +219,9 @@ def _run(sparse: SparseTensor, feed_dict: Any, session: Any) -> Any:
 def convert_to_tensor_or_sparse_tensor(
     value: object, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
-    """Converts a value, but leaves a SparseTensor as it is, and makes one of its value.
+    """Converts a value to a Tensor, or a SparseTensorValue to a SparseTensor.
 
-    Raises: RuntimeError for a SparseTensor of another type.
+    Raises: RuntimeError for a SparseTensor of another dtype; as convert_to_tensor.
     """
     if isinstance(value, SparseTensorValue):
         value = SparseTensor.from_value(value)
@@ -234,7 +237,10 @@ def convert_to_tensor_or_sparse_tensor(
 def convert_to_tensor_or_indexed_slices(
     value: object, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
-    """Converts a value, but leaves IndexedSlices and SparseTensors as they are."""
+    """Converts a value to a Tensor; returns IndexedSlices and SparseTensors unchanged.
+
+    Raises: ValueError for IndexedSlices of another dtype; as convert_to_tensor.
+    """
     if isinstance(value, (IndexedSlices, SparseTensor)):
         if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
             raise ValueError(
@@ -246,14 +252,14 @@ def convert_to_tensor_or_indexed_slices(
 
 
 def is_tensor(x: object) -> bool:
-    """Whether x is a tensor, a sparse tensor or a variable."""
+    """Returns whether x is a Tensor, SparseTensor, IndexedSlices or variable."""
     return isinstance(x, (Tensor, SparseTensor, IndexedSlices)) or hasattr(x, "_as_graph_element")
 
 
 def _densify(
     value: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
-    """IndexedSlices as a dense tensor: the rows summed into place."""
+    """Converts IndexedSlices to a dense tensor."""
     if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
         raise ValueError(
             f"Tensor conversion requested dtype {as_dtype(dtype).name} for IndexedSlices with "
@@ -262,18 +268,19 @@ def _densify(
     if value.dense_shape is None:
         raise ValueError(
             "Tensor conversion requested for IndexedSlices without dense_shape: "
-            f"{value.name}; give them one"
+            f"{value.name}; create them with dense_shape"
         )
     rows = convert_to_tensor(value.dense_shape)[0]
     return op("UnsortedSegmentSum", value.values, value.indices, rows, name=name)
 
 
-def _refuse_sparse(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
+def _reject_sparse(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
     raise TypeError(
-        f"a SparseTensor is no dense tensor: use hr.sparse.to_dense or an op for sparse tensors, "
+        f"a SparseTensor is not a dense tensor: use hr.sparse.to_dense or an op for sparse "
+        f"tensors, "
         f"got {value}"
     )
 
 
 register_tensor_conversion_function(IndexedSlices, _densify, 50)
-register_tensor_conversion_function(SparseTensor, _refuse_sparse, 50)
+register_tensor_conversion_function(SparseTensor, _reject_sparse, 50)

@@ -1,4 +1,4 @@
-"""The inputs of a node about to be built: values to tensors, and the types that they decide."""
+"""Converts the input values of a new node to tensors, and infers its type attributes."""
 
 from __future__ import annotations
 
@@ -13,36 +13,38 @@ from headrace.graph.framework.operation import Tensor
 
 
 def convert_inputs(
-    found: OpTemplate, inputs: tuple[Any, ...], attrs: dict[str, Any]
+    template: OpTemplate, inputs: tuple[Any, ...], attrs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Converts inputs to tensors, and infers the attributes that they decide."""
+    """Converts inputs to tensors, and infers type and length attributes from them."""
     known: dict[str, Any] = {}
-    for attr in found.attrs:
-        if attr.name in attrs and attr.name in found.inferred:
-            known[attr.name] = plain_value(found.name, attr, attrs[attr.name])
-    _look_ahead(found, inputs, known)
-    decided_by: dict[str, str] = {}
+    for attr in template.attrs:
+        if attr.name in attrs and attr.name in template.inferred:
+            known[attr.name] = plain_value(template.name, attr, attrs[attr.name])
+    _infer_from_later_inputs(template, inputs, known)
+    inferred_from: dict[str, str] = {}
     tensors: list[Any] = []
-    for arg, value in zip(found.inputs, inputs):
+    for arg, value in zip(template.inputs, inputs):
         if arg.type_list_attr:
-            tensors.append(_convert_type_list(found, arg, value, known))
+            tensors.append(_convert_type_list(template, arg, value, known))
         elif arg.number_attr:
-            tensors.append(_convert_list(found, arg, value, known, decided_by))
+            tensors.append(_convert_list(template, arg, value, known, inferred_from))
         else:
-            tensors.append(_convert_one(found, arg, value, known, decided_by))
+            tensors.append(_convert_one(template, arg, value, known, inferred_from))
     return tensors, known
 
 
-def _look_ahead(found: OpTemplate, inputs: tuple[Any, ...], known: dict[str, Any]) -> None:
-    """Lets a later tensor decide the type of an earlier Python value: op("AddV2", 1, x)."""
-    for arg, value in zip(found.inputs, inputs):
+def _infer_from_later_inputs(
+    template: OpTemplate, inputs: tuple[Any, ...], known: dict[str, Any]
+) -> None:
+    """Infers the dtype of a Python value from a later tensor, as in op("AddV2", 1, x)."""
+    for arg, value in zip(template.inputs, inputs):
         attr = arg.type_attr
         if not attr or attr in known or arg.number_attr:
             continue
         first = _declared_type(value)
         if first is not None:
-            continue  # it decides by itself, in its turn
-        for other, later in zip(found.inputs, inputs):
+            continue  # it is handled in order
+        for other, later in zip(template.inputs, inputs):
             if other.type_attr == attr:
                 candidates = (
                     later if other.number_attr and isinstance(later, (list, tuple)) else (later,)
@@ -57,19 +59,19 @@ def _look_ahead(found: OpTemplate, inputs: tuple[Any, ...], known: dict[str, Any
 
 
 def _declared_type(value: Any) -> int | None:
-    """The DataType of what carries one of ours: tensors and variables, not arrays."""
+    """Returns the DataType number of a tensor or variable; None for arrays and Python values."""
     dtype = getattr(value, "dtype", None)
     return dtype.base_dtype.as_datatype_enum if isinstance(dtype, DType) else None
 
 
 def _convert_one(
-    found: OpTemplate, arg: Arg, value: Any, known: dict[str, Any], decided_by: dict[str, str]
+    template: OpTemplate, arg: Arg, value: Any, known: dict[str, Any], inferred_from: dict[str, str]
 ) -> Tensor:
     attr = arg.type_attr
     wanted: int | None = arg.dtype or known.get(attr)
     preferred = None
     if wanted is None:
-        default = found.signature.attr(attr).default
+        default = template.signature.attr(attr).default
         preferred = None if default is NO_DEFAULT else default
     dtype = None if wanted is None else as_dtype(wanted)
     if type(value) is Tensor:
@@ -82,51 +84,59 @@ def _convert_one(
         except (TypeError, ValueError) as error:
             if dtype is None:
                 raise
-            raise _conversion_error(found, arg, value, dtype, error) from error
-    _check_type(found, arg, tensor, wanted, decided_by)
+            raise _conversion_error(template, arg, value, dtype, error) from error
+    _check_type(template, arg, tensor, wanted, inferred_from)
     if attr and attr not in known:
         number = tensor.dtype.base_dtype.as_datatype_enum
-        known[attr] = plain_value(found.name, found.signature.attr(attr), number)
+        known[attr] = plain_value(template.name, template.signature.attr(attr), number)
     if attr:
-        decided_by.setdefault(attr, arg.name)
+        inferred_from.setdefault(attr, arg.name)
     return tensor
 
 
 def _conversion_error(
-    found: OpTemplate, arg: Arg, value: Any, dtype: DType, error: Exception
+    template: OpTemplate, arg: Arg, value: Any, dtype: DType, error: Exception
 ) -> Exception:
     message = (
-        f"{found.name}: input {arg.name!r} must be of type {dtype.name}, got {value!r}: {error}"
+        f"{template.name}: input {arg.name!r} must be of type {dtype.name}, got {value!r}: {error}"
     )
     return TypeError(message) if isinstance(error, TypeError) else ValueError(message)
 
 
 def _check_type(
-    found: OpTemplate, arg: Arg, tensor: Tensor, wanted: int | None, decided_by: dict[str, str]
+    template: OpTemplate,
+    arg: Arg,
+    tensor: Tensor,
+    wanted: int | None,
+    inferred_from: dict[str, str],
 ) -> None:
     has = tensor.dtype
     if arg.is_ref and not has.is_ref_dtype:
         raise TypeError(
-            f"'{found.name}' Op requires that input '{arg.name}' be a mutable tensor "
+            f"'{template.name}' Op requires that input '{arg.name}' be a mutable tensor "
             f"(e.g.: a hr.Variable), got {tensor!r}"
         )
     if wanted is not None and has.base_dtype.as_datatype_enum != wanted:
-        other = decided_by.get(arg.type_attr)
+        other = inferred_from.get(arg.type_attr)
         if other is not None:
             raise TypeError(
-                f"Input '{arg.name}' of '{found.name}' Op has type {has.base_dtype.name} that "
+                f"Input '{arg.name}' of '{template.name}' Op has type {has.base_dtype.name} that "
                 f"does not match type {as_dtype(wanted).name} of argument '{other}'."
             )
         raise TypeError(
-            f"Input '{arg.name}' of '{found.name}' Op has type {has.base_dtype.name} that does "
+            f"Input '{arg.name}' of '{template.name}' Op has type {has.base_dtype.name} that does "
             f"not match expected type of {as_dtype(wanted).name}."
         )
 
 
 def _convert_list(
-    found: OpTemplate, arg: Arg, values: Any, known: dict[str, Any], decided_by: dict[str, str]
+    template: OpTemplate,
+    arg: Arg,
+    values: Any,
+    known: dict[str, Any],
+    inferred_from: dict[str, str],
 ) -> list[Tensor]:
-    values = _as_list(found, arg, values)
+    values = _as_list(template, arg, values)
     attr = arg.type_attr
     wanted: int | None = arg.dtype or known.get(attr)
     if wanted is None:
@@ -136,7 +146,7 @@ def _convert_list(
                 break
     preferred = None
     if wanted is None and attr:
-        default = found.signature.attr(attr).default
+        default = template.signature.attr(attr).default
         preferred = None if default is NO_DEFAULT else default
     tensors = []
     for i, value in enumerate(values):
@@ -158,35 +168,35 @@ def _convert_list(
         if wanted is not None and tensor.dtype.base_dtype.as_datatype_enum != wanted:
             types = ", ".join([t.dtype.name for t in tensors])
             raise TypeError(
-                f"Tensors in list passed to '{arg.name}' of '{found.name}' Op have types "
+                f"Tensors in list passed to '{arg.name}' of '{template.name}' Op have types "
                 f"[{types}] that don't all match {as_dtype(wanted).name}."
             )
         if arg.is_ref:
-            _check_type(found, arg, tensor, wanted, decided_by)
+            _check_type(template, arg, tensor, wanted, inferred_from)
     if attr and attr not in known and wanted is not None:
-        known[attr] = plain_value(found.name, found.signature.attr(attr), wanted)
+        known[attr] = plain_value(template.name, template.signature.attr(attr), wanted)
     if attr:
-        decided_by.setdefault(attr, arg.name)
+        inferred_from.setdefault(attr, arg.name)
     number = arg.number_attr
     if number in known and known[number] != len(tensors):
         raise ValueError(
-            f"List argument '{arg.name}' to '{found.name}' Op with length {len(tensors)} must "
-            f"match length {known[number]} of argument '{decided_by.get(number, number)}'."
+            f"List argument '{arg.name}' to '{template.name}' Op with length {len(tensors)} must "
+            f"match length {known[number]} of argument '{inferred_from.get(number, number)}'."
         )
-    known[number] = plain_value(found.name, found.signature.attr(number), len(tensors))
-    decided_by.setdefault(number, arg.name)
+    known[number] = plain_value(template.name, template.signature.attr(number), len(tensors))
+    inferred_from.setdefault(number, arg.name)
     return tensors
 
 
 def _convert_type_list(
-    found: OpTemplate, arg: Arg, values: Any, known: dict[str, Any]
+    template: OpTemplate, arg: Arg, values: Any, known: dict[str, Any]
 ) -> list[Tensor]:
-    values = _as_list(found, arg, values)
+    values = _as_list(template, arg, values)
     wanted = known.get(arg.type_list_attr)
     if wanted is not None and len(wanted) != len(values):
         raise TypeError(
-            f"{found.name}: input {arg.name!r} has {len(values)} tensors, "
-            f"its types say {len(wanted)}"
+            f"{template.name}: input {arg.name!r} has {len(values)} tensors, "
+            f"its type list {len(wanted)}"
         )
     tensors = []
     for i, value in enumerate(values):
@@ -196,30 +206,30 @@ def _convert_type_list(
             tensor = convert_to_tensor(value, dtype, name=f"{arg.name}_{i}", as_ref=arg.is_ref)
         if dtype is not None and tensor.dtype.base_dtype is not dtype:
             raise TypeError(
-                f"Input '{arg.name}' of '{found.name}' Op has type {tensor.dtype.name} at "
+                f"Input '{arg.name}' of '{template.name}' Op has type {tensor.dtype.name} at "
                 f"position {i} that does not match expected type of {dtype.name}."
             )
         tensors.append(tensor)
     known[arg.type_list_attr] = plain_value(
-        found.name,
-        found.signature.attr(arg.type_list_attr),
+        template.name,
+        template.signature.attr(arg.type_list_attr),
         [t.dtype.base_dtype.as_datatype_enum for t in tensors],
     )
     return tensors
 
 
-def _as_list(found: OpTemplate, arg: Arg, values: Any) -> list[Any]:
+def _as_list(template: OpTemplate, arg: Arg, values: Any) -> list[Any]:
     if isinstance(values, (list, tuple)):
         return list(values)
     if isinstance(values, (Tensor, str, bytes)) or not hasattr(values, "__iter__"):
         raise TypeError(
-            f"Expected list for '{arg.name}' argument to '{found.name}' Op, not {values!r}."
+            f"Expected list for '{arg.name}' argument to '{template.name}' Op, not {values!r}."
         )
     return list(values)
 
 
-def flatten_inputs(found: OpTemplate, tensors: list[Any]) -> tuple[Tensor, ...]:
-    if found.simple:
+def flatten_inputs(template: OpTemplate, tensors: list[Any]) -> tuple[Tensor, ...]:
+    if template.simple:
         return tuple(tensors)
     flat: list[Tensor] = []
     for tensor in tensors:

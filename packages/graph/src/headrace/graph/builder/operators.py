@@ -1,6 +1,6 @@
-"""Python's operators on tensors, hung on the Tensor class (and on variables).
+"""Python operators of tensors and variables.
 
-Each makes one node, named after the operator as TF 1.x names it ("add", "sub", ...).
+Each operator creates one node, with TF 1.x's name ("add", "sub", ...).
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from headrace.graph.builder.slice_syntax import slice_tensor
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Tensor
 
-_TRUE_DIVISION = {4: 1, 5: 1, 6: 1, 17: 1, 3: 2, 9: 2, 22: 2, 23: 2}  # integers as floats
+_TRUE_DIVISION = {
+    4: 1,
+    5: 1,
+    6: 1,
+    17: 1,
+    3: 2,
+    9: 2,
+    22: 2,
+    23: 2,
+}  # dtype of integers after division
 
 
 def _takes_over(y: Any) -> bool:
@@ -23,7 +32,7 @@ def _takes_over(y: Any) -> bool:
 
 
 def binary(op_type: str, name: str) -> Any:
-    """Returns the pair of methods (x ∘ y, y ∘ x) of a binary operator."""
+    """Returns the methods of a binary operator: x op y, and the reversed y op x."""
 
     def forward(x: Any, y: Any) -> Any:
         if type(y) is not Tensor and _takes_over(y):
@@ -46,9 +55,9 @@ def unary(op_type: str, name: str) -> Any:
 
 
 def true_division(x: Any, y: Any, name: str = "truediv") -> Tensor:
-    """x / y; integers are divided as floats.
+    """Divides x by y; integers are converted to floats.
 
-    Raises: TypeError where the types differ.
+    Raises: TypeError if the dtypes differ.
     """
     with get_default_graph().name_scope(name) as scope:
         if type(x) is not Tensor and type(y) is Tensor:
@@ -81,7 +90,7 @@ def _divide_reversed(y: Any, x: Any) -> Any:
 
 
 def logical(op_for_bool: str, op_for_bits: str, name: str) -> Any:
-    """Returns the pair of methods of & or |: logical for bool, by bits for integers."""
+    """Returns the methods of & or |: logical for bool, bitwise for integers."""
     on_bool = binary(op_for_bool, name)
     on_bits = binary(op_for_bits, name)
 
@@ -128,7 +137,7 @@ def _matmul_reversed(y: Any, x: Any) -> Any:
 
 
 def matrix_product(x: Any, y: Any, name: str = "matmul") -> Tensor:
-    """x @ y: MatMul of matrices, BatchMatMulV2 of anything with more axes."""
+    """Computes x @ y: MatMul for matrices, BatchMatMulV2 for higher ranks."""
     with get_default_graph().name_scope(name) as scope:
         x = convert_to_tensor(x, y.dtype.base_dtype if type(y) is Tensor else None, name="x")
         y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
@@ -169,7 +178,7 @@ _METHODS.update(
 
 
 def overload(cls: type) -> None:
-    """Gives a class that converts to a tensor (`_as_tensor`) the tensor's operators."""
+    """Adds the tensor operators to a class with an `_as_tensor` method."""
     for symbol, method in _METHODS.items():
         setattr(cls, symbol, method if cls is Tensor else _through_value(method))
 

@@ -1,4 +1,4 @@
-"""Lists that contain tensors become one Pack node."""
+"""Converts lists that contain tensors to Pack nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.graph.typing.aliases import DTypeLike
 def _convert_sequence(
     value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
-    """A list with tensors in it becomes a Pack."""
+    """Converts a list that contains tensors to a Pack node."""
     if not _has_tensor(value):
         return NotImplemented
     return pack_sequence(value, dtype, name or "packed")
@@ -45,7 +45,7 @@ def _converts(item: Any) -> bool:
 
 
 def pack_sequence(value: Any, dtype: DTypeLike, name: str) -> Tensor:
-    """Stacks lists of tensors and numbers, at any depth, into one tensor."""
+    """Stacks nested lists of tensors and numbers to one tensor."""
     if dtype is None:
         dtype = _first_type(value)
     graph = get_default_graph()

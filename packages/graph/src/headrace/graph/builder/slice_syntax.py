@@ -1,4 +1,4 @@
-"""x[1, ..., 2:n, None] as a StridedSlice node."""
+"""Converts index expressions such as x[1, ..., 2:n, None] to StridedSlice nodes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ newaxis = None
 
 
 def slice_tensor(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
-    """Returns the part of a tensor that Python's index syntax says.
+    """Returns the part of a tensor selected by a Python index expression.
 
     Args:
       tensor: [...] any dtype.
       slice_spec: an int, slice, Ellipsis, None, integer scalar tensor, or a tuple of these; a
-        boolean tensor or array selects as boolean_mask.
-    Raises: TypeError for another index; ValueError for two ellipses.
+        boolean tensor or array selects as in boolean_mask.
+    Raises: TypeError for other indices; ValueError for two ellipses.
     """
     mask = _as_mask(slice_spec)
     if mask is not None:

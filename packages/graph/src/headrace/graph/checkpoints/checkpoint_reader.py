@@ -1,4 +1,4 @@
-"""Checkpoints read without a graph: names, shapes and values of their tensors."""
+"""Reads names, shapes and values of a checkpoint's tensors, without a graph."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ class CheckpointReader:
     """Reads the tensors of a checkpoint.
 
     Args:
-      filepattern: the checkpoint's prefix.
-    Raises: NotFoundError where there is none; DataLossError where it is damaged.
+      filepattern: prefix of the checkpoint.
+    Raises: NotFoundError if there is no such checkpoint; DataLossError if its index is corrupted.
     """
 
     def __init__(self, filepattern: str | os.PathLike[str]) -> None:
         self._reader = BundleReader(filepattern)
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether there is a tensor of this name."""
+        """Returns whether the checkpoint has a tensor of this name."""
         return tensor_str in self._reader
 
     def get_tensor(self, tensor_str: str) -> np.ndarray:
-        """A tensor's value.
+        """Returns the value of a tensor.
 
-        Raises: NotFoundError; DataLossError where its bytes are damaged.
+        Raises: NotFoundError for an unknown name; DataLossError if its bytes are corrupted.
         """
         return self._reader.read(tensor_str)
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """Name -> shape."""
+        """Returns the shape of each tensor, by name."""
         return {name: list(self._reader.shape(name)) for name in self._reader.names()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
-        """Name -> DType."""
+        """Returns the DType of each tensor, by name."""
         return {name: self._reader.dtype(name) for name in self._reader.names()}
 
     def debug_string(self) -> bytes:
-        """One line for each tensor."""
+        """Returns one line per tensor: name, dtype and shape."""
         lines = [
             f"{name} ({self._reader.dtype(name).name}) {list(self._reader.shape(name))}"
             for name in self._reader.names()
@@ -52,14 +52,14 @@ class CheckpointReader:
 
 
 def new_checkpoint_reader(filepattern: str | os.PathLike[str]) -> CheckpointReader:
-    """A reader of a checkpoint; `hr.train.NewCheckpointReader`."""
+    """Opens a checkpoint; public as `hr.train.NewCheckpointReader`. Raises: as CheckpointReader."""
     return CheckpointReader(filepattern)
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
-    """A reader of a checkpoint, or of a folder's latest.
+    """Opens a checkpoint, or the latest checkpoint of a folder.
 
-    Raises: ValueError where the folder has none.
+    Raises: ValueError if the folder has no checkpoint; as CheckpointReader.
     """
     path = os.fspath(ckpt_dir_or_file)
     if os.path.isdir(path):
@@ -73,7 +73,10 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.ndarray:
-    """The value of one variable of a checkpoint."""
+    """Returns the value of one variable of a checkpoint.
+
+    Raises: NotFoundError for an unknown name; as load_checkpoint.
+    """
     name = name[:-2] if name.endswith(":0") else name
     reader = load_checkpoint(ckpt_dir_or_file)
     if not reader.has_tensor(name):
@@ -82,5 +85,8 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.nda
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Name and shape of each variable of a checkpoint, sorted by name."""
+    """Returns (name, shape) of each variable of a checkpoint, sorted by name.
+
+    Raises: as load_checkpoint.
+    """
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -1,4 +1,4 @@
-"""The file `checkpoint` of a folder: which checkpoints there are, and which is the latest."""
+"""Reads and writes the file `checkpoint` of a folder: its checkpoints and the latest one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """Makes a CheckpointState, its paths relative to a relative folder, as TF does.
+    """Creates a CheckpointState; in a relative folder its paths are relative, as in TensorFlow.
 
-    Raises: ValueError where there are not as many timestamps as paths.
+    Raises: ValueError if the numbers of timestamps and paths differ.
     """
     folder = os.fspath(save_dir)
     paths = list(all_model_checkpoint_paths or [])
@@ -61,15 +61,15 @@ def update_checkpoint_state(
     last_preserved_timestamp: float | None = None,
     save_relative_paths: bool = False,
 ) -> None:
-    """Writes a folder's file `checkpoint`, whole or not at all.
+    """Writes the file `checkpoint` of a folder atomically.
 
     Args:
       save_dir: the folder.
       model_checkpoint_path: prefix of the latest checkpoint.
       all_model_checkpoint_paths: prefixes, oldest first.
-      latest_filename: name of the file where it is not `checkpoint`.
-      save_relative_paths: name them relative to the folder, which may then be moved.
-    Raises: RuntimeError where the file would take a checkpoint's name.
+      latest_filename: name of the file; `checkpoint` by default.
+      save_relative_paths: write paths relative to the folder, so that it can be moved.
+    Raises: RuntimeError if the file would have the name of the checkpoint.
     """
     from google.protobuf import text_format
 
@@ -103,9 +103,9 @@ def update_checkpoint_state(
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """Reads a folder's file `checkpoint`, its paths put after the folder's where relative.
+    """Reads the file `checkpoint` of a folder; relative paths are joined to the folder.
 
-    Returns: None where there is none or it cannot be read.
+    Returns: a CheckpointState, or None if the file is missing or invalid.
     """
     from google.protobuf import text_format
 
@@ -122,7 +122,7 @@ def get_checkpoint_state(
         warnings.warn(f"{path}: the checkpoint state cannot be read: {error}", stacklevel=2)
         return None
     if not state.model_checkpoint_path:
-        raise ValueError(f"Invalid checkpoint state loaded from {folder}: it names no checkpoint")
+        raise ValueError(f"Invalid checkpoint state loaded from {folder}: it lists no checkpoint")
     state.model_checkpoint_path = _below(folder, state.model_checkpoint_path)
     for number, name in enumerate(state.all_model_checkpoint_paths):
         state.all_model_checkpoint_paths[number] = _below(folder, name)
@@ -136,7 +136,7 @@ def _below(folder: str, path: str) -> str:
 def latest_checkpoint(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> str | None:
-    """The prefix of a folder's latest checkpoint; None where there is none."""
+    """Returns the prefix of the latest checkpoint of a folder, or None."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is not None and checkpoint_exists(state.model_checkpoint_path):
         return state.model_checkpoint_path
@@ -144,7 +144,7 @@ def latest_checkpoint(
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
-    """Whether there is a checkpoint of this prefix."""
+    """Returns whether a checkpoint with this prefix exists."""
     return bundle_exists(checkpoint_prefix) or bool(glob.glob(os.fspath(checkpoint_prefix)))
 
 
@@ -153,11 +153,11 @@ def remove_checkpoint(
     checkpoint_format_version: int = 2,
     meta_graph_suffix: str = "meta",
 ) -> None:
-    """Removes a checkpoint's files and its MetaGraphDef's; those that are not there are no error.
+    """Removes the files of a checkpoint and of its MetaGraphDef; missing files are ignored.
 
     Args:
-      checkpoint_prefix: the checkpoint's.
-      checkpoint_format_version: of no account; there is one format.
+      checkpoint_prefix: prefix of the checkpoint.
+      checkpoint_format_version: ignored: there is one format.
     """
     remove(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
     for path in bundle_files(checkpoint_prefix):
@@ -165,7 +165,10 @@ def remove_checkpoint(
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When checkpoints were written, in seconds since 1970; those that are gone are left out."""
+    """Returns the times at which checkpoints were written, in seconds since 1970.
+
+    Missing checkpoints are omitted.
+    """
     return [
         os.path.getmtime(index_path(prefix))
         for prefix in checkpoint_prefixes
@@ -174,7 +177,7 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
-    """The name of the MetaGraphDef that belongs to a checkpoint."""
+    """Returns the file name of a checkpoint's MetaGraphDef."""
     import re
 
     basename = re.sub(r"-[\d\?]+-of-\d+$", "", checkpoint_filename)

@@ -1,4 +1,4 @@
-"""The nodes of a Saver, under the names that TF 1.x gives them."""
+"""Adds the nodes of a Saver, with TF 1.x's names."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headrace.graph.framework.scopes import control_dependencies, device, name_s
 def add_save_nodes(
     saveables: list[SaveableObject], name: str | None, filename: str | None, reshape: bool
 ) -> Any:
-    """Adds the nodes that write a checkpoint and those that read one.
+    """Adds the nodes that write and read a checkpoint.
 
     Args:
-      saveables: what to save.
+      saveables: objects to save.
       name: name scope; "save" by default.
-      filename: prefix of a checkpoint where none is fed.
-      reshape: let restored values take the variables' shapes.
-    Returns: the SaverDef that names them.
+      filename: default prefix of the checkpoint; runs can feed another.
+      reshape: reshape restored values to the shapes of the variables.
+    Returns: the SaverDef with the names of the nodes.
     """
     from headrace.formats.proto.variable_pb2 import SaverDef
 

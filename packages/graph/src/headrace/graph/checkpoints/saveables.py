@@ -1,4 +1,4 @@
-"""What a Saver saves: variables, parts of variables, and objects that say so themselves."""
+"""Saveable objects: variables, slices of partitioned variables, and SaveableObjects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.graph.variables.partitioned_variable import PartitionedVariable
 
 
 class SaveSpec:
-    """One tensor of a checkpoint.
+    """Describes one tensor of a checkpoint.
 
     Args:
-      tensor: its value, or a function without arguments that adds the node which reads it.
-      slice_spec: which part of the tensor it is, as SaveV2 takes it; "" for all.
-      name: its key.
-      dtype: its type; the tensor's by default.
+      tensor: the value, or a function without arguments that creates it.
+      slice_spec: slice of the full tensor, in the format of SaveV2; "" for the full tensor.
+      name: key in the checkpoint.
+      dtype: dtype; that of the tensor by default.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class SaveSpec:
 
     @property
     def tensor(self) -> Tensor:
-        """The value."""
+        """The tensor with the value."""
         return self._tensor() if callable(self._tensor) else self._tensor
 
 
 class SaveableObject:
-    """Something whose state is tensors of a checkpoint; others derive from it.
+    """Base class of objects whose state is saved as tensors of a checkpoint.
 
     Args:
-      op: what it belongs to, for its device.
-      specs: SaveSpecs.
-      name: its own.
+      op: the saved object; determines the device.
+      specs: list of SaveSpecs.
+      name: name of the object.
     """
 
     def __init__(self, op: Any, specs: list[SaveSpec], name: str) -> None:
@@ -56,17 +56,17 @@ class SaveableObject:
         return self.op.device
 
     def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Any:
-        """Adds the operation that sets the state.
+        """Adds the operation that restores the state; subclasses override it.
 
         Args:
-          restored_tensors: one for each spec.
-          restored_shapes: shapes to give to them; None leaves them as they are.
+          restored_tensors: one tensor per spec.
+          restored_shapes: shapes to reshape them to; None keeps their shapes.
         """
         raise NotImplementedError("Calling an abstract method.")
 
 
 class VariableSaveable(SaveableObject):
-    """A variable, or a part of a partitioned one."""
+    """A variable, or one slice of a partitioned variable."""
 
     def __init__(self, variable: Any, slice_spec: str, name: str) -> None:
         self._variable = variable
@@ -89,11 +89,12 @@ class VariableSaveable(SaveableObject):
 
 
 def saveables_of(found: Any) -> list[SaveableObject]:
-    """The objects to save, sorted by name.
+    """Converts variables to saveable objects, sorted by name.
 
     Args:
-      found: variables and SaveableObjects, or key -> one of them, or a list of parts.
-    Raises: TypeError for what cannot be saved; ValueError for a name that is given twice.
+      found: list of variables and SaveableObjects, or a dict from names to these; lists are the
+        slices of a partitioned variable.
+    Raises: TypeError for objects that cannot be saved; ValueError for duplicate names.
     """
     named: list[tuple[str | None, Any]]
     if isinstance(found, Mapping):
@@ -106,7 +107,7 @@ def saveables_of(found: Any) -> list[SaveableObject]:
         if id(value) in seen and key is None:
             raise ValueError(f"At least two variables have the same name: {value.name}")
         seen.add(id(value))
-        out.extend(_of(key, value))
+        out.extend(_saveable_of(key, value))
     keys: set[tuple[str, str]] = set()
     for spec in [spec for saveable in out for spec in saveable.specs]:
         if (spec.name, spec.slice_spec) in keys:
@@ -115,14 +116,14 @@ def saveables_of(found: Any) -> list[SaveableObject]:
     return sorted(out, key=lambda s: (s.name, s.specs[0].slice_spec))
 
 
-def _of(key: str | None, value: Any) -> list[SaveableObject]:
+def _saveable_of(key: str | None, value: Any) -> list[SaveableObject]:
     if isinstance(value, SaveableObject):
         return [value]
     if isinstance(value, (PartitionedVariable, list, tuple)):
-        return [part for one in value for part in _of(key, one)]
+        return [part for one in value for part in _saveable_of(key, one)]
     info = getattr(value, "_save_slice_info", None)
     if not hasattr(value, "initializer") or not hasattr(value, "op"):
         raise TypeError(f"names_to_saveables must be a dict mapping string to Variables, "
-                        f"not {value!r}; a variable or a list of them is wanted")  # fmt: skip
+                        f"not {value!r}; give a variable or a list of variables")  # fmt: skip
     name = key or (info.full_name if info is not None else value.op.name)
     return [VariableSaveable(value, info.spec if info is not None else "", name)]

@@ -1,4 +1,4 @@
-"""Saver: writes variables to checkpoints, keeps the newest ones, and restores from them."""
+"""Saver: saves variables to checkpoints, removes old checkpoints, and restores variables."""
 
 from __future__ import annotations
 
@@ -33,22 +33,24 @@ _V2 = 2
 
 
 class Saver:
-    """Saves variables and restores them.
+    """Saves and restores variables.
 
     Args:
-      var_list: variables, or name in the checkpoint -> variable; all saveable ones by default.
-      reshape: let restored values take the variables' shapes.
+      var_list: list of variables, or a dict from names in the checkpoint to variables; all saveable
+        variables by default.
+      reshape: reshape restored values to the shapes of the variables.
       sharded: one file for each device; not supported.
-      max_to_keep: newest checkpoints to keep; 0 or None keeps all.
-      keep_checkpoint_every_n_hours: keep one for good after so many hours.
+      max_to_keep: number of recent checkpoints to keep; 0 or None keeps all.
+      keep_checkpoint_every_n_hours: interval in hours at which one checkpoint is kept permanently.
       name: name scope of the nodes.
-      restore_sequentially: of no account; one node reads all tensors.
-      saver_def: use the nodes that this SaverDef names and add none.
+      restore_sequentially: ignored; one node reads all tensors.
+      saver_def: use the existing nodes that this SaverDef names.
       builder: not supported.
-      defer_build: add the nodes at `build`.
-      allow_empty: be content with a graph without variables.
-      save_relative_paths: let the file `checkpoint` name paths relative to its folder.
-    Raises: ValueError where there is nothing to save, or a name stands for two variables.
+      defer_build: add the nodes in `build` instead of the constructor.
+      allow_empty: accept a graph without variables.
+      save_relative_paths: write relative paths to the file `checkpoint`.
+    Raises: ValueError if there are no variables, two variables have the same name, or an argument
+      is not supported; TypeError for objects that cannot be saved.
     """
 
     def __init__(
@@ -76,7 +78,7 @@ class Saver:
             )
         if sharded or builder is not None:
             raise NotImplementedError(
-                "Saver: sharded checkpoints and builders of one's own are not supported; "
+                "Saver: sharded checkpoints and custom builders are not supported; "
                 "leave sharded and builder out"
             )
         if write_version != _V2:
@@ -98,11 +100,11 @@ class Saver:
         self._last_checkpoints: list[tuple[str, float]] = []
         self._saving = threading.RLock()
         if saver_def is not None:
-            self._take_def(saver_def)
+            self._use_saver_def(saver_def)
         elif not defer_build:
             self.build()
 
-    def _take_def(self, saver_def: Any) -> None:
+    def _use_saver_def(self, saver_def: Any) -> None:
         if not saver_def.save_tensor_name or not saver_def.restore_op_name:
             raise ValueError(f"saver_def names no save or restore node: {saver_def}")
         self.saver_def = saver_def
@@ -112,7 +114,7 @@ class Saver:
         self._next_kept = time.time() + self._keep_hours * 3600
 
     def build(self) -> None:
-        """Adds the nodes to the default graph, where that was deferred."""
+        """Adds the nodes to the default graph, after defer_build=True. Raises: as the class."""
         if self._is_built:
             return
         self._is_built = True
@@ -153,18 +155,19 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Writes a checkpoint, and removes those that are older than the newest max_to_keep.
+        """Saves the variables to a checkpoint, and removes all but the max_to_keep newest ones.
 
         Args:
-          sess: the session whose variables to save.
+          sess: session with the variables.
           save_path: prefix of the checkpoint's files.
-          global_step: number, or the variable that has it; stands after the prefix.
+          global_step: number, or a variable with it, to append to the prefix.
           latest_filename: name of the file that lists the checkpoints; `checkpoint` by default.
           meta_graph_suffix: suffix of the MetaGraphDef's file.
-          write_meta_graph: write the graph beside it.
-          write_state: write the file that lists the checkpoints.
-        Returns: the checkpoint's prefix; None for a saver without variables.
-        Raises: ValueError for a path that cannot be; what the step raises.
+          write_meta_graph: also write the graph, as a MetaGraphDef.
+          write_state: update the file that lists the checkpoints.
+        Returns: prefix of the checkpoint, or None for a saver without variables.
+        Raises: ValueError for an invalid path or a missing folder; RuntimeError before `build`; the
+          OpErrors of the step.
         """
         self._check_built()
         path = os.fspath(save_path)
@@ -177,7 +180,7 @@ class Saver:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
             )
-        # One at a time, so that the newest checkpoint is the one that was begun last.
+        # Serialized, so that the checkpoint that was started last is the newest.
         with self._saving:
             if global_step is not None:
                 if not isinstance(global_step, (int, np.integer)):
@@ -231,25 +234,27 @@ class Saver:
             except OSError as error:
                 import warnings
 
-                warnings.warn(f"{path}: the old checkpoint stays: {error}", stacklevel=3)
+                warnings.warn(
+                    f"{path}: the old checkpoint cannot be removed: {error}", stacklevel=3
+                )
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """Prefixes of the checkpoints that are kept, oldest first."""
+        """Prefixes of the kept checkpoints, oldest first."""
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Deprecated: as set_last_checkpoints_with_time, all as of now."""
+        """Deprecated: calls set_last_checkpoints_with_time with the current time."""
         self._last_checkpoints = [(path, time.time()) for path in last_checkpoints]
 
     def set_last_checkpoints_with_time(
         self, last_checkpoints_with_time: Sequence[tuple[str, float]]
     ) -> None:
-        """Sets which checkpoints there are: (prefix, seconds since 1970), oldest first."""
+        """Sets the list of checkpoints: (prefix, seconds since 1970), oldest first."""
         self._last_checkpoints = [(str(p), float(t)) for p, t in last_checkpoints_with_time]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Takes over the checkpoints of an earlier saver, those of them that still exist."""
+        """Adopts the existing checkpoints of an earlier saver."""
         kept = [os.fspath(p) for p in checkpoint_paths if checkpoint_exists(p)]
         times = get_checkpoint_mtimes(kept)
         self._last_checkpoints = list(zip(kept, times))
@@ -257,10 +262,11 @@ class Saver:
     # ---- restoring ----
 
     def restore(self, sess: SessionLike, save_path: str | os.PathLike[str] | None) -> None:
-        """Sets the variables from a checkpoint.
+        """Restores the variables from a checkpoint.
 
-        Raises: ValueError where there is no such checkpoint; NotFoundError where it lacks a
-          variable; InvalidArgumentError where one has another shape or type.
+        Raises: ValueError if there is no such checkpoint; NotFoundError if it lacks a variable;
+          InvalidArgumentError if a variable has another shape or dtype in it; RuntimeError before
+          `build`.
         """
         self._check_built()
         if self._is_empty:
@@ -290,11 +296,11 @@ class Saver:
     # ---- messages ----
 
     def as_saver_def(self) -> Any:
-        """The SaverDef."""
+        """Returns the SaverDef."""
         return self.saver_def
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The SaverDef; None where it lies outside of export_scope."""
+        """Returns the SaverDef, or None if its nodes are outside of export_scope."""
         if export_scope is None:
             return self.saver_def
         if not self.saver_def.filename_tensor_name.startswith(export_scope):
@@ -307,7 +313,7 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Proto, import_scope: str | None = None) -> Saver:
-        """A saver over nodes that the graph has."""
+        """Creates a saver that uses the existing nodes of a SaverDef."""
         message = type(saver_def)()
         message.CopyFrom(saver_def)
         for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
@@ -325,7 +331,7 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> Any:
-        """Makes the default graph's MetaGraphDef with this saver in it; writes it to a file."""
+        """Exports the default graph and this saver as a MetaGraphDef; writes it to `filename`."""
         return export_meta_graph(
             filename=filename,
             saver_def=self.saver_def,
@@ -358,7 +364,10 @@ def export_meta_graph(
     strip_default_attrs: bool = False,
     save_debug_info: bool = False,
 ) -> Any:
-    """Makes a graph's MetaGraphDef, and writes it where a file name is given; see meta_graph."""
+    """Exports a graph as a MetaGraphDef, and writes it to `filename` if given.
+
+    See meta_graph.export_scoped_meta_graph for arguments and errors.
+    """
     message, _ = meta_graph.export_scoped_meta_graph(
         filename=filename,
         meta_info_def=meta_info_def,
@@ -385,11 +394,12 @@ def import_meta_graph(
 
     Args:
       meta_graph_or_file: message or file name.
-      clear_devices: leave devices out.
+      clear_devices: clear the devices of the nodes.
       import_scope: prefix of all names.
       kwargs: see meta_graph.import_scoped_meta_graph.
-    Returns: a saver over the nodes of the message's SaverDef; one with new nodes where it has no
-      SaverDef; None where there are no variables either.
+    Returns: a saver for the nodes of the SaverDef in the message; one with new nodes if it has no
+      SaverDef; None if there are no variables either.
+    Raises: as meta_graph.import_scoped_meta_graph.
     """
     message = meta_graph_or_file
     if isinstance(message, (str, os.PathLike)):
@@ -406,7 +416,7 @@ def import_meta_graph(
 def _saver_of(message: Any, import_scope: str | None, variables: dict[str, Any]) -> Saver | None:
     if message.HasField("saver_def"):
         scope = import_scope
-        if variables and import_scope:  # the scope that the import has really taken
+        if variables and import_scope:  # the unique scope that the import chose
             sample, variable = next(iter(variables.items()))
             scope = variable.op.name[: -len(sample) - 1]
         return Saver.from_proto(message.saver_def, scope)

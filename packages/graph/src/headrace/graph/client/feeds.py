@@ -1,4 +1,4 @@
-"""What `Session.run` is given: values for tensors, as arrays of the tensors' types."""
+"""Converts the feed_dict of `Session.run` to arrays of the tensors' dtypes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from headrace.graph.typing.aliases import FeedDict
 
 
 def resolve(graph: Any, feed_dict: FeedDict) -> list[tuple[Tensor, Any]]:
-    """The tensors that a feed_dict means, with what is fed to them.
+    """Resolves the keys of a feed_dict to tensors; returns (tensor, value) pairs.
 
-    Raises: TypeError for a key that is no tensor; ValueError for one that may not be fed.
+    Raises: TypeError for a key that is not a tensor; ValueError for a tensor that may not be fed.
     """
     if not hasattr(feed_dict, "items"):
         raise TypeError(f"The `feed_dict` must be a dict from tensors to values, not {feed_dict!r}")
@@ -45,7 +45,7 @@ def _expanded(key: Any, value: Any) -> list[tuple[Any, Any]]:
 
 
 def feed_tensor(graph: Any, element: Any) -> Tensor:
-    """The tensor that a feed's key means. Raises: as `resolve`."""
+    """Resolves one key of a feed_dict. Raises: as `resolve`."""
     try:
         tensor = graph.as_graph_element(element, allow_tensor=True, allow_operation=False)
     except (TypeError, ValueError, KeyError) as error:
@@ -57,23 +57,23 @@ def feed_tensor(graph: Any, element: Any) -> Tensor:
 
 
 def as_feed(tensor: Tensor, value: Any) -> np.ndarray:
-    """A fed value as an array of the tensor's type, in row-major order.
+    """Converts a fed value to a row-major array of the tensor's dtype.
 
-    Raises: TypeError for a value of another type; ValueError for another shape.
+    Raises: TypeError for a Tensor or a value of another dtype; ValueError for another shape.
     """
     number = tensor.dtype._base.as_datatype_enum
     if number == 7:
         array = _strings(tensor, value)
     else:
         if value is None or isinstance(value, (Tensor, str, bytes)):
-            raise _refused(tensor, value)
+            raise _feed_error(tensor, value)
         wanted = tensor.dtype._base.as_numpy_dtype
         try:
             array = np.asarray(value, wanted, "C")
         except (TypeError, ValueError, OverflowError) as error:
-            raise _not_an_array(tensor, value, error) from None
+            raise _raise_not_an_array(tensor, value, error) from None
         if type(value) is int and array != value and tensor.dtype._base.is_integer:
-            raise _not_an_array(tensor, value, OverflowError("it does not fit"))
+            raise _raise_not_an_array(tensor, value, OverflowError("it does not fit"))
     dims = tensor._shape
     if dims is not None and array.shape != dims and not compatible(dims, array.shape):
         raise ValueError(
@@ -83,7 +83,7 @@ def as_feed(tensor: Tensor, value: Any) -> np.ndarray:
     return array
 
 
-def _refused(tensor: Tensor, value: Any) -> TypeError:
+def _feed_error(tensor: Tensor, value: Any) -> TypeError:
     if isinstance(value, Tensor):
         return TypeError(
             "The value of a feed cannot be a hr.Tensor object. Acceptable feed values include "
@@ -95,7 +95,7 @@ def _refused(tensor: Tensor, value: Any) -> TypeError:
     )
 
 
-def _not_an_array(tensor: Tensor, value: Any, error: Exception) -> Exception:
+def _raise_not_an_array(tensor: Tensor, value: Any, error: Exception) -> Exception:
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     text = (
@@ -124,7 +124,7 @@ def _strings(tensor: Tensor, value: Any) -> np.ndarray:
 
 
 def flat_feeds(feeds: Any) -> list[Any]:
-    """Returns the feeds of a list, with the three tensors of each SparseTensor."""
+    """Flattens a list of feeds; a SparseTensor is replaced by its three tensors."""
     out: list[Any] = []
     for item in feeds or ():
         if isinstance(item, SparseTensor):

@@ -1,4 +1,4 @@
-"""What `Session.run` is asked for: any structure of tensors, and the way back from values to it."""
+"""Resolves the fetches of `Session.run`, and rebuilds their structure from the values."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def register_session_run_conversion_functions(
     feed_function: Callable[..., Any] | None = None,
     feed_function_for_partial_run: Callable[..., Any] | None = None,
 ) -> None:
-    """Teaches `Session.run` to fetch and feed another type.
+    """Registers a type that `Session.run` can fetch and feed.
 
     Args:
       fetch_function: object -> (list of tensors, function from their values to the result).
       feed_function: (object, value) -> list of (tensor, value).
       feed_function_for_partial_run: object -> list of tensors.
-    Raises: ValueError where the type has been registered.
+    Raises: ValueError if the type is already registered.
     """
     if any(issubclass(tensor_type, entry[0]) for entry in _registered):
         raise ValueError(f"{tensor_type} has already been registered so ignore it.")
@@ -39,7 +39,7 @@ def register_session_run_conversion_functions(
 
 
 def registered_feed(key: Any) -> Any:
-    """The feed function of a registered type, or None."""
+    """Returns the feed function registered for a type, or None."""
     for kind, _, feed, _ in _registered:
         if isinstance(key, kind):
             return feed
@@ -47,8 +47,9 @@ def registered_feed(key: Any) -> Any:
 
 
 def structure_key(fetches: Any) -> Any:
-    """What stands for a structure of fetches in a table: equal for equal structures of the same
-    leaves, and for nothing else. None where there is nothing to fetch."""
+    """Returns a hashable key of a structure of fetches: equal for equal structures of the same
+    leaves
+    only. None if there is nothing to fetch."""
     kind = type(fetches)
     if kind is Tensor or kind is Operation or kind is str:
         return fetches
@@ -64,14 +65,14 @@ def structure_key(fetches: Any) -> Any:
 
 
 class FetchPlan:
-    """A structure of fetches, resolved in a graph.
+    """A structure of fetches, resolved to tensors and operations of a graph.
 
     Attributes:
       tensors: distinct Tensors to fetch.
       targets: distinct Operations to run.
-      build: from the values of `tensors`, in order, to the result in the caller's structure.
-      flat: the result is the list of values itself.
-      single: the result is the one value itself.
+      build: function from the values of `tensors` to the result in the caller's structure.
+      flat: the result is the list of values.
+      single: the result is the only value.
     """
 
     __slots__ = ("build", "flat", "single", "targets", "tensors")

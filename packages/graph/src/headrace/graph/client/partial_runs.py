@@ -1,4 +1,4 @@
-"""Steps of a session whose feeds and fetches come in several calls."""
+"""Partial runs: steps of a session that take feeds and return fetches over several calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPEN_PARTIAL_RUNS = 1024
 
 @dataclass
 class PartialRun:
-    """A step under way, and the names of the tensors and operations that are still to come."""
+    """An active step, with the names of the feeds and fetches that are still outstanding."""
 
     step: Any
     feeds: set[str]
@@ -22,14 +22,14 @@ class PartialRun:
 
 
 class PartialRuns:
-    """The partial runs of a session by handle; the oldest one ends when there are too many."""
+    """The partial runs of a session by handle; the oldest is dropped if there are too many."""
 
     def __init__(self) -> None:
         self._runs: dict[str, PartialRun] = {}
         self._count = itertools.count()
 
     def set_up(self, service: Any, feeds: list[Tensor], plan: FetchPlan) -> str:
-        """Begins a step at the service. Returns: its handle."""
+        """Starts a step at the service; returns its handle."""
         step = service.partial_run_setup(
             [t.name for t in feeds],
             [t.name for t in plan.tensors],
@@ -43,7 +43,7 @@ class PartialRuns:
         return handle
 
     def find(self, handle: str) -> PartialRun:
-        """Returns the run of a handle. Raises: ValueError for an unknown or ended one."""
+        """Returns the run of a handle. Raises: ValueError for an unknown or ended run."""
         run = self._runs.get(handle)
         if run is None:
             raise ValueError(
@@ -52,11 +52,11 @@ class PartialRuns:
             )
         return run
 
-    def go_on(
+    def advance(
         self, handle: str, run: PartialRun, arrays: dict[str, Any], plan: FetchPlan
     ) -> list[Any]:
-        """Feeds arrays by tensor name, and returns the values of a plan's tensors."""
-        # Targets have no value to wait for: the name of an operation asks for its end.
+        """Feeds arrays by tensor name; returns the values of a plan's tensors."""
+        # Targets have no value: fetching the name of an operation waits for its end.
         names = _names(plan)
         values = run.step.run(arrays, names)
         run.feeds.difference_update(arrays)

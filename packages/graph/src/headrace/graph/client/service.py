@@ -1,4 +1,4 @@
-"""Finds the session service of a target, and the bytes and strings that it takes."""
+"""Opens the session service of a target, and converts its arguments to bytes and strings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.graph.typing.aliases import Proto
 
 
 def open_service(target: str, config: Proto) -> Any:
-    """The session service of a target's scheme."""
+    """Opens the session service for the scheme of a target. Raises: NotFoundError if missing."""
     scheme, colon, _ = target.partition("://")
     name = scheme if colon else "local"
     wire = b"" if config is None else serialized(config, "config", "ConfigProto")

@@ -1,4 +1,4 @@
-"""The client: hands a graph to a session service, and speaks to it in names and arrays."""
+"""The client session: sends a graph to a session service, and runs parts of it."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from headrace.graph.framework.graph_codec import graph_wire
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.typing.aliases import FeedDict, Proto
 
-_RECENT_PLANS = 128  # and as many that were recent before
+_RECENT_PLANS = 128  # in each of two generations
 
 
 class _Run:
-    """One signature of a session, ready to run: what to feed, whom to call, what to return."""
+    """A prepared run of a session: tensors to feed, the step to call, the structure to return."""
 
     __slots__ = ("build", "feeds", "flat", "fed", "single", "step")
 
     def __init__(self, step: Any, feeds: list[Tensor], plan: FetchPlan) -> None:
         self.step = step
         self.feeds = feeds
-        # Fetches that are fed: their values come back from the caller's own feeds.
+        # Fetches that are also fed return the fed values.
         self.fed = [(i, feeds.index(t)) for i, t in enumerate(plan.tensors) if t in feeds]
         self.build = plan.build
         self.single = plan.single and not self.fed
         self.flat = plan.flat and not self.fed
 
     def result(self, values: list[Any], arrays: Any) -> Any:
-        """The caller's structure, from fetched values and what was fed."""
+        """Returns the caller's structure, from fetched values and fed arrays."""
         if self.single:
             return values[0]
         if self.flat:
@@ -46,20 +46,21 @@ class _Run:
         if self.fed:
             values = list(values)
             for position, feed in self.fed:
-                # A copy: the caller may go on writing to the array that was fed.
+                # A copy: the caller may modify the fed array later.
                 values.insert(position, np.array(arrays[feed])[()])
         return self.build(values)
 
 
 class BaseSession:
-    """Runs parts of a graph through a session service.
+    """Runs parts of a graph by a session service.
 
     Args:
-      target: "" for this process, "local://NAME" for state that several sessions share,
+      target: "" for this process, "local://NAME" for state shared by several sessions,
         "grpc://HOST:PORT" for a server.
-      graph: the default graph where None.
+      graph: graph to run; the default graph if None.
       config: ConfigProto message, or None.
-    Raises: NotFoundError where no installed package offers that kind of session.
+    Raises: NotFoundError if no installed package provides sessions for the target; TypeError for
+      arguments of other types.
     """
 
     def __init__(
@@ -82,12 +83,12 @@ class BaseSession:
 
     @property
     def graph(self) -> Graph:
-        """The graph that it runs."""
+        """The graph of the session."""
         return self._graph
 
     @property
     def graph_def(self) -> Any:
-        """The GraphDef message of its graph."""
+        """The GraphDef message of the graph."""
         return self._graph.as_graph_def()
 
     @property
@@ -96,7 +97,7 @@ class BaseSession:
         return self._target
 
     def close(self) -> None:
-        """Ends the session and frees what it owns; runs under way end with CancelledError."""
+        """Closes the session and frees its resources; active runs raise CancelledError."""
         if not self._closed:
             self._closed = True
             self._runs.clear()
@@ -110,7 +111,7 @@ class BaseSession:
             pass
 
     def list_devices(self) -> list[Any]:
-        """DeviceAttributes messages of the devices that it can use."""
+        """Returns the DeviceAttributes messages of the available devices."""
         from headrace.formats.proto.device_pb2 import DeviceAttributes
 
         return [DeviceAttributes.FromString(wire) for wire in self._service.list_devices()]
@@ -124,21 +125,21 @@ class BaseSession:
         options: Proto | None = None,
         run_metadata: Proto | None = None,
     ) -> Any:
-        """Runs what it takes to compute the fetches.
+        """Runs the operations that the fetches depend on, and returns their values.
 
         Args:
           fetches: a tensor, operation, variable, sparse tensor or name, or lists, tuples, named
             tuples and dicts of these, at any depth.
-          feed_dict: tensor (or name, or sparse tensor) -> value that takes its place.
+          feed_dict: maps tensors (or names, or sparse tensors) to the values that replace them.
           options: RunOptions message.
           run_metadata: RunMetadata message to fill.
-        Returns: the same structure with values: arrays, NumPy scalars, bytes; None for an
+        Returns: the structure of the fetches with values: arrays, NumPy scalars, bytes; None for an
           operation.
-        Raises: OpError where the run fails; RuntimeError for a closed session; TypeError or
-          ValueError for fetches and feeds that the graph has not or does not allow.
+        Raises: OpError if the run fails; RuntimeError for a closed session or an empty graph;
+          TypeError or ValueError for invalid fetches and feeds.
         """
-        # Most calls: look up by what was passed (its structure and its leaves, which live as long
-        # as the graph; never by a list or dict, whose identity Python reuses), convert, call.
+        # Fast path: look up the prepared run by the structure and the leaves of the fetches. The
+        # leaves live as long as the graph; Python may reuse the identity of a list or dict.
         kind = type(fetches)
         key = fetches if kind is Tensor or kind is Operation else structure_key(fetches)
         lookup: Any = (key, *feed_dict) if feed_dict else key
@@ -173,18 +174,18 @@ class BaseSession:
     def _run_any(
         self, key: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
     ) -> Any:
-        """The general way: resolves feeds, extends the service, and keeps what it has prepared."""
+        """General path: resolves feeds, extends the service's graph, caches the prepared run."""
         self._check_usable()
         pairs = [] if not feed_dict else resolve(self._graph, feed_dict)
         feeds = [tensor for tensor, _ in pairs]
         self.extend()
-        run = self._kept((key, *feeds) if feeds else key) if key is not None else None
+        run = self._cached_run((key, *feeds) if feeds else key) if key is not None else None
         if run is None:
             run = self._prepared(FetchPlan(self._graph, fetches), feeds)
             if key is not None:
-                self._keep((key, *feeds) if feeds else key, run)
+                self._cache_run((key, *feeds) if feeds else key, run)
         if key is not None and feeds and all(type(k) in (Tensor, str) for k in feed_dict):
-            self._keep((key, *feed_dict), run)
+            self._cache_run((key, *feed_dict), run)
         arrays = [as_feed(tensor, value) for tensor, value in pairs]
         if options is not None or run_metadata is not None:
             return run.result(self._traced(run, arrays, options, run_metadata), arrays)
@@ -195,19 +196,19 @@ class BaseSession:
             raise
         return run.result(values, arrays)
 
-    def _kept(self, lookup: Any) -> _Run | None:
+    def _cached_run(self, lookup: Any) -> _Run | None:
         try:
             found = self._runs.get(lookup)
             if found is None:
                 found = self._older_runs.get(lookup)
                 if found is not None:
-                    self._keep(lookup, found)
+                    self._cache_run(lookup, found)
         except TypeError:  # something in it is not hashable
             return None
         return found
 
-    def _keep(self, lookup: Any, run: _Run) -> None:
-        # Two generations: what was not used while the younger one filled up is dropped.
+    def _cache_run(self, lookup: Any, run: _Run) -> None:
+        # Two generations: runs not used while the younger one fills up are dropped.
         if len(self._runs) >= _RECENT_PLANS:
             self._older_runs, self._runs = self._runs, {}
         try:
@@ -248,7 +249,7 @@ class BaseSession:
             )
 
     def extend(self) -> None:
-        """Hands the nodes that are new to the service (every run does that by itself)."""
+        """Sends new nodes to the service. `run` calls it automatically."""
         graph = self._graph
         with self._lock:
             if len(graph._changed) != self._changes_seen:
@@ -268,13 +269,13 @@ class BaseSession:
         for op in changed:
             if op._id < self._extended:
                 raise RuntimeError(
-                    f"Operation {op.name!r} was changed after this session has run a part of its "
+                    f"Operation {op.name!r} was changed after this session ran a part of its "
                     "graph: build the whole graph before, or make a new Session"
                 )
         self._changes_seen += len(changed)
 
     def _locate(self, error: OpError) -> None:
-        """Adds to an error what only the graph knows: operation, NodeDef, the user's line."""
+        """Adds the Operation, NodeDef and the user's source line to an error of a run."""
         op = self._graph._by_name.get(error.node_name or "")
         if op is None or error.op is not None:
             return
@@ -298,12 +299,13 @@ class BaseSession:
     def make_callable(
         self, fetches: Any, feed_list: Any = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """Returns a function that runs fetches on the values of feed_list.
+        """Returns a function that runs the fetches for values of feed_list.
 
         Args:
           fetches: as in `run`.
-          feed_list: tensors, or their names; the function takes one value for each, in order.
-          accept_options: whether the function also takes options and run_metadata.
+          feed_list: tensors or their names; the function takes one value per tensor, in order.
+          accept_options: whether the function accepts the keywords options and run_metadata.
+        Raises: TypeError if feed_list is not a list; as `run`.
         """
         self._check_usable()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
@@ -339,11 +341,11 @@ class BaseSession:
     # -- run in several calls --------------------------------------------------------------
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Begins a step whose feeds and fetches come in several calls of `partial_run`.
+        """Starts a step that takes feeds and returns fetches over several calls of `partial_run`.
 
         Args:
-          fetches: everything that any of the calls will fetch.
-          feeds: tensors that any of the calls will feed.
+          fetches: all fetches of these calls.
+          feeds: all tensors that these calls feed.
         Returns: a handle for `partial_run`.
         """
         self._check_usable()
@@ -357,13 +359,12 @@ class BaseSession:
             raise
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: FeedDict | None = None) -> Any:
-        """Continues a step: feeds some of its feeds, and waits for some of its fetches.
+        """Continues a partial run: feeds some of its feeds, and waits for some of its fetches.
 
-        The handle ends with the call that completes the feeds and fetches named at set-up. A
-        session keeps the 1,024 partial runs set up last.
+        The run ends with the call that completes its feeds and fetches. A session keeps the 1,024
+        most recent partial runs.
 
-        Raises: ValueError for a handle that partial_run_setup has not given, or that has ended;
-          otherwise as `run`.
+        Raises: ValueError for an unknown or ended handle; as `run`.
         """
         self._check_usable()
         run = self._partial_runs.find(handle)
@@ -371,7 +372,7 @@ class BaseSession:
         pairs = [] if feed_dict is None else resolve(self._graph, feed_dict)
         arrays = {tensor.name: as_feed(tensor, value) for tensor, value in pairs}
         try:
-            return plan.build(self._partial_runs.go_on(handle, run, arrays, plan))
+            return plan.build(self._partial_runs.advance(handle, run, arrays, plan))
         except OpError as error:
             self._locate(error)
             raise
@@ -379,11 +380,11 @@ class BaseSession:
     # -- default session -------------------------------------------------------------------
 
     def as_default(self) -> Any:
-        """Context manager: makes this the session of Tensor.eval and Operation.run."""
+        """Returns a context manager that makes this the default session of eval and run."""
         return AsDefault(self)
 
     def explain(self, fetches: Any, feed_list: Any = ()) -> str:
-        """What the service makes of a signature, for a person to read."""
+        """Returns the service's readable report on a signature: segments, memory, kernels."""
         self._check_usable()
         plan = FetchPlan(self._graph, fetches)
         feeds = [feed_tensor(self._graph, item) for item in feed_list]
@@ -392,7 +393,7 @@ class BaseSession:
 
 
 class Session(BaseSession):
-    """Runs operations of a graph; as a context manager it is the default and closes at the end."""
+    """Runs operations of a graph; as a context manager it is the default session until closed."""
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: Proto | None = None
@@ -418,7 +419,7 @@ class Session(BaseSession):
     def reset(
         target: str, containers: Iterable[str | bytes] | None = None, config: Proto | None = None
     ) -> None:
-        """Clears the variables, queues, ... of containers at a target; of all where None."""
+        """Clears the resources of containers at a target; of all containers if None."""
         service = open_service(as_target(target), config)
         try:
             service.reset([as_text(c) for c in containers or ()])
@@ -427,7 +428,7 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that makes itself the default, until it is closed."""
+    """A session that is the default session from its creation until `close`."""
 
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: Proto | None = None
@@ -441,7 +442,7 @@ class InteractiveSession(BaseSession):
             self._graph_default.__enter__()
 
     def close(self) -> None:
-        """Ends the session, and its being the default."""
+        """Closes the session; it is no longer the default session."""
         was_open = not self._closed
         super().close()
         if was_open and self in session_stack.sessions:

@@ -14,7 +14,7 @@ from headrace.graph.builder.indexed_slices import (
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.graph import get_default_graph
-from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
+from headrace.graph.framework.op_registry import gradient_not_implemented, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, GraphElement, TensorLike
@@ -165,7 +165,7 @@ def exit_frame(data: Tensor, name: str | None = None) -> Tensor:
 # ---- gradients -----------------------------------------------------------------------------------
 
 for _op_type in ("Enter", "Exit", "NextIteration", "RefEnter", "RefExit", "RefNextIteration"):
-    gradient_not_built(
+    gradient_not_implemented(
         _op_type,
         "gradients through while_loop are not built yet; cut the path with "
         "hr.stop_gradient, or unroll it in Python",

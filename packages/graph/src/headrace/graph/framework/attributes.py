@@ -1,8 +1,8 @@
-"""Attributes of nodes: checked and put in a plain form once, shared, written as bytes once.
+"""Attributes of nodes: checked, converted to plain values, shared between nodes, serialized once.
 
-Plain forms: bool, int and float as they are; string as str (bytes where it is no UTF-8); type as
-DataType number; shape as tuple or None; tensor as array; list as tuple. What no signature speaks
-of (attributes of a newer producer, functions) stays an AttrValue message in a `RawAttr`.
+Plain values: bool, int and float unchanged; string as str (bytes if it is not UTF-8); type as
+DataType number; shape as tuple or None; tensor as array; list as tuple. Attributes that no
+signature declares (of a newer producer, or functions) stay AttrValue messages in a `RawAttr`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headrace.graph.framework.tensor_shape import Shape, TensorShape, as_dims
 
 
 class RawAttr:
-    """An attribute value kept as the bytes of its AttrValue message."""
+    """An attribute value in the form of a serialized AttrValue message."""
 
     __slots__ = ("wire",)
 
@@ -39,12 +39,12 @@ class RawAttr:
 
 
 class AttrSet:
-    """The attributes of a node, immutable; nodes of one op with equal attributes share one.
+    """The immutable attributes of a node; nodes of one op with equal attributes share an AttrSet.
 
     Attributes:
-      values: plain values by name, defaults filled in where the op is known.
+      values: plain values by name, including the defaults of a known op.
       out_types: DType of each output.
-      shapes: output shapes already inferred, by input shapes, where nothing else decides them.
+      shapes: cache of output shapes by input shapes, if nothing else determines them.
     """
 
     __slots__ = (
@@ -71,15 +71,17 @@ class AttrSet:
         self.out_types = out_types
         self.n_outputs = len(out_types)
         self.shapes: dict[Any, tuple[Shape, ...]] = {}
-        self.checked_inputs: tuple[int, ...] | None = None  # types found right on import
+        self.checked_inputs: tuple[int, ...] | None = (
+            None  # input dtypes that the import has checked
+        )
         self._wire: bytes | None = None
 
     def replaced(self, **changes: Any) -> AttrSet:
-        """A set of its own with some values changed or added."""
+        """Returns an unshared copy with some values changed or added."""
         return AttrSet(self.op_type, self.signature, {**self.values, **changes}, self.out_types)
 
     def wire(self) -> bytes:
-        """The op and attr fields of the NodeDef message, in order of name."""
+        """Returns the serialized op and attr fields of the NodeDef, sorted by name."""
         if self._wire is None:
             parts = []
             for name in sorted(self.values):
@@ -91,7 +93,7 @@ class AttrSet:
         return self._wire
 
     def kind(self, name: str) -> str:
-        """The kind of an attribute: its signature's, or what the value looks like."""
+        """Returns the kind of an attribute, from the signature or by its value."""
         if self.signature is not None:
             for attr in self.signature.attrs:
                 if attr.name == name:
@@ -100,7 +102,10 @@ class AttrSet:
 
 
 def kind_of(value: Any) -> str:
-    """The kind of an attribute that no signature speaks of, by its plain value."""
+    """Returns the kind of an undeclared attribute, by its plain value.
+
+    Raises: TypeError for a value of no kind.
+    """
     if isinstance(value, RawAttr):
         return "raw"
     if isinstance(value, bool):
@@ -126,9 +131,10 @@ def kind_of(value: Any) -> str:
 
 
 def plain_value(op_type: str, attr: Attr, value: Any) -> Any:
-    """Returns an attribute's value in plain form.
+    """Checks an attribute value and converts it to a plain value.
 
-    Raises: TypeError for a value of another kind; ValueError for one outside what is allowed.
+    Raises: TypeError for a value of another kind or a dtype that is not allowed; ValueError for a
+      string that is not allowed, or a number or length below the minimum.
     """
     if isinstance(value, RawAttr):
         return value
@@ -225,7 +231,7 @@ def _plain_tensor(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value
     if hasattr(value, "tensor_shape"):  # TensorProto
-        if value.dtype in (20, 21):  # resource, variant: no array holds them
+        if value.dtype in (20, 21):  # resource and variant: arrays cannot hold them
             return RawAttr(b"B" + varint(value.ByteSize()) + value.SerializeToString())
         from headrace.formats.tensor_codec import make_ndarray
 
@@ -260,7 +266,7 @@ _PLAIN = {
 
 
 def varint(number: int) -> bytes:
-    """A non-negative number, or a negative one of 64 bits, as a protobuf varint."""
+    """Encodes a nonnegative integer, or a negative 64-bit one, as a protobuf varint."""
     if 0 <= number < 128:
         return _ONE_BYTE[number]
     number &= 0xFFFFFFFFFFFFFFFF
@@ -280,7 +286,7 @@ def _field(tag: bytes, body: bytes) -> bytes:
 
 
 def encode_attr(kind: str, value: Any) -> bytes:
-    """Writes a plain value as an AttrValue message."""
+    """Serializes a plain value as an AttrValue message. Raises: ValueError for an unknown kind."""
     if isinstance(value, RawAttr):
         return value.wire
     if kind.startswith("list("):
@@ -309,7 +315,9 @@ def _encode_list(kind: str, values: Any) -> bytes:
         return b"".join([_field(b":", encode_shape(v)) for v in values])
     if kind == "tensor":
         return b"".join([_field(b"B", encode_tensor(v)) for v in values])
-    if kind == "func":  # each is an AttrValue with the func field; here the field is 9
+    if (
+        kind == "func"
+    ):  # each item is an AttrValue with the field func; in ListValue its number is 9
         return b"".join([b"J" + v.wire[1:] for v in values])
     if not values:
         return b""
@@ -337,7 +345,7 @@ def _as_bytes(value: str | bytes) -> bytes:
 
 
 def encode_shape(value: Any) -> bytes:
-    """Writes a shape as a TensorShapeProto message."""
+    """Serializes a shape as a TensorShapeProto message."""
     dims = value if type(value) is tuple else as_dims(value)
     if dims is None:
         return b"\x18\x01"
@@ -349,7 +357,7 @@ def encode_shape(value: Any) -> bytes:
 
 
 def encode_tensor(array: Any) -> bytes:
-    """Writes an array as a TensorProto message."""
+    """Serializes an array as a TensorProto message."""
     array = np.asarray(array)
     dtype = as_dtype(array.dtype)
     head = b"\x08" + varint(dtype.as_datatype_enum) + _field(b"\x12", encode_shape(array.shape))
@@ -367,9 +375,9 @@ def encode_tensor(array: Any) -> bytes:
 
 
 def plain_from_message(op_type: str, attr: Attr | None, message: Any) -> Any:
-    """Reads an AttrValue message into plain form; one that no signature speaks of stays raw.
+    """Converts an AttrValue message to a plain value; an undeclared one becomes a RawAttr.
 
-    Raises: TypeError or ValueError where the message does not hold what the signature wants.
+    Raises: TypeError or ValueError if the message does not have the declared kind of value.
     """
     if attr is None:
         return RawAttr(message.SerializeToString())
@@ -404,7 +412,7 @@ _FIELD = {
 
 
 def public_value(kind: str, value: Any) -> Any:
-    """What `Operation.get_attr` shows: DTypes, TensorShapes, bytes, lists, messages."""
+    """Converts a plain value to the result of `Operation.get_attr`: DType, TensorShape, bytes, …"""
     if isinstance(value, RawAttr):
         return public_from_message(value.message())
     if kind.startswith("list("):
@@ -423,7 +431,10 @@ def public_value(kind: str, value: Any) -> Any:
 
 
 def public_from_message(message: Any) -> Any:
-    """The same, from an AttrValue message. Raises: ValueError for an empty one."""
+    """Converts an AttrValue message to the result of `Operation.get_attr`.
+
+    Raises: ValueError for an empty message.
+    """
     held = message.WhichOneof("value")
     if held is None:
         return None
@@ -446,5 +457,5 @@ def public_from_message(message: Any) -> Any:
 
 
 def type_name(number: int) -> str:
-    """A DataType number's name in the catalogue language."""
+    """Returns the name of a DataType number in the catalogue."""
     return TYPE_NAMES.get(number % 100, str(number)) + ("_ref" if number > 100 else "")

@@ -1,7 +1,7 @@
-"""What a graph says about a tensor's value before any run: for shape inference.
+"""Static evaluation of tensors, for shape inference.
 
-Everything is worked out on demand, walking back from a tensor through small integer arithmetic to
-constants and known shapes; nothing is stored.
+A value is computed on demand, by following a tensor back through integer arithmetic to constants
+and known shapes; nothing is cached.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import Shape
 
 _MAX_DEPTH = 40
-_MAX_ELEMENTS = 100_000  # a larger Fill or Range is no shape
+_MAX_ELEMENTS = 100_000  # a larger Fill or Range cannot be a shape
 
 
 def constant_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor where the graph decides it.
+    """Returns the value of a tensor that the graph determines without a run.
 
     Args:
-      tensor: a Tensor; an array is returned as it is.
-      partial: for Pack and what is made of it, return an array of objects with None where an
-        element is not known.
-    Returns: a read-only array, or None.
+      tensor: a Tensor; an array is returned unchanged.
+      partial: accept partially known Packs: the result is an array of objects, with None for
+        unknown elements.
+    Returns: a read-only array, or None if the value is unknown.
     """
     if not isinstance(tensor, Tensor):
         if isinstance(tensor, (np.ndarray, np.generic)):
@@ -34,9 +34,9 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
         tensor = getattr(tensor, "_as_tensor", lambda: None)()
         if tensor is None:
             return None
-    value = _value(tensor, _Walk())
+    value = _value(tensor, _Evaluation())
     if value is None and partial and tensor.op.type == "Pack":
-        parts = [_value(t, _Walk()) for t in tensor.op.inputs]
+        parts = [_value(t, _Evaluation()) for t in tensor.op.inputs]
         if all(p is None for p in parts):
             return None
         return np.array([None if p is None else p.item() for p in parts], object)
@@ -46,8 +46,8 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 get_static_value = constant_value
 
 
-class _Walk:
-    """One walk back through a graph: how deep it is, and what it has found already."""
+class _Evaluation:
+    """State of one evaluation: its depth and the values computed so far."""
 
     __slots__ = ("depth", "found")
 
@@ -56,7 +56,7 @@ class _Walk:
         self.found: dict[Tensor, np.ndarray | None] = {}
 
 
-def _value(tensor: Tensor, walk: _Walk) -> np.ndarray | None:
+def _value(tensor: Tensor, evaluation: _Evaluation) -> np.ndarray | None:
     op = tensor.op
     if op.type == "Const":
         value = op._attrs.values["value"]
@@ -64,39 +64,39 @@ def _value(tensor: Tensor, walk: _Walk) -> np.ndarray | None:
     rule = _RULES.get(op.type)
     if rule is None:
         return None
-    if tensor in walk.found:
-        return walk.found[tensor]
-    if walk.depth >= _MAX_DEPTH:
+    if tensor in evaluation.found:
+        return evaluation.found[tensor]
+    if evaluation.depth >= _MAX_DEPTH:
         return None
-    walk.depth += 1
+    evaluation.depth += 1
     try:
-        value = rule(op, walk)
+        value = rule(op, evaluation)
         if value is not None:
             value = np.asarray(value, tensor.dtype.base_dtype.as_numpy_dtype)
     except (ValueError, TypeError, IndexError, OverflowError):
-        value = None  # the run says what is wrong with it
+        value = None  # the run reports the error
     finally:
-        walk.depth -= 1
-    walk.found[tensor] = value
+        evaluation.depth -= 1
+    evaluation.found[tensor] = value
     return value
 
 
-def _inputs(op: Any, walk: _Walk) -> list[np.ndarray] | None:
+def _inputs(op: Any, evaluation: _Evaluation) -> list[np.ndarray] | None:
     values = []
     for t in op.inputs:
-        value = _value(t, walk)
+        value = _value(t, evaluation)
         if value is None:
             return None
         values.append(value)
     return values
 
 
-def _shape(op: Any, walk: _Walk) -> Any:
+def _shape(op: Any, evaluation: _Evaluation) -> Any:
     dims = op.inputs[0]._shape
     return None if dims is None or None in dims else list(dims)
 
 
-def _size(op: Any, walk: _Walk) -> Any:
+def _size(op: Any, evaluation: _Evaluation) -> Any:
     dims = op.inputs[0]._shape
     if dims is None or None in dims:
         return None
@@ -106,31 +106,31 @@ def _size(op: Any, walk: _Walk) -> Any:
     return size
 
 
-def _rank(op: Any, walk: _Walk) -> Any:
+def _rank(op: Any, evaluation: _Evaluation) -> Any:
     dims = op.inputs[0]._shape
     return None if dims is None else len(dims)
 
 
-def _identity(op: Any, walk: _Walk) -> Any:
-    return _value(op.inputs[0], walk)
+def _identity(op: Any, evaluation: _Evaluation) -> Any:
+    return _value(op.inputs[0], evaluation)
 
 
-def _cast(op: Any, walk: _Walk) -> Any:
-    value = _value(op.inputs[0], walk)
+def _cast(op: Any, evaluation: _Evaluation) -> Any:
+    value = _value(op.inputs[0], evaluation)
     if value is None or value.dtype == object:
         return None
     return value.astype(as_dtype(op._attrs.values["DstT"]).as_numpy_dtype)
 
 
-def _pack(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _pack(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     if values is None or any(v.shape != values[0].shape for v in values):
         return None
     return np.stack(values, op._attrs.values["axis"])
 
 
-def _concat(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _concat(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     if values is None:
         return None
     if op.type == "ConcatV2":
@@ -138,8 +138,8 @@ def _concat(op: Any, walk: _Walk) -> Any:
     return np.concatenate(values[1:], int(values[0]))
 
 
-def _fill(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _fill(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     if values is None or _too_large(values[0]):
         return None
     return np.full(tuple(values[0]), values[1])
@@ -154,8 +154,8 @@ def _too_large(dims: np.ndarray) -> bool:
     return size > _MAX_ELEMENTS
 
 
-def _range(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _range(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     if values is None or not values[2]:
         return None
     if abs((float(values[1]) - float(values[0])) / float(values[2])) > _MAX_ELEMENTS:
@@ -163,18 +163,18 @@ def _range(op: Any, walk: _Walk) -> Any:
     return np.arange(values[0], values[1], values[2])  # type: ignore[call-overload]
 
 
-def _strided_slice(op: Any, walk: _Walk) -> Any:
-    data = _value(op.inputs[0], walk)
+def _strided_slice(op: Any, evaluation: _Evaluation) -> Any:
+    data = _value(op.inputs[0], evaluation)
     if data is None:
-        return _slice_of_shape(op, walk)
-    key = slice_key(op, walk)
+        return _slice_of_shape(op, evaluation)
+    key = slice_key(op, evaluation)
     return None if key is None else data[key]
 
 
-def _slice_of_shape(op: Any, walk: _Walk) -> Any:
-    """shape[i] of a shape that is known at i only."""
-    dims = _shape_value(op.inputs[0], walk)
-    key = slice_key(op, walk)
+def _slice_of_shape(op: Any, evaluation: _Evaluation) -> Any:
+    """Evaluates shape[i] of a partially known shape."""
+    dims = _shape_value(op.inputs[0], evaluation)
+    key = slice_key(op, evaluation)
     if dims is None or key is None or len(key) != 1:
         return None
     part = dims[key[0]] if isinstance(key[0], (int, slice)) else None
@@ -185,9 +185,9 @@ def _slice_of_shape(op: Any, walk: _Walk) -> Any:
     return part
 
 
-def slice_key(op: Any, walk: _Walk) -> tuple[Any, ...] | None:
-    """The Python index that a StridedSlice node stands for, where it is known."""
-    parts: list[Any] = [_value(t, walk) for t in op.inputs[1:4]]
+def slice_key(op: Any, evaluation: _Evaluation) -> tuple[Any, ...] | None:
+    """Returns the Python index that is equivalent to a StridedSlice node, or None if unknown."""
+    parts: list[Any] = [_value(t, evaluation) for t in op.inputs[1:4]]
     if parts[0] is None or parts[2] is None:
         return None
     values = op._attrs.values
@@ -214,25 +214,25 @@ def slice_key(op: Any, walk: _Walk) -> tuple[Any, ...] | None:
     return tuple(key)
 
 
-def _reshape(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _reshape(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     return None if values is None else values[0].reshape(tuple(values[1]))
 
 
-def _gather(op: Any, walk: _Walk) -> Any:
-    indices = _value(op.inputs[1], walk)
+def _gather(op: Any, evaluation: _Evaluation) -> Any:
+    indices = _value(op.inputs[1], evaluation)
     if indices is None:
         return None
     if op.type == "GatherV2":
-        axis = _value(op.inputs[2], walk)
+        axis = _value(op.inputs[2], evaluation)
         if axis is None or op._attrs.values["batch_dims"]:
             return None
     else:
         axis = np.int32(0)
-    data = _value(op.inputs[0], walk)
+    data = _value(op.inputs[0], evaluation)
     if data is not None:
         return np.take(data, indices, int(axis))
-    dims = _shape_value(op.inputs[0], walk)
+    dims = _shape_value(op.inputs[0], evaluation)
     if dims is None or int(axis) != 0:
         return None
     picked = [dims[int(i)] for i in indices.ravel()]
@@ -240,8 +240,8 @@ def _gather(op: Any, walk: _Walk) -> Any:
 
 
 def _numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(op: Any, walk: _Walk) -> Any:
-        values = _inputs(op, walk)
+    def rule(op: Any, evaluation: _Evaluation) -> Any:
+        values = _inputs(op, evaluation)
         if values is None or any(v.dtype == object for v in values):
             return None
         with np.errstate(all="ignore"):
@@ -266,8 +266,8 @@ def _truncate_div(x: Any, y: Any) -> Any:
 
 
 def _reduce(function: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(op: Any, walk: _Walk) -> Any:
-        values = _inputs(op, walk)
+    def rule(op: Any, evaluation: _Evaluation) -> Any:
+        values = _inputs(op, evaluation)
         if values is None:
             return None
         axes = tuple(np.atleast_1d(values[1]).tolist())
@@ -276,28 +276,28 @@ def _reduce(function: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def _broadcast_args(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _broadcast_args(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     if values is None:
         return None
     return np.broadcast_shapes(tuple(values[0].tolist()), tuple(values[1].tolist()))
 
 
-def _expand_dims(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _expand_dims(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     return None if values is None else np.expand_dims(values[0], int(values[1]))
 
 
-def _squeeze(op: Any, walk: _Walk) -> Any:
-    value = _value(op.inputs[0], walk)
+def _squeeze(op: Any, evaluation: _Evaluation) -> Any:
+    value = _value(op.inputs[0], evaluation)
     if value is None:
         return None
     axes = op._attrs.values["squeeze_dims"]
     return np.squeeze(value, tuple(axes)) if axes else np.squeeze(value)
 
 
-def _slice(op: Any, walk: _Walk) -> Any:
-    values = _inputs(op, walk)
+def _slice(op: Any, evaluation: _Evaluation) -> Any:
+    values = _inputs(op, evaluation)
     if values is None:
         return None
     data, begin, size = values
@@ -305,11 +305,11 @@ def _slice(op: Any, walk: _Walk) -> Any:
     return data[key]
 
 
-def _prod_of_shape(op: Any, walk: _Walk) -> Any:
-    return _reduce(np.prod)(op, walk)
+def _prod_of_shape(op: Any, evaluation: _Evaluation) -> Any:
+    return _reduce(np.prod)(op, evaluation)
 
 
-_RULES: dict[str, Callable[[Any, _Walk], Any]] = {
+_RULES: dict[str, Callable[[Any, _Evaluation], Any]] = {
     "Shape": _shape,
     "Size": _size,
     "Rank": _rank,
@@ -365,54 +365,54 @@ _RULES: dict[str, Callable[[Any, _Walk], Any]] = {
 }
 
 
-# ---- vectors that say a shape --------------------------------------------------------------------
+# ---- integer vectors as shapes -------------------------------------------------------------------
 
 
 def value_as_shape(tensor: Tensor) -> Shape:
-    """The shape that an integer vector says; sizes that are not known are None, -1 too.
+    """Evaluates an integer vector as a shape; unknown sizes and -1 become None.
 
-    Raises: ValueError for a size below -1.
+    Raises: ValueError for a size below -1, or a tensor that is not a vector.
     """
-    return _shape_value(tensor, _Walk())
+    return _shape_value(tensor, _Evaluation())
 
 
 constant_value_as_shape = value_as_shape
 
 
-def _shape_value(tensor: Tensor, walk: _Walk) -> Shape:
-    if walk.depth >= _MAX_DEPTH:
+def _shape_value(tensor: Tensor, evaluation: _Evaluation) -> Shape:
+    if evaluation.depth >= _MAX_DEPTH:
         return _of_length(tensor)
-    walk.depth += 1
+    evaluation.depth += 1
     try:
-        return _shape_said(tensor, walk)
+        return _evaluate_shape(tensor, evaluation)
     finally:
-        walk.depth -= 1
+        evaluation.depth -= 1
 
 
-def _shape_said(tensor: Tensor, walk: _Walk) -> Shape:
+def _evaluate_shape(tensor: Tensor, evaluation: _Evaluation) -> Shape:
     op = tensor.op
     kind = op.type
     if kind == "Shape":
         return op.inputs[0]._shape if op.inputs[0]._shape is not None else _of_length(tensor)
     if kind in ("Identity", "Cast"):
-        return _shape_value(op.inputs[0], walk)
+        return _shape_value(op.inputs[0], evaluation)
     if kind == "Pack" and tensor._shape is not None and len(tensor._shape) == 1:
-        return tuple([_one_size(t, walk) for t in op.inputs])
+        return tuple([_one_size(t, evaluation) for t in op.inputs])
     if kind == "ConcatV2":
-        parts = [_shape_value(t, walk) for t in op.inputs[:-1]]
+        parts = [_shape_value(t, evaluation) for t in op.inputs[:-1]]
         if None in parts:
             return _of_length(tensor)
         return tuple([d for part in parts for d in part])  # type: ignore[union-attr]
     if kind == "StridedSlice":
-        key = slice_key(op, walk)
-        dims = _shape_value(op.inputs[0], walk)
+        key = slice_key(op, evaluation)
+        dims = _shape_value(op.inputs[0], evaluation)
         if key is not None and dims is not None and len(key) == 1 and isinstance(key[0], slice):
             return dims[key[0]]
     if kind == "ExpandDims" and op.inputs[0]._shape == ():
-        return (_one_size(op.inputs[0], walk),)
+        return (_one_size(op.inputs[0], evaluation),)
     if kind == "Placeholder" and tensor.dtype.base_dtype.as_datatype_enum not in (3, 9):
         return None
-    value = _value(tensor, walk)
+    value = _value(tensor, evaluation)
     if value is None:
         return _of_length(tensor)
     if value.ndim == 0:
@@ -427,15 +427,15 @@ def _shape_said(tensor: Tensor, walk: _Walk) -> Shape:
     return tuple(sizes)
 
 
-def _one_size(tensor: Tensor, walk: _Walk) -> int | None:
-    value = _value(tensor, walk)
+def _one_size(tensor: Tensor, evaluation: _Evaluation) -> int | None:
+    value = _value(tensor, evaluation)
     if value is None or value.ndim:
         return None
     return None if int(value) < 0 else int(value)
 
 
 def _of_length(tensor: Tensor) -> Shape:
-    """As many unknown sizes as the vector has elements."""
+    """Returns a shape of unknown sizes whose rank is the length of the vector."""
     dims = tensor._shape
     if dims is None or len(dims) != 1 or dims[0] is None:
         return None
@@ -446,7 +446,7 @@ def _of_length(tensor: Tensor) -> Shape:
 
 
 def handle_data(tensor: Tensor) -> tuple[int, Shape] | None:
-    """(DataType number, shape) of the variable that a resource tensor leads to, where known."""
+    """Returns (DataType number, shape) of the variable of a resource handle, or None if unknown."""
     for _ in range(_MAX_DEPTH):
         op = tensor.op
         if op.type == "VarHandleOp":

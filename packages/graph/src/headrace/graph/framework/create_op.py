@@ -1,4 +1,4 @@
-"""Makes a node: name, surroundings, shapes of its outputs, the user's line. The hot path."""
+"""Creates a node: applies scopes, infers output shapes, records the user's line. A hot path."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from headrace.graph.framework.shape_query import ShapeQuery
 from headrace.graph.framework.tensor_shape import Shape, as_dims
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_inside: dict[str, bool] = {}  # source file -> whether it is the library's own
+_is_library_file: dict[str, bool] = {}  # source file -> whether it belongs to this library
 
-_MAX_SHAPES_KEPT = 1024  # inferred shapes remembered per set of attributes
+_MAX_SHAPES_KEPT = 1024  # size of an AttrSet's cache of inferred shapes
 
 _new_operation = Operation.__new__
 _new_tensor = Tensor.__new__
@@ -35,14 +35,13 @@ def add_node(
     control_inputs: tuple[Operation, ...] = (),
     device: str = "",
 ) -> Operation:
-    """Adds a node to a graph; it must be checked already.
+    """Adds a node with checked inputs and attributes to a graph.
 
     Args:
-      scope: surroundings; its context must have adapted the inputs already.
-      name: full and unique.
-      device: its own; those in force fill what it leaves open.
-    Raises: ValueError where the shapes of the inputs contradict the op; RuntimeError for a
-      finalized graph.
+      scope: the active scope; its control-flow context must have adapted the inputs.
+      name: full and unique name.
+      device: device of the node; active device scopes fill its missing parts.
+    Raises: ValueError for input shapes that the op rejects; RuntimeError for a finalized graph.
     """
     node = _new_operation(Operation)
     node.graph = graph
@@ -58,9 +57,9 @@ def add_node(
     while True:
         code = frame.f_code
         file = code.co_filename
-        inside = _inside.get(file)
+        inside = _is_library_file.get(file)
         if inside is None:
-            inside = _inside[file] = os.path.abspath(file).startswith(_PACKAGE)
+            inside = _is_library_file[file] = os.path.abspath(file).startswith(_PACKAGE)
         if not inside:
             break
         outer = frame.f_back
@@ -88,7 +87,7 @@ def add_node(
         )
 
     if not scope.plain:
-        _surround(node, scope)
+        _apply_scope(node, scope)
     if graph._finalized:
         graph._check_not_finalized()
     with graph._lock:
@@ -104,7 +103,7 @@ def add_node(
 def _check_ranks(
     where: str, ranks: tuple[int, ...], shapes: tuple[Shape, ...], attrs: AttrSet
 ) -> None:
-    """Refuses an input whose known rank the op never takes."""
+    """Raises ValueError for an input of a rank that the op never accepts."""
     assert attrs.signature is not None
     place = 0
     for arg, allowed in zip(attrs.signature.inputs, ranks, strict=True):
@@ -133,9 +132,9 @@ def infer_shapes(
     input_shapes: tuple[Shape, ...],
     attrs: AttrSet,
 ) -> tuple[Shape, ...]:
-    """Asks the op's shape function, and keeps the answer where shapes and attributes decide it.
+    """Runs the op's shape function, and caches results that depend on shapes and attributes only.
 
-    Raises: ValueError naming op, node and what the function says.
+    Raises: ValueError naming the op, the node and the function's error.
     """
     n_outputs = attrs.n_outputs
     if attrs.signature is None:
@@ -143,23 +142,23 @@ def infer_shapes(
     ranks = op_catalogue.input_ranks(op_type)
     if ranks:
         _check_ranks(f"{op_type} '{name}'", ranks, input_shapes, attrs)
-    # An op from outside has no rule in its OpDef: its function goes by the op's own name.
+    # An OpDef names no rule: the shape function of a custom op has the op's name.
     function = shape_function(attrs.signature.shape_rule or op_type)
     if function is None:
         attrs.shapes[input_shapes] = unknown = (None,) * n_outputs
         return unknown
     query = ShapeQuery(input_shapes, attrs.values, n_outputs, inputs)
     try:
-        answer = function(query)
+        shapes_found = function(query)
     except ValueError as error:
         raise ValueError(f"{op_type} '{name}': {error}") from None
     shapes: tuple[Shape, ...]
-    if n_outputs and (answer is None or len(answer) != n_outputs):
+    if n_outputs and (shapes_found is None or len(shapes_found) != n_outputs):
         raise ValueError(
-            f"{op_type} '{name}': shape rule {attrs.signature.shape_rule!r} gave {answer!r} "
+            f"{op_type} '{name}': shape rule {attrs.signature.shape_rule!r} gave {shapes_found!r} "
             f"for {n_outputs} outputs"
         )
-    shapes = tuple([as_dims(s) for s in answer]) if n_outputs else ()
+    shapes = tuple([as_dims(s) for s in shapes_found]) if n_outputs else ()
     if not query.used_values:
         kept = attrs.shapes
         if len(kept) >= _MAX_SHAPES_KEPT:
@@ -168,8 +167,8 @@ def infer_shapes(
     return shapes
 
 
-def _surround(node: Operation, scope: Scope) -> None:
-    """Applies devices, colocation, control dependencies and attributes in force."""
+def _apply_scope(node: Operation, scope: Scope) -> None:
+    """Applies the active devices, colocation, control dependencies and attributes."""
     if scope.attrs or scope.overrides:
         extra = {k: v for k, v in scope.attrs.items() if k not in node._attrs.values}
         if node.type in scope.overrides:
@@ -194,18 +193,20 @@ def _surround(node: Operation, scope: Scope) -> None:
 
 
 def _apply_devices(node: Operation, devices: tuple[Any, ...]) -> None:
-    """Innermost first: a name fills what is still open, a function answers what it likes."""
+    """Applies devices from innermost to outermost; names fill missing parts, functions replace."""
     for spec in reversed(devices):
         if callable(spec):
-            answer = spec(node)
-            answer = answer.to_string() if hasattr(answer, "to_string") else answer
-            node.device = canonical(answer or "")
+            device_name = spec(node)
+            device_name = (
+                device_name.to_string() if hasattr(device_name, "to_string") else device_name
+            )
+            node.device = canonical(device_name or "")
         else:
             node.device = merged(canonical(spec), node.device)
 
 
 def _colocated(attrs: AttrSet, groups: tuple[str, ...]) -> AttrSet:
-    if attrs.op_type == "Const":  # the table must not keep large values alive
+    if attrs.op_type == "Const":  # the cache must not keep large values alive
         return attrs.replaced(_class=groups)
     key = (attrs, groups)
     found = _colocated_sets.get(key)
@@ -220,7 +221,7 @@ _colocated_sets: dict[tuple[AttrSet, tuple[str, ...]], AttrSet] = {}
 
 
 def _apply_controllers(node: Operation, scope: Scope) -> None:
-    """Adds the control inputs in force, save where an input carries them already."""
+    """Adds the active control inputs, except those that an input already depends on."""
     input_ops = {t.op for t in node.inputs}
     added = list(node.control_inputs)
     for controller in scope.controllers:

@@ -1,4 +1,4 @@
-"""Functions that act on the default graph: its collections and its random seed."""
+"""Functions for the collections and the random seed of the default graph."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def add_to_collections(names: Hashable | Iterable[Hashable], value: object) -> N
 
 
 def get_collection(key: Hashable, scope: str | None = None) -> list[Any]:
-    """The values of a collection of the default graph, in a new list."""
+    """Returns a new list of the values of a collection of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Hashable) -> list[Any]:
-    """A collection of the default graph itself, to be changed in place."""
+    """Returns a collection of the default graph as a list that may be modified in place."""
     return get_default_graph().get_collection_ref(key)
 
 
 def get_all_collection_keys() -> list[Any]:
-    """The names of the default graph's collections."""
+    """Returns the names of the default graph's collections."""
     return get_default_graph().get_all_collection_keys()
 
 
@@ -39,9 +39,9 @@ def set_random_seed(seed: int | None) -> None:
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """The two seeds of a random op, from the graph's and the op's own.
+    """Derives the two seeds of a random op from the seeds of the graph and of the op.
 
-    Returns: (None, None) where neither is set: the op then takes a fresh one at run.
+    Returns: (graph seed, op seed), or (None, None) for nondeterministic seeds at run time.
     """
     graph = get_default_graph()
     graph_seed = graph.seed
@@ -53,7 +53,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         seeds = (DEFAULT_GRAPH_SEED, _in_int32(op_seed))
     else:
         return None, None
-    # (0, 0) would ask for a fresh seed at run.
+    # (0, 0) means nondeterministic seeds.
     return (0, 2**31 - 1) if seeds == (0, 0) else seeds
 
 

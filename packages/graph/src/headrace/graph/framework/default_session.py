@@ -1,4 +1,4 @@
-"""The default session of each thread, which Tensor.eval and Operation.run use."""
+"""The default session of each thread, for Tensor.eval and Operation.run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ session_stack = _SessionStack()
 
 
 def get_default_session() -> Any:
-    """The innermost session that this thread has made its default, or None."""
+    """Returns the innermost default session of this thread, or None."""
     return session_stack.sessions[-1] if session_stack.sessions else None
 
 
@@ -47,9 +47,9 @@ class AsDefault:
 def eval_using_default_session(
     tensors: Any, feed_dict: FeedDict | None, graph: Any, session: SessionLike | None = None
 ) -> Any:
-    """Runs tensors in a session; the default one where None.
+    """Evaluates tensors in a session, by default the default session.
 
-    Raises: ValueError without a session, or with one of another graph.
+    Raises: ValueError if there is no default session, or the session has another graph.
     """
     return _session_for(graph, session, "evaluate tensor", "eval").run(tensors, feed_dict)
 
@@ -57,7 +57,10 @@ def eval_using_default_session(
 def run_using_default_session(
     operation: Any, feed_dict: FeedDict | None, graph: Any, session: SessionLike | None = None
 ) -> None:
-    """Runs an operation in a session; as eval_using_default_session."""
+    """Runs an operation in a session, by default the default session.
+
+    Raises: as eval_using_default_session.
+    """
     _session_for(graph, session, "execute operation", "run").run(operation, feed_dict)
 
 

@@ -1,4 +1,4 @@
-"""Device names: "/job:worker/replica:0/task:1/device:GPU:0", in full or in part."""
+"""Full and partial device names, such as "/job:worker/replica:0/task:1/device:GPU:0"."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 class DeviceSpec:
-    """A device name taken apart; a part that is None is left open.
+    """The parts of a device name; None means unspecified.
 
     Args:
-      job: "worker", ...
-      replica: number.
-      task: number.
+      job: name of the job, such as "worker".
+      replica: index of the replica.
+      task: index of the task.
       device_type: "CPU", "GPU", ...
-      device_index: number; None stands for "*".
+      device_index: index of the device; None prints as "*".
     """
 
     __slots__ = ("device_index", "device_type", "job", "replica", "task")
@@ -38,11 +38,11 @@ class DeviceSpec:
 
     @classmethod
     def from_string(cls, spec: str) -> DeviceSpec:
-        """Takes a name apart. Raises: ValueError for a part that is none."""
+        """Parses a device name. Raises: ValueError for an unknown part."""
         return cls().parse_from_string(spec)
 
     def parse_from_string(self, spec: str) -> DeviceSpec:
-        """Sets all parts from a name. Raises: ValueError for a part that is none."""
+        """Sets all parts from a device name. Raises: ValueError for an unknown part."""
         self.job = self.replica = self.task = self.device_type = self.device_index = None
         for part in spec.split("/"):
             pieces = part.split(":")
@@ -74,25 +74,25 @@ class DeviceSpec:
         return self
 
     def merge_from(self, dev: DeviceSpec) -> None:
-        """Takes over every part that `dev` has."""
+        """Sets the parts that `dev` specifies."""
         for part in self.__slots__:
             value = getattr(dev, part)
             if value is not None:
                 setattr(self, part, value)
 
     def make_merged_spec(self, dev: DeviceSpec) -> DeviceSpec:
-        """A new spec: this one's parts, replaced by those that `dev` has."""
+        """Returns a copy with the parts that `dev` specifies."""
         new = DeviceSpec(self.job, self.replica, self.task, self.device_type, self.device_index)
         new.merge_from(dev)
         return new
 
     def replace(self, **kwargs: Any) -> DeviceSpec:
-        """A new spec with some parts set."""
+        """Returns a copy with some parts set."""
         fields = {part: getattr(self, part) for part in self.__slots__}
         return DeviceSpec(**{**fields, **kwargs})
 
     def to_string(self) -> str:
-        """The name of the parts that are set."""
+        """Returns the device name of the specified parts."""
         out = ""
         if self.job is not None:
             out += f"/job:{self.job}"
@@ -117,17 +117,17 @@ class DeviceSpec:
 
 @lru_cache(maxsize=1024)
 def canonical(spec: str) -> str:
-    """A device name in its full spelling. Raises: ValueError for a part that is none."""
+    """Returns the canonical form of a device name. Raises: ValueError for an unknown part."""
     return DeviceSpec.from_string(spec).to_string()
 
 
 @lru_cache(maxsize=1024)
 def merged(outer: str, inner: str) -> str:
-    """The name with the inner one's parts, and the outer one's where the inner is open."""
+    """Merges two device names; the parts of the inner name take precedence."""
     return DeviceSpec.from_string(outer).make_merged_spec(DeviceSpec.from_string(inner)).to_string()
 
 
 def merge_device(spec: Any) -> Callable[[Any], str]:
-    """Returns a device function that fills what an operation's device leaves open from `spec`."""
+    """Returns a device function that fills the unspecified parts of a device from `spec`."""
     outer = spec.to_string() if isinstance(spec, DeviceSpec) else canonical(spec or "")
     return lambda op: merged(outer, op.device or "")

@@ -1,4 +1,4 @@
-"""The graph: its operations by name and in order of creation, and its collections."""
+"""The graph: operations by name and in order of creation, scopes, collections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.graph.framework.element_names import element_by_name
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scope import (
     Controller,
-    Deferred,
+    DeferredScope,
     Scope,
     ThreadScope,
     check_scope_name,
@@ -21,7 +21,7 @@ from headrace.graph.typing.aliases import Device, DTypeLike, Proto
 
 
 class Graph:
-    """A dataflow graph: operations, the tensors between them, and what a program notes on it."""
+    """A dataflow graph: operations, the tensors between them, and collections."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -39,38 +39,38 @@ class Graph:
         self._changed: list[Operation] = []  # in order; see Operation._change
         self._library: bytes | None = None  # FunctionDefLibrary of an imported graph
         self._producer: int | None = None
-        self._keep_alive: list[Any] = []  # what nodes refer to by token
+        self._keep_alive: list[Any] = []  # objects that nodes refer to by token
 
     # -- operations and tensors ------------------------------------------------------------
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were made."""
+        """Returns all operations in order of creation."""
         return list(self._ops)
 
     @property
     def version(self) -> int:
-        """Grows with every node."""
+        """Number of nodes added so far."""
         return len(self._ops)
 
     @property
     def graph_def_versions(self) -> Any:
-        """The VersionDef that as_graph_def writes."""
+        """The VersionDef of the graph's GraphDef."""
         from headrace.graph.framework.graph_codec import version_def
 
         return version_def(self)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name.
+        """Returns an operation by name.
 
-        Raises: TypeError for what is no string; ValueError for a tensor's name; KeyError for
-          a name that the graph has not.
+        Raises: TypeError if the name is not a string; ValueError for a tensor's name; KeyError for
+          an unknown name.
         """
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name)}.")
         return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor of that name ("op:0").
+        """Returns a tensor by name ("op:0").
 
         Raises: as get_operation_by_name.
         """
@@ -81,12 +81,14 @@ class Graph:
     def as_graph_element(
         self, obj: object, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Any:
-        """The tensor or operation that an object stands for.
+        """Converts an object to a tensor or operation of this graph.
 
         Args:
-          obj: a Tensor, an Operation, a name, or something that has `_as_graph_element()`.
-        Raises: TypeError for anything else; ValueError for an element of another graph or of
-          the kind not wanted; KeyError for a name that the graph has not.
+          obj: a Tensor, an Operation, a name, or an object with `_as_graph_element()`.
+          allow_tensor: accept tensors.
+          allow_operation: accept operations.
+        Raises: TypeError for other objects or a kind that is not allowed; ValueError for an
+          element of another graph; KeyError for an unknown name.
         """
         if allow_tensor and allow_operation:
             wanted = "Tensor or Operation"
@@ -126,13 +128,14 @@ class Graph:
         compute_shapes: bool = True,
         compute_device: bool = True,
     ) -> Operation:
-        """Makes a node from tensors and AttrValue messages (TF 1.x's own entrance).
+        """Creates a node from tensors and AttrValue messages, as in TF 1.x.
 
         Args:
           op_type: name of an op in the catalogue.
-          inputs: the node's tensors, lists flattened.
-          attrs: name -> AttrValue message.
-        Raises: ValueError or TypeError where the op's signature is not met.
+          inputs: input tensors, with lists flattened.
+          attrs: AttrValue messages by name.
+        Raises: ValueError or TypeError for inputs or attributes that do not match the op's
+          signature.
         """
         from headrace.graph.framework.node_messages import create_from_messages
 
@@ -151,19 +154,19 @@ class Graph:
     # -- feeding and fetching --------------------------------------------------------------
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Forbids to feed a tensor."""
+        """Marks a tensor as not feedable."""
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: Tensor) -> bool:
-        """Whether a tensor may be fed."""
+        """Returns whether a tensor may be fed."""
         return tensor not in self._unfeedable
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Forbids to fetch an operation and what it puts out."""
+        """Marks an operation and its outputs as not fetchable."""
         self._unfetchable.add(op)
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Whether a tensor or operation may be fetched."""
+        """Returns whether a tensor or operation may be fetched."""
         if not self._unfetchable:
             return True
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
@@ -172,7 +175,7 @@ class Graph:
     # -- names -------------------------------------------------------------------------------
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A name under the current scope that no node and no scope has (whatever its case)."""
+        """Returns a unique name in the current scope; letter case is ignored."""
         prefix = self._local.scope.name
         if prefix:
             name = f"{prefix}/{name}"
@@ -195,11 +198,11 @@ class Graph:
             count += 1
         if mark_as_used:
             used[key] = 1
-            used[base] = count + 1  # the next search begins here; it would pass these anyway
+            used[base] = count + 1  # start of the next search
         return f"{name}_{count}"
 
     def name_scope(self, name: str | None) -> Any:
-        """Context manager: names made inside begin with a prefix; see scopes.name_scope."""
+        """Returns a context manager that prefixes the names of new nodes; see scopes.name_scope."""
 
         def make(outer: Scope) -> tuple[Scope, str]:
             if not name:
@@ -212,25 +215,25 @@ class Graph:
             full = self.unique_name(name)
             return outer.named(full), full + "/"
 
-        return Deferred(self, make)
+        return DeferredScope(self, make)
 
     def get_name_scope(self) -> str:
-        """The current prefix, without its last slash."""
+        """Returns the current name scope, without a trailing slash."""
         return self._local.scope.name
 
-    # -- other surroundings ---------------------------------------------------------------
+    # -- other scopes ---------------------------------------------------------------------
 
     def as_default(self) -> Any:
-        """Context manager: makes this the graph in which functions build."""
+        """Returns a context manager that makes this the default graph."""
         return _AsDefault(self)
 
     def device(self, device_name_or_function: Device) -> Any:
-        """Context manager: gives new nodes a device.
+        """Returns a context manager that sets the device of new nodes.
 
         Args:
-          device_name_or_function: a name, in full or in part (an inner scope's parts go before
-            an outer one's); a DeviceSpec; a function of the Operation that returns a name; or
-            None, to ignore the outer scopes.
+          device_name_or_function: a full or partial device name (inner scopes take precedence over
+            outer ones); a DeviceSpec; a function from an Operation to a device name; or None to
+            ignore the outer scopes.
         """
         spec = device_name_or_function
         if isinstance(spec, DeviceSpec):
@@ -244,21 +247,22 @@ class Graph:
                 return outer.changed(devices=(*base, spec)), None
             return outer.changed(device=merged(outer.device, canonical(spec))), None
 
-        return Deferred(self, make)
+        return DeferredScope(self, make)
 
     def control_dependencies(self, control_inputs: Any) -> Any:
-        """Context manager: new nodes run after the given operations.
+        """Returns a context manager: new nodes run after the given operations.
 
         Args:
-          control_inputs: operations, tensors, variables; None to leave all outer control
-            dependencies and control-flow contexts.
+          control_inputs: operations, tensors and variables; None clears all outer control
+            dependencies and leaves control-flow contexts.
+        Raises: TypeError if control_inputs is not a list.
         """
         if control_inputs is None:
 
             def leave(outer: Scope) -> tuple[Scope, None]:
                 return outer.changed(controllers=(), context=None), None
 
-            return Deferred(self, leave)
+            return DeferredScope(self, leave)
         if isinstance(control_inputs, (Tensor, Operation)):
             raise TypeError(
                 f"control_inputs must be a list of operations or tensors, not {control_inputs!r}"
@@ -276,15 +280,16 @@ class Graph:
             controller = Controller(tuple(operations))
             return outer.changed(controllers=(*outer.controllers, controller)), controller
 
-        return Deferred(self, make)
+        return DeferredScope(self, make)
 
     def colocate_with(self, op: object, ignore_existing: bool = False) -> Any:
-        """Context manager: new nodes go to the device of another.
+        """Returns a context manager that places new nodes on the device of another.
 
         Args:
-          op: an Operation, Tensor or variable; None with ignore_existing leaves all outer
+          op: an Operation, Tensor or variable; None, with ignore_existing, clears all outer
             colocation.
-          ignore_existing: forget outer colocation and devices.
+          ignore_existing: ignore outer colocation and device scopes.
+        Raises: ValueError if op is None and ignore_existing is False.
         """
         if op is None and not ignore_existing:
             raise ValueError(
@@ -296,17 +301,17 @@ class Graph:
             operation = element.op if isinstance(element, Tensor) else element
 
         def make(outer: Scope) -> tuple[Scope, None]:
-            # Outer device scopes do not count inside: the colocated device does.
+            # The colocated device overrides outer device scopes.
             kept = () if ignore_existing else outer.colocation
             if operation is not None and operation not in kept:
                 kept = (*kept, operation)
             return outer.changed(colocation=kept, device="", devices=()), None
 
-        return Deferred(self, make)
+        return DeferredScope(self, make)
 
     def container(self, container_name: str) -> Any:
-        """Context manager: new variables, queues, ... live in this container."""
-        return Deferred(
+        """Returns a context manager that sets the container of new resources."""
+        return DeferredScope(
             self, lambda outer: (outer.changed(container=container_name), container_name)
         )
 
@@ -315,47 +320,51 @@ class Graph:
         return self._local.scope.container
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> Any:
-        """Context manager: nodes of an op take another registered gradient.
+        """Returns a context manager in which nodes of an op use another registered gradient.
 
         Args:
-          op_type_map: op type -> name given to RegisterGradient.
+          op_type_map: maps op types to names given to RegisterGradient.
+        Raises: TypeError if it does not map strings to strings.
         """
         if not isinstance(op_type_map, dict):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
-        return Deferred(
+        return DeferredScope(
             self,
             lambda outer: (outer.changed(overrides={**outer.overrides, **op_type_map}), None),
         )
 
     def _attr_scope(self, attrs: dict[str, Any]) -> Any:
-        """Context manager: adds attributes (plain values) to every new node."""
-        return Deferred(self, lambda outer: (outer.changed(attrs={**outer.attrs, **attrs}), None))
+        """Returns a context manager that adds attributes (plain values) to new nodes."""
+        return DeferredScope(
+            self, lambda outer: (outer.changed(attrs={**outer.attrs, **attrs}), None)
+        )
 
     def _get_control_flow_context(self) -> Any:
         return self._local.scope.context
 
     def _in_context(self, context: Any) -> Any:
-        """Context manager: builds inside a control-flow context (None: outside of all)."""
-        return Deferred(self, lambda outer: (outer.changed(context=context), context))
+        """Returns a context manager that enters a control-flow context (None leaves all)."""
+        return DeferredScope(self, lambda outer: (outer.changed(context=context), context))
 
     # -- collections ----------------------------------------------------------------------
 
     def add_to_collection(self, name: Hashable, value: object) -> None:
-        """Appends a value to the collection of that name."""
+        """Appends a value to a collection."""
         self._check_not_finalized()
         with self._lock:
             self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: object) -> None:
-        """Appends a value to each of the collections (a name counts once)."""
+        """Appends a value to several collections; repeated names count once."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
-        """The values of a collection, in a new list.
+        """Returns a new list of the values of a collection.
 
         Args:
-          scope: regular expression that the values' names must begin with.
+          name: name of the collection.
+          scope: regular expression that the start of a value's name must match.
         """
         with self._lock:
             values = list(self._collections.get(name, ()))
@@ -367,12 +376,12 @@ class Graph:
         return [v for v in values if hasattr(v, "name") and begins(v.name)]
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
-        """The collection itself, to be changed in place."""
+        """Returns the collection as a list that may be modified in place."""
         with self._lock:
             return self._collections.setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[Any]:
-        """The names of the collections that are not private."""
+        """Returns the names of the public collections."""
         with self._lock:
             return [k for k in self._collections if isinstance(k, str)]
 
@@ -382,12 +391,12 @@ class Graph:
         return list(self._collections)
 
     def clear_collection(self, name: Hashable) -> None:
-        """Forgets a collection."""
+        """Removes a collection."""
         self._check_not_finalized()
         with self._lock:
             self._collections.pop(name, None)
 
-    # -- the whole ------------------------------------------------------------------------
+    # -- the whole graph ------------------------------------------------------------------
 
     @property
     def seed(self) -> int | None:
@@ -400,11 +409,11 @@ class Graph:
 
     @property
     def finalized(self) -> bool:
-        """Whether the graph takes no more nodes."""
+        """Whether the graph is finalized: no node can be added."""
         return self._finalized
 
     def finalize(self) -> None:
-        """Takes no more nodes from now on."""
+        """Makes the graph read-only: later additions raise RuntimeError."""
         self._finalized = True
 
     def _unsafe_unfinalize(self) -> None:
@@ -416,15 +425,15 @@ class Graph:
 
     @property
     def building_function(self) -> bool:
-        """Whether this is the body of a function; never so here."""
+        """Whether this is the graph of a function; always False."""
         return False
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
-        """The GraphDef message.
+        """Returns the GraphDef message.
 
         Args:
-          from_version: only nodes made since the graph had this version.
-          add_shapes: note the shapes of outputs as `_output_shapes` attributes.
+          from_version: include only nodes added after this version of the graph.
+          add_shapes: add the output shapes as `_output_shapes` attributes.
         """
         from headrace.graph.framework.graph_codec import as_graph_def
 
@@ -458,7 +467,7 @@ _process_lock = threading.Lock()
 
 
 def get_default_graph() -> Graph:
-    """The graph in which functions build: the innermost `as_default`, or the process's own."""
+    """Returns the default graph: that of the innermost `as_default`, or the process's graph."""
     graph = graph_stack.graph
     if graph is not None:
         return graph
@@ -471,7 +480,7 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Gives the process a new default graph.
+    """Replaces the default graph of the process by a new one.
 
     Raises: AssertionError inside an `as_default` scope.
     """

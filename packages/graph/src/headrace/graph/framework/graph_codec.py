@@ -1,4 +1,4 @@
-"""A graph as the bytes of a GraphDef message, written without protobuf objects."""
+"""Serializes a graph as a GraphDef message, without creating protobuf objects."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from headrace.graph.framework.attributes import encode_shape, varint
 if TYPE_CHECKING:
     from headrace.graph.framework.operation import Operation
 
-# What as_graph_def writes as versions: a TensorFlow of the 1.x line reads a graph of this producer.
+# The versions written by as_graph_def: TensorFlow 1.x accepts graphs of this producer.
 GRAPH_DEF_VERSION = 1087
 GRAPH_DEF_VERSION_MIN_CONSUMER = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 
 def graph_wire(graph: Any, from_version: int = 0, versions: bool = True) -> bytes:
-    """The GraphDef message of the nodes made since a version.
+    """Serializes the nodes added since a version as a GraphDef message.
 
     Args:
-      from_version: number of nodes to leave out.
-      versions: write the versions field, too.
+      from_version: number of nodes to skip.
+      versions: also write the versions field.
     """
     parts = _node_parts(graph._ops[from_version:])
     if versions:
@@ -33,7 +33,7 @@ def graph_wire(graph: Any, from_version: int = 0, versions: bool = True) -> byte
 
 
 def version_wire(graph: Any) -> bytes:
-    """The VersionDef message."""
+    """Serializes the VersionDef message of a graph."""
     out = b"\x08" + varint(graph._producer or GRAPH_DEF_VERSION)
     if GRAPH_DEF_VERSION_MIN_CONSUMER:
         out += b"\x10" + varint(GRAPH_DEF_VERSION_MIN_CONSUMER)
@@ -80,7 +80,7 @@ def _node_parts(ops: Iterable[Operation]) -> list[bytes]:
 
 
 def node_wire(op: Operation) -> bytes:
-    """The NodeDef message of one node."""
+    """Serializes the NodeDef message of a node."""
     field = _node_parts([op])[0]
     at = 1
     while field[at] > 127:
@@ -89,14 +89,14 @@ def node_wire(op: Operation) -> bytes:
 
 
 def version_def(graph: Any) -> Any:
-    """The VersionDef message that as_graph_def writes."""
+    """Returns the VersionDef message of a graph."""
     from headrace.formats.proto.graph_pb2 import VersionDef
 
     return VersionDef.FromString(version_wire(graph))
 
 
 def as_graph_def(graph: Any, from_version: int = 0, add_shapes: bool = False) -> Any:
-    """The GraphDef message; see Graph.as_graph_def."""
+    """Returns the GraphDef message; see Graph.as_graph_def."""
     from headrace.formats.proto.graph_pb2 import GraphDef
 
     message = GraphDef.FromString(graph_wire(graph, from_version))

@@ -1,4 +1,4 @@
-"""Names of the collections that the library itself keeps in a graph."""
+"""Names of the graph collections that the library uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names on their way out of a scope (export) and into one (import)."""
+"""Removes name scopes from names on export, and adds them on import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _EXTENDED = re.compile(r"^([\^]|loc:@|)(.*)$", re.DOTALL)
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """Takes a scope off a name ("^a/b", "loc:@a/b" and "a/b" alike)."""
+    """Removes a scope from a name ("a/b", "^a/b" or "loc:@a/b")."""
     if not export_scope:
         return name
     prefix = export_scope[:-1] if export_scope[-1] == "/" else export_scope
@@ -18,7 +18,7 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """Puts a scope before a name ("^b", "loc:@b" and "b" alike)."""
+    """Prepends a scope to a name ("b", "^b" or "loc:@b")."""
     if not import_scope:
         return name
     prefix = import_scope[:-1] if import_scope[-1] == "/" else import_scope

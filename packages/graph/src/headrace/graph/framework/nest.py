@@ -1,4 +1,4 @@
-"""Structures of lists, tuples, named tuples and dicts, flattened and put together again."""
+"""Flattens and repacks nested structures of lists, tuples, named tuples and dicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_nested(structure: object) -> bool:
-    """Whether it is a list, tuple or mapping (strings and tensors are not)."""
+    """Returns whether a value is a list, tuple or mapping (strings and tensors are not)."""
     return isinstance(structure, (list, tuple, Mapping))
 
 
@@ -15,7 +15,7 @@ is_sequence = is_nested
 
 
 def is_nested_or_composite(structure: object) -> bool:
-    """The same as is_nested."""
+    """Same as `is_nested`."""
     return is_nested(structure)
 
 
@@ -35,7 +35,10 @@ def _sorted_keys(mapping: Any) -> list[Any]:
 
 
 def flatten(structure: Any) -> list[Any]:
-    """The leaves, in order; mappings in order of their keys."""
+    """Returns the leaves in order; mappings are traversed in order of their keys.
+
+    Raises: TypeError for a mapping with keys that cannot be sorted.
+    """
     if not is_nested(structure):
         return [structure]
     out: list[Any] = []
@@ -65,9 +68,10 @@ def _like(structure: Any, items: list[Any]) -> Any:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
-    """The leaves of flat_sequence in the form of structure.
+    """Packs the leaves of flat_sequence into the structure of `structure`.
 
-    Raises: ValueError where their number differs; TypeError where flat_sequence is no sequence.
+    Raises: ValueError if the numbers of leaves differ; TypeError if flat_sequence is not a
+      sequence.
     """
     if not isinstance(flat_sequence, (list, tuple)):
         raise TypeError(f"flat_sequence must be a list or tuple, not {flat_sequence!r}")
@@ -94,7 +98,12 @@ def _pack(structure: Any, leaves: Any) -> Any:
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
-    """Raises: ValueError or TypeError where two structures differ in form (or types)."""
+    """Checks that two structures have the same nesting.
+
+    Args:
+      check_types: whether the types of lists, tuples and mappings must also agree.
+    Raises: ValueError for different nesting; TypeError for different types.
+    """
     try:
         _compare(nest1, nest2, check_types)
     except (ValueError, TypeError) as error:
@@ -131,11 +140,14 @@ def _same_type(a: Any, b: Any) -> bool:
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Applies a function to the leaves that stand at the same place of all structures.
+    """Applies a function to corresponding leaves of structures.
 
     Args:
-      func: of as many arguments as there are structures.
-      check_types: whether the structures' types must agree, too.
+      func: function with one argument per structure.
+      check_types: whether the types of the structures must also agree.
+    Returns: the results, in the structure of the first argument.
+    Raises: TypeError if func is not callable or for another keyword; ValueError without a
+      structure; as assert_same_structure.
     """
     check_types = kwargs.pop("check_types", True)
     if kwargs:
@@ -151,7 +163,11 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 
 
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Flattens a mapping whose keys and values are nested alike."""
+    """Flattens a mapping whose keys and values have the same nesting.
+
+    Raises: TypeError if it is not a mapping; ValueError for a repeated key; as
+      assert_same_structure.
+    """
     if not isinstance(dictionary, Mapping):
         raise TypeError("input must be a dictionary")
     flat: dict[Any, Any] = {}
@@ -169,7 +185,10 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
-    """Raises: TypeError or ValueError unless input_tree goes on where shallow_tree ends."""
+    """Checks that shallow_tree is a prefix of input_tree.
+
+    Raises: TypeError for different types of sequences; ValueError for different lengths or keys.
+    """
     if not is_nested(shallow_tree):
         return
     if not is_nested(input_tree):
@@ -197,7 +216,10 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
 
 
 def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> list[Any]:
-    """The parts of input_tree that stand where shallow_tree has its leaves."""
+    """Returns the subtrees of input_tree at the leaves of shallow_tree.
+
+    Raises: as assert_shallow_structure.
+    """
     assert_shallow_structure(shallow_tree, input_tree, check_types)
     out: list[Any] = []
 
@@ -213,7 +235,10 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any, check_types: bool = True) 
 
 
 def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any) -> Any:
-    """Applies a function to the parts that stand where shallow_tree has its leaves."""
+    """Applies a function to the subtrees of the inputs at the leaves of shallow_tree.
+
+    Raises: ValueError without inputs; as assert_shallow_structure.
+    """
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     parts = [flatten_up_to(shallow_tree, tree) for tree in inputs]

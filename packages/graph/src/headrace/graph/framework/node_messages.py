@@ -1,4 +1,4 @@
-"""Nodes made from tensors and AttrValue messages: attributes read, types of inputs checked."""
+"""Creates nodes from tensors and AttrValue messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.graph.framework.operation import Operation
 def create_from_messages(
     graph: Any, op_type: str, inputs: Any, name: str | None, attrs: Any, dtypes: Any
 ) -> Operation:
-    """Makes a node from tensors and AttrValue messages; see Graph.create_op."""
+    """Creates a node from tensors and AttrValue messages; see Graph.create_op."""
     graph._check_not_finalized()
     signature = template_of(op_type).signature
     tensors = tuple(inputs)
@@ -42,9 +42,9 @@ def create_from_messages(
 
 
 def attr_values(op_type: str, signature: Any, messages: Any) -> dict[str, Any]:
-    """Plain attribute values from messages, defaults filled in; what is unknown stays raw.
+    """Converts AttrValue messages to plain values, adding defaults; undeclared ones stay raw.
 
-    Raises: TypeError or ValueError for a message that holds what the signature does not want.
+    Raises: TypeError or ValueError for a message that does not match the signature.
     """
     known = {attr.name: attr for attr in signature.attrs} if signature is not None else {}
     values: dict[str, Any] = {}
@@ -57,7 +57,7 @@ def attr_values(op_type: str, signature: Any, messages: Any) -> dict[str, Any]:
 
 
 def _inferred_attrs(signature: Any, tensors: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Type attributes that the inputs decide, where none is a list."""
+    """Infers type attributes from inputs that are not lists."""
     found: dict[str, Any] = {}
     if not any(arg.is_list for arg in signature.inputs):
         for arg, tensor in zip(signature.inputs, tensors):
@@ -67,7 +67,7 @@ def _inferred_attrs(signature: Any, tensors: Any, given: dict[str, Any]) -> dict
 
 
 def expected_types(signature: Any, values: dict[str, Any]) -> list[tuple[str, int, bool]]:
-    """(argument, DataType number, is it a reference) of each input tensor."""
+    """Returns (argument name, DataType number, is_ref) of each input tensor."""
     expected: list[tuple[str, int, bool]] = []
     for arg in signature.inputs:
         if arg.type_list_attr:
@@ -80,7 +80,7 @@ def expected_types(signature: Any, values: dict[str, Any]) -> list[tuple[str, in
 
 
 def input_problem(signature: Any, attrs: AttrSet, dtypes: list[Any]) -> str | None:
-    """What is wrong with the types of a node's inputs, or None."""
+    """Returns an error message for the dtypes of a node's inputs, or None if they are valid."""
     numbers = tuple([t.as_datatype_enum for t in dtypes])
     if attrs.checked_inputs == numbers:
         return None

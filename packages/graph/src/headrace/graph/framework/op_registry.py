@@ -1,4 +1,4 @@
-"""What hangs on an op by name: its shape function and its gradient, found when first asked for.
+"""Registry of gradients and shape functions, loaded on first use of an op.
 
 @gradient("MatMul")
 def matmul_gradient(op, grad): ...
@@ -22,27 +22,29 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _gradients: dict[str, Callable[..., Any] | None] = {}
 _no_gradient_reasons: dict[str, str] = {}
-_not_built_reasons: dict[str, str] = {}
+_not_implemented_reasons: dict[str, str] = {}
 _shape_functions: dict[str, Callable[[Any], Any]] = {}
 _missing_rules: set[str] = set()
-_families_read: set[str] = set()
-_foreign_read = False
-_shape_rules_read = False
+_families_loaded: set[str] = set()
+_custom_ops_loaded = False
+_shape_rules_loaded = False
 _lock = threading.RLock()
 
-_FOLDERS = {"control_flow": "headrace.graph.control_flow"}  # families that are not in ops/
+_FOLDERS = {"control_flow": "headrace.graph.control_flow"}  # families outside of ops/
 
 
 def gradient(op_type: str) -> Callable[[Function], Function]:
     """Registers the gradient of an op: `f(op, *grads)`, one grad per output.
 
-    It returns one Tensor, IndexedSlices or None (no path) per input, or a single one for an op
-    with one input. Raises: KeyError where the op has one already.
+    The function returns one Tensor, IndexedSlices or None (no gradient) per input; it may return a
+    single one for an op with one input.
+
+    Raises: when applied, KeyError if the op already has a gradient.
     """
 
     def register(function: Function) -> Function:
         if op_type in _gradients:
-            raise KeyError(f"gradient of {op_type} is registered already: keep one of the two")
+            raise KeyError(f"gradient of {op_type} is already registered: keep one of the two")
         _gradients[op_type] = function
         return function
 
@@ -50,37 +52,37 @@ def gradient(op_type: str) -> Callable[[Function], Function]:
 
 
 def no_gradient(op_type: str, reason: str = "it is not differentiable") -> None:
-    """Says that nothing flows back through an op, and why.
+    """Declares that an op has no gradient, with the reason.
 
-    Raises: KeyError where the op has a gradient already.
+    Raises: KeyError if the op already has a gradient.
     """
     if op_type in _gradients:
-        raise KeyError(f"gradient of {op_type} is registered already: keep one of the two")
+        raise KeyError(f"gradient of {op_type} is already registered: keep one of the two")
     _gradients[op_type] = None
     _no_gradient_reasons[op_type] = reason
 
 
-def gradient_not_built(op_type: str, reason: str) -> None:
-    """Says that an op has a gradient which nobody has written yet: asking for it raises, and says
-    the reason.
+def gradient_not_implemented(op_type: str, reason: str) -> None:
+    """Declares that the gradient of an op is not implemented: looking it up raises with the reason.
 
-    Raises: KeyError where the op has a gradient.
+    Raises: KeyError if the op already has a gradient.
     """
     if op_type in _gradients:
-        raise KeyError(f"gradient of {op_type} is registered already: keep one of the two")
-    _not_built_reasons[op_type] = reason
+        raise KeyError(f"gradient of {op_type} is already registered: keep one of the two")
+    _not_implemented_reasons[op_type] = reason
 
 
 def shape_rule(name: str) -> Callable[[Function], Function]:
-    """Registers the symbolic shape function of a catalogue rule: `f(query) -> list of shapes`.
+    """Registers the shape function of a catalogue rule: `f(query) -> list of shapes`.
 
-    A library from outside registers it under its op's own name. Raises: KeyError for a name that
-    is taken.
+    The rule of a custom op has the name of the op.
+
+    Raises: when applied, KeyError if the rule already has a function.
     """
 
     def register(function: Function) -> Function:
         if name in _shape_functions:
-            raise KeyError(f"shape rule {name!r} is registered already: keep one of the two")
+            raise KeyError(f"shape rule {name!r} is already registered: keep one of the two")
         _shape_functions[name] = function
         _missing_rules.discard(name)
         return function
@@ -89,18 +91,18 @@ def shape_rule(name: str) -> Callable[[Function], Function]:
 
 
 def gradient_function(op_type: str) -> Callable[..., Any] | None:
-    """The gradient of an op; None where it has been said that nothing flows back.
+    """Returns the gradient function of an op, or None if it is declared to have no gradient.
 
-    Raises: LookupError naming the op where nobody has said anything.
+    Raises: LookupError if no gradient is registered or implemented.
     """
     if op_type not in _gradients:
-        _read_family(op_type)
+        _load_family(op_type)
     try:
         return _gradients[op_type]
     except KeyError:
-        if op_type in _not_built_reasons:
+        if op_type in _not_implemented_reasons:
             raise LookupError(
-                f"No gradient defined for op type {op_type}: {_not_built_reasons[op_type]}"
+                f"No gradient defined for op type {op_type}: {_not_implemented_reasons[op_type]}"
             ) from None
         raise LookupError(
             f"No gradient defined for op type {op_type}: register one with "
@@ -109,39 +111,39 @@ def gradient_function(op_type: str) -> Callable[..., Any] | None:
 
 
 def no_gradient_reason(op_type: str) -> str | None:
-    """Why nothing flows back through an op, or not yet; None where something may."""
-    return _no_gradient_reasons.get(op_type) or _not_built_reasons.get(op_type)
+    """Returns the declared reason why an op has no gradient; None if it may have one."""
+    return _no_gradient_reasons.get(op_type) or _not_implemented_reasons.get(op_type)
 
 
 def shape_function(rule: str) -> Callable[[Any], Any] | None:
-    """The symbolic function of a catalogue rule; None for a rule that nobody has."""
+    """Returns the shape function of a catalogue rule, or None for an unknown rule."""
     function = _shape_functions.get(rule)
     if function is None and rule and rule not in _missing_rules:
-        _read_shape_rules()
+        _load_shape_rules()
         function = _shape_functions.get(rule)
         if function is None:
-            _read_foreign()
+            _load_custom_ops()
             function = _shape_functions.get(rule)
             if function is None:
                 _missing_rules.add(rule)
     return function
 
 
-def _read_family(op_type: str) -> None:
-    """Imports ops/<family>.py, or all modules of the folder ops/<family>: one has the gradient."""
+def _load_family(op_type: str) -> None:
+    """Imports ops/<family>.py, or all modules of ops/<family>/, one of which has the gradient."""
     if op_catalogue.find(op_type) is None:
-        _read_foreign()
+        _load_custom_ops()
         return
     family = op_catalogue.family(op_type)
     if family == "foreign":
-        _read_foreign()
-    elif family not in _families_read:
+        _load_custom_ops()
+    elif family not in _families_loaded:
         _import_all(_FOLDERS.get(family, f"headrace.graph.ops.{family}"))
-        _families_read.add(family)
+        _families_loaded.add(family)
 
 
 def _import_all(name: str) -> None:
-    """Imports a module if it exists and, if it is a package, the modules in it."""
+    """Imports a module if it exists; for a package, also its modules."""
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -155,31 +157,34 @@ def _import_all(name: str) -> None:
             importlib.import_module(f"{name}.{found.name}")
 
 
-def _read_shape_rules() -> None:
-    global _shape_rules_read
+def _load_shape_rules() -> None:
+    global _shape_rules_loaded
     with _lock:
-        if not _shape_rules_read:
+        if not _shape_rules_loaded:
             _import_all("headrace.graph.shape_rules")
-            _shape_rules_read = True
+            _shape_rules_loaded = True
 
 
-def _read_foreign() -> None:
-    """Loads what libraries from outside offer: each entry point is a module or a callable."""
-    global _foreign_read
+def _load_custom_ops() -> None:
+    """Loads the gradients and shape functions of installed libraries, by entry point."""
+    global _custom_ops_loaded
     with _lock:
-        if _foreign_read:
+        if _custom_ops_loaded:
             return
-        _foreign_read = True
+        _custom_ops_loaded = True
         from headrace.formats.services import GRAPH_OPS, find_service, service_names
 
         for name in service_names(GRAPH_OPS):
-            offer = find_service(GRAPH_OPS, name)
-            if callable(offer):
-                offer()
+            service = find_service(GRAPH_OPS, name)
+            if callable(service):
+                service()
 
 
 class RegisterGradient:
-    """TF 1.x's decorator: `@hr.RegisterGradient("MyOp")`."""
+    """Decorator that registers the gradient of an op: `@hr.RegisterGradient("MyOp")`.
+
+    Raises: when applied, KeyError if the op already has a gradient.
+    """
 
     def __init__(self, op_type: str) -> None:
         self._op_type = op_type
@@ -189,7 +194,7 @@ class RegisterGradient:
 
 
 def NotDifferentiable(op_type: str) -> None:  # noqa: N802 - TF 1.x's name
-    """TF 1.x's way to say that nothing flows back through an op."""
+    """Declares that an op is not differentiable. Raises: KeyError if it already has a gradient."""
     no_gradient(op_type)
 
 

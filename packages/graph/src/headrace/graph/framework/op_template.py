@@ -1,4 +1,4 @@
-"""An op's signature prepared for building nodes: what a call infers is remembered by types."""
+"""Op templates: signatures prepared for building nodes, with caches of inferred attributes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from headrace.formats.op_signature import NO_DEFAULT, Signature
 from headrace.graph.framework.attributes import AttrSet, plain_value
 from headrace.graph.framework.operation import Operation
 
-_MAX_SETS_KEPT = 512  # attribute sets remembered per op
+_MAX_SETS_KEPT = 512  # size of each cache of attribute sets
 
 
 class OpTemplate:
-    """An op's signature, prepared for building nodes of it.
+    """The signature of an op, prepared for building nodes.
 
     Attributes:
-      simple: every input is one tensor.
-      has_ref: an input is a variable's reference.
-      pair: the inputs are two tensors of one type.
-      by_types: attribute sets by input DataType numbers, for calls without attributes.
-      by_attrs: the same for calls with attributes.
+      simple: whether no input is a list.
+      has_ref: whether an input is a reference to a variable.
+      pair: whether the inputs are two tensors of one dtype.
+      by_types: cache of attribute sets by input DataType numbers, for calls without attributes.
+      by_attrs: cache for calls with attributes.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class OpTemplate:
             inferred.update((arg.type_attr, arg.number_attr, arg.type_list_attr))
         inferred.discard("")
         self.inferred = frozenset(inferred)
-        # 0.0 and -0.0 are equal keys of different attributes.
+        # 0.0 and -0.0 are equal keys, but different attributes.
         self.needs_repr = any("float" in a.kind for a in signature.attrs)
         self.by_types: dict[Any, AttrSet] = {}
         self.by_attrs: dict[Any, AttrSet] = {}
@@ -76,46 +76,49 @@ templates: dict[str, OpTemplate] = {}
 
 
 def template_of(op_type: str) -> OpTemplate:
-    """The template of an op. Raises: NotFoundError for an unknown op."""
-    found = templates.get(op_type)
-    if found is None:
-        found = templates[op_type] = OpTemplate(op_catalogue.signature(op_type))
-    return found
+    """Returns the template of an op. Raises: NotFoundError for an unknown op."""
+    template = templates.get(op_type)
+    if template is None:
+        template = templates[op_type] = OpTemplate(op_catalogue.signature(op_type))
+    return template
 
 
 def attr_set_of(
-    found: OpTemplate, tensors: list[Any], inferred: dict[str, Any], given: dict[str, Any]
+    template: OpTemplate, tensors: list[Any], inferred: dict[str, Any], given: dict[str, Any]
 ) -> AttrSet:
-    """The attribute set of a node; the same object for the same attributes.
+    """Returns the attribute set of a node; nodes with equal attributes share it.
 
     Args:
       tensors: converted inputs, in order.
-      inferred: what they decide.
-      given: what the caller gave.
-    Raises: TypeError for an attribute that is missing or of another kind, or a type not allowed.
+      inferred: attributes inferred from the inputs.
+      given: attributes given by the caller.
+    Raises: TypeError for a missing attribute, a value of another kind or a dtype that is not
+      allowed; ValueError as plain_value.
     """
-    keys = _memo_keys(found, tensors, given)
+    keys = _memo_keys(template, tensors, given)
     if keys is not None:
         table, key = keys
         kept = table.get(key)
         if kept is not None:
             return kept
     values: dict[str, Any] = {}
-    for attr in found.attrs:
+    for attr in template.attrs:
         name = attr.name
         if name in inferred:
             values[name] = inferred[name]
             if attr.allowed and name not in given:
-                _check_allowed(found, attr, inferred[name])
+                _check_allowed(template, attr, inferred[name])
         elif name in given and given[name] is not None:
-            values[name] = plain_value(found.name, attr, given[name])
+            values[name] = plain_value(template.name, attr, given[name])
         elif name in given and attr.kind == "shape":
             values[name] = None
         elif attr.default is not NO_DEFAULT:
             values[name] = attr.default
         else:
-            raise TypeError(f"{found.name} misses attribute {name!r} ({attr.kind}): give it")
-    made = AttrSet(found.name, found.signature, values, output_types(found.signature, values))
+            raise TypeError(f"{template.name} misses attribute {name!r} ({attr.kind}): give it")
+    made = AttrSet(
+        template.name, template.signature, values, output_types(template.signature, values)
+    )
     if keys is not None:
         if len(table) >= _MAX_SETS_KEPT:
             table.clear()
@@ -124,9 +127,9 @@ def attr_set_of(
 
 
 def _memo_keys(
-    found: OpTemplate, tensors: list[Any], given: dict[str, Any]
+    template: OpTemplate, tensors: list[Any], given: dict[str, Any]
 ) -> tuple[dict[Any, AttrSet], Any] | None:
-    if not found.simple:
+    if not template.simple:
         types: list[Any] = []
         for t in tensors:
             if type(t) is list:
@@ -136,12 +139,12 @@ def _memo_keys(
     else:
         types = [t.dtype.as_datatype_enum for t in tensors]
     if not given:
-        return found.by_types, tuple(types)
-    if found.needs_repr:
+        return template.by_types, tuple(types)
+    if template.needs_repr:
         for value in given.values():
             if not isinstance(value, (int, float, str, DType, type(None))):
                 return None
-        return found.by_attrs, (*types, repr(given))
+        return template.by_attrs, (*types, repr(given))
     try:
         key = (*types, *given.items(), *map(type, given.values()))
         hash(key)
@@ -149,26 +152,26 @@ def _memo_keys(
         return None
     for value in given.values():
         if not isinstance(value, (int, float, str, bytes, DType, tuple, type(None))):
-            return None  # an array or a message: large, and seldom met twice
-    return found.by_attrs, key
+            return None  # an array or a message: large, and rarely repeated
+    return template.by_attrs, key
 
 
-def _check_allowed(found: OpTemplate, attr: Any, value: Any) -> None:
+def _check_allowed(template: OpTemplate, attr: Any, value: Any) -> None:
     for v in value if isinstance(value, tuple) else (value,):
         if v not in attr.allowed:
             arg = next(
-                (a.name for a in found.inputs if attr.name in (a.type_attr, a.type_list_attr)),
+                (a.name for a in template.inputs if attr.name in (a.type_attr, a.type_list_attr)),
                 attr.name,
             )
             allowed = ", ".join([as_dtype(a).name for a in attr.allowed])
             raise TypeError(
-                f"Value passed to parameter '{arg}' of {found.name} has DataType "
+                f"Value passed to parameter '{arg}' of {template.name} has DataType "
                 f"{as_dtype(v).name} not in list of allowed values: {allowed}"
             )
 
 
 def output_types(signature: Signature, values: dict[str, Any]) -> tuple[DType, ...]:
-    """The type of each output tensor, from an op's attributes."""
+    """Returns the DType of each output, from the attributes."""
     types: list[DType] = []
     for arg in signature.outputs:
         if arg.type_list_attr:
@@ -182,23 +185,23 @@ def output_types(signature: Signature, values: dict[str, Any]) -> tuple[DType, .
 
 
 def _result_shape(signature: Signature) -> Callable[..., Any] | None:
-    """How to hand out several outputs: a named tuple's class; None for one output or fewer."""
+    """Returns the type of the result: a named tuple, list, or None for at most one output."""
     if len(signature.outputs) < 2:
         return list if signature.outputs and signature.outputs[0].is_list else None
     names = [arg.name for arg in signature.outputs]
     return namedtuple(signature.name.lstrip("_"), names, rename=True)
 
 
-def packed(found: OpTemplate, attr_set: AttrSet, node: Operation) -> Any:
+def pack_outputs(template: OpTemplate, attr_set: AttrSet, node: Operation) -> Any:
     outputs = node.outputs
-    result = found.result
+    result = template.result
     if result is None:
         return outputs[0] if outputs else node
     if result is list:
         return list(outputs)
     parts: list[Any] = []
     at = 0
-    for arg in found.signature.outputs:
+    for arg in template.signature.outputs:
         if not arg.is_list:
             parts.append(outputs[at])
             at += 1

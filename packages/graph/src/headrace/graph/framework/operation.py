@@ -1,4 +1,4 @@
-"""Operations and the tensors that they put out."""
+"""Operations and their output tensors."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Tensor(TensorOperators):
     """An output of an operation.
 
     Attributes:
-      op: the Operation that puts it out.
-      value_index: which of the operation's outputs it is.
-      dtype: type of its elements.
+      op: the Operation that produces it.
+      value_index: its index among the operation's outputs.
+      dtype: dtype of its elements.
     """
 
-    # `consumers` are worked out by the graph when asked for; the shape is plain. All of this
-    # keeps a node at three objects that the cyclic garbage collector has to walk.
+    # The graph computes `consumers` on demand, and the shape is a plain tuple: this way the cyclic
+    # garbage collector traverses only three objects per node.
     __slots__ = ("_shape", "dtype", "op", "value_index")
 
-    __array_priority__ = 100  # so that array + tensor asks the tensor
+    __array_priority__ = 100  # so that array + tensor calls Tensor.__radd__
 
     op: Operation
     value_index: int
@@ -53,27 +53,27 @@ class Tensor(TensorOperators):
 
     @property
     def graph(self) -> Graph:
-        """The graph that it is in."""
+        """The graph of the tensor."""
         return self.op.graph
 
     @property
     def device(self) -> str:
-        """The device of its operation, as far as the program says it."""
+        """The requested device of its operation; may be partial."""
         return self.op.device
 
     @property
     def shape(self) -> TensorShape:
-        """What the graph knows of its shape."""
+        """The static shape."""
         return TensorShape(self._shape)
 
     def get_shape(self) -> TensorShape:
-        """What the graph knows of its shape."""
+        """The static shape."""
         return TensorShape(self._shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds to what the graph knows of its shape.
+        """Merges `shape` into the static shape.
 
-        Raises: ValueError where that contradicts what it knows.
+        Raises: ValueError if the shapes are incompatible.
         """
         try:
             self._shape = merge_dims(self._shape, as_dims(shape))
@@ -84,16 +84,18 @@ class Tensor(TensorOperators):
             ) from None
 
     def consumers(self) -> list[Operation]:
-        """The operations that read it."""
+        """Returns the operations that read the tensor."""
         return self.op.graph._consumers_of(self)
 
     def eval(self, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> Any:
-        """Runs what it takes to compute it, and returns its value.
+        """Evaluates the tensor in a session.
 
         Args:
           feed_dict: as in Session.run.
-          session: the default session, where None.
-        Raises: ValueError without a session.
+          session: session to use; the default session if None.
+        Returns: the value, as Session.run returns it.
+        Raises: ValueError if there is no default session, or the session has another graph; as
+          Session.run.
         """
         from headrace.graph.framework.default_session import eval_using_default_session
 
@@ -146,12 +148,12 @@ class Operation:
     """A node of a graph.
 
     Attributes:
-      graph: the Graph that it is in.
-      name: unique in the graph.
+      graph: the Graph of the operation.
+      name: its name, unique in the graph.
       type: name of its op in the catalogue.
-      inputs: the Tensors it reads, lists flattened.
-      control_inputs: the Operations that must have run before.
-      device: its device as far as the program says it, or "".
+      inputs: its input Tensors, with lists flattened.
+      control_inputs: the Operations that must run before it.
+      device: its requested device, may be partial or "".
     """
 
     __slots__ = (
@@ -176,22 +178,22 @@ class Operation:
     control_inputs: tuple[Operation, ...]
     device: str
     _attrs: AttrSet
-    _outputs: Any  # the Tensor of an operation with one output, otherwise a tuple
+    _outputs: Any  # a Tensor if there is one output, a tuple otherwise
     _context: Any  # control-flow context, or None
     _id: int  # position in graph._ops
-    _code: CodeType | None  # of the user's frame that made it
-    _instruction: int  # in that code: the line is worked out when asked for
+    _code: CodeType | None  # of the user's frame that created it
+    _instruction: int  # in that code; the line is computed on demand
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """The Tensors that it puts out."""
+        """The output Tensors."""
         outputs = self._outputs
         return outputs if type(outputs) is tuple else (outputs,)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute: DTypes, TensorShapes, bytes, numbers, messages or lists.
+        """Returns the value of an attribute: a DType, TensorShape, bytes, number, message or list.
 
-        Raises: ValueError where the operation has none of that name.
+        Raises: ValueError for an unknown attribute.
         """
         attrs = self._attrs
         try:
@@ -213,13 +215,13 @@ class Operation:
 
     @property
     def op_def(self) -> Any:
-        """The OpDef message of its op. Raises: NotFoundError for an unknown op."""
+        """The OpDef message of the op. Raises: NotFoundError for an unknown op."""
         from headrace.formats import op_catalogue
 
         return op_catalogue.op_def(self.type)
 
     def colocation_groups(self) -> list[bytes]:
-        """Names of the groups ("loc:@op") whose members share its device."""
+        """Returns the names of its colocation groups, such as b"loc:@op"."""
         groups = self._attrs.values.get("_class")
         if groups:
             listed = attributes.public_value("list(string)", groups)
@@ -229,24 +231,25 @@ class Operation:
         return [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> None:
-        """Runs it, in the default session where none is given.
+        """Runs the operation in a session, by default the default session.
 
-        Raises: ValueError without a session.
+        Raises: ValueError if there is no default session, or the session has another graph; as
+          Session.run.
         """
         from headrace.graph.framework.default_session import run_using_default_session
 
         run_using_default_session(self, feed_dict, self.graph, session)
 
-    # -- where it was made -----------------------------------------------------------------
+    # -- source location -------------------------------------------------------------------
 
     @property
     def source_file(self) -> str | None:
-        """The user's file that made it."""
+        """The user's source file that created the operation."""
         return None if self._code is None else self._code.co_filename
 
     @property
     def source_line(self) -> int | None:
-        """The line of that file."""
+        """The line in that file."""
         code = self._code
         if code is None:
             return None
@@ -260,17 +263,17 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        """The frame that made it, as [(file, line, function, text)]."""
+        """The user's frame that created it, as [(file, line, function, text)]."""
         if self._code is None:
             return []
         line = self.source_line or 0
         text = linecache.getline(self._code.co_filename, line).strip()
         return [(self._code.co_filename, line, self._code.co_name, text)]
 
-    # -- changes after creation: control flow and colocation need a few -----------------------
+    # -- changes after creation, for control flow and colocation ------------------------------
 
     def _set_attr(self, name: str, value: Any) -> None:
-        """Sets an attribute: an AttrValue message, or a plain value."""
+        """Sets an attribute to a plain value or an AttrValue message."""
         if hasattr(value, "WhichOneof"):
             value = attributes.RawAttr(value.SerializeToString())
         self._attrs = self._attrs.replaced(**{name: value})
@@ -308,7 +311,7 @@ class Operation:
         self._change()
 
     def _change(self) -> None:
-        """Notes a change, so that a session that has run the node can refuse it."""
+        """Records a change, so that sessions that ran the node can reject it."""
         self.graph._changed.append(self)
 
     def _get_control_flow_context(self) -> Any:
@@ -318,7 +321,7 @@ class Operation:
         self._context = context
 
     def values(self) -> tuple[Tensor, ...]:
-        """The Tensors that it puts out (an older spelling of `outputs`)."""
+        """Returns the output Tensors; an old name of `outputs`."""
         return self.outputs
 
     def __str__(self) -> str:

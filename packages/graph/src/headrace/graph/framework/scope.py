@@ -1,7 +1,7 @@
-"""What surrounds the construction of a node: names, devices, control dependencies, colocation.
+"""Scopes: the names, devices, control dependencies and colocation that apply to new nodes.
 
-The state of a thread in a graph is one immutable `Scope`; entering something replaces it by a
-changed copy and leaving puts the old one back.
+The state of a thread in a graph is one immutable `Scope`. Entering a context manager replaces it by
+a changed copy, and leaving restores it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
 class Controller:
-    """Control inputs in force, and the operations made under them, which carry them on."""
+    """Active control inputs, and the operations created under them, which depend on them."""
 
     __slots__ = ("inputs", "seen")
 
@@ -25,20 +25,20 @@ class Controller:
 
 
 class Scope:
-    """The surroundings of new nodes.
+    """The state that applies to new nodes.
 
     Attributes:
-      name: prefix without its last slash; "" at the root.
-      device: merged device string, or "".
-      devices: from outermost to innermost, strings and functions of an Operation, where at least
-        one is a function; empty otherwise.
-      controllers: control dependencies in force, outermost first.
-      colocation: operations to colocate new ones with.
+      name: name prefix without a trailing slash; "" at the root.
+      device: merged device name, or "".
+      devices: device names and functions, outermost first, if at least one is a function; empty
+        otherwise.
+      controllers: active control dependencies, outermost first.
+      colocation: operations to colocate new nodes with.
       container: default resource container.
       context: control-flow context (cond or while), or None.
-      attrs: attributes to add to every node.
-      overrides: op type -> gradient name.
-      plain: nothing but the name is in force.
+      attrs: attributes to add to new nodes.
+      overrides: maps op types to names of gradients.
+      plain: whether only the name is set.
     """
 
     __slots__ = (
@@ -67,7 +67,7 @@ class Scope:
         self.plain = True
 
     def changed(self, **changes: Any) -> Scope:
-        """A copy with some fields changed."""
+        """Returns a copy with some fields changed."""
         new = Scope.__new__(Scope)
         for field in Scope.__slots__:
             setattr(new, field, getattr(self, field))
@@ -86,7 +86,7 @@ class Scope:
         return new
 
     def named(self, name: str) -> Scope:
-        """A copy with another name prefix."""
+        """Returns a copy with another name prefix."""
         new = Scope.__new__(Scope)
         new.name = name
         new.device = self.device
@@ -105,14 +105,14 @@ ROOT = Scope()
 
 
 class ThreadScope(threading.local):
-    """The Scope of each thread in one graph."""
+    """The Scope of each thread in a graph."""
 
     def __init__(self) -> None:
         self.scope = ROOT
 
 
 class _GraphStack(threading.local):
-    """The default graph of each thread: the innermost `as_default`, or the process's own."""
+    """The default graphs of each thread, innermost last, and the default graph of the process."""
 
     def __init__(self) -> None:
         self.graph: Any = None
@@ -122,29 +122,8 @@ class _GraphStack(threading.local):
 graph_stack = _GraphStack()
 
 
-class Entered:
-    """Context manager: puts a Scope in force in a graph, and gives a value to `as`."""
-
-    __slots__ = ("_graph", "_outer", "_scope", "_value")
-
-    def __init__(self, graph: Any, scope: Scope, value: Any = None) -> None:
-        self._graph = graph
-        self._scope = scope
-        self._value = value
-        self._outer: list[Scope] = []
-
-    def __enter__(self) -> Any:
-        local = self._graph._local
-        self._outer.append(local.scope)
-        local.scope = self._scope
-        return self._value
-
-    def __exit__(self, *_: object) -> None:
-        self._graph._local.scope = self._outer.pop()
-
-
-class Deferred:
-    """Context manager that works out its Scope when it is entered."""
+class DeferredScope:
+    """Context manager that computes its Scope when it is entered."""
 
     __slots__ = ("_graph", "_make", "_outer")
 
@@ -165,7 +144,7 @@ class Deferred:
 
 
 def check_op_name(name: str) -> None:
-    """Raises: ValueError unless a node may have this name."""
+    """Checks the name of a node. Raises: ValueError for an invalid name."""
     if not _OP_NAME.match(name):
         raise ValueError(
             f"'{name}' is not a valid node name: begin with a letter, digit or dot, "
@@ -174,6 +153,6 @@ def check_op_name(name: str) -> None:
 
 
 def check_scope_name(name: str, at_root: bool) -> None:
-    """Raises: ValueError unless a scope may have this name."""
+    """Checks the name of a scope. Raises: ValueError for an invalid name."""
     if not (_OP_NAME if at_root else _SCOPE_NAME).match(name):
         raise ValueError(f"'{name}' is not a valid scope name")

@@ -1,4 +1,4 @@
-"""Context managers for the default graph: name_scope, device, control_dependencies and so on."""
+"""Context managers of the default graph: name_scope, device, control_dependencies, ..."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from headrace.graph.typing.aliases import Device, GraphElement
 
 
 class name_scope:  # noqa: N801 - TF's name
-    """Context manager: names made inside begin with a prefix.
+    """Context manager that prefixes the names of new nodes.
 
     Args:
-      name: prefix, made unique; one that ends in "/" is entered again as it is; None or "" leads
-        to the root.
-      default_name: prefix where name is None.
-      values: tensors about to be used; their graph becomes the default.
-    Returns: (as) the prefix with its slash.
+      name: prefix, made unique; a name that ends in "/" re-enters that scope; None or "" goes to
+        the root.
+      default_name: prefix if name is None.
+      values: tensors whose graph becomes the default graph.
+    Returns: when entered, the prefix with its slash.
+    Raises: TypeError if name is not a string; ValueError if name and default_name are None but
+      values are given.
     """
 
     __slots__ = ("_entered", "_graph_entered", "_name", "_values")
@@ -38,7 +40,7 @@ class name_scope:  # noqa: N801 - TF's name
 
     @property
     def name(self) -> str | None:
-        """The prefix asked for."""
+        """The requested prefix."""
         return self._name
 
     def __enter__(self) -> str:
@@ -70,7 +72,7 @@ name_scope_v1 = name_scope
 
 
 def graph_of(values: Iterable[Any]) -> Any:
-    """The graph of the first tensor, operation or the like among values, or None."""
+    """Returns the graph of the first tensor or operation among values, or None."""
     for value in values:
         if isinstance(value, (list, tuple)):
             found = graph_of(value)
@@ -86,32 +88,32 @@ def graph_of(values: Iterable[Any]) -> Any:
 def op_scope(
     values: Iterable[Any], name: str | None, default_name: str | None = None
 ) -> name_scope:
-    """TF 1.x's older spelling of name_scope."""
+    """Returns a name_scope; an old name in TF 1.x."""
     return name_scope(name, default_name, values)
 
 
 def device(device_name_or_function: Device) -> Any:
-    """Context manager: new nodes get this device; see Graph.device."""
+    """Returns a context manager that sets the device of new nodes; see Graph.device."""
     return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Sequence[GraphElement] | None) -> Any:
-    """Context manager: new nodes run after these; see Graph.control_dependencies."""
+    """Returns a context manager: new nodes run after these; see Graph.control_dependencies."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op: object, ignore_existing: bool = False) -> Any:
-    """Context manager: new nodes go to the device of `op`; see Graph.colocate_with."""
+    """Returns a context manager that colocates new nodes with `op`; see Graph.colocate_with."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> Any:
-    """Context manager: new resources live in this container; see Graph.container."""
+    """Returns a context manager that sets the container of resources; see Graph.container."""
     return get_default_graph().container(container_name)
 
 
 class init_scope:  # noqa: N801 - TF's name
-    """Context manager: lifts construction out of control flow and control dependencies."""
+    """Context manager that leaves control-flow contexts and control dependencies."""
 
     def __init__(self) -> None:
         self._entered: list[Any] = []

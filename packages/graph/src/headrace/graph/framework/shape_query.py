@@ -1,4 +1,4 @@
-"""What a shape function sees of the node that it decides about."""
+"""The argument of shape functions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from headrace.graph.framework.tensor_shape import Shape
 
 
 class ShapeQuery:
-    """The question "which shapes have the outputs?".
+    """A node whose output shapes are to be inferred.
 
     Attributes:
       inputs: plain shapes of the inputs.
       attrs: attribute values by name: types as DataType numbers, shapes plain, strings as str
-        (bytes where they are no UTF-8), tensors as arrays, lists as tuples.
-      n_outputs: how many shapes to return.
+        (bytes if they are not UTF-8), tensors as arrays, lists as tuples.
+      n_outputs: number of shapes to return.
     """
 
     __slots__ = ("_tensors", "attrs", "inputs", "n_outputs", "used_values")
@@ -31,21 +31,21 @@ class ShapeQuery:
         self._tensors = tensors
 
     def value(self, i: int) -> np.ndarray | None:
-        """The value of input i where the graph decides it, otherwise None."""
+        """Returns the static value of input i, or None if it is unknown."""
         from headrace.graph.framework.constant_value import constant_value
 
         self.used_values = True
         return constant_value(self._tensors[i])
 
     def value_as_shape(self, i: int) -> Shape:
-        """The shape that input i, a vector of sizes, says; sizes that are not known are None."""
+        """Returns input i, a vector of sizes, as a shape; unknown sizes are None."""
         from headrace.graph.framework.constant_value import value_as_shape
 
         self.used_values = True
         return value_as_shape(self._tensors[i])
 
     def handle(self, i: int) -> tuple[int, Shape] | None:
-        """(DataType number, shape) of what the resource in input i holds, where it is known."""
+        """Returns (DataType number, shape) of the resource in input i, or None if unknown."""
         from headrace.graph.framework.constant_value import handle_data
 
         self.used_values = True

@@ -1,7 +1,7 @@
-"""Shapes of tensors that may be partly or wholly unknown.
+"""Static shapes of tensors, which may be partially or completely unknown.
 
-Inside the package a shape is plain: None where the rank is unknown, otherwise a tuple of int or
-None. `TensorShape` and `Dimension` are what users see of it.
+Inside the package a shape is plain: None for an unknown rank, otherwise a tuple of int or None.
+`TensorShape` and `Dimension` are its public form.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Any
 
 from headrace.graph.typing.aliases import ShapeLike
 
-Shape = tuple["int | None", ...] | None  # the plain form
+Shape = tuple["int | None", ...] | None  # a plain shape
 
 
 def as_dims(value: Any) -> Shape:
-    """Returns the plain form of anything that says a shape.
+    """Converts a value to a plain shape.
 
     Args:
       value: None (unknown rank), a TensorShape, an int, a sequence of int, None or Dimension,
         or a TensorShapeProto.
-    Raises: TypeError or ValueError where it says none.
+    Raises: TypeError or ValueError for other values.
     """
     if value is None:
         return None
@@ -37,7 +37,7 @@ def as_dims(value: Any) -> Shape:
             return None
         return tuple([d.size if d.size >= 0 else None for d in value.dim])
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"{value!r} is no shape: give a list of integers or None")
+        raise TypeError(f"{value!r} is not a shape: give a list of integers or None")
     try:
         items = iter(value)
     except TypeError:
@@ -62,9 +62,9 @@ def _as_dim(value: Any) -> int | None:
 
 
 def merge_dims(a: Shape, b: Shape) -> Shape:
-    """Returns what two statements about one shape say together.
+    """Merges two plain shapes: the sizes known in either.
 
-    Raises: ValueError where they contradict each other.
+    Raises: ValueError if they are incompatible.
     """
     if a == b or b is None:
         return a
@@ -81,7 +81,7 @@ def merge_dims(a: Shape, b: Shape) -> Shape:
 
 
 def compatible(a: Shape, b: Shape) -> bool:
-    """Whether one tensor could have both shapes."""
+    """Returns whether the shapes are compatible: one tensor could have both."""
     if a is None or b is None:
         return True
     if len(a) != len(b):
@@ -93,14 +93,14 @@ def compatible(a: Shape, b: Shape) -> bool:
 
 
 def show(dims: Shape) -> str:
-    """Prints a plain shape: "[2, ?]", or "<unknown>"."""
+    """Formats a plain shape: "[2, ?]", or "<unknown>"."""
     if dims is None:
         return "<unknown>"
     return "[" + ", ".join(["?" if d is None else str(d) for d in dims]) + "]"
 
 
 class Dimension:
-    """One size of a shape, or an unknown one; arithmetic with an unknown one is unknown."""
+    """One size of a shape, possibly unknown; arithmetic with an unknown size is unknown."""
 
     __slots__ = ("_value",)
 
@@ -113,17 +113,17 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both could be the same size."""
+        """Returns whether both sizes are equal or one is unknown."""
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
     def assert_is_compatible_with(self, other: Any) -> None:
-        """Raises: ValueError where the sizes differ."""
+        """Raises ValueError if both sizes are known and differ."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: Any) -> Dimension:
-        """Returns the known one of two. Raises: ValueError where they differ."""
+        """Returns the known size of two. Raises: ValueError if they differ."""
         other = as_dimension(other)
         self.assert_is_compatible_with(other)
         return Dimension(other._value if self._value is None else self._value)
@@ -223,17 +223,17 @@ class Dimension:
 
 
 def as_dimension(value: int | Dimension | None) -> Dimension:
-    """Returns a Dimension as it is, an int or None as one."""
+    """Converts an int or None to a Dimension."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
 def dimension_value(dimension: int | Dimension | None) -> Any:
-    """Returns the int (or None) in a Dimension, anything else as it is."""
+    """Returns the value of a Dimension; returns other objects unchanged."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
 
 class TensorShape:
-    """The shape of a tensor as far as it is known."""
+    """The static shape of a tensor; rank and sizes may be unknown."""
 
     __slots__ = ("_dims",)
 
@@ -242,24 +242,24 @@ class TensorShape:
 
     @property
     def dims(self) -> list[Dimension] | None:
-        """The Dimensions, or None where the rank is unknown."""
+        """List of Dimensions, or None if the rank is unknown."""
         return None if self._dims is None else [Dimension(d) for d in self._dims]
 
     @property
     def ndims(self) -> int | None:
-        """The rank, or None."""
+        """The rank, or None if it is unknown."""
         return None if self._dims is None else len(self._dims)
 
     rank = ndims
 
     def as_list(self) -> list[int | None]:
-        """The sizes as int or None. Raises: ValueError where the rank is unknown."""
+        """Returns the sizes as int or None. Raises: ValueError if the rank is unknown."""
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
     def as_proto(self) -> Any:
-        """The TensorShapeProto message."""
+        """Returns the TensorShapeProto message."""
         from headrace.formats.proto.tensor_pb2 import TensorShapeProto
 
         if self._dims is None:
@@ -270,7 +270,7 @@ class TensorShape:
         return message
 
     def num_elements(self) -> int | None:
-        """The number of elements, or None where it is unknown."""
+        """Returns the number of elements, or None if it is unknown."""
         if self._dims is None or None in self._dims:
             return None
         count = 1
@@ -279,67 +279,67 @@ class TensorShape:
         return count
 
     def is_fully_defined(self) -> bool:
-        """Whether every size is known."""
+        """Returns whether all sizes are known."""
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self) -> None:
-        """Raises: ValueError unless every size is known."""
+        """Raises ValueError unless all sizes are known."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether one tensor could have both shapes."""
+        """Returns whether the shapes are compatible: one tensor could have both."""
         return compatible(self._dims, as_dims(other))
 
     def assert_is_compatible_with(self, other: Any) -> None:
-        """Raises: ValueError where no tensor has both shapes."""
+        """Raises ValueError if the shapes are incompatible."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
 
     def merge_with(self, other: Any) -> TensorShape:
-        """What both say together. Raises: ValueError where they contradict each other."""
+        """Returns the shape with the sizes known in either. Raises: ValueError if incompatible."""
         try:
             return TensorShape(merge_dims(self._dims, as_dims(other)))
         except ValueError:
             raise ValueError(f"Shapes {self} and {as_shape(other)} are not compatible") from None
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
-        """The shape that keeps only what both agree in."""
+        """Returns the most specific shape that is compatible with both."""
         a, b = self._dims, as_dims(other)
         if a is None or b is None or len(a) != len(b):
             return TensorShape(None)
         return TensorShape([x if x == y else None for x, y in zip(a, b)])
 
     def concatenate(self, other: Any) -> TensorShape:
-        """This shape followed by the other's sizes."""
+        """Returns this shape followed by the sizes of another."""
         b = as_dims(other)
         return TensorShape(None if self._dims is None or b is None else self._dims + b)
 
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape with that rank. Raises: ValueError where it has another."""
+        """Returns this shape with the given rank. Raises: ValueError for another rank."""
         if self._dims is not None and len(self._dims) != rank:
             raise ValueError(f"Shape {self} must have rank {rank}")
         return self.merge_with([None] * rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape. Raises: ValueError where its rank is known to be less."""
+        """Returns this shape. Raises: ValueError if its rank is known to be lower."""
         if self._dims is not None and len(self._dims) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape. Raises: ValueError where its rank is known to be more."""
+        """Returns this shape. Raises: ValueError if its rank is known to be higher."""
         if self._dims is not None and len(self._dims) > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
-        """Raises: ValueError where the rank is known to be another."""
+        """Raises ValueError if the rank is known to differ."""
         if self._dims is not None and len(self._dims) != rank:
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other: Any) -> None:
-        """Raises: ValueError where both ranks are known and differ."""
+        """Raises ValueError if both ranks are known and differ."""
         b = as_dims(other)
         if self._dims is not None and b is not None and len(self._dims) != len(b):
             raise ValueError(f"Shapes {self} and {as_shape(other)} must have the same rank")
@@ -398,26 +398,26 @@ class TensorShape:
 
 
 def as_shape(value: ShapeLike) -> TensorShape:
-    """Returns a TensorShape as it is, anything that says a shape as one."""
+    """Converts a value to a TensorShape. Raises: as as_dims."""
     return value if isinstance(value, TensorShape) else TensorShape(value)
 
 
 def unknown_shape(ndims: int | None = None, rank: int | None = None) -> TensorShape:
-    """A shape of unknown sizes, and of unknown rank unless one is given."""
+    """Returns a shape with unknown sizes, and unknown rank unless it is given."""
     ndims = rank if ndims is None else ndims
     return TensorShape(None if ndims is None else [None] * ndims)
 
 
 def scalar() -> TensorShape:
-    """The shape of one element."""
+    """Returns the shape of a scalar, []."""
     return TensorShape([])
 
 
 def vector(length: Any) -> TensorShape:
-    """A shape of rank 1."""
+    """Returns the shape [length]."""
     return TensorShape([length])
 
 
 def matrix(rows: Any, cols: Any) -> TensorShape:
-    """A shape of rank 2."""
+    """Returns the shape [rows, cols]."""
     return TensorShape([rows, cols])

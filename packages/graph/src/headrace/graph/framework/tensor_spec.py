@@ -1,4 +1,4 @@
-"""What a tensor must look like, without one: TensorSpec and its kin."""
+"""Specifications of tensors: TensorSpec, SparseTensorSpec, IndexedSlicesSpec."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class TensorSpec:
-    """Shape, type and name that a tensor must have.
+    """Required shape, dtype and name of a tensor.
 
     Args:
-      shape: as for placeholder.
-      dtype: as for placeholder.
-      name: of the tensor, or None.
+      shape: anything that TensorShape accepts.
+      dtype: dtype of the tensor.
+      name: name of the tensor, or None.
     """
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -32,12 +32,12 @@ class TensorSpec:
 
     @property
     def shape(self) -> TensorShape:
-        """The shape, as far as it is said."""
+        """The required shape, possibly partial."""
         return self._shape
 
     @property
     def dtype(self) -> DType:
-        """The type."""
+        """The dtype."""
         return self._dtype
 
     @property
@@ -47,16 +47,16 @@ class TensorSpec:
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """What a tensor looks like."""
+        """Returns the spec of a tensor."""
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """A copy, perhaps under another name."""
+        """Returns a copy of a spec, with another name if given."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether a tensor or spec fits: the type is the same, the shapes can be."""
+        """Returns whether a tensor or spec has the same dtype and a compatible shape."""
         return self._dtype.is_compatible_with(other.dtype) and self._shape.is_compatible_with(
             other.shape
         )
@@ -80,14 +80,14 @@ class TensorSpec:
 
 
 class SparseTensorSpec(TensorSpec):
-    """Dense shape and type that a SparseTensor must have."""
+    """Required dense shape and dtype of a SparseTensor."""
 
     def __init__(self, shape: ShapeLike | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(shape, dtype)
 
 
 class IndexedSlicesSpec(TensorSpec):
-    """Dense shape and type that IndexedSlices must have, and the type of their indices."""
+    """Required dense shape, dtype and dtype of the indices of IndexedSlices."""
 
     __slots__ = ("indices_dtype",)
 

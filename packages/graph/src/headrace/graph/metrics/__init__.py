@@ -1,5 +1,5 @@
 """Metrics over all batches so far: `hr.metrics`."""
 
-from headrace.graph.api.namespace import keep_public_names
+from headrace.graph.api.namespace import prefer_public_names
 
-keep_public_names(__name__)
+prefer_public_names(__name__)

@@ -9,7 +9,7 @@ from headrace.formats import callables
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.graph import get_default_graph
-from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
+from headrace.graph.framework.op_registry import gradient_not_implemented, no_gradient
 from headrace.graph.typing.aliases import TensorLike
 
 
@@ -61,6 +61,8 @@ def numpy_function(
     return py_func(func, inp, Tout, stateful, name)
 
 
-gradient_not_built("EagerPyFunc", "it needs eager execution, which is not here; use hr.py_func")
+gradient_not_implemented(
+    "EagerPyFunc", "it needs eager execution, which is not here; use hr.py_func"
+)
 no_gradient("PyFunc", "a Python function has no gradient of its own")
 no_gradient("PyFuncStateless", "a Python function has no gradient of its own")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
+from headrace.graph.framework.op_registry import gradient_not_implemented, no_gradient
 
 for _version in ("V2", "V3"):
     for _kind in ("", "Grad"):
@@ -10,7 +10,7 @@ for _version in ("V2", "V3"):
     no_gradient(f"TensorArrayClose{_version}", "it closes a handle and says nothing")
     no_gradient(f"TensorArraySize{_version}", "its output is a count")
     for _kind in "Write Scatter Split Read Gather Concat".split():
-        gradient_not_built(
+        gradient_not_implemented(
             f"TensorArray{_kind}{_version}",
             "gradients through TensorArray come with those of while_loop, and are not built yet; "
             "stack and unstack instead",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.graph.framework.op_registry import gradient_not_built, no_gradient
+from headrace.graph.framework.op_registry import gradient_not_implemented, no_gradient
 
 for _kind in "Length ElementShape".split():
     no_gradient(f"TensorList{_kind}", "its output is a size")
@@ -12,7 +12,7 @@ for _kind in (
     "FromTensor PushBack PushBackBatch SetItem Resize Scatter ScatterV2 ScatterIntoExistingList "
     "Split ConcatLists GetItem PopBack Stack Gather Concat ConcatV2"
 ).split():
-    gradient_not_built(
+    gradient_not_implemented(
         f"TensorList{_kind}",
         "gradients through lists come with those of functional loops, and are not built yet; "
         "stack and unstack instead",

@@ -8,7 +8,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.default_graph import get_seed
-from headrace.graph.framework.op_registry import gradient, gradient_not_built, no_gradient
+from headrace.graph.framework.op_registry import gradient, gradient_not_implemented, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
@@ -258,5 +258,5 @@ for _op_type in (
     "StatelessTruncatedNormal",
 ):
     no_gradient(_op_type, "its output is drawn at random")
-gradient_not_built("RandomCrop", "hr.random_crop, which is made of a Slice, has one")
-gradient_not_built("RandomGammaGrad", "the second derivative of a drawn value is not built")
+gradient_not_implemented("RandomCrop", "hr.random_crop, which is made of a Slice, has one")
+gradient_not_implemented("RandomGammaGrad", "the second derivative of a drawn value is not built")
