@@ -79,11 +79,11 @@ def gradients(
         y_tensors = [convert_to_tensor_or_indexed_slices(y) for y in ys]
         x_tensors = [_as_source(x) for x in xs]
         stops = {_as_source(t) for t in _as_list(stop_gradients or [])}
-        walk = _GradientBuilder(x_tensors, stops, colocate_gradients_with_ops, gate_gradients)
+        builder = _GradientBuilder(x_tensors, stops, colocate_gradients_with_ops, gate_gradients)
         for y, grad in zip(y_tensors, grad_ys, strict=True):
-            walk.start(y, grad)
-        walk.run([y.op for y in y_tensors])
-        found = [walk.total(x) for x in x_tensors]
+            builder.start(y, grad)
+        builder.run([y.op for y in y_tensors])
+        found = [builder.summed(x) for x in x_tensors]
         if unconnected is UnconnectedGradients.ZERO:
             found = [
                 op("ZerosLike", x) if grad is None else grad

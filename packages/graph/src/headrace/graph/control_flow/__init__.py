@@ -1,1 +1,1 @@
-"""Order, branches and loops."""
+"""Control flow: ordering, conditionals and loops."""

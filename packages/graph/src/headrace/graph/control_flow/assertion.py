@@ -1,4 +1,4 @@
-"""Assert: an operation that fails unless a condition holds."""
+"""Assert: an operation that fails if a condition is false."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def Assert(  # noqa: N802 - TF's name
     summarize: int | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless the condition holds, showing the data.
+    """Creates an operation that fails with InvalidArgumentError if the condition is false.
 
     Args:
       condition: scalar bool.
-      data: list of tensors to show.
-      summarize: how many elements of each to show; 3 where None.
+      data: list of tensors to print in the error message.
+      summarize: number of elements to print of each; 3 if None.
     """
     condition = convert_to_tensor(condition, name="condition")
     with name_scope(name, "Assert", [condition, *data]):
@@ -32,7 +32,7 @@ def Assert(  # noqa: N802 - TF's name
         shown = 3 if summarize is None else summarize
         if all(x.dtype.base_dtype.as_datatype_enum in (7, 3) for x in xs):
             return op("Assert", condition, xs, summarize=shown, name="Assert")
-        # The data may be on a device: they are brought here only if the condition fails.
+        # The data may be on a device: cond copies them only if the condition is false.
         guarded = cond(
             condition,
             no_op,

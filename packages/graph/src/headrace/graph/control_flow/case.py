@@ -1,4 +1,4 @@
-"""Branches on several predicates or on a number: case and switch_case."""
+"""Conditionals on several predicates (case) or on an index (switch_case)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """What the function of the first true predicate returns; that of default where none is.
+    """Calls the function of the first true predicate, or `default` if none is true.
 
     Args:
       pred_fn_pairs: list of (scalar bool tensor, function), or a dict of these.
-      default: function; without one, some predicate must be true.
-      exclusive: fail where more than one predicate is true.
-    Raises: TypeError for other arguments; ValueError without a pair.
+      default: function without arguments; None requires that a predicate is true.
+      exclusive: fail if more than one predicate is true.
+      strict: as in cond.
+      name: name scope of the operations.
+    Returns: the result of the function; all functions return the same structure and dtypes.
+    Raises: TypeError for arguments of other types; ValueError without pairs; as cond.
     """
     if isinstance(pred_fn_pairs, Mapping):
         pairs = sorted(pred_fn_pairs.items(), key=lambda pair: pair[0].name)
-        if type(pred_fn_pairs) is not dict:  # an ordered mapping says its own order
+        if type(pred_fn_pairs) is not dict:  # only subclasses such as OrderedDict keep their order
             pairs = list(pred_fn_pairs.items())
     elif isinstance(pred_fn_pairs, (list, tuple)):
         pairs = list(pred_fn_pairs)
@@ -97,13 +100,15 @@ def _names(preds: Any) -> str:
 def switch_case(
     branch_index: TensorLike, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:
-    """What the function of that number returns.
+    """Calls the function with index `branch_index`.
 
     Args:
       branch_index: scalar int32 tensor.
-      branch_fns: list of functions, or of (number, function), or a dict of these.
-      default: function for other numbers; that of the largest number where None.
-    Raises: TypeError for other arguments; ValueError for numbers that are not 0, 1, ...
+      branch_fns: list of functions or of (index, function), or a dict from indices to functions.
+      default: function for other indices; None uses the function with the largest index.
+    Returns: the result of the function; all functions return the same structure and dtypes.
+    Raises: TypeError for arguments of other types; ValueError for repeated indices or no branches;
+      as cond.
     """
     if isinstance(branch_fns, Mapping):
         branch_fns = list(branch_fns.items())

@@ -1,4 +1,4 @@
-"""The tensors in a structure that goes through a branch or a loop."""
+"""Flattens structures with SparseTensors, IndexedSlices and TensorArrays to tensors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from headrace.graph.framework.operation import Tensor
 
 
 def parts_of(leaf: Any) -> list[Tensor]:
-    """The tensors that make up a leaf of a structure."""
-    if hasattr(leaf, "_with_flow"):  # TensorArray: its flow orders what is done to it
+    """Returns the tensors of one leaf of a structure."""
+    if hasattr(leaf, "_with_flow"):  # TensorArray: its flow tensor orders its operations
         return [leaf.flow]
     leaf = leaf if isinstance(leaf, SparseTensor) else convert_to_tensor_or_indexed_slices(leaf)
     if isinstance(leaf, SparseTensor):
@@ -26,7 +26,7 @@ def parts_of(leaf: Any) -> list[Tensor]:
 
 
 def packed(structure: Any, flat: list[Tensor]) -> Any:
-    """Puts tensors into a structure: the inverse of parts_of on its leaves."""
+    """Packs tensors into a structure: the inverse of parts_of on all leaves."""
     parts = iter(flat)
     leaves: list[Any] = []
     for leaf in nest.flatten(structure):

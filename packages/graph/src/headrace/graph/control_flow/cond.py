@@ -1,4 +1,4 @@
-"""Branches on one predicate: cond."""
+"""Conditionals on one predicate: cond."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """What true_fn returns where pred is true, else what false_fn returns.
+    """Returns true_fn() if the predicate is true, else false_fn().
 
-    Both functions build their operations; only those of one branch run. What was built outside of
-    them runs in any case.
+    Both functions add operations to the graph, but a run executes only one branch. Operations that
+    were created outside of the functions run in any case.
 
     Args:
       pred: scalar bool tensor.
-      true_fn, false_fn: functions without arguments, returning the same structure of the same
-        types.
-      strict: keep lists and tuples of one element.
-    Raises: TypeError for what is no function or no tensor, or types that differ; ValueError for
-      structures that differ or a function that returns nothing.
+      true_fn, false_fn: functions without arguments that return the same structure and dtypes.
+      strict: keep lists and tuples of one element; by default they are unpacked.
+      name: name scope of the operations.
+      fn1, fn2: old names of true_fn and false_fn.
+    Returns: the result of the executed branch.
+    Raises: TypeError for a predicate or functions of other types, or different structures;
+      ValueError for different dtypes or a function that returns None.
     """
     true_fn = fn1 if true_fn is None else true_fn
     false_fn = fn2 if false_fn is None else false_fn
@@ -87,7 +89,7 @@ def cond(
 def _branch(
     pred: Tensor, pivot: Tensor, number: int, function: Callable[[], Any], argument: str
 ) -> Any:
-    """(context, structure that the function returned, flat tensors that leave the branch)."""
+    """Builds a branch; returns its context, the function's result, and the flat output tensors."""
     context = CondContext(pred, pivot, number)
     with context:
         original = function()
@@ -96,7 +98,7 @@ def _branch(
         flat: list[Tensor] = []
         for leaf in nest.flatten(original):
             if isinstance(leaf, Operation):
-                # The pivot stands for an operation, since only tensors can be merged.
+                # An operation is represented by the pivot, because only tensors can be merged.
                 flat.append(context.branch_output(with_dependencies([leaf], pivot)))
                 continue
             for part in parts_of(leaf):

@@ -1,8 +1,8 @@
-"""Gradients through cond: of Merge, where a branch's result leaves, and of Switch, where it enters.
+"""Gradients through cond: the gradients of Switch and Merge.
 
-What flows back into a Merge goes through a Switch into the branch that was taken. What comes back
-out of a Switch is merged with zeros of the other branch, since a tensor that one branch reads has
-no influence where the other one is taken.
+The gradient of a Merge is a Switch, which passes the gradient to the branch that ran. The gradient
+of a Switch is a Merge of that branch's gradient with zeros, because a tensor that is read in only
+one branch has no influence if the other one runs.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ def _merge(operation: Operation, grad: Any, _: Any) -> list[Any]:
 
 @gradient("Switch")
 @gradient("RefSwitch")
-def _switch_back(operation: Operation, *grads: Any) -> list[Any]:
+def _switch_gradient(operation: Operation, *grads: Any) -> list[Any]:
     context = _branch_of(operation, operation)
     mine = grads[context.branch]
     if mine is None:
         return [None, None]
     outside = operation.outputs[1 - context.branch]
     pair: list[Any] = [None, None]
-    # A gradient that is the same whatever the branch made must not be there without the branch.
+    # A gradient that does not depend on the branch must still be dead if the branch does not run.
     with get_default_graph().control_dependencies([context.pivot.op]):
         pair[context.branch] = _identity(mine)
-    pair[1 - context.branch] = _nothing_like(outside, mine)
+    pair[1 - context.branch] = _zeros_like_other_branch(outside, mine)
     if isinstance(mine, IndexedSlices):
         other = pair[1 - context.branch]
         mine = pair[context.branch]
@@ -68,7 +68,7 @@ def _branch_of(inside: Operation, operation: Operation) -> CondContext:
 
 
 def _switch(grad: Any, pred: Tensor) -> tuple[Any, Any]:
-    """(where pred is false, where it is true)"""
+    """Returns (output_false, output_true) of a Switch of the gradient."""
     if not isinstance(grad, IndexedSlices):
         false, true = op("Switch", grad, pred, name="cond_grad")
         return false, true
@@ -86,8 +86,8 @@ def _identity(grad: Any) -> Any:
     return op("Identity", grad)
 
 
-def _nothing_like(outside: Tensor, mine: Any) -> Any:
-    """Zeros that are there where the other branch is taken, as `outside` is."""
+def _zeros_like_other_branch(outside: Tensor, mine: Any) -> Any:
+    """Returns zeros like `outside` that are alive if the other branch runs."""
     if outside.dtype.base_dtype is resource:
         values = mine.values if isinstance(mine, IndexedSlices) else mine
         outside = op("ReadVariableOp", outside, dtype=values.dtype.base_dtype)
@@ -101,7 +101,7 @@ def _nothing_like(outside: Tensor, mine: Any) -> Any:
 
 
 def _shape_of(tensor: Tensor) -> Tensor:
-    """The shape of what enters, which is there in either branch."""
+    """Returns the shape of the Switch's input, which is alive in both branches."""
     if tensor.dtype.base_dtype is resource:
         return op("VariableShape", tensor)
     return op("Shape", tensor)

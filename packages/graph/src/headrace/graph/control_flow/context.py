@@ -1,7 +1,7 @@
-"""Contexts of control flow: what is inside a branch or loop, and how a tensor gets in.
+"""Control-flow contexts: the branches of cond and the bodies of while_loop.
 
-As in TensorFlow's first control flow: a tensor from outside enters a branch through a Switch and
-a loop through a constant Enter; an operation without inputs inside is held back by the pivot.
+As in control flow v1 of TensorFlow, an outer tensor enters a branch through a Switch, and a loop
+through a constant Enter. An operation without inputs gets a control input from the pivot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from headrace.graph.framework.operation import Operation, Tensor
 
 
 def switch_ref_or_tensor(data: Tensor, pred: Tensor, name: str = "Switch") -> Any:
-    """(output_false, output_true) of a Switch beside its data; of a RefSwitch for a reference."""
+    """Adds a Switch (RefSwitch for a reference) colocated with data.
+
+    Returns: (output_false, output_true).
+    """
     with data.graph.colocate_with(data, ignore_existing=True):
         kind = "RefSwitch" if data.dtype.is_ref_dtype else "Switch"
         return op(kind, data, pred, name=name)
@@ -28,7 +31,7 @@ def enter(
     parallel_iterations: int,
     name: str | None = None,
 ) -> Tensor:
-    """The tensor inside a loop's frame."""
+    """Adds an Enter: returns the tensor inside a loop's frame."""
     kind = "RefEnter" if data.dtype.is_ref_dtype else "Enter"
     return op(
         kind,
@@ -41,12 +44,12 @@ def enter(
 
 
 def is_constant_enter(operation: Operation) -> bool:
-    """Whether it hands an invariant into a loop."""
+    """Returns whether an operation is an Enter of a loop invariant."""
     return operation.type in ("Enter", "RefEnter") and operation._attrs.values["is_constant"]
 
 
 def output_context(operation: Operation) -> ControlFlowContext | None:
-    """The context in which an operation's outputs are: an Exit's are outside of its loop."""
+    """Returns the context of an operation's outputs: those of an Exit are outside of its loop."""
     context = operation._context
     if context is not None and operation.type in ("Exit", "RefExit"):
         return context.outer_context
@@ -54,13 +57,13 @@ def output_context(operation: Operation) -> ControlFlowContext | None:
 
 
 class ControlFlowContext:
-    """A branch of a cond or a while loop, while it is built and afterwards.
+    """Base class of the contexts of cond branches and while loops.
 
     Attributes:
-      name: unique in the graph.
-      outer_context: the context around it, or None.
-      values: tensors that may be used inside as they are.
-      external_values: tensor from outside -> the tensor that stands for it inside.
+      name: unique name in the graph.
+      outer_context: the enclosing context, or None.
+      values: tensors that operations of the context can use directly.
+      external_values: maps outer tensors to their replacements in the context.
     """
 
     name: str
@@ -75,7 +78,7 @@ class ControlFlowContext:
         if self.outer_context is not None:
             self.outer_context.nested.append(self)
 
-    # -- building inside -------------------------------------------------------------------
+    # -- building --------------------------------------------------------------------------
 
     def __enter__(self) -> Any:
         scope = self.graph._in_context(self)
@@ -87,11 +90,11 @@ class ControlFlowContext:
         self._entered.pop().__exit__(*error)
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for another one inside."""
+        """Returns the replacement of an outer tensor in the context."""
         raise NotImplementedError
 
     def adapt_inputs(self, op_type: str, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """What a node that is about to be made inside reads in the place of its inputs."""
+        """Returns the inputs for a new node of the context, with outer tensors replaced."""
         return tuple(
             [
                 t if op_type == "Merge" and t.op.type == "NextIteration" else self.add_value(t)
@@ -100,28 +103,28 @@ class ControlFlowContext:
         )
 
     def add_op(self, operation: Operation) -> None:
-        """Takes notice of a node that was made inside."""
+        """Registers a new node of the context."""
         raise NotImplementedError
 
     def exit_result(self, result: Iterable[Any]) -> None:
-        """Makes results known to the context around."""
+        """Adds results to the values of the outer context."""
         if self.outer_context is not None:
             self.outer_context.values.update([t for t in result if isinstance(t, Tensor)])
 
     @property
     def control_pivot(self) -> Tensor | None:
-        """The tensor after which operations without inputs run."""
+        """The tensor on which operations without inputs depend."""
         return None
 
     @property
     def while_context(self) -> WhileContext | None:
-        """The innermost loop around, or itself."""
+        """The innermost enclosing loop, or the context itself."""
         return None if self.outer_context is None else self.outer_context.while_context
 
     def _keep_internal_control_inputs(
         self, operation: Operation
     ) -> tuple[list[Operation], list[Operation]]:
-        """Drops control inputs from outside of the loop; returns (kept, dropped)."""
+        """Removes control inputs from outside of the loop; returns (kept, removed)."""
         loop = self.while_context
         kept = list(operation.control_inputs)
         dropped: list[Operation] = []
@@ -135,15 +138,15 @@ class ControlFlowContext:
             operation.control_inputs = tuple(kept)
         return kept, dropped
 
-    def _hide(self, operation: Operation) -> None:
-        """Forbids to fetch and feed what has no one value per step."""
+    def _prevent_feeds_and_fetches(self, operation: Operation) -> None:
+        """Prevents feeding and fetching of tensors that may have several values per step."""
         if self.outer_context is not None or operation.type not in ("Exit", "RefExit"):
             self.graph.prevent_fetching(operation)
             for t in operation.outputs:
                 self.graph.prevent_feeding(t)
 
-    def _see(self, tensors: Iterable[Tensor]) -> None:
-        """Marks tensors as known here and in all contexts around."""
+    def _add_known_values(self, tensors: Iterable[Tensor]) -> None:
+        """Adds tensors to the values of this and all outer contexts."""
         tensors = list(tensors)
         context: ControlFlowContext | None = self
         while context is not None:
@@ -176,7 +179,7 @@ class ControlFlowContext:
                 t.op._context = self
 
     def to_control_flow_context_def(self, message: Any, scope: str | None) -> None:
-        """Writes itself into a ControlFlowContextDef message."""
+        """Writes the context into a ControlFlowContextDef message."""
         raise NotImplementedError
 
 
@@ -184,9 +187,9 @@ class CondContext(ControlFlowContext):
     """One branch of a cond.
 
     Args:
-      pred: scalar bool.
+      pred: scalar bool tensor.
       pivot: a tensor that is alive in this branch only.
-      branch: 1 for the branch taken where pred is true, 0 for the other.
+      branch: 1 for true_fn, 0 for false_fn.
     """
 
     def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "cond_text") -> None:
@@ -203,7 +206,7 @@ class CondContext(ControlFlowContext):
         return self.pivot
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for another one in the branch: the Switch's output for it."""
+        """Returns the replacement of an outer tensor: an output of a Switch."""
         if value in self.values:
             return self.external_values.get(value, value)
         self.values.add(value)
@@ -216,23 +219,23 @@ class CondContext(ControlFlowContext):
             result = switch_ref_or_tensor(result, self.pred)[self.branch]
         self.graph.prevent_fetching(result.op)
         result.op._context = self
-        self._see([result])
+        self._add_known_values([result])
         self.external_values[value] = result
         return result
 
     def add_op(self, operation: Operation) -> None:
-        """Takes notice of a node that was made in the branch."""
+        """Registers a new node of the branch."""
         operation._context = self
         self._keep_internal_control_inputs(operation)
         if not operation.inputs and not any(
             _is_in(output_context(c), self) for c in operation.control_inputs
         ):
             operation.control_inputs = (*operation.control_inputs, self.pivot.op)
-        self._see(operation.outputs)
-        self._hide(operation)
+        self._add_known_values(operation.outputs)
+        self._prevent_feeds_and_fetches(operation)
 
     def branch_output(self, value: Tensor) -> Tensor:
-        """The tensor that leaves the branch; one from outside passes through a Switch."""
+        """Returns the tensor to merge for a result; an outer tensor passes through a Switch."""
         if value not in self.values:
             self.values.add(value)
             real = value
@@ -246,7 +249,7 @@ class CondContext(ControlFlowContext):
         return self.external_values.get(value, value)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The CondContextDef message; None where it lies outside of export_scope."""
+        """Returns the CondContextDef message, or None if the context is outside of export_scope."""
         from headrace.formats.proto.control_flow_pb2 import CondContextDef
         from headrace.graph.framework.import_scope import strip_name_scope
 
@@ -264,12 +267,12 @@ class CondContext(ControlFlowContext):
         return message
 
     def to_control_flow_context_def(self, message: Any, scope: str | None) -> None:
-        """Writes itself into a ControlFlowContextDef message."""
+        """Writes the context into a ControlFlowContextDef message."""
         message.cond_ctxt.CopyFrom(self.to_proto(scope))
 
     @staticmethod
     def from_proto(message: Any, import_scope: str | None = None) -> CondContext:
-        """Makes the context of a CondContextDef message in the default graph."""
+        """Creates the context of a CondContextDef message in the default graph."""
         from headrace.graph.framework.import_scope import prepend_name_scope
 
         graph = get_default_graph()
@@ -289,13 +292,13 @@ class CondContext(ControlFlowContext):
 
 
 class WhileContext(ControlFlowContext):
-    """A while loop: one frame.
+    """The context of a while loop, which runs in one frame.
 
     Args:
       maximum_iterations: scalar integer tensor, or None.
-      parallel_iterations: how many iterations may be under way at a time.
-      back_prop: whether gradients are wanted.
-      swap_memory: whether what gradients need may leave the device meanwhile.
+      parallel_iterations: number of iterations that may run in parallel.
+      back_prop: whether gradients are required.
+      swap_memory: whether tensors kept for gradients may be moved to host memory.
     """
 
     def __init__(
@@ -316,7 +319,7 @@ class WhileContext(ControlFlowContext):
         self.parallel_iterations = parallel_iterations
         self.back_prop = back_prop
         self.swap_memory = swap_memory
-        self.pivot_for_pred: Tensor | None = None  # first Merge: alive before the condition
+        self.pivot_for_pred: Tensor | None = None  # first Merge: alive in the condition
         self.pivot: Tensor | None = None  # LoopCond
         self.pivot_for_body: Tensor | None = None  # first Identity: alive in the body only
         self.loop_enters: list[Tensor] = []
@@ -324,16 +327,16 @@ class WhileContext(ControlFlowContext):
 
     @property
     def control_pivot(self) -> Tensor | None:
-        """The tensor after which operations without inputs run: of the body, or the condition."""
+        """The pivot of the body, or of the condition while that is built."""
         return self.pivot_for_pred if self.pivot_for_body is None else self.pivot_for_body
 
     @property
     def while_context(self) -> WhileContext:
-        """Itself."""
+        """The context itself."""
         return self
 
     def add_value(self, value: Tensor) -> Tensor:
-        """The tensor that stands for another one in the loop: a constant Enter of it."""
+        """Returns the replacement of an outer tensor: a constant Enter."""
         if value in self.values or value.op._context is self:
             return self.external_values.get(value, value)
         self.values.add(value)
@@ -349,28 +352,29 @@ class WhileContext(ControlFlowContext):
         return result
 
     def add_op(self, operation: Operation) -> None:
-        """Takes notice of a node that was made in the loop."""
+        """Registers a new node of the loop."""
         operation._context = self
         kept, dropped = self._keep_internal_control_inputs(operation)
         if not kept and all(is_constant_enter(t.op) for t in operation.inputs):
-            # Nothing else would keep it from running in an iteration that does not take place.
+            # Without the pivot it would run in iterations that are not executed.
             pivot = self.control_pivot
             if pivot is not None:
                 operation.control_inputs = (*operation.control_inputs, pivot.op)
         self.values.update(operation.outputs)
         if dropped:
-            # A control input from outside becomes a value that is handed in.
+            # An outer control input is replaced by a value that enters the loop.
             with self.graph.control_dependencies(None), self:
                 inside = [op("Identity", c.outputs[0]).op for c in dropped if c.outputs]
             operation.control_inputs = (*operation.control_inputs, *inside)
-        self._hide(operation)
+        self._prevent_feeds_and_fetches(operation)
 
-    def place_enters(self, enters: list[Tensor], stands_for: Operation | None = None) -> None:
-        """Puts Enter nodes into the loop, and gives them the control inputs in force outside.
+    def place_enters(self, enters: list[Tensor], replaced: Operation | None = None) -> None:
+        """Adds Enter nodes to the context, and gives them the active outer control inputs.
 
         Args:
-          stands_for: whose value they only hand in; they carry the control inputs in force no
-            more than it does.
+          enters: outputs of the Enter nodes.
+          replaced: the operation that the Enters replace as control input; they get no control
+            inputs that it already depends on.
         """
         scope = self.graph._local.scope
         for tensor in enters:
@@ -385,11 +389,11 @@ class WhileContext(ControlFlowContext):
             operation._context = self
             operation.control_inputs = (*operation.control_inputs, *kept)
             for controller in scope.controllers:
-                if stands_for is None or stands_for in controller.seen:
+                if replaced is None or replaced in controller.seen:
                     controller.seen.add(operation)
 
     def _reaches(self, control: Operation) -> bool:
-        """Whether a control input is in a context around the loop, but inside the next loop."""
+        """Returns whether a control input is outside of this loop and inside the next outer one."""
         at = output_context(control)
         outer = self.outer_context
         loop = None if outer is None else outer.while_context
@@ -400,7 +404,7 @@ class WhileContext(ControlFlowContext):
         return True
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The WhileContextDef message; None where it lies outside of export_scope."""
+        """Returns the WhileContextDef message, or None if the loop is outside of export_scope."""
         from headrace.formats.proto.control_flow_pb2 import WhileContextDef
         from headrace.graph.framework.import_scope import strip_name_scope
 
@@ -428,12 +432,12 @@ class WhileContext(ControlFlowContext):
         return message
 
     def to_control_flow_context_def(self, message: Any, scope: str | None) -> None:
-        """Writes itself into a ControlFlowContextDef message."""
+        """Writes the context into a ControlFlowContextDef message."""
         message.while_ctxt.CopyFrom(self.to_proto(scope))
 
     @staticmethod
     def from_proto(message: Any, import_scope: str | None = None) -> WhileContext:
-        """Makes the context of a WhileContextDef message in the default graph."""
+        """Creates the context of a WhileContextDef message in the default graph."""
         from headrace.graph.framework.import_scope import prepend_name_scope
 
         graph = get_default_graph()

@@ -1,4 +1,4 @@
-"""Order and the primitives of branches and loops: no_op, group, tuple, switch, merge."""
+"""Ordering of operations (no_op, group, tuple), and the primitives Switch, Merge and Exit."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, GraphElement, TensorLike
 
-# ---- order ---------------------------------------------------------------------------------
+# ---- ordering ------------------------------------------------------------------------------
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing; others are hung before it."""
+    """Creates an operation that does nothing, as a target for control inputs."""
     return op("NoOp", name=name)
 
 
 def identity(input: TensorLike, name: str | None = None) -> Any:  # noqa: A002 - TF's name
-    """A tensor of the same value (a SparseTensor or IndexedSlices of the same values)."""
+    """Returns a tensor, SparseTensor or IndexedSlices with the same value."""
     if isinstance(input, SparseTensor):
         return SparseTensor(
             identity(input.indices, name=name), identity(input.values), identity(input.dense_shape)
@@ -44,12 +44,12 @@ def identity(input: TensorLike, name: str | None = None) -> Any:  # noqa: A002 -
 
 
 def identity_n(input: TensorLike, name: str | None = None) -> list[Tensor]:  # noqa: A002 - TF's name
-    """Tensors of the same values, all there only when all of the inputs are."""
+    """Returns tensors with the same values, available when all inputs are."""
     return op("IdentityN", input, name=name)
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Any:
-    """A tensor of the same value, there only after the dependencies have run."""
+    """Returns a tensor with the same value, available after the dependencies have run."""
     with name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
         with get_default_graph().colocate_with(output_tensor):
             with get_default_graph().control_dependencies(dependencies):
@@ -66,11 +66,12 @@ def ref_identity(data: Tensor, name: str | None = None) -> Tensor:
 
 
 def group(*inputs: GraphElement | IndexedSlices, **kwargs: Any) -> Operation:
-    """An operation that is done when all the inputs are.
+    """Creates an operation that finishes after all inputs.
 
     Args:
       inputs: operations, tensors, variables, or lists of these.
-      name: of the operation.
+      name: name of the operation.
+    Raises: TypeError for other inputs; ValueError for other keywords.
     """
     name = kwargs.pop("name", None)
     if kwargs:
@@ -91,7 +92,7 @@ def group(*inputs: GraphElement | IndexedSlices, **kwargs: Any) -> Operation:
         if len(by_device) == 1:
             ((device, deps),) = by_device.items()
             return _group_on(device, deps, scope)
-        # One node for each device, and one that waits for those.
+        # One node per device, and one that depends on these.
         parts = [_group_on(device, by_device[device], "NoOp") for device in sorted(by_device)]
         with graph.control_dependencies(parts):
             return no_op(name=scope)
@@ -109,9 +110,9 @@ def _group_on(device: str, deps: list[Operation], name: str) -> Operation:
 def tuple(  # noqa: A001 - TF's name
     tensors: Any, name: str | None = None, control_inputs: Sequence[GraphElement] | None = None
 ) -> list[Any]:
-    """The same tensors, each there only when all of them (and the control inputs) are.
+    """Returns the same tensors, each available after all of them and the control inputs.
 
-    Raises: ValueError without a tensor; TypeError for other control inputs.
+    Raises: ValueError without tensors; TypeError for control inputs of other types.
     """
     with name_scope(name, "tuple", tensors):
         gating: list[Any] = []
@@ -142,14 +143,19 @@ def tuple(  # noqa: A001 - TF's name
 def switch(
     data: Any, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
-    """(output_false, output_true): data comes out of the one that pred says."""
+    """Forwards data to the output selected by pred; the other output is dead.
+
+    Returns: (output_false, output_true)."""
     data = convert_to_tensor_or_indexed_slices(data, dtype)
     pred = convert_to_tensor(pred, name="pred")
     return op("Switch", data, pred, name=name)
 
 
 def merge(inputs: Any, name: str | None = None) -> Any:
-    """(output, value_index): whichever of the inputs is there first."""
+    """Forwards the first available input; returns (output, value_index).
+
+    Raises: ValueError if an input is None.
+    """
     if any(i is None for i in inputs):
         raise ValueError(f"At least one of the merge inputs is None: {inputs}")
     tensors = [convert_to_tensor(i, as_ref=True) for i in inputs]
@@ -158,7 +164,7 @@ def merge(inputs: Any, name: str | None = None) -> Any:
 
 
 def exit_frame(data: Tensor, name: str | None = None) -> Tensor:
-    """The tensor outside of its loop."""
+    """Adds an Exit: returns the tensor outside of its loop."""
     return op("RefExit" if data.dtype.is_ref_dtype else "Exit", data, name=name)
 
 

@@ -1,4 +1,4 @@
-"""Loops: while_loop on the five primitives."""
+"""while_loop, built from Enter, Merge, Switch, NextIteration and Exit."""
 
 from __future__ import annotations
 
@@ -36,21 +36,23 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Repeats body on loop_vars as long as cond of them is true; returns the last ones.
+    """Repeats body while cond is true.
 
     Args:
-      cond: loop variables -> scalar bool tensor.
-      body: loop variables -> their next values, in the same structure.
-      loop_vars: list or tuple of tensors, at any depth.
-      shape_invariants: shapes (in the structure of loop_vars) that hold in every iteration; those
-        of loop_vars where None.
-      parallel_iterations: how many iterations may be under way at a time.
-      back_prop: whether gradients are wanted.
-      swap_memory: whether what gradients need may leave the device meanwhile.
-      maximum_iterations: scalar; the loop ends after as many in any case.
-      return_same_structure: keep a list of one element.
-    Raises: TypeError for what is no function; ValueError for no loop variables, or values whose
-      structure, type or shape changes from one iteration to the next.
+      cond: function from the loop variables to a scalar bool tensor.
+      body: function from the loop variables to their next values, in the same structure.
+      loop_vars: initial values: nested list or tuple of tensors.
+      shape_invariants: shapes that hold in all iterations, in the structure of loop_vars; None uses
+        the shapes of loop_vars.
+      parallel_iterations: number of iterations that may run in parallel.
+      back_prop: whether gradients are required.
+      swap_memory: whether tensors kept for gradients may be moved to host memory.
+      name: name scope of the operations.
+      maximum_iterations: scalar int, limit of the number of iterations.
+      return_same_structure: return a list of one element as a list; by default it is unpacked.
+    Returns: the loop variables after the last iteration.
+    Raises: TypeError if cond, body or parallel_iterations have other types; ValueError for no loop
+      variables, or values whose structure, dtype or shape changes between iterations.
     """
     with name_scope(name, "while", nest.flatten(loop_vars)):
         if loop_vars is None or (nest.is_nested(loop_vars) and not loop_vars):
@@ -84,7 +86,7 @@ def while_loop(
 
 
 def _counted(cond: Any, body: Any, loop_vars: Any, invariants: Any, limit: Tensor) -> Any:
-    """Adds a counter to a loop as its first variable."""
+    """Adds an iteration counter to a loop as the first loop variable."""
     counter = constant(0, limit.dtype, name="iteration_counter")
     if invariants is not None:
         invariants = ((), invariants)
@@ -140,7 +142,7 @@ def _build_loop(
         result = body(*arguments)
         if not nest.is_nested(result):
             result = [result]
-        # A list in the place of a tuple at the top is the custom of many programs.
+        # Many programs return a list for a tuple at the top level.
         nest.assert_same_structure(list(arguments), list(result))
         following = [part for leaf in nest.flatten(result) for part in parts_of(leaf)]
         if len(following) != len(merges):
@@ -157,7 +159,7 @@ def _build_loop(
 
 
 def _hold_back(context: WhileContext, enters: list[Tensor]) -> None:
-    """In an outer loop, an invariant enters the inner one only where an iteration takes place."""
+    """Makes invariants of a nested loop depend on the outer loop's pivot."""
     outer = context.outer_context
     pivot = None
     while outer is not None and pivot is None:
@@ -170,7 +172,7 @@ def _hold_back(context: WhileContext, enters: list[Tensor]) -> None:
 
 
 def _invariants(loop_vars: Any, tensors: list[Tensor], given: Any) -> list[Shape]:
-    """The shape of each tensor that goes round."""
+    """Returns the shape invariant of each loop variable."""
     if given is None:
         return [t._shape for t in tensors]
     shapes: list[Shape] = []
@@ -198,7 +200,7 @@ def _invariants(loop_vars: Any, tensors: list[Tensor], given: Any) -> list[Shape
 
 
 def _less_specific(general: Shape, special: Shape) -> bool:
-    """Whether all tensors of the special shape are of the general one."""
+    """Returns whether a shape is less specific than another."""
     if general is None:
         return True
     if special is None or len(general) != len(special):
@@ -207,7 +209,7 @@ def _less_specific(general: Shape, special: Shape) -> bool:
 
 
 def _close(merged: Tensor, value: Tensor) -> None:
-    """Adds the back edge of one loop variable."""
+    """Adds the NextIteration of a loop variable, and checks its dtype and shape."""
     if value.dtype.base_dtype is not merged.dtype.base_dtype:
         raise TypeError(
             f"Loop variable {merged.op.inputs[0].op.inputs[0].name!r} enters the loop with type "

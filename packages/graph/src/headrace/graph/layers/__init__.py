@@ -1,4 +1,4 @@
-"""Layers, with variables under scopes of their own: `hr.layers`."""
+"""Layers with variables: `hr.layers`."""
 
 from headrace.graph.api.namespace import prefer_public_names
 

@@ -1,4 +1,4 @@
-"""Convolutional layers over one, two and three dimensions."""
+"""Convolutional layers of one, two and three spatial dimensions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _ZEROS = Zeros()
 
 
 class Conv(Layer):
-    """activation(convolution of inputs with kernel + bias).
+    """Convolution layer: activation(conv(inputs, kernel) + bias).
 
     Args:
       filters: number of output channels.
-      kernel_size, strides, dilation_rate: one int, or one for each spatial dimension.
-      padding: "valid" or "same", for one dimension also "causal".
+      kernel_size, strides, dilation_rate: one int, or one int per spatial dimension.
+      padding: "valid" or "same"; in one dimension also "causal".
       data_format: "channels_last" or "channels_first".
-      activation: function; none by default; use_bias: whether there is a bias.
-      kernel_initializer: the scope's, or Glorot uniform, by default.
-      the others: as for variables.
+      activation: function of the output; None for the identity.
+      use_bias: whether to add a bias.
+      kernel_initializer: by default the scope's initializer, or Glorot uniform.
+      the others: as in get_variable.
     """
 
     rank = 2  # number of spatial dimensions
@@ -83,7 +84,7 @@ class Conv(Layer):
         return [*self.kernel_size, channels, self.filters]
 
     def _channels(self, input_shape: Any) -> int:
-        """The number of input channels, asked for by the input spec from now on."""
+        """Returns the number of input channels, and requires it in the input spec."""
         axis = self.layout.index("C")
         channels = as_shape(input_shape)[axis].value
         if channels is None:
@@ -92,7 +93,7 @@ class Conv(Layer):
         return int(channels)
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes kernel [*kernel_size, in, filters] and bias [filters]."""
+        """Creates the kernel [*kernel_size, in, filters] and the bias [filters]."""
         self.kernel = self.add_weight(
             "kernel",
             shape=self._kernel_shape(self._channels(input_shape)),
@@ -114,7 +115,7 @@ class Conv(Layer):
             )
 
     def call(self, inputs: Tensor) -> Tensor:
-        """[batch, *spatial, in] -> [batch, *out spatial, filters]."""
+        """Maps [batch, *spatial, in] to [batch, *out spatial, filters]."""
         padding = self.padding
         if padding == "causal":
             ahead = self.dilation_rate[0] * (self.kernel_size[0] - 1)
@@ -130,15 +131,15 @@ class Conv(Layer):
             data_format=self.layout,
             name=f"Conv{self.rank}D",
         )
-        return self._finished(made)
+        return self._add_bias_and_activation(made)
 
-    def _finished(self, made: Tensor) -> Tensor:
+    def _add_bias_and_activation(self, made: Tensor) -> Tensor:
         if self.use_bias:
             made = bias_add(made, self.bias, data_format=self.layout)
         return made if self.activation is None else self.activation(made)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """[batch, *out spatial, filters], in the layer's data_format."""
+        """Returns [batch, *out spatial, filters], in the layer's data_format."""
         sizes = as_shape(input_shape).as_list()
         channel = self.layout.index("C")
         spatial = sizes[2:] if channel == 1 else sizes[1:-1]
@@ -150,17 +151,17 @@ class Conv(Layer):
 
 
 class Conv1D(Conv):
-    """A convolution of [batch, width, channels]; see Conv for the arguments."""
+    """Convolution layer for [batch, width, channels]; see Conv for the arguments."""
 
     rank = 1
 
 
 class Conv2D(Conv):
-    """A convolution of [batch, height, width, channels]; see Conv for the arguments."""
+    """Convolution layer for [batch, height, width, channels]; see Conv for the arguments."""
 
 
 class Conv3D(Conv):
-    """A convolution of [batch, depth, height, width, channels]; see Conv for the arguments."""
+    """Convolution layer for [batch, depth, height, width, channels]; see Conv for the arguments."""
 
     rank = 3
 

@@ -1,4 +1,4 @@
-"""Layers whose outputs see all inputs; dropout; flattening."""
+"""Dense, Dropout and Flatten layers."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ _ZEROS = Zeros()
 
 
 class Dense(Layer):
-    """activation(inputs @ kernel + bias), along the last axis.
+    """Fully connected layer: activation(inputs @ kernel + bias), along the last axis.
 
     Args:
-      units: size of the output's last axis.
-      activation: function; none by default; use_bias: whether there is a bias.
-      kernel_initializer: the scope's, or Glorot uniform, by default.
-      the others: as for variables.
+      units: size of the last axis of the output.
+      activation: function of the output; None for the identity.
+      use_bias: whether to add a bias.
+      kernel_initializer: by default the scope's initializer, or Glorot uniform.
+      the others: as in get_variable.
     """
 
     def __init__(
@@ -72,7 +73,10 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes kernel [in, units] and bias [units]."""
+        """Creates the kernel [in, units] and the bias [units].
+
+        Raises: ValueError if the last dimension of the inputs is unknown.
+        """
         inner = as_shape(input_shape)[-1].value
         if inner is None:
             raise ValueError(
@@ -97,7 +101,7 @@ class Dense(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Tensor:
-        """[..., in] -> [..., units]."""
+        """Maps [..., in] to [..., units]."""
         rank = inputs.get_shape().ndims
         if rank > 2:
             made = tensordot(inputs, self.kernel, [[rank - 1], [0]])
@@ -109,15 +113,17 @@ class Dense(Layer):
         return made if self.activation is None else self.activation(made)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """[..., units]."""
+        """Returns [..., units]."""
         return TensorShape([*as_shape(input_shape).as_list()[:-1], self.units])
 
 
 class Dropout(Layer):
-    """Zeroes elements at random while training.
+    """Sets random elements to zero during training, and scales the others by 1 / (1 - rate).
 
     Args:
-      rate: share of elements; noise_shape: where decisions are shared; seed: of the choice.
+      rate: fraction of elements to drop, from 0 to 1.
+      noise_shape: shape of the random mask, broadcast to the inputs; None: that of the inputs.
+      seed: seed of the mask.
     """
 
     def __init__(
@@ -135,7 +141,7 @@ class Dropout(Layer):
         self.built = True
 
     def call(self, inputs: Tensor, training: bool | TensorLike = False) -> Tensor:
-        """inputs with dropout where training; the same shape."""
+        """Returns inputs with dropout if `training` is true; same shape."""
         return smart_cond(
             training,
             lambda: random_dropout(
@@ -151,15 +157,15 @@ class Dropout(Layer):
         return op("Pack", [sizes[i] if n is None else n for i, n in enumerate(self.noise_shape)])
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The same."""
+        """Returns the shape of the inputs."""
         return as_shape(input_shape)
 
 
 class Flatten(Layer):
-    """Joins all dimensions but the batch's.
+    """Flattens all dimensions except the batch dimension.
 
     Args:
-      data_format: "channels_last", or "channels_first": channels are put last before.
+      data_format: "channels_last", or "channels_first", which moves the channels last first.
     """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
@@ -169,7 +175,7 @@ class Flatten(Layer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """[batch, ...] -> [batch, n]."""
+        """Maps [batch, ...] to [batch, n]."""
         rank = inputs.get_shape().ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = op("Transpose", inputs, [0, *range(2, rank), 1])
@@ -185,7 +191,7 @@ class Flatten(Layer):
         return made
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """[batch, n]."""
+        """Returns [batch, n]."""
         batch, *rest = as_shape(input_shape).as_list()
         size: int | None = 1
         for n in rest:
@@ -204,12 +210,12 @@ def dropout(
     training: bool | TensorLike = False,
     name: str | None = None,
 ) -> Tensor:
-    """inputs, where training with elements zeroed at random; see Dropout."""
+    """Applies dropout to inputs during training; see Dropout."""
     return Dropout(rate, noise_shape=noise_shape, seed=seed, name=name).apply(
         inputs, training=training
     )
 
 
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
-    """inputs with all dimensions but the batch's joined."""
+    """Flattens all dimensions except the batch dimension; see Flatten."""
     return Flatten(name=name, data_format=data_format).apply(inputs)

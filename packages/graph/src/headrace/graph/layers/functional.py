@@ -1,4 +1,4 @@
-"""A layer's function: makes the layer and applies it, in one call."""
+"""Functional form of a layer class, which creates and applies a layer in one call."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import inspect
 from typing import Any
 
 
-def functional(name: str, layer: Any, says: str) -> Any:
-    """The function of a layer class: `f(inputs, <the class's arguments>, reuse=None)`.
+def functional(name: str, layer: Any, summary: str) -> Any:
+    """Returns the functional form of a layer: `f(inputs, <arguments of the class>, reuse=None)`.
 
-    Type checkers read its parameters in the stub of `hr.layers` (_build/stubs.py).
+    Type checkers read its parameters from the stub of `hr.layers` (_build/stubs.py).
 
     Args:
-      name: the function's own.
-      layer: its class, in the module that calls.
-      says: its docstring's first sentence.
+      name: name of the function.
+      layer: the layer class, defined in the calling module.
+      summary: first sentence of the function's docstring.
     """
     own = [p for p in inspect.signature(layer).parameters.values() if p.kind is not p.VAR_KEYWORD]
     either = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -35,14 +35,14 @@ def functional(name: str, layer: Any, says: str) -> Any:
     function.__module__ = layer.__module__
     function.__signature__ = signature  # type: ignore[attr-defined]
     function.__doc__ = (
-        f"{says}; see {layer.__name__}.\n\n    Args:\n      inputs: of the layer.\n"
-        "      reuse: take the variables that a layer of this name has made.\n    "
+        f"{summary}; see {layer.__name__}.\n\n    Args:\n      inputs: inputs of the layer.\n"
+        "      reuse: reuse the variables of an earlier layer of this name.\n    "
     )
     return function
 
 
 def shown_with(layer: Any, **defaults: Any) -> Any:
-    """The class, whose signature shows these defaults (equal in effect to those it has)."""
+    """Sets the defaults in the signature of a class to equivalent values, for documentation."""
     parameters = [
         p.replace(default=defaults[p.name]) if p.name in defaults else p
         for p in inspect.signature(layer).parameters.values()

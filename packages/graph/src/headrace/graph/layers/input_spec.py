@@ -1,4 +1,4 @@
-"""What a layer asks of its inputs, and the check."""
+"""InputSpec: requirements of a layer on its inputs, and their check."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from headrace.graph.typing.aliases import DTypeLike
 
 
 class InputSpec:
-    """Type, rank, shape and sizes of some axes that a layer's input must have.
+    """Required dtype, rank, shape and axis sizes of an input.
 
     Args:
-      dtype: type; shape: list of ints and None; ndim, min_ndim, max_ndim: rank.
-      axes: axis -> size; allow_last_axis_squeeze, name, optional: kept for the reader.
+      dtype: required dtype.
+      shape: required shape, a list of ints and None.
+      ndim, max_ndim, min_ndim: required rank, and its bounds.
+      axes: maps axes to required sizes.
+      allow_last_axis_squeeze, name, optional: stored, but not checked.
     """
 
     def __init__(
@@ -44,7 +47,7 @@ class InputSpec:
 
 
 def check_inputs(spec: Any, inputs: list[Any], layer: str) -> None:
-    """Raises: ValueError for an input that a layer cannot take, with what it has and should."""
+    """Checks the inputs of a layer. Raises: ValueError for an input that violates its spec."""
     if not spec:
         return
     specs = list(spec) if isinstance(spec, (list, tuple)) else [spec]

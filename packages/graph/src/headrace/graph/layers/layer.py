@@ -1,4 +1,4 @@
-"""What every layer is: variables made at the first call, under a scope of the layer's own."""
+"""Layer, the base class: creates its variables at the first call, in its variable scope."""
 
 from __future__ import annotations
 
@@ -32,25 +32,26 @@ from headrace.graph.variables.partitioned_variable import PartitionedVariable
 from headrace.graph.variables.variable_collections import global_variables
 from headrace.graph.variables.variable_scope import get_variable_scope, variable_scope
 
-# names of layers that were given none, counted in each graph and scope
+# counts of automatic layer names, by graph and scope
 _counts: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], int]] = weakref.WeakKeyDictionary()
 
 
 def snake_case(name: str) -> str:
-    """A class name as a scope: MaxPooling2D is max_pooling2d."""
+    """Converts a class name to a scope name: MaxPooling2D to max_pooling2d."""
     apart = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     made = re.sub(r"([a-z])([A-Z])", r"\1_\2", apart).lower()
     return "private" + made if made.startswith("_") else made
 
 
 class Layer:
-    """A part of a network with variables of its own; a subclass gives `build` and `call`.
+    """Base class of layers; subclasses implement `build` and `call`.
 
     Args:
-      trainable: whether its variables are trained by default.
-      name: of its scope, made unique; from the class by default.
-      dtype: of its variables; that of its first input by default.
-      activity_regularizer: output -> loss.
+      trainable: default of `trainable` for its variables.
+      name: name of its variable scope, made unique; by default derived from the class.
+      dtype: dtype of its variables; by default that of the first input.
+      activity_regularizer: function from an output to a loss.
+    Raises: TypeError for unknown keywords.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Layer:
         counts[key] = counts.get(key, 0) + 1
         return f"{self._base_name}_{counts[key]}"
 
-    # ---- what it has -------------------------------------------------------------------------
+    # ---- attributes --------------------------------------------------------------------------
 
     name = property(lambda self: self._name, doc="Name of the layer.")
     activity_regularizer = property(lambda self: self._activity_regularizer, doc="As given.")
@@ -98,7 +99,7 @@ class Layer:
 
     @property
     def dtype(self) -> Any:
-        """Name of the type of its variables; None before the first call."""
+        """Name of the dtype of its variables; None before the first call."""
         return None if self._dtype is None else self._dtype.name
 
     @property
@@ -119,7 +120,7 @@ class Layer:
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The variables to train; none where the layer is not trainable."""
+        """The trainable variables; [] if the layer is not trainable."""
         return list(self._trainable_weights) if self.trainable else []
 
     @property
@@ -131,7 +132,7 @@ class Layer:
 
     @property
     def weights(self) -> list[Any]:
-        """All variables, those to train first."""
+        """All variables, trainable ones first."""
         return self.trainable_weights + self.non_trainable_weights
 
     trainable_variables = property(lambda self: self.trainable_weights, doc="The same.")
@@ -139,7 +140,7 @@ class Layer:
     variables = property(lambda self: self.weights, doc="The same as weights.")
 
     def count_params(self) -> int:
-        """How many numbers the variables hold. Raises: ValueError before the layer is built."""
+        """Returns the number of elements of all variables. Raises: ValueError before `build`."""
         if not self.built:
             raise ValueError(
                 f'You tried to call `count_params` on layer "{self._name}", but the layer isn\'t '
@@ -147,24 +148,31 @@ class Layer:
             )
         return sum(int(v.get_shape().num_elements()) for v in self.weights)
 
-    # ---- what a subclass gives ---------------------------------------------------------------
+    # ---- for subclasses ----------------------------------------------------------------------
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes the variables, once. Args: input_shape: TensorShape, or a structure of them."""
+        """Creates the variables; called once.
+
+        Args:
+          input_shape: TensorShape, or a structure of TensorShapes.
+        """
         self.built = True
 
     def call(self, inputs: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """The output."""
+        """Computes the output for inputs."""
         return inputs
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The output's shape, where the subclass says it."""
+        """Returns the shape of the output. Raises: NotImplementedError unless overridden."""
         raise NotImplementedError
 
-    # ---- what it does ------------------------------------------------------------------------
+    # ---- calling -----------------------------------------------------------------------------
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The output for inputs, which are tensors or a structure of them."""
+        """Applies the layer to a tensor or a structure of tensors.
+
+        Raises: ValueError for inputs that violate input_spec.
+        """
         self._set_scope(kwargs.pop("scope", None))
         if self.built:
             entered = variable_scope(self._scope, reuse=True, auxiliary_name_scope=False)
@@ -183,7 +191,7 @@ class Layer:
         return outputs
 
     def apply(self, inputs: TensorLike, *args: Any, **kwargs: Any) -> Any:
-        """The same as calling the layer."""
+        """Same as calling the layer."""
         return self(inputs, *args, **kwargs)
 
     def _set_scope(self, scope: Any = None) -> None:
@@ -230,12 +238,13 @@ class Layer:
         aggregation: VariableAggregation = VariableAggregation.NONE,
         partitioner: Partitioner | None = None,
     ) -> Any:
-        """A variable of the layer: made, or found where the layer's scope is reused.
+        """Creates a variable of the layer, or returns the existing one if its scope is reused.
 
         Args:
-          name: within the layer's scope.
-          trainable: True by default; False for one that is read while it is aggregated.
-          the others: as for get_variable.
+          name: name in the layer's scope.
+          trainable: True by default; False if synchronization is ON_READ.
+          the others: as in get_variable.
+        Raises: ValueError for a trainable variable with ON_READ; as get_variable.
         """
         on_read = synchronization == VariableSynchronization.ON_READ
         if trainable and on_read:
@@ -257,7 +266,7 @@ class Layer:
                     name,
                     shape,
                     dtype=as_dtype(dtype or self._dtype or float32),
-                    initializer=_found(initializer, "initializers"),
+                    initializer=_resolve_callable(initializer, "initializers"),
                     regularizer=regularizer,
                     trainable=trainable and self.trainable,
                     constraint=constraint,
@@ -281,28 +290,30 @@ class Layer:
         _collect(new, GraphKeys.REGULARIZATION_LOSSES)
 
     def add_update(self, updates: Any, inputs: TensorLike | None = None) -> None:
-        """Adds operations to run at each training step; a call puts them in UPDATE_OPS."""
+        """Adds operations to run with each training step; calls add them to UPDATE_OPS."""
         for update in _listed(updates):
             made = update() if callable(update) else update
             self._updates.append(made if isinstance(made, Operation) else made.op)
 
     def get_updates_for(self, inputs: TensorLike) -> list[Operation]:
-        """The updates; all of them, as each belongs to some call."""
+        """Returns all updates, independent of inputs."""
         return list(self._updates)
 
     def get_losses_for(self, inputs: TensorLike) -> list[Any]:
-        """The losses; all of them."""
+        """Returns all losses, independent of inputs."""
         return list(self._losses)
 
 
 def activation_of(value: Any) -> Callable[[Any], Any] | None:
-    """An activation function, given as one or by its name in hr.nn; None for "linear"."""
-    found: Callable[[Any], Any] | None = None if value == "linear" else _found(value, "nn")
+    """Resolves an activation: a function, or a name in hr.nn; None for "linear"."""
+    found: Callable[[Any], Any] | None = (
+        None if value == "linear" else _resolve_callable(value, "nn")
+    )
     return found
 
 
-def _found(value: Any, space: str) -> Any:
-    """A callable that may be named by its public name."""
+def _resolve_callable(value: Any, space: str) -> Any:
+    """Resolves a callable or a public name."""
     if not isinstance(value, str):
         return value
     from headrace.graph.api.namespace import find

@@ -34,23 +34,25 @@ _ZEROS, _ONES = Zeros(), Ones()
 
 
 class BatchNormalization(Layer):
-    """Normalises each channel over the batch, or by moving averages where not training.
+    """Normalises each channel by batch statistics in training, and by moving averages otherwise.
 
-    The averages move when the operations in GraphKeys.UPDATE_OPS run, which a training step does
-    not do by itself.
+    The operations in GraphKeys.UPDATE_OPS update the moving averages; a training step does not run
+    them automatically.
 
     Args:
-      axis: of the channels, or a list of axes.
-      momentum: share of a moving average that a step keeps; epsilon: added to the variance.
-      center, scale: whether there is a beta to add, a gamma to multiply with.
-      renorm: in training, too, give what the moving averages would; renorm_clipping,
-        renorm_momentum: as of Renormalization.
-      fused: use one operation (for four dimensions); where None, if it can be.
-      virtual_batch_size: normalise parts of the batch, of so many examples, by themselves.
-      adjustment: `f(shape of inputs) -> factor, term`, for what is normalised in training.
-      the others: as for variables.
+      axis: axis of the channels, or a list of axes.
+      momentum: decay of the moving averages, from 0 to 1.
+      epsilon: added to the variance.
+      center: whether to add beta.
+      scale: whether to multiply by gamma.
+      renorm: use batch renormalisation.
+      renorm_clipping, renorm_momentum: as in Renormalization.
+      fused: use FusedBatchNorm (inputs of rank 4 only); None uses it if possible.
+      virtual_batch_size: normalise groups of this many examples separately.
+      adjustment: `f(shape of inputs) -> factor, term`, applied to normalised values in training.
+      the others: as in get_variable.
     Raises: ValueError for fused with renorm, virtual_batch_size or adjustment.
-    Source: Ioffe and Szegedy 2015; Ioffe 2017, of renorm.
+    Source: Ioffe and Szegedy 2015; Ioffe 2017 (renorm).
     """
 
     def __init__(
@@ -113,7 +115,11 @@ class BatchNormalization(Layer):
         self.moving_variance: Any = None
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes gamma, beta, moving_mean and moving_variance, each of the channels' shape."""
+        """Creates gamma, beta, moving_mean and moving_variance, of the shape of the channels.
+
+        Raises: ValueError for an unknown rank or channel size, an invalid axis, or fused with
+          another rank or axis.
+        """
         shape = as_shape(input_shape)
         if shape.ndims is None:
             raise ValueError(f"Input has undefined rank. Received: input_shape={input_shape}")
@@ -134,7 +140,7 @@ class BatchNormalization(Layer):
         else:
             wide = [sizes.get(i, 1) for i in range(rank)]
         if self.virtual_batch_size:
-            wide.insert(1, 1)  # the number of parts comes behind the examples of one
+            wide.insert(1, 1)  # the number of groups follows the examples of a group
             self.axis = [a + 1 for a in self.axis]
         if self.scale:
             self.gamma = self._weight("gamma", wide)
@@ -160,15 +166,15 @@ class BatchNormalization(Layer):
         if self.fused is None:
             self.fused = can
 
-    def _kind(self) -> Any:
-        """Halves are normalised by single-precision numbers."""
+    def _statistics_dtype(self) -> Any:
+        """Dtype of the statistics: float32 for half inputs."""
         return "float32" if self.dtype in ("float16", "bfloat16", None) else self.dtype
 
     def _weight(self, name: str, shape: list[int]) -> Any:
         return self.add_weight(
             name,
             shape=shape,
-            dtype=self._kind(),
+            dtype=self._statistics_dtype(),
             initializer=getattr(self, f"{name}_initializer"),
             regularizer=getattr(self, f"{name}_regularizer"),
             constraint=getattr(self, f"{name}_constraint"),
@@ -176,13 +182,13 @@ class BatchNormalization(Layer):
         )
 
     def _average(self, name: str, shape: list[int], initializer: Any) -> Any:
-        """A moving average, which is never in parts."""
+        """Creates a moving average, without the scope's partitioner."""
         before, self._scope._partitioner = self._scope.partitioner, None
         try:
             return self.add_weight(
                 name,
                 shape=shape,
-                dtype=self._kind(),
+                dtype=self._statistics_dtype(),
                 initializer=initializer,
                 trainable=False,
                 synchronization=VariableSynchronization.ON_READ,
@@ -192,24 +198,24 @@ class BatchNormalization(Layer):
             self._scope._partitioner = before
 
     def call(self, inputs: Tensor, training: bool | TensorLike = False) -> Tensor:
-        """inputs normalised; the same shape. Args: training: bool, or a tensor of one."""
+        """Normalises inputs; same shape. Args: training: Python bool or scalar bool tensor."""
         if self.fused:
             return self._fused(inputs, training)
         if not self.virtual_batch_size:
-            return self._in_parts(inputs, training)
+            return self._virtual_batches(inputs, training)
         shape = op("Shape", inputs)
         parts = op("ConcatV2", [[self.virtual_batch_size, -1], shape[1:]], 0)
         apart = op("Reshape", inputs, parts)
         apart.set_shape([self.virtual_batch_size, None, *inputs.get_shape().as_list()[1:]])
-        made = op("Reshape", self._in_parts(apart, training), shape)
+        made = op("Reshape", self._virtual_batches(apart, training), shape)
         made.set_shape(inputs.get_shape())
         return made
 
     def _fused(self, inputs: Tensor, training: Any) -> Tensor:
         layout = "NCHW" if self.axis == [1] else "NHWC"
         channels = [inputs.get_shape().as_list()[self.axis[0]]]
-        gamma = self.gamma if self.scale else _ONES(channels, dtype=self._kind())
-        beta = self.beta if self.center else _ZEROS(channels, dtype=self._kind())
+        gamma = self.gamma if self.scale else _ONES(channels, dtype=self._statistics_dtype())
+        beta = self.beta if self.center else _ZEROS(channels, dtype=self._statistics_dtype())
 
         def by_batch() -> Any:
             return fused_batch_norm(inputs, gamma, beta, epsilon=self.epsilon, data_format=layout)
@@ -231,53 +237,65 @@ class BatchNormalization(Layer):
         if truth is not False:
             momentum: Any = self.momentum
             if truth is None:
-                # where not training nothing moves
+                # without training the averages keep their values
                 keep = self.momentum
                 momentum = smart_cond(
                     training, lambda: convert_to_tensor(keep), lambda: convert_to_tensor(1.0)
                 )
-            self.add_update(lambda: self._move(self.moving_mean, mean, momentum))
-            self.add_update(lambda: self._move(self.moving_variance, variance, momentum))
+            self.add_update(lambda: self._update_average(self.moving_mean, mean, momentum))
+            self.add_update(lambda: self._update_average(self.moving_variance, variance, momentum))
         return made
 
-    def _in_parts(self, inputs: Tensor, training: Any) -> Tensor:
+    def _virtual_batches(self, inputs: Tensor, training: Any) -> Tensor:
         rank = len(inputs.get_shape().as_list())
         others = [i for i in range(rank) if i not in self.axis]
         if self.virtual_batch_size:
             others.remove(1)
         mean, variance = self.moving_mean, self.moving_variance
-        scale, offset = self._spread(self.gamma, rank), self._spread(self.beta, rank)
+        scale, offset = (
+            self._broadcast_channels(self.gamma, rank),
+            self._broadcast_channels(self.beta, rank),
+        )
         if known(training) is not False:
-            x = op("Cast", inputs, DstT=self._kind()) if self._is_half(inputs) else inputs
+            x = (
+                op("Cast", inputs, DstT=self._statistics_dtype())
+                if self._is_half(inputs)
+                else inputs
+            )
             if self.adjustment is not None:
                 scale, offset = self._adjusted(x, training, scale, offset)
             batch = moments(x, others, keep_dims=self._is_wide())
-            mean = smart_cond(training, lambda: batch[0], lambda: self._now(self.moving_mean))
+            mean = smart_cond(training, lambda: batch[0], lambda: self._read(self.moving_mean))
             variance = smart_cond(
-                training, lambda: batch[1], lambda: self._now(self.moving_variance)
+                training, lambda: batch[1], lambda: self._read(self.moving_variance)
             )
             new_mean, new_variance = mean, variance
             if self._renormalization is not None:
                 factor, term, new_mean, new_variance = self._renormalization.correction(
                     mean, variance, training, self._move
                 )
-                factor, term = self._spread(factor, rank), self._spread(term, rank)
+                factor, term = (
+                    self._broadcast_channels(factor, rank),
+                    self._broadcast_channels(term, rank),
+                )
                 if scale is not None:
                     factor, term = factor * scale, term * scale
                 scale, offset = factor, term if offset is None else term + offset
             if self.virtual_batch_size:
                 new_mean = reduce_mean(new_mean, axis=1, keepdims=True)
                 new_variance = reduce_mean(new_variance, axis=1, keepdims=True)
-            self._move_where(training, self.moving_mean, new_mean)
+            self._update_average_if(training, self.moving_mean, new_mean)
             if self._renormalization is None:
-                self._move_where(training, self.moving_variance, new_variance)
+                self._update_average_if(training, self.moving_variance, new_variance)
             else:
-                self._move_by_stddev(training, new_variance, self._renormalization.moving_stddev)
-        x = op("Cast", inputs, DstT=self._kind()) if self._is_half(inputs) else inputs
+                self._update_variance_by_stddev(
+                    training, new_variance, self._renormalization.moving_stddev
+                )
+        x = op("Cast", inputs, DstT=self._statistics_dtype()) if self._is_half(inputs) else inputs
         made = normalize(
             x,
-            self._spread(mean, rank),
-            self._spread(variance, rank),
+            self._broadcast_channels(mean, rank),
+            self._broadcast_channels(variance, rank),
             offset,
             scale,
             self.epsilon,
@@ -288,10 +306,10 @@ class BatchNormalization(Layer):
         return made
 
     def _is_half(self, inputs: Tensor) -> bool:
-        return inputs.dtype.base_dtype.name != self._kind()
+        return inputs.dtype.base_dtype.name != self._statistics_dtype()
 
     def _is_wide(self) -> bool:
-        """Whether the variables have the rank of the inputs."""
+        """Whether the variables have the rank of the inputs, because there are several axes."""
         return len(self.axis) > 1 or bool(self.virtual_batch_size)
 
     def _adjusted(self, x: Tensor, training: Any, scale: Any, offset: Any) -> tuple[Any, Any]:
@@ -303,37 +321,41 @@ class BatchNormalization(Layer):
             factor, term = factor * scale, term * scale
         return factor, term if offset is None else term + offset
 
-    def _spread(self, value: Any, rank: int) -> Any:
-        """A vector of the channels, in the place of their axis."""
+    def _broadcast_channels(self, value: Any, rank: int) -> Any:
+        """Reshapes a vector of channels to broadcast along the channel axis."""
         if value is None or self._is_wide() or self.axis == [rank - 1]:
             return value
         return op("Reshape", value, [-1 if i == self.axis[0] else 1 for i in range(rank)])
 
-    def _move_where(self, training: Any, variable: Any, value: Tensor) -> None:
+    def _update_average_if(self, training: Any, variable: Any, value: Tensor) -> None:
         self.add_update(
             smart_cond(
                 training,
-                lambda: self._move(variable, value, self.momentum),
-                lambda: self._now(variable),
+                lambda: self._update_average(variable, value, self.momentum),
+                lambda: self._read(variable),
             )
         )
 
-    def _move_by_stddev(self, training: Any, variance: Tensor, moving_stddev: Any) -> None:
-        """Moves the average of the standard deviation, and sets the variance's by it."""
+    def _update_variance_by_stddev(
+        self, training: Any, variance: Tensor, moving_stddev: Any
+    ) -> None:
+        """Updates the moving standard deviation, and derives the moving variance from it."""
         epsilon = constant(self.epsilon, dtype=variance.dtype.base_dtype)
 
         def moved() -> Any:
-            stddev = self._move(moving_stddev, op("Sqrt", variance + epsilon), self.momentum)
+            stddev = self._update_average(
+                moving_stddev, op("Sqrt", variance + epsilon), self.momentum
+            )
             value = op("Relu", stddev * stddev - epsilon)
             return assign(self.moving_variance, value, name="AssignNewValue")
 
-        self.add_update(smart_cond(training, moved, lambda: self._now(self.moving_variance)))
+        self.add_update(smart_cond(training, moved, lambda: self._read(self.moving_variance)))
 
     @staticmethod
-    def _now(variable: Any) -> Tensor:
+    def _read(variable: Any) -> Tensor:
         return convert_to_tensor(variable)
 
-    def _move(self, variable: Any, value: Tensor, momentum: Any) -> Any:
+    def _update_average(self, variable: Any, value: Tensor, momentum: Any) -> Any:
         with name_scope("AssignMovingAvg") as scope, get_default_graph().colocate_with(variable):
             dtype = variable.dtype.base_dtype
             decay = convert_to_tensor(1.0 - momentum, name="decay")
@@ -344,7 +366,7 @@ class BatchNormalization(Layer):
             return assign_sub(variable, (variable - value) * decay, name=scope)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """The same."""
+        """Returns the shape of the inputs."""
         return as_shape(input_shape)
 
 
@@ -374,11 +396,12 @@ def batch_normalization(
     virtual_batch_size: int | None = None,
     adjustment: Callable[..., Any] | None = None,
 ) -> Tensor:
-    """inputs normalised over the batch; see BatchNormalization.
+    """Applies batch normalisation; see BatchNormalization for the other arguments.
 
     Args:
-      training: bool, or a tensor of one: normalise by this batch, not by the moving averages.
-      reuse: take the variables that a layer of this name has made.
+      inputs: tensor of known rank.
+      training: bool or scalar bool tensor; True normalises by the statistics of this batch.
+      reuse: reuse the variables of an earlier layer of this name.
     """
     return BatchNormalization(
         axis=axis,

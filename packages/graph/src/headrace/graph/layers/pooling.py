@@ -1,4 +1,4 @@
-"""Pooling layers over one, two and three dimensions."""
+"""Pooling layers of one, two and three spatial dimensions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class Pooling(Layer):
-    """The greatest element, or the mean, of each window.
+    """Base class: the maximum or mean of each window.
 
     Args:
-      pool_size, strides: one int, or one for each spatial dimension.
-      padding: "valid" or "same"; data_format: "channels_last" or "channels_first".
+      pool_size, strides: one int, or one int per spatial dimension.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
     """
 
     rank = 2
@@ -48,7 +49,7 @@ class Pooling(Layer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """[batch, *spatial, channels] -> [batch, *out spatial, channels]."""
+        """Maps [batch, *spatial, channels] to [batch, *out spatial, channels]."""
         first = self.layout.index("C") == 1
         sizes = [[1, 1, *n] if first else [1, *n, 1] for n in (self.pool_size, self.strides)]
         layout = self.layout
@@ -68,7 +69,7 @@ class Pooling(Layer):
         return op("Squeeze", made, squeeze_dims=[axis]) if self.rank == 1 else made
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """[batch, *out spatial, channels], in the layer's data_format."""
+        """Returns [batch, *out spatial, channels], in the layer's data_format."""
         sizes = as_shape(input_shape).as_list()
         first = self.layout.index("C") == 1
         spatial = sizes[2:] if first else sizes[1:-1]
@@ -78,40 +79,40 @@ class Pooling(Layer):
 
 
 class MaxPooling1D(Pooling):
-    """The greatest element of each window of [batch, width, channels]."""
+    """Max pooling of [batch, width, channels]; see Pooling for the arguments."""
 
     rank = 1
 
 
 class MaxPooling2D(Pooling):
-    """The greatest element of each window of [batch, height, width, channels]."""
+    """Max pooling of [batch, height, width, channels]; see Pooling for the arguments."""
 
 
 class MaxPooling3D(Pooling):
-    """The greatest element of each window of [batch, depth, height, width, channels]."""
+    """Max pooling of [batch, depth, height, width, channels]; see Pooling for the arguments."""
 
     rank = 3
 
 
 class AveragePooling1D(Pooling):
-    """The mean of each window of [batch, width, channels]."""
+    """Average pooling of [batch, width, channels]; see Pooling for the arguments."""
 
     rank, kind = 1, "Avg"
 
 
 class AveragePooling2D(Pooling):
-    """The mean of each window of [batch, height, width, channels]."""
+    """Average pooling of [batch, height, width, channels]; see Pooling for the arguments."""
 
     kind = "Avg"
 
 
 class AveragePooling3D(Pooling):
-    """The mean of each window of [batch, depth, height, width, channels]."""
+    """Average pooling of [batch, depth, height, width, channels]; see Pooling for arguments."""
 
     rank, kind = 3, "Avg"
 
 
-def _function(function_name: str, layer: Any, says: str) -> PooledLayer:
+def _function(function_name: str, layer: Any, summary: str) -> PooledLayer:
     def pooled(
         inputs: TensorLike,
         pool_size: Ints,
@@ -125,7 +126,7 @@ def _function(function_name: str, layer: Any, says: str) -> PooledLayer:
         ).apply(inputs)
         return made
 
-    pooled.__doc__ = f"{says} of each window of inputs; see {layer.__name__}."
+    pooled.__doc__ = f"{summary} of each window of inputs; see {layer.__name__}."
     pooled.__name__ = pooled.__qualname__ = function_name
     return pooled
 

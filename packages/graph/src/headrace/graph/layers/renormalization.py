@@ -1,4 +1,4 @@
-"""Batch renormalisation: in training, too, outputs are as by the moving averages."""
+"""Batch renormalisation: corrects batch statistics towards the moving averages in training."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _KEYS = ("rmax", "rmin", "dmax")
 
 
 class Renormalization:
-    """The averages that a layer of batch renormalisation keeps, and what they do to a batch.
+    """Moving averages of batch renormalisation, and the correction of a batch.
 
     Args:
-      clipping: {"rmax", "rmin", "dmax": scalars}, bounds of the correction; None: none.
-      momentum: share of an average that a step keeps; epsilon: as of the layer.
-    Raises: ValueError for another key.
+      clipping: bounds of the correction, a dict with the keys "rmax", "rmin" and "dmax"; or None.
+      momentum: decay of the moving averages.
+      epsilon: epsilon of the layer.
+    Raises: ValueError for other keys.
     Source: Ioffe 2017.
     """
 
@@ -43,7 +44,7 @@ class Renormalization:
     def build(
         self, average: Callable[..., Any], shape: list[int], of_mean: Any, of_variance: Any
     ) -> None:
-        """Makes the averages. Args: average: makes one, of a name, a shape and an initializer."""
+        """Creates the moving averages by `average(name, shape, initializer)`."""
 
         def of_stddev(shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
             return op("Sqrt", of_variance(shape, dtype=dtype))
@@ -55,11 +56,13 @@ class Renormalization:
     def correction(
         self, mean: Tensor, variance: Tensor, training: bool | TensorLike, move: Callable[..., Any]
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What a normalised batch is multiplied with and what is added; 1 and 0 in use.
+        """Returns factor and term that correct a normalised batch; 1 and 0 without training.
 
         Args:
-          mean, variance: of the batch; move: `f(variable, value, momentum)` moves an average.
-        Returns: factor, term; and mean and variance, there only after the averages have moved.
+          mean, variance: statistics of the batch.
+          training: bool or scalar bool tensor.
+          move: `f(variable, value, momentum)`, which updates a moving average.
+        Returns: (factor, term, mean, variance); mean and variance depend on the updates.
         """
         kind = mean.dtype.base_dtype
         small = constant(math.sqrt(self.epsilon), dtype=kind)
@@ -67,7 +70,7 @@ class Renormalization:
         known = op("Maximum", self.stddev, small)
         factor = stddev / known
         term = (mean - self.mean) / known
-        # the corrections are by the averages of before
+        # the correction uses the averages before the update
         with control_dependencies([factor, term]):
             now_mean, now_stddev = identity(mean), identity(stddev)
         bound = {k: constant(float(v), dtype=kind) if isinstance(v, (int, float)) else v

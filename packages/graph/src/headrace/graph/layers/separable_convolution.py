@@ -1,4 +1,4 @@
-"""Layers that convolve each channel by itself, then mix the channels."""
+"""Separable convolution layers: a depthwise convolution, then a pointwise one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from headrace.graph.typing.aliases import Constraint, Initializer, Ints, Regular
 
 
 class SeparableConv(Conv):
-    """activation(each channel's convolution, mixed by a 1x1 one, + bias).
+    """Separable convolution layer: activation(pointwise(depthwise(inputs)) + bias).
 
     Args:
-      depth_multiplier: filters of each input channel; the others: as of Conv.
+      depth_multiplier: number of depthwise filters per input channel.
+      the others: as in Conv.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class SeparableConv(Conv):
         self.pointwise_kernel: Any = None
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes the depthwise kernel, the pointwise kernel and bias."""
+        """Creates the depthwise kernel, the pointwise kernel and the bias."""
         channels = self._channels(input_shape)
         self.depthwise_kernel = self.add_weight(
             "depthwise_kernel",
@@ -94,7 +95,7 @@ class SeparableConv(Conv):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """[batch, *spatial, in] -> [batch, *out spatial, filters]."""
+        """Maps [batch, *spatial, in] to [batch, *out spatial, filters]."""
         first = self.layout.index("C") == 1
         depthwise, pointwise = self.depthwise_kernel, self.pointwise_kernel
         strides, rate, padding = self.strides, self.dilation_rate, self.padding
@@ -108,7 +109,7 @@ class SeparableConv(Conv):
                 inputs, padding = op("Pad", inputs, pads), "valid"
             inputs = op("ExpandDims", inputs, axis)
             depthwise, pointwise = op("ExpandDims", depthwise, 0), op("ExpandDims", pointwise, 0)
-            # the op's strides must be alike in both dimensions; along the new one any will do
+            # the op requires equal strides; along the added dimension of size 1 any stride will do
             strides, rate = strides * 2, (1, *rate)
         made = apart_then_mixed(
             inputs,
@@ -120,7 +121,7 @@ class SeparableConv(Conv):
             data_format=layout,
         )
         if self.rank == 2:
-            return self._finished(made)
+            return self._add_bias_and_activation(made)
         if self.use_bias:
             made = bias_add(made, self.bias, data_format=layout)
         made = op("Squeeze", made, squeeze_dims=[axis])
@@ -128,13 +129,13 @@ class SeparableConv(Conv):
 
 
 class SeparableConv1D(SeparableConv):
-    """A separable convolution of [batch, width, channels]; see SeparableConv."""
+    """Separable convolution layer for [batch, width, channels]; see SeparableConv."""
 
     rank = 1
 
 
 class SeparableConv2D(SeparableConv):
-    """A separable convolution of [batch, height, width, channels]; see SeparableConv."""
+    """Separable convolution layer for [batch, height, width, channels]; see SeparableConv."""
 
 
 shown_with(SeparableConv2D, strides=(1, 1), dilation_rate=(1, 1))

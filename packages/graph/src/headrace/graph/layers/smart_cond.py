@@ -1,4 +1,4 @@
-"""A choice that is made when the graph is built, where it can be, and by cond where not."""
+"""Conditionals that are resolved at graph construction if the predicate is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.graph.framework.operation import Tensor
 
 
 def known(value: Any) -> bool | None:
-    """The truth of a bool, number or constant tensor; None where only a run can tell."""
+    """Returns the truth value of a bool, number or constant tensor; None if it is unknown."""
     if value is None or isinstance(value, (bool, int)):
         return bool(value)
     tensor = value if isinstance(value, Tensor) else getattr(value, "_as_tensor", lambda: None)()
@@ -20,7 +20,7 @@ def known(value: Any) -> bool | None:
 
 
 def smart_cond(value: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-    """yes() or no(), by value; both are built only where a run has to choose."""
+    """Returns yes() or no(); adds a cond with both only if the value is unknown."""
     truth = known(value)
     if truth is None:
         return cond(value, yes, no)

@@ -1,4 +1,4 @@
-"""Layers of transposed convolutions."""
+"""Transposed convolution layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.graph.typing.aliases import Constraint, Initializer, Ints, Regular
 
 
 class ConvTranspose(Conv):
-    """activation(transposed convolution of inputs with kernel + bias); see Conv."""
+    """Transposed convolution layer: activation(conv_transpose(inputs, kernel) + bias); see Conv."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ConvTranspose(Conv):
         return [transposed_length(n, k, self.padding, s) for n, k, s in parts]
 
     def call(self, inputs: Tensor) -> Tensor:
-        """[batch, *spatial, in] -> [batch, *out spatial, filters]."""
+        """Maps [batch, *spatial, in] to [batch, *out spatial, filters]."""
         known = inputs.get_shape().as_list()
         shape = op("Shape", inputs)
         sizes = [shape[i] if n is None else n for i, n in enumerate(known)]
@@ -85,10 +85,10 @@ class ConvTranspose(Conv):
             data_format=self.layout,
         )
         made.set_shape(self.compute_output_shape(inputs.get_shape()))
-        return self._finished(made)
+        return self._add_bias_and_activation(made)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
-        """[batch, *out spatial, filters], in the layer's data_format."""
+        """Returns [batch, *out spatial, filters], in the layer's data_format."""
         sizes = as_shape(input_shape).as_list()
         if self.layout.index("C") == 1:
             return TensorShape([sizes[0], self.filters, *self._out(sizes[2:])])
@@ -96,11 +96,11 @@ class ConvTranspose(Conv):
 
 
 class Conv2DTranspose(ConvTranspose):
-    """A transposed convolution of [batch, height, width, channels]; see Conv."""
+    """Transposed convolution layer for [batch, height, width, channels]; see Conv."""
 
 
 class Conv3DTranspose(ConvTranspose):
-    """A transposed convolution of [batch, depth, height, width, channels]; see Conv."""
+    """Transposed convolution layer for [batch, depth, height, width, channels]; see Conv."""
 
     rank = 3
 

@@ -1,4 +1,4 @@
-"""How layers say sizes of windows, paddings and the order of dimensions."""
+"""Window sizes, paddings and data formats of layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def each(value: Any, n: int, what: str) -> tuple[int, ...]:
-    """One int for each of n dimensions. Raises: ValueError where there are others."""
+    """Returns n ints for one int or n ints. Raises: ValueError for other values."""
     if isinstance(value, int):
         return (value,) * n
     try:
@@ -21,7 +21,7 @@ def each(value: Any, n: int, what: str) -> tuple[int, ...]:
 
 
 def padding_of(padding: str, causal: bool = False) -> str:
-    """The padding in lower case. Raises: ValueError for one that is not known."""
+    """Returns the padding in lower case. Raises: ValueError for an unknown padding."""
     lower = padding.lower()
     if lower not in ("valid", "same", *(["causal"] if causal else [])):
         raise ValueError(
@@ -32,7 +32,10 @@ def padding_of(padding: str, causal: bool = False) -> str:
 
 
 def layout_of(data_format: str, n: int) -> str:
-    """The order of dimensions, such as "NHWC", for n spatial ones."""
+    """Converts a data_format to the op's, such as "NHWC", for n spatial dimensions.
+
+    Raises: ValueError for an unknown data_format.
+    """
     spatial = "DHW"[3 - n :]
     layouts = {"channels_last": f"N{spatial}C", "channels_first": f"NC{spatial}"}
     if data_format not in layouts:
@@ -46,7 +49,7 @@ def layout_of(data_format: str, n: int) -> str:
 def conv_length(
     length: int | None, window: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """How many windows fit in a dimension."""
+    """Returns the output length of a convolution or pooling along one dimension."""
     if length is None:
         return None
     reach = (window - 1) * dilation + 1
@@ -55,7 +58,7 @@ def conv_length(
 
 
 def transposed_length(length: Any, window: int, padding: str, stride: int) -> Any:
-    """The length that a transposed convolution gives; of a number, a tensor or None."""
+    """Returns the output length of a transposed convolution; length is an int, tensor or None."""
     if length is None:
         return None
     made = length * stride

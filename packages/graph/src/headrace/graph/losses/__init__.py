@@ -1,4 +1,4 @@
-"""Losses that are weighted, reduced and collected: `hr.losses`."""
+"""Weighted losses, reduced and added to a collection: `hr.losses`."""
 
 from headrace.graph.api.namespace import prefer_public_names
 

@@ -1,4 +1,4 @@
-"""Losses of predictions against labels, weighted, reduced and kept in GraphKeys.LOSSES."""
+"""Weighted losses, reduced and added to the collection GraphKeys.LOSSES."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOSSES = GraphKeys.LOSSES
 
 
 class Reduction:
-    """How the losses of a batch become one: TF 1.x's names."""
+    """Reductions of the losses of a batch, with TF 1.x's names."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -41,7 +41,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """All of them."""
+        """Returns all reductions."""
         return (
             cls.NONE,
             cls.SUM,
@@ -53,9 +53,9 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raises: ValueError for a reduction that is not known."""
+        """Checks a reduction. Raises: ValueError for an unknown one."""
         if key not in cls.all():
-            raise ValueError(f"Invalid Reduction Key {key}: it is one of {', '.join(cls.all())}.")
+            raise ValueError(f"Invalid Reduction Key {key}: use one of {', '.join(cls.all())}.")
 
 
 _MEAN = Reduction.SUM_BY_NONZERO_WEIGHTS
@@ -65,25 +65,25 @@ _MEAN = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
 def add_loss(loss: TensorLike, loss_collection: str | None = _LOSSES) -> None:
-    """Keeps a loss in a collection."""
+    """Adds a loss to a collection."""
     if loss_collection:
         get_default_graph().add_to_collection(loss_collection, loss)
 
 
 def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list[Any]:
-    """The losses of a collection whose names match a scope."""
+    """Returns the losses of a collection whose names match a scope."""
     return get_default_graph().get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """The losses of regularizers whose names match a scope."""
+    """Returns the regularization losses whose names match a scope."""
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
-    """The sum of the regularizers' losses; 0 where there are none."""
+    """Returns the sum of the regularization losses; 0 if there are none."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
 
@@ -91,7 +91,10 @@ def get_regularization_loss(
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """The sum of all losses, with the regularizers' unless they are left out."""
+    """Returns the sum of all losses, by default including the regularization losses.
+
+    Raises: ValueError if there are no losses.
+    """
     losses = get_losses(scope)
     if add_regularization_losses:
         losses = losses + get_regularization_losses(scope)
@@ -102,7 +105,7 @@ def get_total_loss(
 
 
 def _present(losses: Tensor, weights: Any, per_batch: bool = False) -> Tensor:
-    """How many losses have weights other than 0."""
+    """Returns the number of losses with nonzero weights."""
     with name_scope(None, "num_present", [losses, weights]) as scope:
         weights = cast(weights, float32)
         some = op("NotEqual", weights, constant(0.0))
@@ -124,13 +127,16 @@ def compute_weighted_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """The losses times their weights, reduced to one, and kept.
+    """Multiplies losses by weights, reduces them, and adds the result to a collection.
 
     Args:
-      losses: [...]; weights: a scalar, or of losses' rank with sizes that are equal or 1.
-      scope: name of the scope; loss_collection: where it is kept; None: nowhere.
+      losses: [...] any real dtype.
+      weights: scalar, or a tensor of the rank of losses whose sizes are equal or 1.
+      scope: name scope of the operations.
+      loss_collection: collection for the result; None for no collection.
       reduction: one of Reduction.
-    Returns: a scalar, or [...] where reduction is NONE; of the dtype of losses.
+    Returns: a scalar, or [...] if reduction is NONE; dtype of losses.
+    Raises: ValueError for an unknown reduction or weights of another shape.
     """
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
@@ -162,7 +168,7 @@ def _given(labels: Any, other: Any, what: str) -> None:
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
-    """Both as float32, of shapes that agree."""
+    """Converts both to float32, and checks that their shapes are compatible."""
     predictions, labels = cast(predictions, float32), cast(labels, float32)
     predictions.get_shape().assert_is_compatible_with(labels.get_shape())
     return labels, predictions
@@ -179,7 +185,14 @@ def absolute_difference(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """|predictions - labels|, weighted; the last arguments are compute_weighted_loss's."""
+    """Computes the weighted loss |predictions - labels|.
+
+    Args:
+      labels, predictions: [...] of equal shapes; cast to float32.
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: ValueError for None or incompatible shapes; as compute_weighted_loss.
+    """
     _given(labels, predictions, "predictions")
     with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -197,10 +210,14 @@ def cosine_distance(
     reduction: str = _MEAN,
     dim: int | None = None,
 ) -> Tensor:
-    """1 - the product of unit vectors along axis, weighted.
+    """Computes the weighted loss 1 - sum(labels * predictions) along an axis.
 
     Args:
-      labels, predictions: of norm 1 along axis, which is not looked at; dim: axis's older name.
+      labels, predictions: [...] with norm 1 along the axis, which is not checked.
+      axis: axis of the vectors; dim: its old name.
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: ValueError without axis; as absolute_difference.
     """
     axis = dim if axis is None else axis
     if axis is None:
@@ -222,7 +239,15 @@ def hinge_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """max(0, 1 - (2 labels - 1) logits), weighted. Args: labels: 0 or 1."""
+    """Computes the weighted hinge loss max(0, 1 - (2 labels - 1) logits).
+
+    Args:
+      labels: [...] of 0 and 1.
+      logits: [...] of the shape of labels.
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: as absolute_difference.
+    """
     _given(labels, logits, "logits")
     with name_scope(scope, "hinge_loss", [logits, labels, weights]) as scope:
         labels, logits = _pair(labels, logits)
@@ -240,7 +265,16 @@ def huber_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """Half the squared error up to delta, linear beyond, weighted. Source: Huber 1964."""
+    """Computes the weighted Huber loss: quadratic for errors up to delta, linear beyond.
+
+    Args:
+      labels, predictions: [...] of equal shapes.
+      delta: error at which the loss becomes linear.
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: as absolute_difference.
+    Source: Huber 1964.
+    """
     _given(labels, predictions, "predictions")
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -260,10 +294,15 @@ def log_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """Cross entropy of probabilities against labels of 0 or 1, weighted.
+    """Computes the weighted cross entropy of probabilities and labels.
 
     Args:
-      epsilon: added before logarithms are taken.
+      labels: [...] of 0 and 1.
+      predictions: [...] probabilities.
+      epsilon: added to the arguments of logarithms.
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: as absolute_difference.
     """
     _given(labels, predictions, "predictions")
     with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
@@ -281,7 +320,15 @@ def mean_pairwise_squared_error(
     scope: str | None = None,
     loss_collection: str | None = _LOSSES,
 ) -> Tensor:
-    """The mean over pairs of elements of a sample of (difference of errors) squared, weighted."""
+    """Computes the weighted mean of squared differences of errors, over pairs of elements.
+
+    Args:
+      labels, predictions: [batch, ...] of equal shapes.
+      weights: scalar, [batch] or [batch, ...].
+      the others: as in compute_weighted_loss.
+    Returns: a scalar.
+    Raises: as absolute_difference.
+    """
     _given(labels, predictions, "predictions")
     with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
         weights = cast(weights, float32)
@@ -310,7 +357,10 @@ def mean_squared_error(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """(predictions - labels) squared, weighted."""
+    """Computes the weighted loss (predictions - labels)^2.
+
+    Args and errors: as in absolute_difference.
+    """
     _given(labels, predictions, "predictions")
     with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -327,10 +377,15 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """Cross entropy of sigmoid(logits) against labels from 0 to 1, weighted.
+    """Computes the weighted cross entropy of sigmoid(logits) and labels.
 
     Args:
-      label_smoothing: how far labels are moved towards a half.
+      multi_class_labels: [...] from 0 to 1.
+      logits: [...] of the same shape.
+      label_smoothing: from 0 to 1; 1 replaces all labels by 0.5.
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: as absolute_difference.
     """
     _given(multi_class_labels, logits, "logits")
     with name_scope(
@@ -354,11 +409,15 @@ def softmax_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """Cross entropy of softmax(logits) against distributions, weighted.
+    """Computes the weighted cross entropy of softmax(logits) and distributions.
 
     Args:
-      onehot_labels, logits: [batch, classes]; weights: a scalar or [batch].
-      label_smoothing: how far labels are moved towards the uniform distribution.
+      onehot_labels, logits: [batch, classes].
+      weights: scalar or [batch].
+      label_smoothing: from 0 to 1; 1 replaces the labels by the uniform distribution.
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: as absolute_difference.
     """
     _given(onehot_labels, logits, "logits")
     with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as scope:
@@ -382,11 +441,15 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _MEAN,
 ) -> Tensor:
-    """Cross entropy of softmax(logits) against class numbers, weighted.
+    """Computes the weighted cross entropy of softmax(logits) and class indices.
 
     Args:
-      labels: [batch] or [batch, 1] ints; logits: [batch, classes].
-      weights: a scalar, [batch] or [batch, 1].
+      labels: [batch] or [batch, 1] int32 or int64.
+      logits: [batch, classes].
+      weights: scalar, [batch] or [batch, 1].
+      the others: as in compute_weighted_loss.
+    Returns: as compute_weighted_loss.
+    Raises: as absolute_difference.
     """
     _given(labels, logits, "logits")
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as scope:

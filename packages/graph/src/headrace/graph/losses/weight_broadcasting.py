@@ -1,4 +1,4 @@
-"""Weights that broadcast against values as losses and metrics allow it, and labels squeezed."""
+"""Broadcasting of weights to values, and squeezing of labels, for losses and metrics."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Operation | None:
-    """Checks that weights are a scalar, or of values' rank with sizes that are equal or 1.
+    """Checks that weights are a scalar, or have the rank of values and sizes that are equal or 1.
 
-    Returns: an operation that checks it in the run; None where the graph decides it.
-    Raises: ValueError where they are not, for all that the graph knows.
+    Returns: an operation that checks it at run time, or None if the static shapes suffice.
+    Raises: ValueError if the static shapes violate it.
     """
     weights, values = convert_to_tensor(weights), convert_to_tensor(values)
     mine, theirs = weights.get_shape(), values.get_shape()
@@ -38,10 +38,10 @@ def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Operation |
         if all(a == 1 or None not in (a, b) for a, b in pairs):
             return None
     with name_scope("assert_broadcastable"):
-        return _asked_at_run_time(weights, values)
+        return _run_time_check(weights, values)
 
 
-def _asked_at_run_time(weights: Tensor, values: Tensor) -> Operation:
+def _run_time_check(weights: Tensor, values: Tensor) -> Operation:
     shape, full = op("Shape", weights), op("Shape", values)
     rank = op("Rank", weights)
 
@@ -58,7 +58,7 @@ def _asked_at_run_time(weights: Tensor, values: Tensor) -> Operation:
 
 
 def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:
-    """weights repeated to the shape of values; see assert_broadcastable."""
+    """Broadcasts weights to the shape of values. Raises: as assert_broadcastable."""
     with name_scope(None, "broadcast_weights", [weights, values]) as scope:
         values = convert_to_tensor(values, name="values")
         weights = convert_to_tensor(weights, dtype=values.dtype.base_dtype, name="weights")
@@ -76,7 +76,7 @@ def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:
 
 
 def after(check: Operation | None, value: Tensor) -> Tensor:
-    """value, once the check has passed."""
+    """Returns value with a control dependency on a check; value itself without a check."""
     if check is None:
         return value
     with control_dependencies([check]):
@@ -86,11 +86,15 @@ def after(check: Operation | None, value: Tensor) -> Tensor:
 def squeeze_to_match(
     labels: Any, predictions: Any, weights: Any = None, expected_rank_diff: int = 0
 ) -> tuple[Any, Any, Any]:
-    """Labels, predictions and weights without a last dimension of 1 that the others lack.
+    """Squeezes a last dimension of 1 of labels, predictions or weights if the others lack it.
 
     Args:
-      labels: may be None; expected_rank_diff: rank of predictions less that of labels, such as 1
-        for class numbers against scores. Where a rank is not known, nothing is squeezed.
+      labels: tensor or None.
+      predictions: tensor.
+      weights: tensor or None.
+      expected_rank_diff: expected rank of predictions minus rank of labels; for instance 1 for
+        scores and class indices.
+    Returns: (labels, predictions, weights); unchanged if a rank is unknown.
     """
     predictions = convert_to_tensor(predictions)
     if labels is not None:

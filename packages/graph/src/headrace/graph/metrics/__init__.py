@@ -1,4 +1,4 @@
-"""Metrics over all batches so far: `hr.metrics`."""
+"""Streaming metrics, accumulated over batches: `hr.metrics`."""
 
 from headrace.graph.api.namespace import prefer_public_names
 

@@ -1,4 +1,4 @@
-"""Which class was taken for which: the matrix, and metrics that sum it over all batches so far."""
+"""The confusion matrix, and streaming metrics derived from it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ def confusion_matrix(
     name: str | None = None,
     weights: TensorLike | None = None,
 ) -> Tensor:
-    """How often each class (row) was predicted as each class (column).
+    """Computes the confusion matrix: rows are labels, columns are predictions.
 
     Args:
-      labels, predictions: [n] class numbers; num_classes: one more than the greatest by default.
-      dtype: of the result; weights: [n], what each prediction counts; 1 by default.
-    Returns: [num_classes, num_classes].
+      labels, predictions: [n] class indices.
+      num_classes: number of classes; by default the greatest index plus one.
+      dtype: dtype of the result.
+      weights: [n] weights of the predictions; 1 by default.
+    Returns: [num_classes, num_classes], dtype.
     """
     dtype = as_dtype(dtype)
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):
@@ -60,14 +62,14 @@ def _shape_of(weights: Any) -> Any:
     return cast(weights, float32).get_shape()
 
 
-def _checked(x: Tensor, says: str) -> Tensor:
+def _checked(x: Tensor, summary: str) -> Tensor:
     good = op("All", op("GreaterEqual", x, constant(0, dtype=_INT64)), [0])
-    with control_dependencies([op("Assert", good, [constant(says.encode()), x])]):
+    with control_dependencies([op("Assert", good, [constant(summary.encode()), x])]):
         return op("Identity", x)
 
 
 def _flat(labels: Any, predictions: Any, weights: Any) -> tuple[Tensor, Tensor, Any]:
-    """All three as vectors; class numbers as int64."""
+    """Flattens all three; class indices are cast to int64."""
     labels, predictions = cast(labels, _INT64), cast(predictions, _INT64)
     made = []
     for x in (labels, predictions, weights):
@@ -88,12 +90,15 @@ def mean_iou(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean over classes of intersection over union of labels and predictions.
+    """Streaming mean over classes of the intersection over union of labels and predictions.
 
     Args:
-      labels, predictions: [...] class numbers; weights: [...]; the others are those of mean.
-    Returns: the mean over classes that came up, and the operation that adds a batch, which gives
-      the confusion matrix.
+      labels, predictions: [...] class indices.
+      num_classes: number of classes.
+      weights: [...] or None.
+      the others: as in mean.
+    Returns: (mean over the classes seen so far, update operation that returns the confusion
+      matrix).
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         total = metric_variable(
@@ -122,11 +127,14 @@ def mean_per_class_accuracy(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean over classes of how often a class was recognised.
+    """Streaming mean over classes of the accuracy of each class.
 
     Args:
-      labels, predictions: [...] class numbers; weights: [...]; the others are those of mean.
-    Returns: the mean, and what adds a batch and gives each class's accuracy.
+      labels, predictions: [...] class indices.
+      num_classes: number of classes.
+      weights: [...] or None.
+      the others: as in mean.
+    Returns: (mean, update operation that returns the accuracy of each class).
     """
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
         labels, predictions, weights = _flat(labels, predictions, weights)

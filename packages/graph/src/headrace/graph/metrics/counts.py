@@ -1,4 +1,4 @@
-"""How often predictions of true or false were right or wrong, over all batches so far."""
+"""Streaming counts of true and false positives and negatives, precision and recall."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BOOL = as_dtype("bool")
 
 
-def _counted(op_name: str, labelled: bool, predicted: bool, says: str) -> Metric:
+def _counted(op_name: str, labelled: bool, predicted: bool, summary: str) -> Metric:
     def function(
         labels: TensorLike,
         predictions: TensorLike,
@@ -39,9 +39,9 @@ def _counted(op_name: str, labelled: bool, predicted: bool, says: str) -> Metric
             return _sum_of(hit, weights, metrics_collections, updates_collections)
 
     function.__doc__ = (
-        f"The (weighted) number of {says}.\n\n    Args:\n      labels, predictions: cast to bool."
-        "\n      weights: that broadcast against labels; the others are those of mean.\n    "
-        "Returns: the number, and what adds a batch to it and gives the new one.\n    "
+        f"Streaming (weighted) number of {summary}.\n\n    Args:\n      labels, predictions: [...], "
+        "cast to bool.\n      weights: broadcastable to labels, or None.\n      the others: as in "
+        "mean.\n    Returns: (count, update operation that returns the new count).\n    "
     )
     function.__name__ = function.__qualname__ = op_name
     return function
@@ -62,10 +62,10 @@ def _sum_of(
     return value, collect(updates_collections, assign_add(count, reduce_sum(values)))
 
 
-true_positives = _counted("true_positives", True, True, "predictions of true that are right")
-true_negatives = _counted("true_negatives", False, False, "predictions of false that are right")
-false_positives = _counted("false_positives", False, True, "predictions of true that are wrong")
-false_negatives = _counted("false_negatives", True, False, "predictions of false that are wrong")
+true_positives = _counted("true_positives", True, True, "true positives")
+true_negatives = _counted("true_negatives", False, False, "true negatives")
+false_positives = _counted("false_positives", False, True, "false positives")
+false_negatives = _counted("false_negatives", True, False, "false negatives")
 
 
 def _share(hits: Any, misses: Any, name: str) -> Tensor:
@@ -74,7 +74,7 @@ def _share(hits: Any, misses: Any, name: str) -> Tensor:
     return op("SelectV2", op("Greater", total, constant(0.0)), made, constant(0.0), name=name)
 
 
-def _ratio(op_name: str, misses: Any, says: str) -> Metric:
+def _ratio(op_name: str, misses: Any, summary: str) -> Metric:
     def function(
         labels: TensorLike,
         predictions: TensorLike,
@@ -94,13 +94,13 @@ def _ratio(op_name: str, misses: Any, says: str) -> Metric:
             return value, collect(updates_collections, update)
 
     function.__doc__ = (
-        f"{says}; 0 where there are none.\n\n    Args:\n      labels, predictions: cast to bool."
-        "\n      weights: that broadcast against labels; the others are those of mean.\n    "
-        "Returns: the ratio, and what adds a batch to it and gives the new one.\n    "
+        f"{summary}; 0 if the divisor is 0.\n\n    Args:\n      labels, predictions: [...], cast to "
+        "bool.\n      weights: broadcastable to labels, or None.\n      the others: as in mean."
+        "\n    Returns: (ratio, update operation that returns the new ratio).\n    "
     )
     function.__name__ = function.__qualname__ = op_name
     return function
 
 
-precision = _ratio("precision", false_positives, "The share of predictions of true that are right")
+precision = _ratio("precision", false_positives, "Streaming precision: true positives / (true positives + false positives)")
 recall = _ratio("recall", false_negatives, "The share of what is true that was predicted")

@@ -1,4 +1,4 @@
-"""Means over all batches so far: each metric is a value to read and an operation to update it."""
+"""Streaming means: each metric is a value and an operation that updates it with a batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from headrace.graph.variables.variable_scope import variable_scope
 def metric_variable(
     shape: Any, dtype: DTypeLike = float32, validate_shape: bool = True, name: str | None = None
 ) -> Any:
-    """A local variable of zeros, in GraphKeys.METRIC_VARIABLES."""
+    """Creates a local variable of zeros in GraphKeys.METRIC_VARIABLES."""
     return Variable(
         lambda: zeros(shape, dtype),
         trainable=False,
@@ -38,7 +38,7 @@ def metric_variable(
 
 
 def collect(keys: Any, value: Any) -> Any:
-    """value, put into collections (a name, or several; none for None)."""
+    """Adds value to collections (a name, several names, or None), and returns it."""
     if keys:
         for key in [keys] if isinstance(keys, str) else keys:
             get_default_graph().add_to_collection(key, value)
@@ -46,7 +46,7 @@ def collect(keys: Any, value: Any) -> Any:
 
 
 def quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
-    """total / count; 0 where count is not above 0."""
+    """Returns total / count, and 0 where count is not positive."""
     count = convert_to_tensor(count)
     zero = constant(0, dtype=count.dtype.base_dtype)
     made: Tensor = op("DivNoNan", total, op("Maximum", count, zero), name=name)
@@ -54,7 +54,7 @@ def quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
 
 
 def matched(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor, Tensor, Any]:
-    """Labels, predictions and weights of shapes that fit each other."""
+    """Squeezes labels, predictions and weights to compatible shapes."""
     labels, predictions, weights = squeeze_to_match(labels, predictions, weights)
     predictions.get_shape().assert_is_compatible_with(labels.get_shape())
     return labels, predictions, weights
@@ -67,13 +67,15 @@ def mean(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The (weighted) mean of all elements of all batches.
+    """Streaming (weighted) mean of all elements.
 
     Args:
-      values: [...]; weights: that broadcast against it; None: all 1.
-      metrics_collections, updates_collections: keys to keep the two results under.
-      name: of the scope.
-    Returns: the mean, and what adds a batch to it and gives the new mean.
+      values: [...] values of a batch.
+      weights: broadcastable to values; None means 1.
+      metrics_collections, updates_collections: collections for the value and the update operation.
+      name: name of the variable scope.
+    Returns: (mean, update operation that returns the new mean).
+    Raises: ValueError for weights of another shape.
     """
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, float32)
@@ -100,7 +102,7 @@ def mean_tensor(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The (weighted) mean over batches of each element; the arguments are those of mean."""
+    """Streaming (weighted) mean of each element over batches; arguments and results as in mean."""
     with variable_scope(name, "mean", [values, weights]):
         values = cast(values, float32)
         total = metric_variable(values.get_shape(), name="total_tensor")
@@ -125,7 +127,10 @@ def accuracy(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """How often predictions equal labels; the other arguments are those of mean."""
+    """Streaming frequency of predictions equal to labels; arguments and results as in mean.
+
+    Raises: ValueError for incompatible shapes.
+    """
     labels, predictions, weights = matched(labels, predictions, weights)
     predictions = cast(predictions, labels.dtype.base_dtype)
     right = op("Cast", op("Equal", predictions, labels), DstT=float32)
@@ -140,7 +145,7 @@ def mean_absolute_error(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean of |predictions - labels|; the other arguments are those of mean."""
+    """Streaming mean of |predictions - labels|; arguments and results as in mean."""
     labels, predictions, weights = matched(labels, predictions, weights)
     return mean(
         op("Abs", op("Sub", predictions, labels)),
@@ -159,7 +164,7 @@ def mean_squared_error(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean of (predictions - labels) squared; the other arguments are those of mean."""
+    """Streaming mean of (predictions - labels)^2; arguments and results as in mean."""
     labels, predictions, weights = matched(labels, predictions, weights)
     return mean(
         op("SquaredDifference", labels, predictions),
@@ -178,7 +183,7 @@ def root_mean_squared_error(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The square root of mean_squared_error; the other arguments are those of mean."""
+    """Streaming square root of mean_squared_error; arguments and results as in mean."""
     labels, predictions, weights = matched(labels, predictions, weights)
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, None, None, name)
@@ -195,7 +200,7 @@ def mean_relative_error(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean of |predictions - labels| / normalizer, 0 where it is 0; see mean."""
+    """Streaming mean of |predictions - labels| / normalizer, 0 for a zero normalizer; see mean."""
     labels, predictions, weights = matched(labels, predictions, weights)
     predictions, normalizer = squeeze_to_match(predictions, normalizer)[:2]
     predictions.get_shape().assert_is_compatible_with(normalizer.get_shape())
@@ -215,7 +220,7 @@ def mean_cosine_distance(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """1 - the mean product of unit vectors along dim; the other arguments are those of mean."""
+    """Streaming mean of 1 - sum(labels * predictions) along dim; see mean."""
     labels, predictions, weights = matched(labels, predictions, weights)
     along = reduce_sum(op("Mul", predictions, labels), axis=[dim], keepdims=True)
     value, update = mean(along, weights, None, None, name or "mean_cosine_distance")
@@ -232,7 +237,7 @@ def percentage_below(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The share of values below a threshold; the other arguments are those of mean."""
+    """Streaming fraction of values below a threshold; arguments and results as in mean."""
     below = op("Cast", op("Less", values, threshold), DstT=as_dtype("float32"))
     name = name or "percentage_below_threshold"
     return mean(below, weights, metrics_collections, updates_collections, name)

@@ -1,4 +1,4 @@
-"""Precision and recall of the k classes that a model ranks highest, over all batches so far."""
+"""Streaming precision and recall of the k highest-ranked classes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _at_k(name: str, k: int | None, class_id: int | None = None) -> str:
 
 
 def _dense_labels(labels: Any, predictions: Tensor) -> Tensor:
-    """Labels as [..., number of labels] int64; what is missing in a sparse row is -1."""
+    """Converts labels to [..., number of labels] int64; sparse rows are padded with -1."""
     if isinstance(labels, SparseTensor):
         nowhere = constant(-1, dtype=_INT64)
         values = cast(labels.values, _INT64)
         made = op("SparseToDense", labels.indices, labels.dense_shape, values, nowhere)
-        # a column of nothing, so that there is one to look at
+        # an extra column of -1, so that there is at least one
         pads = [[0, 0]] * (len(made.get_shape().as_list()) - 1) + [[0, 1]]
         return op("PadV2", made, pads, nowhere)
     labels = cast(labels, _INT64)
@@ -42,10 +42,11 @@ def _dense_labels(labels: Any, predictions: Tensor) -> Tensor:
 
 
 def _hits(labels: Tensor, predicted: Tensor, class_id: int | None) -> dict[str, Tensor]:
-    """For each row how many predictions are among its labels, are not, and labels not found.
+    """Counts true positives, false positives and false negatives of each row.
 
     Args:
-      labels: [..., m]; predicted: [..., k], no class twice in a row.
+      labels: [..., m] class indices.
+      predicted: [..., k] class indices, distinct in each row.
     """
     same = op("Equal", op("ExpandDims", predicted, -1), op("ExpandDims", labels, -2))
     found = op("Any", same, [-1])
@@ -63,7 +64,7 @@ def _hits(labels: Tensor, predicted: Tensor, class_id: int | None) -> dict[str, 
 
 
 def _seen_before(labels: Tensor) -> Tensor:
-    """Whether a label stands earlier in its row, too: labels are a set."""
+    """Returns where a label repeats an earlier one of its row: labels are sets."""
     same = op("Equal", op("ExpandDims", labels, -1), op("ExpandDims", labels, -2))
     number = op("Range", 0, op("Shape", labels)[-1], 1)
     earlier = op("Less", op("ExpandDims", number, 0), op("ExpandDims", number, 1))
@@ -78,7 +79,7 @@ def _counted(kind: str, hits: Tensor, weights: Any, k: int | None, class_id: Any
         return count, assign_add(count, reduce_sum(hits), name="update")
 
 
-def _share_at_top_k(
+def _ratio_at_top_k(
     other: str,
     labels: Any,
     predictions_idx: Any,
@@ -109,16 +110,19 @@ def precision_at_top_k(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The share of predicted classes that are among the labels.
+    """Streaming precision: the fraction of predicted classes that are labels.
 
     Args:
-      labels: [..., number of labels] class numbers, a tensor or SparseTensor, or [...].
-      predictions_idx: [..., k] class numbers; k: only for the scope's name.
-      class_id: count this class alone; weights: a scalar or [...]; the others are those of mean.
-    Returns: the share (NaN before the first batch), and what adds a batch and gives the new one.
+      labels: [..., number of labels] class indices, a tensor or SparseTensor; or [...].
+      predictions_idx: [..., k] class indices.
+      k: used only for the name of the scope.
+      class_id: count only this class; None counts all.
+      weights: scalar or [...].
+      the others: as in mean.
+    Returns: (precision, update operation that returns the new one); NaN before the first batch.
     """
     with name_scope(name, _at_k("precision", k, class_id), [predictions_idx, labels, weights]):
-        return _share_at_top_k("false_positive", labels, predictions_idx, k, class_id, weights,
+        return _ratio_at_top_k("false_positive", labels, predictions_idx, k, class_id, weights,
                                metrics_collections, updates_collections)  # fmt: skip
 
 
@@ -132,9 +136,9 @@ def recall_at_top_k(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The share of labels that were predicted; the arguments are those of precision_at_top_k."""
+    """Streaming recall: the fraction of labels that are predicted; see precision_at_top_k."""
     with name_scope(name, _at_k("recall", k, class_id), [predictions_idx, labels, weights]):
-        return _share_at_top_k("false_negative", labels, predictions_idx, k, class_id, weights,
+        return _ratio_at_top_k("false_negative", labels, predictions_idx, k, class_id, weights,
                                metrics_collections, updates_collections)  # fmt: skip
 
 
@@ -148,7 +152,13 @@ def precision_at_k(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """precision_at_top_k of the k highest scores. Args: predictions: [..., classes] scores."""
+    """Streaming precision_at_top_k of the k highest scores.
+
+    Args:
+      predictions: [..., classes] scores.
+      k: number of highest scores to use.
+      the others: as in precision_at_top_k.
+    """
     with name_scope(name, _at_k("precision", k, class_id), [predictions, labels, weights]) as scope:
         best = top_k(convert_to_tensor(predictions), k)[1]
         return precision_at_top_k(labels, best, k, class_id, weights, metrics_collections,
@@ -165,7 +175,13 @@ def recall_at_k(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """recall_at_top_k of the k highest scores. Args: predictions: [..., classes] scores."""
+    """Streaming recall_at_top_k of the k highest scores.
+
+    Args:
+      predictions: [..., classes] scores.
+      k: number of highest scores to use.
+      the others: as in precision_at_top_k.
+    """
     with name_scope(name, _at_k("recall", k, class_id), [predictions, labels, weights]) as scope:
         best = top_k(convert_to_tensor(predictions), k)[1]
         return recall_at_top_k(labels, best, k, class_id, weights, metrics_collections,
@@ -184,11 +200,14 @@ def average_precision_at_k(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean over rows of the precision at each of the k highest scores that is a label.
+    """Streaming mean over rows of the average precision of the k highest scores.
 
     Args:
-      labels: as of precision_at_top_k; predictions: [..., classes] scores.
-      weights: a scalar or [...]; the others are those of mean.
+      labels: as in precision_at_top_k.
+      predictions: [..., classes] scores.
+      k: number of highest scores to use.
+      weights: scalar or [...].
+      the others: as in mean.
     """
     with name_scope(name, _at_k("average_precision", k), [predictions, labels, weights]):
         best = cast(top_k(convert_to_tensor(predictions), k)[1], _INT64)
@@ -217,7 +236,7 @@ def _average_precision(labels: Any, best: Tensor, k: int) -> Tensor:
     shown = op("Cumsum", op("OnesLike", relevant), -1)
     total = reduce_sum(right / shown * relevant, -1)
     some = op("NotEqual", known, constant(-1, dtype=_INT64))
-    if isinstance(labels, SparseTensor):  # a set there, a list in a dense row
+    if isinstance(labels, SparseTensor):  # sparse rows are sets, dense rows may repeat labels
         some = op("LogicalAnd", some, op("LogicalNot", _seen_before(known)))
     count = reduce_sum(op("Cast", some, DstT=_INT64), -1)
     least = op("Minimum", count, constant(k, dtype=_INT64))

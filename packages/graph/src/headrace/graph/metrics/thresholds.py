@@ -1,4 +1,4 @@
-"""Metrics of scores from 0 to 1 at thresholds: counts, ratios, areas under curves."""
+"""Streaming metrics at thresholds of scores: counts, ratios, areas under curves."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NAMES = {
 def _at_thresholds(
     labels: Any, predictions: Any, thresholds: list[float], weights: Any, wanted: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Variables of counts at each threshold, by the keys of _NAMES, and their updates."""
+    """Returns variables of counts at each threshold by the keys of _NAMES, and their updates."""
     labels, predictions, weights = matched(
         cast(labels, as_dtype("bool")), cast(predictions, float32), weights
     )
@@ -42,8 +42,8 @@ def _at_thresholds(
         op("All", op(way, predictions, constant(edge)), _every(predictions))
         for way, edge in (("GreaterEqual", 0.0), ("LessEqual", 1.0))
     ]
-    says = constant(b"predictions must be in [0, 1]")
-    checks = [op("Assert", fits, [says, predictions]) for fits in inside]
+    summary = constant(b"predictions must be in [0, 1]")
+    checks = [op("Assert", fits, [summary, predictions]) for fits in inside]
     with control_dependencies(checks):
         scores = op("Reshape", predictions, [1, -1])
     truth = op("Reshape", labels, [1, -1])
@@ -76,7 +76,7 @@ def _every(x: Tensor) -> Any:
 
 
 def _even(count: int) -> list[float]:
-    """Thresholds from just below 0 to just above 1."""
+    """Returns evenly spaced thresholds from just below 0 to just above 1."""
     inner = [(i + 1) / (count - 1) for i in range(count - 2)]
     return [0.0 - _SMALL, *inner, 1.0 + _SMALL]
 
@@ -114,7 +114,7 @@ false_positives_at_thresholds = _counts("fp")
 false_negatives_at_thresholds = _counts("fn")
 
 
-def _ratios(scope: str, other: str, says: str) -> MetricAtThresholds:
+def _ratios(scope: str, other: str, summary: str) -> MetricAtThresholds:
     def function(
         labels: TensorLike,
         predictions: TensorLike,
@@ -136,7 +136,7 @@ def _ratios(scope: str, other: str, says: str) -> MetricAtThresholds:
             return value, collect(updates_collections, ratio(both[1], "update_op"))
 
     function.__doc__ = (
-        f"{says} at each threshold.\n\n    Args:\n      labels: cast to bool; predictions: from 0 "
+        f"{summary} at each threshold.\n\n    Args:\n      labels: cast to bool; predictions: from 0 "
         "to 1; thresholds: floats.\n      weights: that broadcast against labels; the others are "
         "those of mean.\n    "
     )
@@ -160,15 +160,20 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The area under a curve, approximated by thresholds.
+    """Streaming area under a curve, approximated at thresholds.
 
     Args:
-      labels: cast to bool; predictions: from 0 to 1; weights: that broadcast against labels.
-      num_thresholds: evenly spaced; thresholds: between 0 and 1, instead of them.
-      curve: "ROC" or "PR" (precision over recall).
-      summation_method: "trapezoidal", "careful_interpolation" (of PR), "minoring" or "majoring".
+      labels: [...], cast to bool.
+      predictions: [...] from 0 to 1.
+      weights: broadcastable to labels, or None.
+      num_thresholds: number of evenly spaced thresholds.
+      curve: "ROC" or "PR" (precision-recall).
+      summation_method: "trapezoidal", "careful_interpolation" (for PR), "minoring" or "majoring".
+      thresholds: values from 0 to 1 to use instead of evenly spaced ones.
+      the others: as in mean.
+    Returns: (area, update operation that returns the new area).
     Raises: ValueError for another curve or method.
-    Source: of the interpolation: Davis and Goadrich 2006.
+    Source: Davis and Goadrich 2006 (careful_interpolation).
     """
     with variable_scope(name, "auc", [labels, predictions, weights]):
         if curve not in ("ROC", "PR"):
@@ -230,11 +235,15 @@ def sensitivity_at_specificity(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The share of what is true that is found, at the threshold nearest to a specificity.
+    """Streaming sensitivity at the threshold whose specificity is nearest to a value.
 
     Args:
-      labels: cast to bool; predictions: from 0 to 1; specificity: from 0 to 1, the share of what
-        is false that is not found; weights, num_thresholds: as of auc.
+      labels: [...], cast to bool.
+      predictions: [...] from 0 to 1.
+      specificity: from 0 to 1.
+      the others: as in auc.
+    Returns: (sensitivity, update operation that returns the new one).
+    Raises: ValueError for a specificity outside of [0, 1].
     """
     return _one_at_other("sensitivity_at_specificity", specificity, "specificity", labels,
                          predictions, weights, num_thresholds, metrics_collections,
@@ -251,11 +260,15 @@ def specificity_at_sensitivity(
     updates_collections: Collections | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The share of what is false that is not found, at the threshold nearest to a sensitivity.
+    """Streaming specificity at the threshold whose sensitivity is nearest to a value.
 
     Args:
-      labels: cast to bool; predictions: from 0 to 1; sensitivity: from 0 to 1, the share of what
-        is true that is found; weights, num_thresholds: as of auc.
+      labels: [...], cast to bool.
+      predictions: [...] from 0 to 1.
+      sensitivity: from 0 to 1.
+      the others: as in auc.
+    Returns: (specificity, update operation that returns the new one).
+    Raises: ValueError for a sensitivity outside of [0, 1].
     """
     return _one_at_other("specificity_at_sensitivity", sensitivity, "sensitivity", labels,
                          predictions, weights, num_thresholds, metrics_collections,
@@ -294,7 +307,7 @@ def _picked(counts: dict[str, Any], wanted: float, by_specificity: bool, name: s
     off = op("Abs", given - constant(wanted, dtype=float32))
     if by_specificity:
         index = argmin(off, 0)
-    else:  # the last of the nearest
+    else:  # of several nearest thresholds, the last
         nearest = op("Cast", op("Equal", reduce_min(off), off), DstT=as_dtype("int64"))
         index = argmax(op("Cumsum", nearest, 0), 0)
     return op("GatherV2", other, op("Cast", index, DstT=as_dtype("int32")), 0, name=name)
