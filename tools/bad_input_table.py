@@ -1,4 +1,4 @@
-"""Writes docs/bad_input.md: what bad input ends in, case by case (tests/bad_input)."""
+"""Writes docs/bad_input.md: the error of each invalid-input case of tests/bad_input."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ sys.path.insert(0, str(ROOT / "tests" / "bad_input"))
 
 HEAD = """# Bad input
 
-What a mistake ends in: the class of the error, its canonical code (of `hr.errors`), its text, and
-for a file the offset of what is damaged. `DIR` is the user's folder, `your_program.py:LINE` the
-line of his program that made the node, `0xCRC` a checksum. A program goes on after any of them: no
-case crashes, hangs or loses data. `tests/bad_input` runs each row; `tools/bad_input_table.py` wrote
-them.
+The error of each kind of invalid input: its class, its canonical code (`hr.errors`), its message,
+and for files the offset of the corruption. `DIR` is the user's folder, `your_program.py:LINE` the
+line of the program that created the node, `0xCRC` a checksum. After each error the program can
+continue: no case crashes, hangs or loses data. `tests/bad_input` runs each row, and
+`tools/bad_input_table.py` writes this page.
 """
 
 
 def table() -> str:
-    """The whole document, from running every case."""
+    """Runs every case, and returns the document."""
     from all_cases import CASES
     from bad_case import outcome
 

@@ -1,4 +1,4 @@
-"""A case of bad input, and what became of it: the columns of docs/bad_input.md."""
+"""Invalid-input cases and their outcomes, the columns of docs/bad_input.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OFFSET = re.compile(r"DIR/.*: at byte (\d+)")
 
 @dataclass(frozen=True)
 class Case:
-    """One row: where it belongs, what is wrong, and the program that does it in a folder."""
+    """One row: section, description of the mistake, and a program that makes it in a folder."""
 
     section: str
     what: str
@@ -27,7 +27,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the user gets: class, canonical code, message, offset in a file."""
+    """The resulting error: class, canonical code, message, offset in a file."""
 
     error: str
     code: str
@@ -35,13 +35,13 @@ class Outcome:
     offset: str
 
     def row(self, what: str) -> str:
-        """The line of the table."""
+        """Returns the row of the table."""
         message = self.message.replace("|", "\\|").replace("\n", " ")
         return f"| {what} | `{self.error}` | {self.code} | {message} | {self.offset} |"
 
 
 class Section:
-    """Collects the cases of one heading: `@section("what is wrong")` over a function."""
+    """Collects the cases of one heading; a decorator: `@section("description")`."""
 
     def __init__(self, heading: str, cases: list[Case]) -> None:
         self._heading = heading
@@ -58,14 +58,14 @@ class Section:
 def outcome(case: Case, folder: Path) -> Outcome:
     """Runs a case in a fresh graph.
 
-    Raises: AssertionError where nothing was refused, or a line of another file was blamed.
+    Raises: AssertionError if no error is raised, or the error names a line of another file.
     """
     with hr.Graph().as_default():
         try:
             case.run(folder)
-        except Exception as error:  # noqa: BLE001 - which it is, is the question
+        except Exception as error:  # noqa: BLE001 - the class is part of the outcome
             return _described(case, error, folder)
-    raise AssertionError(f"{case.what}: nothing was refused")
+    raise AssertionError(f"{case.what}: no error was raised")
 
 
 def _described(case: Case, error: Exception, folder: Path) -> Outcome:
@@ -74,10 +74,10 @@ def _described(case: Case, error: Exception, folder: Path) -> Outcome:
     for file in _LINE.findall(message):
         assert Path(case.run.__code__.co_filename).stem == file, (case.what, message)
     message = _LINE.sub("your_program.py:LINE", message)
-    message = _CRC.sub("0xCRC", message)  # events hold the time of day
+    message = _CRC.sub("0xCRC", message)  # events contain the time
     code = f"{error.code}" if isinstance(error, OpError) else ""
     offset = getattr(error, "offset", None)
     if offset is None:
-        # Where a node of the graph read the file, the text has it.
+        # If a node read the file, only the message has the offset.
         offset = next(iter(_OFFSET.findall(message)), None)
     return Outcome(type(error).__name__, code, message, "" if offset is None else str(offset))

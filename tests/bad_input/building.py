@@ -1,4 +1,4 @@
-"""Mistakes that the graph sees before anything runs."""
+"""Invalid input that is detected at graph construction or import."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ building = Section("When the graph is built", CASES)
 importing = Section("When a GraphDef is imported", CASES)
 
 
-@building("two dtypes in one product")
+@building("a product of two dtypes")
 def _(folder: Path) -> None:
     hr.matmul(hr.constant([[1.0]]), hr.constant([[1]]))
 
 
-@building("an op without that dtype")
+@building("a dtype that the op does not accept")
 def _(folder: Path) -> None:
     hr.sqrt(hr.constant([4]))
 
@@ -44,12 +44,12 @@ def _(folder: Path) -> None:
     hr.constant([[1.0, 2.0], [3.0]])
 
 
-@building("a value of another dtype than asked for")
+@building("a value of another dtype than required")
 def _(folder: Path) -> None:
     hr.constant("text", hr.float32)
 
 
-@building("a value of another shape than asked for")
+@building("a value of another shape than required")
 def _(folder: Path) -> None:
     hr.constant([1.0, 2.0, 3.0], shape=[2])
 
@@ -61,24 +61,24 @@ def _(folder: Path) -> None:
     hr.add(stranger, hr.constant(2.0))
 
 
-@building("a device that is no device")
+@building("an invalid device name")
 def _(folder: Path) -> None:
     with hr.device("/cpu:zero"):
         hr.constant(1.0)
 
 
-@building("a name with characters that names have not")
+@building("a name with invalid characters")
 def _(folder: Path) -> None:
     hr.constant(1.0, name="my value")
 
 
-@building("a variable that is there already")
+@building("a variable that already exists")
 def _(folder: Path) -> None:
     hr.get_variable("v", [2])
     hr.get_variable("v", [2])
 
 
-@building("a gradient through an op that nobody has one for")
+@building("a gradient through an op without a gradient")
 def _(folder: Path) -> None:
     graph = hr.get_default_graph()
     x = hr.constant([1.0, 2.0])
@@ -98,13 +98,13 @@ def _(folder: Path) -> None:
     hr.cond(p, lambda: hr.constant(1.0), lambda: hr.constant(1))
 
 
-@building("a Python truth value asked of a tensor")
+@building("a tensor used as a Python bool")
 def _(folder: Path) -> None:
     if hr.constant(1.0) > 0.0:
         pass
 
 
-@building("a name that the graph has not")
+@building("a name that is not in the graph")
 def _(folder: Path) -> None:
     hr.constant(1.0, name="here")
     hr.get_default_graph().get_tensor_by_name("there:0")
@@ -122,7 +122,7 @@ def _zero(graph_def: hr.GraphDef) -> None:
     node.attr["value"].tensor.CopyFrom(hr.make_tensor_proto(np.float32(0.0)))
 
 
-@importing("an op that nobody knows")
+@importing("an unknown op")
 def _(folder: Path) -> None:
     graph_def = hr.GraphDef()
     graph_def.node.add(name="a", op="MatMull")
@@ -137,14 +137,14 @@ def _(folder: Path) -> None:
     hr.import_graph_def(graph_def, name="")
 
 
-@importing("an input that no node makes")
+@importing("an input that no node produces")
 def _(folder: Path) -> None:
     graph_def = hr.GraphDef()
     _node(graph_def, "a", "Neg", "nobody")
     hr.import_graph_def(graph_def, name="")
 
 
-@importing("an output that a node has not")
+@importing("an output that the node does not have")
 def _(folder: Path) -> None:
     graph_def = hr.GraphDef()
     _zero(graph_def)
@@ -152,7 +152,7 @@ def _(folder: Path) -> None:
     hr.import_graph_def(graph_def, name="")
 
 
-@importing("one name twice")
+@importing("a duplicate name")
 def _(folder: Path) -> None:
     graph_def = hr.GraphDef()
     _zero(graph_def)
@@ -160,7 +160,7 @@ def _(folder: Path) -> None:
     hr.import_graph_def(graph_def, name="")
 
 
-@importing("an attribute that is missing")
+@importing("a missing attribute")
 def _(folder: Path) -> None:
     graph_def = hr.GraphDef()
     graph_def.node.add(name="p", op="Placeholder")
@@ -185,6 +185,6 @@ def _(folder: Path) -> None:
     hr.import_graph_def(graph_def, name="")
 
 
-@importing("what is no GraphDef")
+@importing("bytes that are not a GraphDef")
 def _(folder: Path) -> None:
     hr.import_graph_def(b"not a graph")

@@ -1,4 +1,4 @@
-"""Files that are missing, cut off, damaged or of another kind."""
+"""Files that are missing, truncated, corrupted or of another format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ loading = Section("When a model is loaded", CASES)
 
 
 def _saved(folder: Path) -> tuple[hr.train.Saver, str]:
-    """A checkpoint of 64 floats in the folder."""
+    """Writes a checkpoint of 64 floats to the folder."""
     hr.get_variable("weights", initializer=np.arange(64, dtype=np.float32))
     saver = hr.train.Saver()
     with hr.Session() as session:
@@ -25,13 +25,13 @@ def _saved(folder: Path) -> tuple[hr.train.Saver, str]:
         return saver, saver.save(session, str(folder / "model"), write_meta_graph=False)
 
 
-def _restored(folder: Path, damage: Callable[[bytes], bytes] | None, part: str) -> None:
+def _restored(folder: Path, corrupt: Callable[[bytes], bytes] | None, part: str) -> None:
     saver, path = _saved(folder)
     file = Path(path + part)
-    if damage is None:
+    if corrupt is None:
         file.unlink()
     else:
-        file.write_bytes(damage(file.read_bytes()))
+        file.write_bytes(corrupt(file.read_bytes()))
     with hr.Session() as session:
         saver.restore(session, path)
 
@@ -43,37 +43,37 @@ def _flip(at: int) -> Callable[[bytes], bytes]:
 DATA = ".data-00000-of-00001"
 
 
-@restoring("data that is cut off")
+@restoring("truncated data")
 def _(folder: Path) -> None:
     _restored(folder, lambda data: data[:100], DATA)
 
 
-@restoring("data with a bit turned over")
+@restoring("data with a flipped bit")
 def _(folder: Path) -> None:
     _restored(folder, _flip(17), DATA)
 
 
-@restoring("data that is gone")
+@restoring("missing data")
 def _(folder: Path) -> None:
     _restored(folder, None, DATA)
 
 
-@restoring("an index that is cut off")
+@restoring("a truncated index")
 def _(folder: Path) -> None:
     _restored(folder, lambda data: data[:40], ".index")
 
 
-@restoring("an index with a bit turned over")
+@restoring("an index with a flipped bit")
 def _(folder: Path) -> None:
     _restored(folder, _flip(5), ".index")
 
 
-@restoring("an index that is empty")
+@restoring("an empty index")
 def _(folder: Path) -> None:
     _restored(folder, lambda data: b"", ".index")
 
 
-@restoring("a checkpoint that is not there")
+@restoring("a missing checkpoint")
 def _(folder: Path) -> None:
     saver, path = _saved(folder)
     with hr.Session() as session:
@@ -104,7 +104,7 @@ def _(folder: Path) -> None:
         hr.train.Saver().restore(session, path)
 
 
-@restoring("a checkpoint written to a folder that is not there")
+@restoring("a checkpoint written to a missing folder")
 def _(folder: Path) -> None:
     saver, _ = _saved(folder)
     with hr.Session() as session:
@@ -112,69 +112,69 @@ def _(folder: Path) -> None:
         saver.save(session, str(folder / "nowhere" / "model"))
 
 
-def _records(folder: Path, damage: Callable[[bytes], bytes]) -> list[bytes]:
+def _records(folder: Path, corrupt: Callable[[bytes], bytes]) -> list[bytes]:
     path = folder / "examples.tfrecord"
     with hr.python_io.TFRecordWriter(str(path)) as writer:
         for number in range(3):
             writer.write(b"example %d" % number)
-    path.write_bytes(damage(path.read_bytes()))
+    path.write_bytes(corrupt(path.read_bytes()))
     return list(hr.python_io.tf_record_iterator(str(path)))
 
 
-@reading("a record that is cut off")
+@reading("a truncated record")
 def _(folder: Path) -> None:
     _records(folder, lambda data: data[:40])
 
 
-@reading("a record with a bit turned over")
+@reading("a record with a flipped bit")
 def _(folder: Path) -> None:
     _records(folder, _flip(40))
 
 
-@reading("a length with a bit turned over")
+@reading("a length with a flipped bit")
 def _(folder: Path) -> None:
     _records(folder, _flip(25))
 
 
-@reading("a file of another kind")
+@reading("a file of another format")
 def _(folder: Path) -> None:
     _records(folder, lambda data: b"PNG or whatever it is")
 
 
-@reading("a file of records that is not there")
+@reading("a missing file of records")
 def _(folder: Path) -> None:
     list(hr.python_io.tf_record_iterator(str(folder / "nothing.tfrecord")))
 
 
-def _events(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+def _events(folder: Path, corrupt: Callable[[bytes], bytes]) -> None:
     with hr.summary.FileWriter(str(folder)) as writer:
         for step in range(3):
             writer.add_summary(hr.Summary(), step)
     (path,) = folder.glob("events*")
     named = path.rename(folder / "events.out")
-    named.write_bytes(damage(named.read_bytes()))
+    named.write_bytes(corrupt(named.read_bytes()))
     list(hr.train.summary_iterator(str(named)))
 
 
-@reading("an event with a bit turned over")
+@reading("an event with a flipped bit")
 def _(folder: Path) -> None:
     _events(folder, _flip(14))
 
 
-@loading("a folder that is no SavedModel")
+@loading("a folder without a SavedModel")
 def _(folder: Path) -> None:
     with hr.Session() as session:
         hr.saved_model.loader.load(session, ["serve"], str(folder))
 
 
-@loading("a SavedModel that is none")
+@loading("an invalid SavedModel")
 def _(folder: Path) -> None:
     (folder / "saved_model.pb").write_bytes(b"\xff" * 10)
     with hr.Session() as session:
         hr.saved_model.loader.load(session, ["serve"], str(folder))
 
 
-@loading("tags that the model has not")
+@loading("tags that are not in the SavedModel")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32, [])
     path = str(folder / "model")
@@ -184,7 +184,7 @@ def _(folder: Path) -> None:
         hr.saved_model.loader.load(session, ["train"], path)
 
 
-@loading("a meta graph that is none")
+@loading("an invalid meta graph")
 def _(folder: Path) -> None:
     (folder / "model.meta").write_bytes(b"\xff" * 10)
     hr.train.import_meta_graph(str(folder / "model.meta"))

@@ -1,4 +1,4 @@
-"""Mistakes that show when a session runs."""
+"""Invalid input that is detected when a session runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import headrace.graph as hr
 from headrace.formats.services import SESSIONS, find_service
 
 CASES: list[Case] = []
-asking = Section("When a session is asked", CASES)
+calling = Section("When a session is called", CASES)
 running = Section("When a step runs", CASES)
-bytes_in = Section("When a session is handed bytes", CASES)
+bytes_in = Section("When a session is extended", CASES)
 
 
 def _run(fetch: Any, feeds: Any = None, **config: Any) -> Any:
@@ -22,31 +22,31 @@ def _run(fetch: Any, feeds: Any = None, **config: Any) -> Any:
         return session.run(fetch, feeds)
 
 
-@asking("a placeholder that is not fed")
+@calling("a placeholder that is not fed")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32, [None, 3], name="images")
     _run(x + 1.0)
 
 
-@asking("a fetch that the graph has not")
+@calling("a fetch that is not in the graph")
 def _(folder: Path) -> None:
     hr.constant(1.0, name="loss")
     _run("Loss:0")
 
 
-@asking("an output that the node has not")
+@calling("an output that the node does not have")
 def _(folder: Path) -> None:
     hr.constant(1.0, name="loss")
     _run("loss:1")
 
 
-@asking("a fetch that is no tensor")
+@calling("a fetch that is not a tensor")
 def _(folder: Path) -> None:
     hr.constant(1.0)
     _run(3.0)
 
 
-@asking("a tensor of another graph")
+@calling("a tensor of another graph")
 def _(folder: Path) -> None:
     hr.constant(1.0)
     with hr.Graph().as_default():
@@ -54,30 +54,30 @@ def _(folder: Path) -> None:
     _run(stranger)
 
 
-@asking("a fed array of another shape")
+@calling("a fed array of another shape")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32, [None, 3], name="images")
     _run(x + 1.0, {x: np.zeros([2, 4])})
 
 
-@asking("a fed value of another dtype")
+@calling("a fed value of another dtype")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32, [], name="rate")
     _run(x + 1.0, {x: "fast"})
 
 
-@asking("a feed that the graph has not")
+@calling("a feed that is not in the graph")
 def _(folder: Path) -> None:
     x = hr.constant(1.0)
     _run(x, {"nobody:0": 1.0})
 
 
-@asking("an empty graph")
+@calling("an empty graph")
 def _(folder: Path) -> None:
     _run([])
 
 
-@asking("a session that is closed")
+@calling("a closed session")
 def _(folder: Path) -> None:
     x = hr.constant(1.0)
     session = hr.Session()
@@ -85,19 +85,19 @@ def _(folder: Path) -> None:
     session.run(x)
 
 
-@asking("a target that no package offers")
+@calling("a target that no installed package supports")
 def _(folder: Path) -> None:
     hr.Session("carrier-pigeon://loft")
 
 
-@asking("a device that the session has not")
+@calling("a device that the session does not have")
 def _(folder: Path) -> None:
     with hr.device("/cpu:3"):
         x = hr.constant(1.0) + 1.0
     _run(x)
 
 
-@asking("a kernel that only the reference has, and is refused")
+@calling("an op with only a reference kernel, if those are disabled")
 def _(folder: Path) -> None:
     config = hr.ConfigProto()
     config.experimental.refuse_reference_kernels = True
@@ -106,7 +106,7 @@ def _(folder: Path) -> None:
         session.make_callable(picture, [picture.op.inputs[0]])
 
 
-@running("shapes that meet only now")
+@running("shapes that differ only at run time")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32)
     logits = hr.matmul(x, hr.zeros([785, 10]), name="logits")
@@ -150,19 +150,19 @@ def _(folder: Path) -> None:
     _run(hr.floordiv(1, i), {i: 0})
 
 
-@running("a NaN that is checked for")
+@running("a NaN found by check_numerics")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32, [2])
     _run(hr.check_numerics(x, "loss is no number"), {x: [1.0, np.nan]})
 
 
-@running("an assertion that fails")
+@running("a failed assertion")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32, [2])
     _run(hr.Assert(hr.reduce_all(x > 0.0), [x]), {x: [1.0, -1.0]})
 
 
-@running("a queue that is closed and empty")
+@running("a closed and empty queue")
 def _(folder: Path) -> None:
     queue = hr.FIFOQueue(3, [hr.int32], name="examples")
     closed, taken = queue.close(), queue.dequeue()
@@ -171,14 +171,14 @@ def _(folder: Path) -> None:
         session.run(taken)
 
 
-@running("a step that takes longer than its timeout")
+@running("a step that exceeds its timeout")
 def _(folder: Path) -> None:
     taken = hr.FIFOQueue(3, [hr.int32], name="examples").dequeue()
     with hr.Session() as session:
         session.run(taken, options=hr.RunOptions(timeout_in_ms=50))
 
 
-@running("a tensor too large for any memory")
+@running("a tensor larger than any memory")
 def _(folder: Path) -> None:
     n = hr.placeholder(hr.int32, [3])
     _run(hr.zeros(n) + 1.0, {n: [2_000_000, 2_000_000, 2_000_000]})
@@ -190,14 +190,14 @@ def _(folder: Path) -> None:
     _run(hr.fill(n, 1.0), {n: [-5]})
 
 
-@running("a branch that was not taken")
+@running("a fetch from a branch that did not run")
 def _(folder: Path) -> None:
     p = hr.placeholder(hr.bool, [])
     off, _ = hr.raw_ops.Switch(data=1.0, pred=p)
     _run(off, {p: True})
 
 
-@running("an image that is no image")
+@running("bytes that are not an image")
 def _(folder: Path) -> None:
     _run(hr.image.decode_png(hr.constant(b"not a PNG")))
 

@@ -1,4 +1,4 @@
-"""Bad input is refused as docs/bad_input.md says: class, code, text and offset."""
+"""Invalid input raises the errors listed in docs/bad_input.md: class, code, message, offset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "bad_input.md"
 
 
 def _rows() -> dict[tuple[str, str], str]:
-    """The rows of the document by section and case."""
+    """Returns the rows of the document by section and case."""
     rows, section = {}, ""
     for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -23,9 +23,9 @@ def _rows() -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.section}: {case.what}")
-def test_it_is_refused_as_the_table_says(case: Case, tmp_path: Path) -> None:
+def test_case_raises_the_documented_error(case: Case, tmp_path: Path) -> None:
     assert outcome(case, tmp_path).row(case.what) == _rows()[case.section, case.what]
 
 
-def test_the_table_has_no_other_rows() -> None:
+def test_document_lists_exactly_the_cases() -> None:
     assert list(_rows()) == [(case.section, case.what) for case in CASES]

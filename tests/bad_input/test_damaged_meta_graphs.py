@@ -1,4 +1,4 @@
-"""Damaged .meta and SavedModel files are refused with file and offset, wherever the damage lies."""
+"""Corrupted .meta and SavedModel files raise errors with path and offset."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from headrace.formats.proto.meta_graph_pb2 import MetaGraphDef
 from headrace.formats.proto.saved_model_pb2 import SavedModel
 
 COUNT = 250
-CODES = (3, 5, 15)  # InvalidArgument, NotFound for ops and variables that nobody has, DataLoss
+CODES = (3, 5, 15)  # InvalidArgument, NotFound for unknown ops and variables, DataLoss
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint with its .meta, and a SavedModel, of a graph with collections of all kinds."""
+    """Writes a checkpoint with .meta and a SavedModel of a graph with all kinds of collections."""
     made = tmp_path_factory.mktemp("meta")
     with hr.Graph().as_default():
         x = hr.placeholder(hr.float32, [None, 4], name="x")
@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def _bytes_turned(wire: bytes, dice: random.Random) -> bytes:
+def _flip_bytes(wire: bytes, dice: random.Random) -> bytes:
     data = bytearray(wire)
     for _ in range(dice.choice([1, 1, 2])):
         if not data:
@@ -63,8 +63,8 @@ def _bytes_turned(wire: bytes, dice: random.Random) -> bytes:
     return bytes(data)
 
 
-def _fields_changed(message: MetaGraphDef, dice: random.Random) -> None:
-    """Damages what stands in a collection, or the names of the saver's nodes."""
+def _change_fields(message: MetaGraphDef, dice: random.Random) -> None:
+    """Corrupts the values of a collection, or the names of the saver's nodes."""
     key = dice.choice([*sorted(message.collection_def), "saver_def"])
     if key == "saver_def":
         field = dice.choice(["filename_tensor_name", "save_tensor_name", "restore_op_name"])
@@ -80,7 +80,7 @@ def _fields_changed(message: MetaGraphDef, dice: random.Random) -> None:
         return
     if collection.HasField("bytes_list"):
         at = dice.randrange(len(values))
-        values[at] = _bytes_turned(values[at] or b"\0", dice)
+        values[at] = _flip_bytes(values[at] or b"\0", dice)
     elif collection.HasField("node_list"):
         values[dice.randrange(len(values))] = dice.choice(["", ":", "nothing", "nothing:0", "x:9"])
 
@@ -101,7 +101,7 @@ def _load(path: Path) -> None:
     [("model.meta", _import, MetaGraphDef), ("saved/saved_model.pb", _load, SavedModel)],
     ids=["meta", "SavedModel"],
 )
-def test_every_damage_ends_in_an_error_that_names_the_file(
+def test_corrupted_files_raise_errors_that_name_the_file(
     folder: Path, name: str, use: Callable[[Path], None], kind: type, damage: str
 ) -> None:
     path = folder / name
@@ -119,12 +119,12 @@ def test_every_damage_ends_in_an_error_that_names_the_file(
 
 def _damaged(whole: bytes, kind: type, damage: str, dice: random.Random) -> bytes:
     if damage == "bytes":
-        return _bytes_turned(whole, dice)
-    if damage == "collections":  # which stand at the end
+        return _flip_bytes(whole, dice)
+    if damage == "collections":  # they are at the end of the file
         start = whole.index(b"cond_context")
-        return whole[:start] + _bytes_turned(whole[start:], dice)
+        return whole[:start] + _flip_bytes(whole[start:], dice)
     message = kind.FromString(whole)
-    _fields_changed(message if kind is MetaGraphDef else message.meta_graphs[0], dice)
+    _change_fields(message if kind is MetaGraphDef else message.meta_graphs[0], dice)
     return message.SerializeToString()
 
 
@@ -142,7 +142,7 @@ def _end(use: Callable[[Path], None], path: Path) -> str:
     return "used"
 
 
-def test_the_offset_is_that_of_the_damaged_collection(folder: Path) -> None:
+def test_offset_points_to_the_corrupted_collection(folder: Path) -> None:
     path = folder / "saved" / "saved_model.pb"
     whole = path.read_bytes()
     model = SavedModel.FromString(whole)
@@ -152,6 +152,6 @@ def test_the_offset_is_that_of_the_damaged_collection(folder: Path) -> None:
         with pytest.raises(hr.errors.DataLossError, match="collection 'nodes'.*nothing") as caught:
             _load(path)
         found = path.read_bytes()[caught.value.offset :]
-        assert found.startswith(b"\n\x05nodes")  # field 1 of the map's entry: its key
+        assert found.startswith(b"\n\x05nodes")  # field 1 of the map entry: the key
     finally:
         path.write_bytes(whole)

@@ -1,4 +1,4 @@
-"""A disk that is full is ResourceExhausted in every writer, and nothing half-written is left."""
+"""On a full disk every writer raises ResourceExhaustedError, and leaves no partial files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.errors import ResourceExhaustedError
 from headrace.formats.event_file import EventFileWriter
 
-ROOM = 20_000  # bytes that a file may have where the disk is "full"
+ROOM = 20_000  # greatest file size in bytes on the "full" disk
 LARGE = np.arange(100_000, dtype=np.float32)
 
 
 @contextlib.contextmanager
 def _no_room() -> Iterator[None]:
-    """A quota of ROOM bytes to a file: the system says no in the middle of a write."""
+    """Limits files to ROOM bytes, so that the system fails in the middle of a write."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, hard))
     try:

@@ -272,7 +272,7 @@ class BatchNormalization(Layer):
             new_mean, new_variance = mean, variance
             if self._renormalization is not None:
                 factor, term, new_mean, new_variance = self._renormalization.correction(
-                    mean, variance, training, self._move
+                    mean, variance, training, self._update_average
                 )
                 factor, term = (
                     self._broadcast_channels(factor, rank),

@@ -39,7 +39,8 @@ def _counted(op_name: str, labelled: bool, predicted: bool, summary: str) -> Met
             return _sum_of(hit, weights, metrics_collections, updates_collections)
 
     function.__doc__ = (
-        f"Streaming (weighted) number of {summary}.\n\n    Args:\n      labels, predictions: [...], "
+        f"Streaming (weighted) number of {summary}.\n\n    Args:\n      labels, predictions: "
+        f"[...], "
         "cast to bool.\n      weights: broadcastable to labels, or None.\n      the others: as in "
         "mean.\n    Returns: (count, update operation that returns the new count).\n    "
     )
@@ -94,7 +95,8 @@ def _ratio(op_name: str, misses: Any, summary: str) -> Metric:
             return value, collect(updates_collections, update)
 
     function.__doc__ = (
-        f"{summary}; 0 if the divisor is 0.\n\n    Args:\n      labels, predictions: [...], cast to "
+        f"{summary}; 0 if the divisor is 0.\n\n    Args:\n      labels, predictions: [...], "
+        f"cast to "
         "bool.\n      weights: broadcastable to labels, or None.\n      the others: as in mean."
         "\n    Returns: (ratio, update operation that returns the new ratio).\n    "
     )
@@ -102,5 +104,9 @@ def _ratio(op_name: str, misses: Any, summary: str) -> Metric:
     return function
 
 
-precision = _ratio("precision", false_positives, "Streaming precision: true positives / (true positives + false positives)")
+precision = _ratio(
+    "precision",
+    false_positives,
+    "Streaming precision: true positives / (true positives + false positives)",
+)
 recall = _ratio("recall", false_negatives, "The share of what is true that was predicted")

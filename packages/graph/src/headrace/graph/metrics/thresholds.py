@@ -136,7 +136,8 @@ def _ratios(scope: str, other: str, summary: str) -> MetricAtThresholds:
             return value, collect(updates_collections, ratio(both[1], "update_op"))
 
     function.__doc__ = (
-        f"{summary} at each threshold.\n\n    Args:\n      labels: cast to bool; predictions: from 0 "
+        f"{summary} at each threshold.\n\n    Args:\n      labels: cast to bool; predictions: "
+        f"from 0 "
         "to 1; thresholds: floats.\n      weights: that broadcast against labels; the others are "
         "those of mean.\n    "
     )

@@ -1,1 +1,1 @@
-"""Public functions of ops and their gradients, by family."""
+"""Public op functions and their gradients, by family."""

@@ -14,49 +14,49 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
-    """max(x, 0)."""
+    """Computes max(x, 0)."""
     return op("Relu", features, name=name)
 
 
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:
-    """min(max(x, 0), 6)."""
+    """Computes min(max(x, 0), 6)."""
     return op("Relu6", features, name=name)
 
 
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
-    """x above 0, alpha * x below. Source: Maas et al. 2013."""
+    """Computes x for x > 0, alpha * x otherwise. Source: Maas et al. 2013."""
     return op("LeakyRelu", features, alpha=alpha, name=name or "LeakyRelu")
 
 
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
-    """x above 0, exp(x) - 1 below. Source: Clevert et al. 2015."""
+    """Computes x for x > 0, exp(x) - 1 otherwise. Source: Clevert et al. 2015."""
     return op("Elu", features, name=name)
 
 
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
-    """The scaled elu that keeps mean 0 and variance 1. Source: Klambauer et al. 2017."""
+    """Computes the scaled elu. Source: Klambauer et al. 2017."""
     return op("Selu", features, name=name)
 
 
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
-    """relu(x) and relu(-x) joined along axis. Source: Shang et al. 2016."""
+    """Concatenates relu(x) and relu(-x) along axis. Source: Shang et al. 2016."""
     with name_scope(name or "CRelu"):
         x = convert_to_tensor(features, name="features")
         return relu(op("ConcatV2", [x, op("Neg", x)], axis))
 
 
 def softplus(features: TensorLike, name: str | None = None) -> Tensor:
-    """log(1 + exp(x))."""
+    """Computes log(1 + exp(x))."""
     return op("Softplus", features, name=name)
 
 
 def softsign(features: TensorLike, name: str | None = None) -> Tensor:
-    """x / (1 + |x|)."""
+    """Computes x / (1 + |x|)."""
     return op("Softsign", features, name=name)
 
 
 def swish(features: TensorLike) -> Tensor:
-    """x * sigmoid(x). Source: Ramachandran et al. 2017."""
+    """Computes x * sigmoid(x). Source: Ramachandran et al. 2017."""
     x = convert_to_tensor(features)
     return x * sigmoid(x)
 
@@ -64,19 +64,22 @@ def swish(features: TensorLike) -> Tensor:
 def softmax(
     logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """exp(x) / sum(exp(x)) along axis, the last by default."""
+    """Computes exp(x) / sum(exp(x)) along axis, by default the last.
+
+    Raises: ValueError for an axis out of range.
+    """
     return _along("Softmax", logits, axis if dim is None else dim, name)
 
 
 def log_softmax(
     logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
-    """The logarithm of softmax along axis, the last by default."""
+    """Computes log(softmax(x)) along axis, by default the last. Raises: as softmax."""
     return _along("LogSoftmax", logits, axis if dim is None else dim, name)
 
 
 def _along(op_type: str, logits: Any, axis: int | None, name: str | None) -> Tensor:
-    """The ops work on the last axis; another is turned there and back."""
+    """Applies an op of the last axis to another axis, by transposing."""
     x = convert_to_tensor(logits)
     rank = x.get_shape().ndims
     if axis is None or axis == -1 or rank is not None and axis == rank - 1:

@@ -1,6 +1,7 @@
-"""Operations that fail unless something holds: of values, ranks, shapes and types.
+"""Assertions on values, ranks, shapes and dtypes of tensors.
 
-What can be told while the graph is built fails there; the rest is an Assert in the graph.
+Violations that are known statically raise at graph construction; otherwise an Assert node checks at
+run time.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def _all(condition: Any) -> Tensor:
     return op("All", condition, op("Range", 0, op("Rank", condition), 1))
 
 
-def _fail_now(static: Any, data: list[Any]) -> None:
-    """Raises where a condition is known not to hold."""
+def _raise_if_false(static: Any, data: list[Any]) -> None:
+    """Raises InvalidArgumentError if a condition is statically false."""
     if static is None or np.all(static):
         return
     shown = [str(constant_value(d)) if isinstance(d, Tensor) else str(d) for d in data]
@@ -44,7 +45,7 @@ def _fail_now(static: Any, data: list[Any]) -> None:
 
 def _compare(
     name: str,
-    says: str,
+    summary: str,
     function: Callable[[Any, Any], Any],
     op_type: str,
     x: Any,
@@ -59,7 +60,7 @@ def _compare(
         if data is None:
             data = [
                 message or "",
-                f"Condition x {says} y did not hold element-wise:",
+                f"Condition x {summary} y did not hold element-wise:",
                 f"x ({x.name}) = ",
                 x,
                 f"y ({y.name}) = ",
@@ -67,12 +68,12 @@ def _compare(
             ]
         one, other = constant_value(x), constant_value(y)
         if one is not None and other is not None:
-            _fail_now(function(one, other), data)
+            _raise_if_false(function(one, other), data)
         return Assert(_all(op(op_type, x, y)), data, summarize=summarize)
 
 
 def _comparison(
-    name: str, says: str, function: Callable[[Any, Any], Any], op_type: str
+    name: str, summary: str, function: Callable[[Any, Any], Any], op_type: str
 ) -> Comparison:
     def check(
         x: TensorLike,
@@ -83,11 +84,11 @@ def _comparison(
         name: str | None = None,
     ) -> Operation:
         return _compare(
-            check.__name__, says, function, op_type, x, y, data, summarize, message, name
+            check.__name__, summary, function, op_type, x, y, data, summarize, message, name
         )
 
     check.__name__ = check.__qualname__ = name
-    check.__doc__ = f"""An operation that fails unless x {says} y for all elements.
+    check.__doc__ = f"""An operation that fails unless x {summary} y for all elements.
 
     Args:
       x, y: of one dtype, broadcasting.
@@ -107,7 +108,7 @@ assert_greater = _comparison("assert_greater", ">", np.greater, "Greater")
 assert_greater_equal = _comparison("assert_greater_equal", ">=", np.greater_equal, "GreaterEqual")
 
 
-def _sign(name: str, says: str, check: Any, zero_first: bool) -> SignCheck:
+def _sign(name: str, summary: str, check: Any, zero_first: bool) -> SignCheck:
     def function(
         x: TensorLike,
         data: Sequence[TensorLike] | None = None,
@@ -120,7 +121,7 @@ def _sign(name: str, says: str, check: Any, zero_first: bool) -> SignCheck:
             if data is None:
                 data = [
                     message or "",
-                    f"Condition x {says} 0 did not hold element-wise:",
+                    f"Condition x {summary} 0 did not hold element-wise:",
                     f"x ({x.name}) = ",
                     x,
                 ]
@@ -129,7 +130,7 @@ def _sign(name: str, says: str, check: Any, zero_first: bool) -> SignCheck:
             return check(*pair, data=data, summarize=summarize)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"An operation that fails unless x {says} 0 for all elements."
+    function.__doc__ = f"An operation that fails unless x {summary} 0 for all elements."
     return function
 
 
@@ -149,10 +150,14 @@ def assert_near(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless |x - y| <= atol + rtol |y| for all elements.
+    """Creates an operation that fails unless |x - y| <= atol + rtol |y| for all elements.
 
     Args:
-      rtol, atol: ten times the precision of x's dtype where None.
+      x, y: numeric tensors with broadcastable shapes.
+      rtol, atol: tolerances; by default ten times the epsilon of the dtype of x.
+      data, summarize: as in Assert.
+      message: prefix of the error message.
+    Raises: InvalidArgumentError if the values are static and differ.
     """
     with name_scope(name or "assert_near"):
         x = convert_to_tensor(x, name="x")
@@ -179,21 +184,27 @@ def assert_near(
 
 
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether no element is below the one before it, in row-major order."""
+    """Returns whether the elements are non-decreasing, in row-major order.
+
+    Raises: TypeError if x is not numeric.
+    """
     with name_scope(name or "is_non_decreasing"):
         steps = _steps(x)
         return _all(op("LessEqual", op("ZerosLike", steps), steps))
 
 
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Whether each element is above the one before it, in row-major order."""
+    """Returns whether the elements are strictly increasing, in row-major order.
+
+    Raises: TypeError if x is not numeric.
+    """
     with name_scope(name or "is_strictly_increasing"):
         steps = _steps(x)
         return _all(op("Less", op("ZerosLike", steps), steps))
 
 
 def _steps(x: Any) -> Tensor:
-    """The difference of each element to the one before it; none where there are less than two."""
+    """Returns the differences of adjacent elements; empty for fewer than two elements."""
     x = convert_to_tensor(x, name="x")
     if not is_numeric_tensor(x):
         raise TypeError(f"Expected x to be numeric, instead found: {x}")
@@ -264,7 +275,10 @@ def assert_rank(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless x has a rank. Raises: ValueError where it is known not to."""
+    """Creates an operation that fails unless x has the given rank.
+
+    Raises: ValueError if the static rank differs, or `rank` is not an integer scalar.
+    """
     return _rank_check(
         "assert_rank", x, [rank], int.__eq__, "Equal", "", data, summarize, message, name
     )
@@ -278,7 +292,10 @@ def assert_rank_at_least(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless x has a rank or a greater one. Raises: as assert_rank."""
+    """Creates an operation that fails unless x has at least the given rank.
+
+    Raises: as assert_rank.
+    """
     return _rank_check(
         "assert_rank_at_least", x, [rank], int.__ge__, "GreaterEqual", "at least ", data,
         summarize, message, name,
@@ -293,7 +310,10 @@ def assert_rank_in(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless x has one of some ranks. Raises: as assert_rank."""
+    """Creates an operation that fails unless x has one of the given ranks.
+
+    Raises: as assert_rank.
+    """
     return _rank_check(
         "assert_rank_in", x, list(ranks), int.__eq__, "Equal", "in ", data, summarize, message, name
     )
@@ -302,7 +322,7 @@ def assert_rank_in(
 def assert_scalar(
     tensor: TensorLike | SparseLike, name: str | None = None, message: str | None = None
 ) -> Tensor:
-    """The tensor, where it has rank 0. Raises: ValueError where it has, or may have, another."""
+    """Returns a scalar tensor. Raises: ValueError if its static rank is not 0 or is unknown."""
     with name_scope(name or "assert_scalar"):
         tensor = convert_to_tensor(tensor)
         shape = tensor.get_shape()
@@ -319,13 +339,15 @@ def assert_shapes(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless tensors have shapes, and sizes of one name are one.
+    """Creates an operation that checks the shapes of tensors, with named sizes.
 
     Args:
-      shapes: dict or list of pairs from a tensor to the sizes that it must have: an int, a name
-        that stands for a size, or None or "." for any; "*" or ... at the front or the end for
+      shapes: dict, or list of pairs, from tensors to required sizes: an int, a name for a size that
+        must be equal in all tensors, None or "." for any size; "*" or ... at the start or end for
         any number of dimensions.
-    Raises: ValueError where the graph tells already that it will fail.
+      data, summarize: as in Assert.
+      message: prefix of the error message.
+    Raises: ValueError if the static shapes violate the requirements.
     """
     pairs = list(shapes.items()) if hasattr(shapes, "items") else list(shapes)
     with name_scope(name or "assert_shapes"):
@@ -384,7 +406,7 @@ def _check_sizes(
     return checks
 
 
-# ---- types ---------------------------------------------------------------------------------
+# ---- dtypes --------------------------------------------------------------------------------
 
 
 def assert_type(
@@ -393,7 +415,7 @@ def assert_type(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """Nothing, where a tensor has a type. Raises: TypeError where it has another."""
+    """Checks the dtype of a tensor. Raises: TypeError for another dtype."""
     wanted = as_dtype(tf_type)
     with name_scope(name or "assert_type"):
         if not isinstance(tensor, SparseTensor):
@@ -409,7 +431,7 @@ def assert_type(
 def assert_integer(
     x: TensorLike | SparseLike, message: str | None = None, name: str | None = None
 ) -> Operation:
-    """Nothing, where a tensor is of an integer type. Raises: TypeError where it is not."""
+    """Checks that a tensor has an integer dtype. Raises: TypeError for another dtype."""
     with name_scope(name or "assert_integer"):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
@@ -420,7 +442,7 @@ def assert_integer(
 
 
 def is_numeric_tensor(tensor: TensorLike | SparseLike) -> bool:
-    """Whether it is a Tensor of numbers (not bools, strings or handles)."""
+    """Returns whether an object is a Tensor of a numeric dtype."""
     if not isinstance(tensor, Tensor):
         return False
     dtype = tensor.dtype.base_dtype
@@ -428,9 +450,9 @@ def is_numeric_tensor(tensor: TensorLike | SparseLike) -> bool:
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
-    """The floating-point type that all of some tensors have; float32 without any.
+    """Returns the floating-point dtype that tensors have in common; float32 without tensors.
 
-    Raises: ValueError where they differ, or it is none.
+    Raises: ValueError for different dtypes or another kind of dtype.
     """
     wanted = None if dtype is None else as_dtype(dtype)
     for tensor in tensors or ():
@@ -449,9 +471,9 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
 
 
 def assert_proper_iterable(values: Iterable[Any]) -> None:
-    """Nothing, where values can be gone through one by one.
+    """Checks that values is an iterable other than a tensor, array or string.
 
-    Raises: TypeError for a tensor, an array, a string or what is no iterable at all.
+    Raises: TypeError otherwise.
     """
     if isinstance(values, (Tensor, SparseTensor, np.ndarray, bytes, str)):
         raise TypeError(f"Expected argument 'values' to be a 'proper' iterable.  Found: {values!r}")

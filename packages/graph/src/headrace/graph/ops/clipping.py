@@ -1,4 +1,4 @@
-"""Gradients and other tensors kept within a norm."""
+"""Clipping of tensors by norms."""
 
 from __future__ import annotations
 
@@ -27,8 +27,13 @@ def _with_values(t: Any, values: Tensor) -> Any:
 def clip_by_norm(
     t: TensorLike, clip_norm: TensorLike, axes: TensorLike | None = None, name: str | None = None
 ) -> Any:
-    """Scales t down until its L2 norm (along axes; of all by default) is at most clip_norm.
+    """Scales t down so that its L2 norm is at most clip_norm.
 
+    Args:
+      t: [...] float or complex, or IndexedSlices.
+      clip_norm: scalar above 0.
+      axes: axes of the norm; by default all.
+    Returns: shape and dtype of t.
     Source: Pascanu et al. 2013, algorithm 1.
     """
     with name_scope(name or "clip_by_norm") as scope:
@@ -43,7 +48,10 @@ def clip_by_norm(
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
-    """The L2 norm of all elements of all tensors; None among them is left out."""
+    """Computes the L2 norm of all elements of a list of tensors; None is ignored.
+
+    Raises: ValueError without tensors; TypeError if t_list is not a list.
+    """
     with name_scope(name or "global_norm"):
         halves = [op("L2Loss", _values(t)) for t in t_list if t is not None]
         if not halves:
@@ -58,10 +66,14 @@ def clip_by_global_norm(
     use_norm: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[list[Any], Tensor]:
-    """Scales all tensors by one factor until their global norm is at most clip_norm.
+    """Scales all tensors by one factor so that their global norm is at most clip_norm.
 
-    Returns: the tensors (None where None was given), and the global norm before; an infinite norm
-      gives tensors of NaN.
+    Args:
+      t_list: list of tensors, IndexedSlices and None.
+      clip_norm: scalar above 0.
+      use_norm: the global norm, if it is already computed.
+    Returns: (list of tensors and None, global norm before clipping); NaN if the norm is infinite.
+    Raises: as global_norm.
     Source: Pascanu et al. 2013.
     """
     t_list = list(t_list)
@@ -80,7 +92,7 @@ def clip_by_global_norm(
 
 
 def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
-    """Scales t down until its mean L2 norm per element is at most clip_norm."""
+    """Scales t down so that its L2 norm divided by its number of elements is at most clip_norm."""
     with name_scope(name or "clip_by_average_norm"):
         values = convert_to_tensor(t)
         limit = convert_to_tensor(clip_norm, dtype=values.dtype.base_dtype)
@@ -90,7 +102,7 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """The share of elements that are zero."""
+    """Returns the fraction of elements that are zero."""
     with name_scope(name or "zero_fraction"):
         x = convert_to_tensor(value, name="value")
         zero = op("Equal", x, op("ZerosLike", x))

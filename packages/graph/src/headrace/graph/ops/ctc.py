@@ -1,4 +1,4 @@
-"""Labels without times: the loss of all ways to place them, and the likeliest ones."""
+"""Connectionist temporal classification: loss and decoders."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ def ctc_loss(
     time_major: bool = True,
     logits: TensorLike | None = None,
 ) -> Tensor:
-    """The negative logarithm of the probability of each sequence of labels.
+    """Computes the CTC loss: the negative log-probability of each label sequence.
 
     Args:
       labels: SparseTensor [batch, length] int32.
       inputs: [time, batch, classes] unnormalised log-probabilities; the last class is the blank.
-      sequence_length: [batch] int32, how many times count.
-      preprocess_collapse_repeated: labels that repeat are one.
-      ctc_merge_repeated: outputs that repeat are one.
-      ignore_longer_outputs_than_inputs: give 0 where the labels do not fit, do not fail.
-      time_major: False for [batch, time, classes]; logits: another name of inputs.
+      sequence_length: [batch] int32, number of valid time steps.
+      preprocess_collapse_repeated: collapse repeated labels.
+      ctc_merge_repeated: merge repeated outputs.
+      ignore_longer_outputs_than_inputs: return 0 instead of failing if the labels do not fit.
+      time_major: False for inputs [batch, time, classes].
+      logits: new name of inputs.
     Returns: [batch].
-    Raises: TypeError for labels that are not sparse.
+    Raises: TypeError if labels is not a SparseTensor.
     Source: Graves et al. 2006.
     """
     if not isinstance(labels, SparseTensor):
@@ -63,12 +64,13 @@ def ctc_greedy_decoder(
     merge_repeated: bool = True,
     blank_index: int | None = None,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """The labels of the likeliest class at each time.
+    """Decodes the most likely class at each time step.
 
     Args:
-      inputs, sequence_length: as of ctc_loss; merge_repeated: outputs that repeat are one.
-      blank_index: class that is the blank; below 0 from the end; the last one by default.
-    Returns: one SparseTensor [batch, length] int64, and the negative sum of the scores [batch, 1].
+      inputs, sequence_length: as in ctc_loss.
+      merge_repeated: merge repeated outputs.
+      blank_index: class of the blank; negative counts from the end; the last class by default.
+    Returns: ([SparseTensor [batch, length] int64], negative sum of the scores [batch, 1]).
     """
     indices, values, shape, score = op(
         "CTCGreedyDecoder",
@@ -87,14 +89,15 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """The likeliest labels, by a search that keeps the best beginnings.
+    """Decodes the most likely label sequences by beam search.
 
     Args:
-      inputs, sequence_length: as of ctc_loss.
-      beam_width: how many beginnings to keep; top_paths: how many results.
-      merge_repeated: labels of a result that repeat are one.
-    Returns: a SparseTensor [batch, length] int64 for each result, and their logarithms
-      [batch, top_paths].
+      inputs, sequence_length: as in ctc_loss.
+      beam_width: number of prefixes to keep.
+      top_paths: number of results.
+      merge_repeated: merge repeated labels of a result.
+    Returns: (list of top_paths SparseTensors [batch, length] int64, their log-probabilities
+      [batch, top_paths]).
     Source: Graves 2012.
     """
     made = op(
@@ -112,7 +115,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """As ctc_beam_search_decoder; labels of a result may repeat."""
+    """Same as ctc_beam_search_decoder with merge_repeated=False."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
@@ -120,7 +123,7 @@ def ctc_beam_search_decoder_v2(
 
 
 def _loss_gradient(node: Operation, grad: Tensor, _: Any) -> list[Any]:
-    """The operation gives the gradient with the loss; a second one is not known."""
+    """Scales the gradient that the op returns with the loss; it has no second derivative."""
     says = "Currently there is no way to take the second derivative of ctc_loss."
     derivative = op("PreventGradient", node.outputs[1], message=says)
     return [op("ExpandDims", grad, -1) * derivative, None, None, None]

@@ -1,4 +1,4 @@
-"""Rows of embedding tables by id: one table or parts of one, single ids or bags of them."""
+"""Embedding lookups, in whole or partitioned tables, for dense and sparse ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INT32, _INT64 = as_dtype("int32"), as_dtype("int64")
 
 
 def table_parts(params: Any) -> list[Any]:
-    """The parts of a table. Raises: ValueError where there are none."""
+    """Returns the list of a table's partitions. Raises: ValueError if there are none."""
     if params is None:
         raise ValueError("params must be specified")
     in_parts = isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list")
@@ -39,15 +39,15 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: float | None = None,
 ) -> Tensor:
-    """The rows of a table for some ids.
+    """Looks up the rows of a table by id.
 
     Args:
-      params: the table [rows, ...], a list of parts of it, or a variable in parts.
+      params: table [rows, ...], list of its partitions, or a partitioned variable.
       ids: [...] int32 or int64.
-      partition_strategy: which part has row i: "mod": i % parts; "div": the rows are cut into
-        stretches, as a partitioned variable's are.
-      validate_indices: has no effect; an id out of range fails the step.
-      max_norm: rows of a greater L2 norm are scaled down to it.
+      partition_strategy: partition of row i: "mod" is i % partitions; "div" are contiguous ranges,
+        as in a partitioned variable.
+      validate_indices: ignored; an id out of range always fails the step.
+      max_norm: greatest L2 norm of a row; larger rows are scaled down.
     Returns: [..., rest of a row]. Raises: ValueError for another strategy.
     """
     parts = table_parts(params)
@@ -56,7 +56,7 @@ def embedding_lookup(
         if len(parts) == 1:
             with colocate_with(parts[0]):
                 found = gather(parts[0], ids, name=scope)
-                found = _bounded(found, ids, max_norm)
+                found = _clip_rows(found, ids, max_norm)
             return identity(found)
         return _from_parts(parts, ids, partition_strategy, scope, max_norm)
 
@@ -64,7 +64,7 @@ def embedding_lookup(
 def _from_parts(parts: list[Any], ids: Tensor, strategy: str, scope: str, max_norm: Any) -> Tensor:
     flat = op("Reshape", ids, [-1])
     places = op("Range", 0, op("Size", flat), 1)
-    assigned, rows = _assigned(parts, flat, strategy)
+    assigned, rows = _partition_ids(parts, flat, strategy)
     assigned = cast(assigned, _INT32)
     count = len(parts)
     picked = op("DynamicPartition", rows, assigned, num_partitions=count)
@@ -82,7 +82,7 @@ def _from_parts(parts: list[Any], ids: Tensor, strategy: str, scope: str, max_no
         rest = op("Slice", op("Shape", joined), [1], [-1])
     made = op("Reshape", joined, op("ConcatV2", [op("Shape", ids), rest], 0))
     made.set_shape(static)
-    return identity(_bounded(made, ids, max_norm))
+    return identity(_clip_rows(made, ids, max_norm))
 
 
 def _row_shape(parts: list[Any]) -> Any:
@@ -92,8 +92,8 @@ def _row_shape(parts: list[Any]) -> Any:
     return shape
 
 
-def _assigned(parts: list[Any], flat: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
-    """The part that each id is in, and its row there."""
+def _partition_ids(parts: list[Any], flat: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
+    """Returns the partition of each id, and its row in the partition."""
     count = constant(len(parts), dtype=flat.dtype.base_dtype)
     if strategy == "mod":
         return op("FloorMod", flat, count), op("FloorDiv", flat, count)
@@ -108,10 +108,10 @@ def _assigned(parts: list[Any], flat: Tensor, strategy: str) -> tuple[Tensor, Te
         lengths = [op("Shape", convert_to_tensor(part))[0] for part in parts]
         total = cast(op("Sum", op("Pack", lengths), [0]), flat.dtype.base_dtype)
     least = op("FloorDiv", total, count)
-    more = op("FloorMod", total, count)  # so many parts have a row more, the first ones
+    more = op("FloorMod", total, count)  # number of partitions with one more row: the first ones
     longer = least + constant(1, dtype=flat.dtype.base_dtype)
     behind = flat - more
-    # with no row in the shorter parts nothing is divided by their length
+    # avoids a division by 0 if the shorter partitions are empty
     safe = op("Maximum", least, constant(1, dtype=flat.dtype.base_dtype))
     assigned = op("Maximum", op("FloorDiv", flat, longer), op("FloorDiv", behind, safe))
     in_long = op("Less", assigned, more)
@@ -119,7 +119,7 @@ def _assigned(parts: list[Any], flat: Tensor, strategy: str) -> tuple[Tensor, Te
     return assigned, rows
 
 
-def _bounded(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
+def _clip_rows(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
     if max_norm is None:
         return rows
     first, last = ids.get_shape().ndims, rows.get_shape().ndims
@@ -140,15 +140,15 @@ def embedding_lookup_sparse(
     combiner: str | None = None,
     max_norm: float | None = None,
 ) -> Tensor:
-    """For each row of ids the sum, or a mean, of their rows in a table.
+    """Combines the embeddings of each row of ids.
 
     Args:
-      params, partition_strategy, max_norm: as of embedding_lookup.
-      sp_ids: SparseTensor [rows, n] of ids; no row is empty, nor in another order than rows are.
-      sp_weights: SparseTensor of the same places; None: all 1.
-      combiner: "mean" (the default), "sqrtn" (divided by the L2 norm of the weights) or "sum".
+      params, partition_strategy, max_norm: as in embedding_lookup.
+      sp_ids: SparseTensor [rows, n] of ids, sorted, without empty rows.
+      sp_weights: SparseTensor with the same indices; None means 1.
+      combiner: "mean" (the default), "sqrtn" (sum / L2 norm of the weights) or "sum".
     Returns: [rows, rest of a table's row].
-    Raises: TypeError where ids or weights are not sparse; ValueError for another combiner.
+    Raises: TypeError if ids or weights are not sparse; ValueError for another combiner.
     """
     combiner = "mean" if combiner is None else combiner
     if combiner not in ("mean", "sqrtn", "sum"):
@@ -191,12 +191,13 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: float | None = None,
 ) -> Tensor:
-    """embedding_lookup_sparse for rows that may be empty and ids that may be below 0.
+    """Same as embedding_lookup_sparse, but accepts empty rows and negative ids.
 
     Args:
-      embedding_weights: the table, or its parts; sparse_ids, sparse_weights: [..., n].
-      default_id: what an empty row holds; None: its result is zeros.
-      the others: as of embedding_lookup_sparse.
+      embedding_weights: table or list of its partitions.
+      sparse_ids, sparse_weights: SparseTensors [..., n]; negative ids and weights <= 0 are removed.
+      default_id: id of empty rows; None gives zeros.
+      the others: as in embedding_lookup_sparse.
     Returns: [..., rest of a table's row].
     """
     parts = table_parts(embedding_weights)

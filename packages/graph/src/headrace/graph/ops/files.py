@@ -1,4 +1,4 @@
-"""Files read, written and found by a graph as it runs."""
+"""Ops that read, write and list files."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from headrace.graph.typing.aliases import Path, TensorLike
 
 
 def read_file(filename: Path, name: str | None = None) -> Tensor:
-    """A file's bytes. Args: filename: [] string."""
+    """Reads the contents of a file. Args: filename: [] string. Returns: [] string."""
     return op("ReadFile", filename, name=name)
 
 
 def write_file(filename: Path, contents: TensorLike, name: str | None = None) -> Operation:
-    """An operation that writes a file anew, making the folders that it is in."""
+    """Creates an operation that writes a file, and creates its folders."""
     return op("WriteFile", filename, contents, name=name)
 
 
 def matching_files(pattern: TensorLike, name: str | None = None) -> Tensor:
-    """The paths that a pattern, or each of a vector of patterns, matches, sorted."""
+    """Returns the sorted paths that match a glob pattern, or one of a vector of patterns."""
     return op("MatchingFiles", pattern, name=name)

@@ -1,4 +1,4 @@
-"""Rows and elements by index, from tensors and from resource variables."""
+"""gather, gather_nd and boolean_mask, for tensors and resource variables."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ def gather(
     axis: TensorLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Slices of params along an axis, by index.
+    """Gathers slices of params along an axis by index.
 
     Args:
-      params: [...] any dtype, or a variable; indices: [...] int32 or int64.
-      axis: of params, 0 by default; batch_dims: leading dimensions that both share.
+      params: [...] any dtype, or a variable.
+      indices: [...] int32 or int64.
+      validate_indices: ignored; an index out of range always fails the step.
+      axis: axis of params, 0 by default.
+      batch_dims: number of common leading dimensions.
     Returns: params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
     """
     axis = batch_dims if axis is None else axis
@@ -46,14 +49,22 @@ def _is_zero(axis: Any) -> bool:
 def gather_nd(
     params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
 ) -> Tensor:
-    """Elements or slices of params whose leading coordinates are the last dimension of indices."""
+    """Gathers slices of params by coordinates.
+
+    Args:
+      params: [...] any dtype, or a variable.
+      indices: [..., k] int32 or int64: k leading coordinates of each slice.
+      batch_dims: must be 0.
+    Returns: indices.shape[:-1] + params.shape[k:].
+    Raises: ValueError for batch_dims other than 0.
+    """
     if batch_dims:
-        raise ValueError("gather_nd: batch_dims other than 0 is not built; use gather")
+        raise ValueError("gather_nd: batch_dims other than 0 is not implemented; use gather")
     return op("GatherNd", params, indices, name=name)
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
-    """As gather, within each of the leading dimensions of indices but its last."""
+    """Gathers with batch_dims = rank of indices - 1. Raises: ValueError for an unknown rank."""
     indices = convert_to_tensor(indices, name="indices")
     rank = indices.get_shape().ndims
     if rank is None:
@@ -64,10 +75,13 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 def boolean_mask(
     tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """The slices of tensor where the mask holds.
+    """Selects the slices of a tensor where a mask is true.
 
     Args:
-      tensor: [...]; mask: bool of known rank, its shape that of tensor from `axis` on.
+      tensor: [...] any dtype.
+      mask: bool of known rank; its shape equals the dimensions of tensor from `axis` on.
+      axis: first masked axis.
+    Raises: ValueError for a mask of unknown rank or rank 0, or an incompatible shape.
     """
     with name_scope(name):
         tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
@@ -88,7 +102,7 @@ def boolean_mask(
 
 
 def _rows_of(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlices:
-    """The gradient of a gather of rows: slices, one for each index."""
+    """Returns the gradient of a gather of rows as IndexedSlices."""
     with colocate_with(params):
         shape = op("Shape", params, out_type="int64")
     count = op("Reshape", op("Size", indices), [1])
@@ -111,19 +125,19 @@ def _gather_v2_gradient(node: Operation, grad: Tensor) -> list[Any]:
         return [_rows_of(params, indices, grad), None, None]
     if number is None or params.get_shape().ndims is None or indices.get_shape().ndims is None:
         raise LookupError(
-            f"GatherV2 '{node.name}': its gradient needs a known axis and known ranks"
+            f"GatherV2 '{node.name}': its gradient requires a static axis and static ranks"
         )
     rank: Any = params.get_shape().ndims
     axis_number = int(number) % rank
     index_rank: Any = indices.get_shape().ndims
     batch_dims %= max(index_rank, 1)
-    return [_scattered_back(params, indices, grad, axis_number, batch_dims), None, None]
+    return [_scatter_gradient(params, indices, grad, axis_number, batch_dims), None, None]
 
 
-def _scattered_back(
+def _scatter_gradient(
     params: Tensor, indices: Tensor, grad: Tensor, axis: int, batch_dims: int
 ) -> Tensor:
-    """Sums the slices back into place: axis first, one segment per batch and index."""
+    """Sums slices by index, as an unsorted segment sum over (batch, index)."""
     rank: Any = params.get_shape().ndims
     index_rank: Any = indices.get_shape().ndims
     inner = index_rank - batch_dims

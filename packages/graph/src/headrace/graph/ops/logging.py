@@ -1,4 +1,4 @@
-"""What speaks while a graph runs: prints, checks for numbers that are none, the time."""
+"""Printing, checks for NaN and Inf, and timestamps at run time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def Print(  # noqa: N802 - TF's name
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The tensor itself; when it is computed, others are printed to standard error.
+    """Returns input_ unchanged, and prints tensors to standard error when it is computed.
 
     Args:
+      input_: tensor to return.
       data: list of tensors to print.
-      message: before them.
-      first_n: print that often only; always where None.
-      summarize: elements of each; 3 where None.
+      message: prefix of the output.
+      first_n: print only the first n times; None prints always.
+      summarize: number of elements to print of each tensor; 3 if None.
     """
     return op(
         "Print",
@@ -44,13 +45,15 @@ def Print(  # noqa: N802 - TF's name
     )
 
 
-_PLACE = "\x1d"  # stands for a tensor in a template; no text that is printed has it
+_PLACEHOLDER = (
+    "\x1d"  # placeholder of a tensor in a template; a control character that no text contains
+)
 
 
-class _Shown:
-    """Stands for a tensor in a structure, and shows as its place in the template."""
+class _TensorPlaceholder:
+    """Represents a tensor in a structure; its repr is the placeholder of the template."""
 
-    def __init__(self, text: str = _PLACE) -> None:
+    def __init__(self, text: str = _PLACEHOLDER) -> None:
         self._text = text
 
     def __repr__(self) -> str:
@@ -58,16 +61,17 @@ class _Shown:
 
 
 def print(*inputs: Any, **kwargs: Any) -> Operation:  # noqa: A001 - TF's name
-    """An operation that prints what it is given, when it runs.
+    """Creates an operation that prints its inputs when it runs.
 
     Args:
       inputs: tensors, or structures of tensors and other objects.
-      output_stream: sys.stderr (the default), sys.stdout, one of hr.logging's functions info,
-        warning and error, or "file://PATH".
-      summarize: elements at each end of each dimension; 3; -1 for all.
-      sep, end: between the inputs, and after the last.
-      name: of the operation.
-    Raises: ValueError for another stream.
+      output_stream: sys.stderr (the default), sys.stdout, hr.logging.info, hr.logging.warning,
+        hr.logging.error, or "file://PATH".
+      summarize: number of elements to print at each end of each dimension, 3 by default; -1 prints
+        all.
+      sep, end: text between the inputs, and after the last.
+      name: name of the operation.
+    Raises: ValueError for another stream or keyword.
     """
     stream = _stream_name(kwargs.pop("output_stream", sys.stderr))
     name = kwargs.pop("name", None)
@@ -87,7 +91,7 @@ def print(*inputs: Any, **kwargs: Any) -> Operation:  # noqa: A001 - TF's name
                 "StringFormat",
                 tensors,
                 template=separator.join(templates),
-                placeholder=_PLACE,
+                placeholder=_PLACEHOLDER,
                 summarize=-1 if summarize is None else summarize,
             )
         return op("PrintV2", text, output_stream=stream, end=end)
@@ -98,15 +102,17 @@ def _is_line(x: Any) -> bool:
 
 
 def _template(item: Any, tensors: list[Any]) -> str:
-    """How one input is shown; its tensors are added to the list in the order of their places."""
+    """Returns the template of one input, and appends its tensors to the list."""
 
     def shown(part: Any) -> Any:
         if isinstance(part, SparseTensor):
             tensors.extend([part.indices, part.values, part.dense_shape])
-            return _Shown(f"SparseTensor(indices={_PLACE}, values={_PLACE}, shape={_PLACE})")
+            return _TensorPlaceholder(
+                f"SparseTensor(indices={_PLACEHOLDER}, values={_PLACEHOLDER}, shape={_PLACEHOLDER})"
+            )
         if isinstance(part, Tensor) or hasattr(part, "_as_graph_element"):
             tensors.append(convert_to_tensor(part))
-            return _Shown()
+            return _TensorPlaceholder()
         return part
 
     if isinstance(item, str):
@@ -142,7 +148,7 @@ def _stream_name(stream: Any) -> str:
 
 
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """The tensor itself; InvalidArgumentError with the message where an element is NaN or Inf."""
+    """Returns the tensor; a run fails with InvalidArgumentError if an element is NaN or Inf."""
     return op("CheckNumerics", tensor, message=message, name=name)
 
 
@@ -153,7 +159,7 @@ def verify_tensor_all_finite(
     x: TensorLike | None = None,
     message: str | None = None,
 ) -> Tensor:
-    """The older spelling of check_numerics."""
+    """Same as check_numerics, its old name."""
     value = t if x is None else x
     with name_scope(name or "VerifyFinite"):
         value = convert_to_tensor(value, name="t")
@@ -164,9 +170,9 @@ def verify_tensor_all_finite(
 
 
 def add_check_numerics_ops() -> Operation:
-    """An operation that checks every floating-point tensor of the graph, inputs before outputs.
+    """Creates an operation that checks all floating-point tensors of the graph, in order.
 
-    Raises: ValueError where the graph has a cond or a while_loop.
+    Raises: ValueError if the graph contains a cond or while_loop.
     """
     checks: list[Tensor] = []
     graph = get_default_graph()
@@ -187,7 +193,7 @@ def add_check_numerics_ops() -> Operation:
 
 
 def timestamp(name: str | None = None) -> Tensor:
-    """Seconds since 1970, float64, when it runs."""
+    """Returns the time of the run in seconds since 1970, [] float64."""
     return op("Timestamp", name=name)
 
 

@@ -1,4 +1,4 @@
-"""Losses over logits and labels, element by element or row by row (hr.nn); hr.losses sums them."""
+"""Element-wise and row-wise losses of logits and labels (hr.nn); hr.losses reduces them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """The cross entropy of labels and softmax(logits); gradients flow to both.
+    """Computes the cross entropy of labels and softmax(logits), differentiable in both.
 
     Args:
-      labels, logits: [..., classes]; each row of labels sums to 1; axis: of the classes.
-    Returns: [...].
+      labels: [..., classes]; each row sums to 1.
+      logits: [..., classes].
+      axis: axis of the classes; dim: its old name.
+    Returns: [...], dtype of logits.
+    Raises: ValueError for an axis out of range or incompatible shapes.
     """
     axis = -1 if (axis is None and dim is None) else (axis if dim is None else dim)
     with name_scope(name or "softmax_cross_entropy_with_logits") as scope:
@@ -68,7 +71,7 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """As the _v2, but labels count as constants."""
+    """Same as softmax_cross_entropy_with_logits_v2, but labels are constants for gradients."""
     _named_only(_sentinel, "softmax_cross_entropy_with_logits")
     labels = op("StopGradient", convert_to_tensor(labels, name="labels"))
     return softmax_cross_entropy_with_logits_v2(
@@ -82,12 +85,13 @@ def sparse_softmax_cross_entropy_with_logits(
     logits: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The cross entropy of class numbers and softmax(logits).
+    """Computes the cross entropy of class indices and softmax(logits).
 
     Args:
-      labels: [...] int32 or int64 in [0, classes); logits: [..., classes].
-    Returns: [...], of logits' dtype.
-    Raises: ValueError where the ranks do not fit.
+      labels: [...] int32 or int64 in [0, classes).
+      logits: [..., classes].
+    Returns: [...], dtype of logits.
+    Raises: ValueError for incompatible ranks, or positional arguments.
     """
     _named_only(_sentinel, "sparse_softmax_cross_entropy_with_logits")
     with name_scope(name or "SparseSoftmaxCrossEntropyWithLogits") as scope:
@@ -119,7 +123,10 @@ def sigmoid_cross_entropy_with_logits(
     logits: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """max(x, 0) - x * z + log(1 + exp(-|x|)), for logits x and labels z in [0, 1]."""
+    """Computes max(x, 0) - x * z + log(1 + exp(-|x|)), for logits x and labels z in [0, 1].
+
+    Raises: ValueError for different shapes, or positional arguments.
+    """
     _named_only(_sentinel, "sigmoid_cross_entropy_with_logits")
     with name_scope(name or "logistic_loss") as scope:
         x = convert_to_tensor(logits, name="logits")
@@ -142,7 +149,7 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: TensorLike | None = None,
 ) -> Tensor:
-    """sigmoid_cross_entropy_with_logits with positive labels weighted by pos_weight."""
+    """Computes sigmoid_cross_entropy_with_logits, with positive labels weighted by pos_weight."""
     with name_scope(name or "logistic_loss"):
         x = convert_to_tensor(logits, name="logits")
         z = convert_to_tensor(targets if labels is None else labels, dtype=x.dtype.base_dtype)
@@ -157,7 +164,11 @@ def log_poisson_loss(
     compute_full_loss: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """exp(c) - z * c for c = log_input and counts z; the full loss adds Stirling's log(z!)."""
+    """Computes exp(c) - z * c for c = log_input and counts z = targets.
+
+    Args:
+      compute_full_loss: add Stirling's approximation of log(z!).
+    """
     with name_scope(name or "log_poisson_loss"):
         c = convert_to_tensor(log_input)
         z = convert_to_tensor(targets, dtype=c.dtype.base_dtype)
@@ -175,14 +186,14 @@ def log_poisson_loss(
 
 
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
-    """Half the sum of squares."""
+    """Computes sum(t^2) / 2."""
     return op("L2Loss", t, name=name)
 
 
 def in_top_k(
     predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Whether each target class is among the k greatest predictions of its row."""
+    """Returns whether each target class is among the k greatest predictions of its row."""
     return op("InTopKV2", predictions, targets, k, name=name)
 
 
@@ -191,7 +202,7 @@ def in_top_k(
 
 @gradient("SoftmaxCrossEntropyWithLogits")
 def _softmax_xent_gradient(node: Operation, grad: Tensor, backprop: Any) -> list[Tensor]:
-    """The op's second output is the gradient; log_softmax is for labels and second derivatives."""
+    """Scales the op's second output; log_softmax gives the gradient with respect to labels."""
     logits = node.inputs[0]
     column = op("ExpandDims", grad, -1)
     made = column * node.outputs[1]

@@ -1,4 +1,4 @@
-"""Bytes read as values: examples, CSV, raw arrays, serialised tensors."""
+"""Parsing of Example messages, CSV, raw bytes and serialized tensors."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ def decode_raw(
     name: str | None = None,
     bytes: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
-    """The bytes of each string as a vector of numbers.
+    """Reinterprets the bytes of strings as numbers.
 
     Args:
-      input_bytes: [...] string, all of one length; out_type: of the numbers.
-    Returns: [..., length / size of a number].
+      input_bytes: [...] string, all of one length; bytes: its old name.
+      out_type: dtype of the numbers.
+      little_endian: byte order of the numbers.
+    Returns: [..., length / size of a number], out_type.
     """
     x = bytes if input_bytes is None else input_bytes
     return op("DecodeRaw", x, out_type=as_dtype(out_type), little_endian=little_endian, name=name)
@@ -43,22 +45,22 @@ def decode_compressed(
     compression_type: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """What strings hold that "ZLIB" or "GZIP" has compressed."""
+    """Decompresses strings. Args: compression_type: "", "ZLIB" or "GZIP"."""
     return op("DecodeCompressed", bytes, compression_type=compression_type, name=name)
 
 
 def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
-    """The tensor that a TensorProto message, serialised, holds."""
+    """Parses a serialized TensorProto."""
     return op("ParseTensor", serialized, out_type=as_dtype(out_type), name=name)
 
 
 def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """A tensor as a serialised TensorProto message."""
+    """Serializes a tensor as a TensorProto."""
     return op("SerializeTensor", tensor, name=name)
 
 
 def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Tensor:
-    """Example messages, written as JSON, as serialised ones."""
+    """Converts Example messages in JSON to serialized ones."""
     return op("DecodeJSONExample", json_examples, name=name)
 
 
@@ -71,16 +73,19 @@ def decode_csv(
     na_value: str = "",
     select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
-    """The columns of lines of CSV.
+    """Parses lines of CSV.
 
     Args:
-      records: [...] string, a line each.
-      record_defaults: for each column a value for empty fields, or an empty list (or a dtype)
-        where there must be none; its dtype is the column's.
-      na_value: a text that also means an empty field.
-      select_cols: ascending numbers of the columns to read; all where None.
-    Returns: a tensor of the records' shape for each column.
-    Raises: ValueError where columns and defaults are not as many, or columns do not ascend.
+      records: [...] string, one line each.
+      record_defaults: for each column the default of empty fields; an empty list or a dtype makes
+        the field required. Its dtype is the dtype of the column.
+      field_delim: separator of fields.
+      use_quote_delim: treat double quotes as delimiters.
+      na_value: additional text that means an empty field.
+      select_cols: ascending indices of the columns to read; None reads all.
+    Returns: one tensor per column, of the shape of records.
+    Raises: ValueError if the numbers of columns and defaults differ, or select_cols is not
+      ascending.
     """
     columns = [] if select_cols is None else list(select_cols)
     if columns and len(columns) != len(record_defaults):
@@ -106,11 +111,11 @@ def decode_csv(
 
 
 def _default(value: Any) -> Tensor:
-    """A column's default; an empty vector of its type where the field is required."""
+    """Returns a column's default; an empty vector of its dtype for a required field."""
     if isinstance(value, (type, str)) or hasattr(value, "as_datatype_enum"):
         try:
             return convert_to_tensor([], dtype=as_dtype(value))
-        except TypeError:  # a text, not the name of a type
+        except TypeError:  # a string value, not the name of a dtype
             pass
     return convert_to_tensor(value)
 
@@ -119,14 +124,16 @@ def _default(value: Any) -> Tensor:
 
 
 class VarLenFeature(namedtuple("VarLenFeature", ["dtype"])):
-    """A feature of any number of values: it becomes a SparseTensor [batch, most values]."""
+    """A feature of variable length, parsed to a SparseTensor [batch, maximum length]."""
 
 
 class FixedLenFeature(namedtuple("FixedLenFeature", ["shape", "dtype", "default_value"])):
-    """A feature of one shape: it becomes a Tensor [batch, shape...].
+    """A feature of fixed shape, parsed to a Tensor [batch, shape...].
 
     Args:
-      default_value: for an example without it; None: it must be there.
+      shape: shape of the feature.
+      dtype: dtype of the values.
+      default_value: value for examples without the feature; None makes it required.
     """
 
     def __new__(cls, shape: Any, dtype: Any, default_value: Any = None) -> FixedLenFeature:
@@ -136,10 +143,13 @@ class FixedLenFeature(namedtuple("FixedLenFeature", ["shape", "dtype", "default_
 class FixedLenSequenceFeature(
     namedtuple("FixedLenSequenceFeature", ["shape", "dtype", "allow_missing", "default_value"])
 ):
-    """A feature of any number of items of one shape: a Tensor [batch, most items, shape...].
+    """A sequence of items of fixed shape, parsed to a Tensor [batch, maximum length, shape...].
 
     Args:
-      allow_missing: must be True in an Example; default_value: fills up shorter ones.
+      shape: shape of an item.
+      dtype: dtype of the values.
+      allow_missing: must be True for an Example.
+      default_value: padding of shorter sequences.
     """
 
     def __new__(
@@ -151,11 +161,14 @@ class FixedLenSequenceFeature(
 class SparseFeature(
     namedtuple("SparseFeature", ["index_key", "value_key", "dtype", "size", "already_sorted"])
 ):
-    """Two features, indices and values, that become one SparseTensor [batch, size].
+    """Features with indices and values, parsed to one SparseTensor [batch, size].
 
     Args:
-      index_key: of int64 indices, or a list of keys; value_key: of the values.
-      size: of the dimension (or dimensions); already_sorted: indices ascend.
+      index_key: key of the int64 indices, or a list of keys.
+      value_key: key of the values.
+      dtype: dtype of the values.
+      size: size of the dimension, or a list of sizes.
+      already_sorted: whether the indices are ascending.
     """
 
     def __new__(
@@ -164,8 +177,8 @@ class SparseFeature(
         return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
 
 
-class _Plan:
-    """What a dict of features asks of the op, and how its outputs become the result."""
+class _FeaturePlan:
+    """Converts a dict of features to the op's arguments, and the op's outputs to the result."""
 
     def __init__(self, features: Any) -> None:
         if not features:
@@ -174,9 +187,9 @@ class _Plan:
         self.sparse: dict[str, Any] = {}
         self.dense: dict[str, tuple[Any, list[Any], Any]] = {}
         for key in sorted(features):
-            self._take(key, features[key])
+            self._add_feature(key, features[key])
 
-    def _take(self, key: str, feature: Any) -> None:
+    def _add_feature(self, key: str, feature: Any) -> None:
         if isinstance(feature, VarLenFeature):
             self._sparse(key, feature.dtype)
         elif isinstance(feature, SparseFeature):
@@ -212,7 +225,7 @@ class _Plan:
             )
 
     def result(self, sparse: list[SparseTensor], dense: list[Tensor]) -> dict[str, Any]:
-        """The dict of the caller's keys."""
+        """Returns the parsed features by the caller's keys."""
         found: dict[str, Any] = dict(zip(self.sparse, sparse, strict=True))
         found.update(zip(self.dense, dense, strict=True))
         made = {}
@@ -258,15 +271,17 @@ def parse_example(
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
-    """The features of a batch of Example messages.
+    """Parses a batch of serialized Example messages.
 
     Args:
       serialized: [batch] string.
-      features: key -> FixedLenFeature, VarLenFeature, SparseFeature or FixedLenSequenceFeature.
-      example_names: [batch] string, for error texts.
-    Returns: key -> Tensor or SparseTensor.
+      features: dict from keys to FixedLenFeature, VarLenFeature, SparseFeature or
+        FixedLenSequenceFeature.
+      example_names: [batch] string, used in error messages.
+    Returns: dict from keys to Tensors and SparseTensors.
+    Raises: ValueError for missing or invalid features.
     """
-    plan = _Plan(features)
+    plan = _FeaturePlan(features)
     with name_scope(name or "ParseExample"):
         batch = convert_to_tensor(serialized, dtype="string", name="serialized")
         names: Any = [] if example_names is None else example_names
@@ -289,8 +304,11 @@ def parse_single_example(
     name: str | None = None,
     example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
-    """As parse_example, for one message: serialized [], and results without the batch dimension."""
-    plan = _Plan(features)
+    """Parses one Example: serialized is a scalar, and results have no batch dimension.
+
+    Raises: as parse_example.
+    """
+    plan = _FeaturePlan(features)
     with name_scope(name or "ParseSingleExample"):
         one = convert_to_tensor(serialized, dtype="string", name="serialized")
         outputs = op(
@@ -310,7 +328,7 @@ def _keys(keys: Any) -> list[Tensor]:
     return [convert_to_tensor(key, dtype="string") for key in keys]
 
 
-def _shapes(plan: _Plan) -> list[Any]:
+def _shapes(plan: _FeaturePlan) -> list[Any]:
     return [[None if d == -1 else d for d in shape] for _, shape, _ in plan.dense.values()]
 
 
@@ -327,21 +345,21 @@ def parse_single_sequence_example(
     example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The features of one SequenceExample message.
+    """Parses one serialized SequenceExample message.
 
     Args:
       serialized: [] string.
-      context_features: key -> FixedLenFeature or VarLenFeature of the whole.
-      sequence_features: key -> FixedLenSequenceFeature (a Tensor [length, shape...]) or
-        VarLenFeature (a SparseTensor [length, most values]).
-      example_name: [] string, for error texts.
-    Returns: the context's and the sequence's features.
-    Raises: ValueError where there are none of both.
+      context_features: dict from keys to FixedLenFeature or VarLenFeature.
+      sequence_features: dict from keys to FixedLenSequenceFeature (parsed to [length, shape...]) or
+        VarLenFeature (parsed to a SparseTensor [length, maximum length]).
+      example_name: [] string, used in error messages.
+    Returns: (dict of context features, dict of sequence features).
+    Raises: ValueError if both are missing, or for an unsupported feature.
     """
     if not context_features and not sequence_features:
         raise ValueError("Missing features: give context_features or sequence_features.")
     with name_scope(name or "ParseSingleSequenceExample"):
-        context = _Plan(context_features) if context_features else None
+        context = _FeaturePlan(context_features) if context_features else None
         lists = sequence_features or {}
         sparse = {k: as_dtype(lists[k].dtype) for k in sorted(lists)
                   if isinstance(lists[k], VarLenFeature)}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Queues of tuples of tensors that live in a session: FIFO, padding, shuffling."""
+"""Queues of tuples of tensors: FIFO, padding FIFO, random shuffle, priority."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 class QueueBase:
-    """A queue: its elements are tuples of tensors of fixed types, and perhaps shapes.
+    """Base class of queues; elements are tuples of tensors of fixed dtypes.
 
     Args:
-      dtypes: types of the components.
-      shapes: their shapes (TensorShape or None each).
-      names: names of the components: then elements are dicts.
+      dtypes: dtypes of the components.
+      shapes: shapes of the components, each a TensorShape or None.
+      names: names of the components; elements are then dicts.
       queue_ref: handle of the queue.
     """
 
@@ -41,16 +41,17 @@ class QueueBase:
     shapes = property(lambda self: self._shapes, doc="Shapes of the components.")
     names = property(lambda self: self._names, doc="Names of the components, or None.")
 
-    # -- adding ----------------------------------------------------------------------------
+    # -- enqueue ---------------------------------------------------------------------------
 
     def enqueue(
         self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None
     ) -> Operation:
-        """Adds one element; waits while the queue is full.
+        """Creates an operation that adds one element; it blocks while the queue is full.
 
         Args:
-          vals: tensor, tuple of tensors, or dict where the components have names.
-        Raises (in a run): CancelledError where the queue is closed.
+          vals: tensor, tuple of tensors, or a dict if the components have names.
+        Raises: ValueError for another number or names of components; in a run CancelledError if the
+          queue is closed.
         """
         with name_scope(name, f"{self._name}_enqueue", self._listed(vals)) as scope:
             tensors = self._tensors(vals)
@@ -61,7 +62,10 @@ class QueueBase:
     def enqueue_many(
         self, vals: TensorLike | Mapping[str, TensorLike], name: str | None = None
     ) -> Operation:
-        """Adds as many elements as the components' first axis is long."""
+        """Creates an operation that adds the slices of the first axis as elements.
+
+        Raises: as enqueue.
+        """
         with name_scope(name, f"{self._name}_EnqueueMany", self._listed(vals)) as scope:
             tensors = self._tensors(vals)
             batch = tensors[0].shape.with_rank_at_least(1)[0]
@@ -96,13 +100,13 @@ class QueueBase:
             for i, (value, dtype) in enumerate(zip(values, self._dtypes))
         ]
 
-    # -- taking ----------------------------------------------------------------------------
+    # -- dequeue ---------------------------------------------------------------------------
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Takes one element; waits while the queue is empty.
+        """Removes one element; blocks while the queue is empty.
 
         Returns: a tensor, a list of tensors, or a dict.
-        Raises (in a run): OutOfRangeError where the queue is closed and empty.
+        Raises: in a run OutOfRangeError if the queue is closed and empty.
         """
         outputs = op(
             "QueueDequeueV2",
@@ -115,7 +119,7 @@ class QueueBase:
         return self._returned(outputs)
 
     def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
-        """Takes n elements, joined along a new first axis; waits for all of them."""
+        """Removes n elements, stacked along a new first axis; blocks until n are available."""
         from headrace.graph.framework.constant_value import constant_value
 
         outputs = op(
@@ -132,7 +136,7 @@ class QueueBase:
         return self._returned(outputs)
 
     def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
-        """As dequeue_many; at the end of a closed queue it takes what is left."""
+        """Same as dequeue_many, but returns fewer elements at the end of a closed queue."""
         outputs = op(
             "QueueDequeueUpToV2",
             self._queue_ref,
@@ -149,10 +153,14 @@ class QueueBase:
             return dict(zip(self._names, outputs))
         return outputs[0] if len(outputs) == 1 else outputs
 
-    # -- the whole -------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Takes no more elements; what is in may still be taken out."""
+        """Creates an operation that closes the queue; remaining elements can be dequeued.
+
+        Args:
+          cancel_pending_enqueues: cancel blocked enqueues.
+        """
         return op(
             "QueueCloseV2",
             self._queue_ref,
@@ -161,7 +169,7 @@ class QueueBase:
         )
 
     def is_closed(self, name: str | None = None) -> Tensor:
-        """Whether it is closed."""
+        """Returns whether the queue is closed, [] bool."""
         return op(
             "QueueIsClosedV2",
             self._queue_ref,
@@ -169,16 +177,16 @@ class QueueBase:
         )
 
     def size(self, name: str | None = None) -> Tensor:
-        """The number of elements in it."""
+        """Returns the number of elements, [] int32."""
         return op(
             "QueueSizeV2", self._queue_ref, name=f"{self._name}_Size" if name is None else name
         )
 
     @staticmethod
     def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
-        """The queue of a list that an int32 tensor names.
+        """Selects a queue of a list by an int32 tensor.
 
-        Raises: TypeError where the queues' types differ; ValueError for an empty list.
+        Raises: TypeError for different dtypes, or if it is not a list of queues.
         """
         if not queues or not all(isinstance(q, QueueBase) for q in queues):
             raise TypeError("A list of queues expected")
@@ -227,14 +235,15 @@ def _as_names(names: Any, dtypes: list[Any]) -> Any:
 
 
 class FIFOQueue(QueueBase):
-    """Elements come out in the order in which they went in.
+    """A first-in first-out queue.
 
     Args:
-      capacity: how many elements it holds; below 0 for no limit.
-      dtypes: types of the components.
-      shapes: their shapes, all known; None to allow any (then without the _many methods).
+      capacity: maximum number of elements; negative for no limit.
+      dtypes: dtypes of the components.
+      shapes: fully known shapes of the components; None allows any, without the _many methods.
       names: names of the components.
-      shared_name: name under which sessions share it.
+      shared_name: name under which sessions share the queue.
+    Raises: ValueError for shapes or names of another number, or unknown shapes.
     """
 
     def __init__(
@@ -260,9 +269,10 @@ class FIFOQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """A FIFO queue that pads: sizes that are None may differ, and dequeue_many fills with zeros.
+    """A FIFO queue whose dequeue_many pads dimensions of size None with zeros.
 
-    Args: as FIFOQueue; shapes must be given, their ranks known.
+    Args: as in FIFOQueue; shapes of known rank are required.
+    Raises: ValueError for missing shapes or unknown ranks.
     """
 
     def __init__(
@@ -290,11 +300,11 @@ class PaddingFIFOQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
-    """Elements come out at random, while at least min_after_dequeue stay in.
+    """A queue that returns random elements.
 
-    Args: as FIFOQueue, and
-      min_after_dequeue: how many stay in, until the queue is closed.
-      seed: of the op.
+    Args: as in FIFOQueue, and
+      min_after_dequeue: number of elements that remain in the queue until it is closed.
+      seed: op seed.
     """
 
     def __init__(
@@ -326,12 +336,12 @@ class RandomShuffleQueue(QueueBase):
 
 
 class PriorityQueue(QueueBase):
-    """Elements come out by their first component, an int64 scalar: the least first.
+    """A queue ordered by the first component, an int64 scalar, in ascending order.
 
     Args:
-      capacity: how many elements it holds; below 0 for no limit.
-      types: types of the components after the priority.
-      shapes: their shapes.
+      capacity: maximum number of elements; negative for no limit.
+      types: dtypes of the components after the priority.
+      shapes: shapes of the components after the priority.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Every op of the catalogue as a function of keyword arguments: `raw_ops.MatMul(a=x, b=y)`.
+"""All ops of the catalogue as functions with keyword arguments: `raw_ops.MatMul(a=x, b=y)`.
 
-The functions are made when they are first asked for.
+A function is created when it is first used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gradients of the cells of recurrent networks that are one operation each."""
+"""Gradients of the fused RNN cell ops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.graph.framework.operation import Operation, Tensor
 
 
 def _split(joint: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The columns of [x, h], apart."""
+    """Splits the columns of [x, h]."""
     width = op("Shape", x)[1:]
     first = op("Slice", joint, [0, 0], op("ConcatV2", [[-1], width], 0))
     rest = op("Slice", joint, op("ConcatV2", [[0], width], 0), [-1, -1])
@@ -19,7 +19,7 @@ def _split(joint: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
 
 @gradient("LSTMBlockCell")
 def _lstm_cell_gradient(node: Operation, *grads: Tensor) -> list[Any]:
-    """Through the new state and the output; the gates are for this rule to see alone."""
+    """Differentiates the new state and the output; the other outputs are only used here."""
     x, before, h, weights = node.inputs[:4]
     made = op(
         "LSTMBlockCellGrad",

@@ -1,4 +1,4 @@
-"""Sums, means, extremes and scans along dimensions; counts and the largest elements."""
+"""Reductions and scans along axes, counts, histograms and top_k."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _axes(x: Any, axis: Any) -> Any:
-    """The axes to reduce: all of them where none are named."""
+    """Converts axis to a tensor; None means all axes."""
     if axis is not None:
         return axis
     if isinstance(x, SparseTensor | IndexedSlices):
@@ -38,7 +38,7 @@ def _one_of(new: Any, old: Any, new_name: str, old_name: str) -> Any:
     return old
 
 
-def _reduction(function_name: str, op_type: str, says: str) -> Reduction:
+def _reduction(function_name: str, op_type: str, summary: str) -> Reduction:
     def function(
         input_tensor: TensorLike,
         axis: TensorLike | None = None,
@@ -52,11 +52,11 @@ def _reduction(function_name: str, op_type: str, says: str) -> Reduction:
         x = convert_to_tensor(input_tensor, name="input_tensor")
         made = op(op_type, x, _axes(x, axis), keep_dims=keep, name=name or op_type)
         if axis is None and not keep:
-            made.set_shape(())  # whatever the rank
+            made.set_shape(())  # independent of the rank
         return made
 
     function.__doc__ = (
-        f"{says} along axes.\n\n    Args:\n      input_tensor: [...].\n"
+        f"{summary} along axes.\n\n    Args:\n      input_tensor: [...].\n"
         "      axis: int or list of ints, negative ones from the end; None: all.\n"
         "      keepdims: keep the reduced dimensions, with size 1.\n    Returns: [...] of "
         "the dtype of input_tensor.\n    "
@@ -80,7 +80,7 @@ def reduce_euclidean_norm(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The square root of the sum of squares along axes."""
+    """Computes the square root of the sum of squares along axes."""
     x = convert_to_tensor(input_tensor, name="input_tensor")
     return op("EuclideanNorm", x, _axes(x, axis), keep_dims=keepdims, name=name)
 
@@ -93,7 +93,7 @@ def reduce_logsumexp(
     reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """log(sum(exp(x))) along axes, without overflow."""
+    """Computes log(sum(exp(x))) along axes, without overflow."""
     axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(_one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
     with name_scope(name or "ReduceLogSumExp"):
@@ -114,7 +114,7 @@ def reduce_variance(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The mean squared distance from the mean, along axes."""
+    """Computes the variance along axes."""
     with name_scope(name or "reduce_variance"):
         x = convert_to_tensor(input_tensor)
         centred = x - reduce_mean(x, axis=axis, keepdims=True)
@@ -127,7 +127,7 @@ def reduce_std(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The square root of reduce_variance."""
+    """Computes the standard deviation along axes."""
     with name_scope(name or "reduce_std"):
         return op("Sqrt", reduce_variance(input_tensor, axis=axis, keepdims=keepdims))
 
@@ -142,7 +142,7 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
-    """How many elements are not zero, along axes."""
+    """Counts the nonzero elements along axes."""
     axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
     keep = _one_of(keepdims, keep_dims, "keepdims", "keep_dims")
     input_tensor = _one_of(input, input_tensor, "input", "input_tensor")
@@ -161,7 +161,7 @@ def argmax(
     dimension: TensorLike | None = None,
     output_type: DTypeLike = "int64",
 ) -> Tensor:
-    """The index of the greatest element along an axis (the first of equal ones)."""
+    """Returns the index of the maximum along an axis; of equal elements the first."""
     axis = _one_of(axis, dimension, "axis", "dimension")
     return op(
         "ArgMax", input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name
@@ -175,7 +175,7 @@ def argmin(
     dimension: TensorLike | None = None,
     output_type: DTypeLike = "int64",
 ) -> Tensor:
-    """The index of the least element along an axis (the first of equal ones)."""
+    """Returns the index of the minimum along an axis; of equal elements the first."""
     axis = _one_of(axis, dimension, "axis", "dimension")
     return op(
         "ArgMin", input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name
@@ -188,7 +188,7 @@ def arg_max(
     output_type: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """The older spelling of argmax."""
+    """Same as argmax, its old name."""
     return argmax(input, axis=dimension, output_type=output_type, name=name)
 
 
@@ -198,7 +198,7 @@ def arg_min(
     output_type: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """The older spelling of argmin."""
+    """Same as argmin, its old name."""
     return argmin(input, axis=dimension, output_type=output_type, name=name)
 
 
@@ -209,7 +209,12 @@ def cumsum(
     reverse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Running sums along an axis; exclusive: before each element; reverse: from the end."""
+    """Computes cumulative sums along an axis.
+
+    Args:
+      exclusive: exclude the element itself.
+      reverse: sum from the end.
+    """
     return op("Cumsum", x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
@@ -220,7 +225,7 @@ def cumprod(
     reverse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Running products along an axis; exclusive: before each element; reverse: from the end."""
+    """Computes cumulative products along an axis; arguments as in cumsum."""
     return op("Cumprod", x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
@@ -231,7 +236,14 @@ def bincount(
     maxlength: TensorLike | None = None,
     dtype: DTypeLike = "int32",
 ) -> Tensor:
-    """How often each non-negative integer occurs (or the sum of its weights)."""
+    """Counts the occurrences of each nonnegative integer, or sums their weights.
+
+    Args:
+      arr: int32 values.
+      weights: tensor of the shape of arr, or None.
+      minlength, maxlength: bounds of the length of the result.
+      dtype: dtype of counts without weights.
+    """
     with name_scope("bincount"):
         arr = convert_to_tensor(arr, name="arr", dtype="int32")
         some = op("Cast", op("Greater", op("Size", arr), 0), DstT="int32")
@@ -252,7 +264,7 @@ def histogram_fixed_width(
     dtype: DTypeLike = "int32",
     name: str | None = None,
 ) -> Tensor:
-    """How many values fall into each of nbins equal bins of a range; the outermost are open."""
+    """Counts values in nbins equal bins of a range; the outer bins are open."""
     return op("HistogramFixedWidth", values, value_range, nbins, dtype=as_dtype(dtype), name=name)
 
 
@@ -262,15 +274,15 @@ def top_k(
     sorted: bool = True,  # noqa: A002 - TF's name
     name: str | None = None,
 ) -> Any:
-    """The k greatest elements of each row, and their indices in it."""
+    """Returns the k greatest elements of each row, and their indices."""
     return op("TopKV2", input, k, sorted=sorted, name=name)
 
 
 # ---- gradients -----------------------------------------------------------------------------
 
 
-def kept_shape(node: Operation) -> Tensor:
-    """The shape of a reduction's result with the reduced dimensions kept, as a tensor."""
+def keepdims_shape(node: Operation) -> Tensor:
+    """Returns the shape of a reduction with keepdims, as a tensor."""
     x, axes = node.inputs[0], node.inputs[1]
     dims = x._shape  # noqa: SLF001
     value = constant_value(axes)
@@ -278,18 +290,18 @@ def kept_shape(node: Operation) -> Tensor:
         reduced = {int(a) % max(len(dims), 1) for a in value.reshape(-1)}
         kept = [1 if i in reduced else d for i, d in enumerate(dims)]
         return constant(kept, dtype="int32")
-    # Only the shape of this is asked, so nothing is summed.
+    # Only the shape is used, so that pruning removes the sum.
     return op("Shape", op("Sum", x, axes, keep_dims=True))
 
 
-def _spread(node: Operation, grad: Tensor) -> Tensor:
-    """The gradient of a reduction's result, broadcast to its input's shape."""
-    return op("BroadcastTo", op("Reshape", grad, kept_shape(node)), op("Shape", node.inputs[0]))
+def _broadcast_gradient(node: Operation, grad: Tensor) -> Tensor:
+    """Broadcasts the gradient of a reduction to the shape of its input."""
+    return op("BroadcastTo", op("Reshape", grad, keepdims_shape(node)), op("Shape", node.inputs[0]))
 
 
 @gradient("Sum")
 def _sum_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    return [_spread(node, grad), None]
+    return [_broadcast_gradient(node, grad), None]
 
 
 @gradient("Mean")
@@ -300,9 +312,9 @@ def _mean_gradient(node: Operation, grad: Tensor) -> list[Any]:
     if dims_x is not None and dims_y is not None and None not in dims_x and None not in dims_y:
         size_x, size_y = _product(dims_x), _product(dims_y)
         factor: Any = constant(size_y / size_x if size_x else 0.0, dtype=dtype)
-        return [_spread(node, grad) * factor, None]
+        return [_broadcast_gradient(node, grad) * factor, None]
     count = op("Cast", op("Size", x), DstT=dtype) / op("Cast", op("Size", y), DstT=dtype)
-    return [_spread(node, grad) / count, None]
+    return [_broadcast_gradient(node, grad) / count, None]
 
 
 def _product(dims: Any) -> int:
@@ -313,9 +325,9 @@ def _product(dims: Any) -> int:
 
 
 def _extreme_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """Equal extremes share the gradient."""
+    """Distributes the gradient equally between equal extremes."""
     x, axes = node.inputs[:2]
-    shape = kept_shape(node)
+    shape = keepdims_shape(node)
     y = op("Reshape", node.outputs[0], shape)
     grad = op("Reshape", grad, shape)
     chosen = op("Cast", op("Equal", y, x), DstT=grad.dtype.base_dtype)
@@ -329,12 +341,12 @@ gradient("Min")(_extreme_gradient)
 
 @gradient("Prod")
 def _prod_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """Products of all the others, by running products from both ends: right with zeros too."""
+    """Multiplies all other elements, by cumulative products from both ends; correct for zeros."""
     x, axes = node.inputs[:2]
     axes = op("Reshape", axes, [-1])
     if axes.dtype.base_dtype.name != "int32":
         axes = op("Cast", axes, DstT="int32")
-    spread = _spread(node, grad)
+    spread = _broadcast_gradient(node, grad)
     rank = op("Rank", x)
     axes = op("FloorMod", axes, rank)
     others = op("ListDiff", op("Range", 0, rank, 1), axes)[0]
@@ -359,7 +371,7 @@ def _prod_gradient(node: Operation, grad: Tensor) -> list[Any]:
 @gradient("EuclideanNorm")
 def _norm_gradient(node: Operation, grad: Tensor) -> list[Any]:
     x = node.inputs[0]
-    shape = kept_shape(node)
+    shape = keepdims_shape(node)
     y = op("Reshape", node.outputs[0], shape)
     return [op("DivNoNan", x, y) * op("Reshape", grad, shape), None]
 
@@ -397,7 +409,7 @@ def _cumulative_logsumexp_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 
 def _top_k_gradient(node: Operation, grad: Tensor, _: Any) -> list[Any]:
-    """Scatters the gradients of the values back to where they were."""
+    """Scatters the gradients of the values to their positions."""
     x, indices = node.inputs[0], node.outputs[1]
     shape = op("Shape", x, out_type="int64")
     width = op("GatherV2", shape, op("Size", shape) - 1, 0)

@@ -1,4 +1,4 @@
-"""Rows and elements put into place by index, tensors taken apart and put together."""
+"""Scatter ops, dynamic_partition and dynamic_stitch."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 def scatter_nd(
     indices: TensorLike, updates: TensorLike, shape: TensorLike, name: str | None = None
 ) -> Tensor:
-    """A tensor of zeros with slices added where index vectors say.
+    """Adds slices to a tensor of zeros, by coordinates.
 
     Args:
       indices: [..., k] int32 or int64: k leading coordinates of each slice.
-      updates: indices' shape without its last axis, then the slice's.
-      shape: of the result.
+      updates: indices.shape[:-1] + shape[k:].
+      shape: shape of the result.
     """
     return op("ScatterNd", indices, updates, shape, name=name)
 
 
-def _tensor_scatter(kind: str, says: str) -> TensorScatter:
+def _tensor_scatter(kind: str, summary: str) -> TensorScatter:
     def function(
         tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:
         return op(f"TensorScatter{kind}", tensor, indices, updates, name=name)
 
     function.__name__ = function.__qualname__ = f"tensor_scatter_nd_{kind.lower()}"
-    function.__doc__ = f"""A copy of a tensor, {says} the slices that index vectors name.
+    function.__doc__ = f"""A copy of a tensor, {summary} the slices that index vectors name.
 
     Args:
       indices: [..., k] int32 or int64: k leading coordinates of each slice.
@@ -57,11 +57,14 @@ def batch_scatter_update(
     use_locking: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Sets slices of a variable [batch..., n, ...], indices counting within each batch.
+    """Sets slices of a variable [batch..., n, ...]; the indices are relative to each batch.
 
     Args:
-      ref: a variable; indices: [batch..., k] int32; updates: [batch..., k, ...].
-    Returns: its new value.
+      ref: variable.
+      indices: [batch..., k] int32.
+      updates: [batch..., k, ...].
+    Returns: the new value of the variable.
+    Raises: ValueError for indices of unknown rank.
     """
     from headrace.graph.builder.conversion import convert_to_tensor
     from headrace.graph.ops.state import scatter_nd_update
@@ -85,21 +88,23 @@ def batch_scatter_update(
 def dynamic_partition(
     data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Deals out the slices of a tensor to several.
+    """Distributes the slices of a tensor to num_partitions tensors.
 
     Args:
-      data: partitions' shape, then the slice's; partitions: int32, which tensor each goes to.
-    Returns: num_partitions tensors [?, slice...].
+      data: partitions.shape + slice shape.
+      partitions: int32, index of the partition of each slice.
+      num_partitions: number of partitions.
+    Returns: list of num_partitions tensors [?, slice...].
     """
     return op("DynamicPartition", data, partitions, num_partitions=num_partitions, name=name)
 
 
 def dynamic_stitch(indices: TensorLike, data: TensorLike, name: str | None = None) -> Tensor:
-    """Puts slices of several tensors into one by index; the last of equal indices wins.
+    """Merges slices of several tensors to one by index; of equal indices the last is used.
 
     Args:
-      indices: list of int32 tensors; data: list of tensors, each of its indices' shape and then
-        the slice's.
+      indices: list of int32 tensors.
+      data: list of tensors, each of shape indices[i].shape + slice shape.
     Returns: [greatest index + 1, slice...].
     """
     return op("DynamicStitch", indices, data, name=name)
@@ -122,7 +127,7 @@ def _partition_gradient(node: Operation, *grads: Tensor) -> list[Any]:
 
 @gradient("DynamicStitch")
 def _stitch_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """Each slice gets its gradient, unless another was put over it."""
+    """Gathers the gradients of the slices; 0 for slices that others replaced."""
     indices = node.inputs[: len(node.inputs) // 2]
     numbers, start = [], op("Cast", 0, DstT="int32")
     for index in indices:
@@ -142,7 +147,7 @@ def _stitch_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 @gradient("ParallelDynamicStitch")
 def _parallel_stitch_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """No index may come twice, so that nothing is put over another."""
+    """Gathers the gradients of the slices; the op requires distinct indices."""
     indices = node.inputs[: len(node.inputs) // 2]
     return [*[None] * len(indices), *[op("GatherV2", grad, index, 0) for index in indices]]
 
@@ -173,7 +178,7 @@ def _scatter_update_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 
 def _scatter_extreme_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """All that hold the extreme share its gradient."""
+    """Distributes the gradient equally between equal extremes."""
     tensor, indices, updates = node.inputs
     made, dtype = node.outputs[0], grad.dtype.base_dtype
     own = op("Cast", op("Equal", tensor, made), DstT=dtype)

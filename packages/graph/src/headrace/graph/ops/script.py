@@ -1,4 +1,4 @@
-"""Python functions as operations: py_func. They run in the process that built the graph."""
+"""py_func: calls Python functions in the process that built the graph."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,  # noqa: N803
 ) -> Any:
-    """An operation that calls a Python function on the values of tensors.
+    """Creates an operation that calls a Python function.
 
     Args:
-      func: takes one array for each input; returns one array, or a list of them.
-      inp: tensors.
-      Tout: type, or list of types, of what it returns.
-      stateful: whether two calls on equal inputs may differ.
-    Returns: a tensor, or a list of tensors, as Tout is; the Operation for an empty list.
+      func: function of one array per input that returns an array or a list of arrays.
+      inp: list of input tensors.
+      Tout: dtype or list of dtypes of the results.
+      stateful: whether calls with equal inputs may give different results.
+    Returns: a tensor, or a list of tensors if Tout is a list; the Operation for an empty list.
     """
     is_list = isinstance(Tout, (list, tuple))
     types = [as_dtype(t) for t in (Tout if is_list else [Tout])]
@@ -38,9 +38,9 @@ def py_func(
             result = []
         elif not isinstance(result, (list, tuple)) or not is_list:
             result = [result]
-        return list(result)  # the kernel checks number and types against Tout
+        return list(result)  # the kernel checks numbers and dtypes against Tout
 
-    # The graph owns the function: the registry keeps it only as long as the graph does.
+    # The graph owns the function; the registry has only a weak reference.
     registered = callables.register(call)
     get_default_graph()._keep_alive.append(registered)
     kind = "PyFunc" if stateful else "PyFuncStateless"
@@ -57,7 +57,7 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """The same as py_func."""
+    """Same as py_func."""
     return py_func(func, inp, Tout, stateful, name)
 
 

@@ -1,4 +1,4 @@
-"""Sums and other reductions of the rows that share a segment."""
+"""Segment reductions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from headrace.graph.typing.aliases import TensorLike
 if TYPE_CHECKING:
     from headrace.graph.typing.functions import SortedSegments, SparseSegments, UnsortedSegments
 
-# ---- segments that follow one another ------------------------------------------------------
+# ---- sorted segments -----------------------------------------------------------------------
 
 
-def _sorted(kind: str, says: str) -> SortedSegments:
+def _sorted(kind: str, summary: str) -> SortedSegments:
     def function(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
         return op(f"Segment{kind}", data, segment_ids, name=name)
 
     function.__name__ = function.__qualname__ = f"segment_{kind.lower()}"
-    function.__doc__ = f"""{says} of the rows of each segment.
+    function.__doc__ = f"""{summary} of the rows of each segment.
 
     Args:
       data: [n, ...].
@@ -39,17 +39,17 @@ segment_prod = _sorted("Prod", "The product")
 segment_max = _sorted("Max", "The greatest element")
 segment_min = _sorted("Min", "The least element")
 
-# ---- segments in any order -----------------------------------------------------------------
+# ---- unsorted segments ---------------------------------------------------------------------
 
 
-def _unsorted(kind: str, says: str, empty: str) -> UnsortedSegments:
+def _unsorted(kind: str, summary: str, empty: str) -> UnsortedSegments:
     def function(
         data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
     ) -> Tensor:
         return op(f"UnsortedSegment{kind}", data, segment_ids, num_segments, name=name)
 
     function.__name__ = function.__qualname__ = f"unsorted_segment_{kind.lower()}"
-    function.__doc__ = f"""{says} of the slices of each segment, in any order.
+    function.__doc__ = f"""{summary} of the slices of each segment, in any order.
 
     Args:
       data: segment_ids' shape, then that of a slice.
@@ -67,7 +67,7 @@ unsorted_segment_min = _unsorted("Min", "The least element", "the greatest numbe
 
 
 def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:
-    """How many slices each segment has, at least 1: [num_segments, 1, ...]."""
+    """Returns the number of slices of each segment, at least 1: [num_segments, 1, ...]."""
     ids = convert_to_tensor(segment_ids)
     inner = op("Rank", data) - op("Rank", ids)
     ones = op("Fill", op("Shape", ids), op("Cast", 1, DstT=data.dtype.base_dtype))
@@ -83,7 +83,7 @@ def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """The mean of the slices of each segment, 0 for one without; see unsorted_segment_sum."""
+    """Computes the mean of each segment, 0 for empty ones; see unsorted_segment_sum."""
     with name_scope(name or "UnsortedSegmentMean"):
         data = convert_to_tensor(data)
         summed = op("UnsortedSegmentSum", data, segment_ids, num_segments)
@@ -93,17 +93,17 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
-    """The sum of the slices of each segment over the root of their number."""
+    """Computes the sum of each segment divided by the square root of its number of slices."""
     with name_scope(name or "UnsortedSegmentSqrtN"):
         data = convert_to_tensor(data)
         summed = op("UnsortedSegmentSum", data, segment_ids, num_segments)
         return summed / op("Sqrt", _counts(data, segment_ids, num_segments))
 
 
-# ---- segments of picked rows ---------------------------------------------------------------
+# ---- sparse segments -----------------------------------------------------------------------
 
 
-def _picked(kind: str, suffix: str, says: str) -> SparseSegments:
+def _sparse(kind: str, suffix: str, summary: str) -> SparseSegments:
     def function(
         data: TensorLike,
         indices: TensorLike,
@@ -120,7 +120,7 @@ def _picked(kind: str, suffix: str, says: str) -> SparseSegments:
         return op(op_type, *inputs, sparse_gradient=sparse_gradient, name=name)
 
     function.__name__ = function.__qualname__ = f"sparse_segment_{suffix}"
-    function.__doc__ = f"""{says} of the rows that indices pick for each segment.
+    function.__doc__ = f"""{summary} of the rows that indices pick for each segment.
 
     Args:
       data: [rows, ...] floating-point (or, for the sum, integer).
@@ -133,9 +133,9 @@ def _picked(kind: str, suffix: str, says: str) -> SparseSegments:
     return function
 
 
-sparse_segment_sum = _picked("Sum", "sum", "The sum")
-sparse_segment_mean = _picked("Mean", "mean", "The mean")
-sparse_segment_sqrt_n = _picked("SqrtN", "sqrt_n", "The sum over the root of the number")
+sparse_segment_sum = _sparse("Sum", "sum", "The sum")
+sparse_segment_mean = _sparse("Mean", "mean", "The mean")
+sparse_segment_sqrt_n = _sparse("SqrtN", "sqrt_n", "The sum over the root of the number")
 
 # ---- gradients -----------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ def _segment_mean_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 
 class _Segments:
-    """The segments of one node: sums over them, and values of them brought back to the slices."""
+    """The segments of a node, for its gradient: reductions over them and gathers from them."""
 
     def __init__(self, node: Operation) -> None:
         self._ids = node.inputs[1]
@@ -173,55 +173,55 @@ class _Segments:
         self._version = "V2" if node.type.endswith("V2") else ""
 
     def reduce(self, kind: str, x: Tensor) -> Tensor:
-        """Sum or Prod over the slices of each segment."""
+        """Reduces the slices of each segment by Sum or Prod."""
         if self._unsorted:
             return op(f"UnsortedSegment{kind}", x, self._ids, self._count)
         if self._version:
             return op(f"Segment{kind}V2", x, self._ids, self._count)
         return op(f"Segment{kind}", x, self._ids)
 
-    def spread(self, x: Tensor) -> Tensor:
-        """For each slice, its segment's value; zeros for a slice that is dropped."""
+    def gather(self, x: Tensor) -> Tensor:
+        """Returns the value of each slice's segment; zeros for ignored slices."""
         if not self._unsorted:
             return _rows(x, self._ids)
         zero = op("ZerosLike", self._ids)
         got = _rows(x, op("Maximum", self._ids, zero))
-        return op("SelectV2", self._kept(got), got, op("ZerosLike", got))
+        return op("SelectV2", self._is_assigned(got), got, op("ZerosLike", got))
 
-    def _kept(self, like: Tensor) -> Tensor:
-        """Whether each slice has a segment, with as many dimensions as `like`."""
+    def _is_assigned(self, like: Tensor) -> Tensor:
+        """Returns whether each slice has a segment, with the rank of `like`."""
         kept = op("GreaterEqual", self._ids, op("ZerosLike", self._ids))
         inner = op("Rank", like) - op("Rank", self._ids)
         ones = op("Fill", op("ExpandDims", inner, 0), 1)
         return op("Reshape", kept, op("ConcatV2", [op("Shape", self._ids), ones], 0))
 
-    def chosen(self, x: Tensor, result: Tensor) -> Tensor:
-        """Where a slice holds its segment's result."""
-        some = op("Equal", x, self.spread(result))
-        return op("LogicalAnd", some, self._kept(x)) if self._unsorted else some
+    def equals_result(self, x: Tensor, result: Tensor) -> Tensor:
+        """Returns where a slice equals the result of its segment."""
+        some = op("Equal", x, self.gather(result))
+        return op("LogicalAnd", some, self._is_assigned(x)) if self._unsorted else some
 
 
 def _extreme_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """Equal extremes share the gradient."""
+    """Distributes the gradient equally between equal extremes."""
     data, segments = node.inputs[0], _Segments(node)
-    chosen = op("Cast", segments.chosen(data, node.outputs[0]), DstT=grad.dtype.base_dtype)
+    chosen = op("Cast", segments.equals_result(data, node.outputs[0]), DstT=grad.dtype.base_dtype)
     shares = op("DivNoNan", grad, segments.reduce("Sum", chosen))
-    return [chosen * segments.spread(shares), *[None] * (len(node.inputs) - 1)]
+    return [chosen * segments.gather(shares), *[None] * (len(node.inputs) - 1)]
 
 
 def _product_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """The product of the others: right also where one of the factors is zero."""
+    """Computes the product of the other factors; correct if one factor is zero."""
     data, segments = node.inputs[0], _Segments(node)
     dtype = data.dtype.base_dtype
     zero = op("Equal", data, op("Cast", 0, DstT=dtype))
     nonzero = op("SelectV2", zero, op("OnesLike", data), data)
     zeros = segments.reduce("Sum", op("Cast", zero, DstT="int32"))
     grad = op("SelectV2", op("Greater", zeros, 1), op("ZerosLike", grad), grad)
-    without = segments.spread(segments.reduce("Prod", nonzero))
-    others = op("SelectV2", zero, without, segments.spread(node.outputs[0]) / nonzero)
+    without = segments.gather(segments.reduce("Prod", nonzero))
+    others = op("SelectV2", zero, without, segments.gather(node.outputs[0]) / nonzero)
     if dtype.is_complex:
         others = op("Conj", others)
-    return [segments.spread(grad) * others, *[None] * (len(node.inputs) - 1)]
+    return [segments.gather(grad) * others, *[None] * (len(node.inputs) - 1)]
 
 
 for _op_type in (
@@ -234,10 +234,10 @@ for _op_type in "SegmentProd SegmentProdV2 UnsortedSegmentProd".split():
 
 @gradient("UnsortedSegmentSum")
 def _unsorted_sum_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    return [_Segments(node).spread(grad), None, None]
+    return [_Segments(node).gather(grad), None, None]
 
 
-def _picked_gradient(kind: str) -> Any:
+def _sparse_gradient(kind: str) -> Any:
     def function(node: Operation, grad: Tensor) -> list[Any]:
         data, indices, ids = node.inputs[:3]
         shape = op("Shape", data)
@@ -251,13 +251,13 @@ def _picked_gradient(kind: str) -> Any:
     return function
 
 
-def _picked_second_gradient(kind: str) -> Any:
-    """How the rows picked from a gradient of the rows go back to the segments."""
+def _sparse_second_gradient(kind: str) -> Any:
+    """Registers the gradients of the sparse segment gradient ops."""
 
     def function(node: Operation, grad: Tensor, *_: Any) -> list[Any]:
         over, indices, ids = node.inputs[:3]
         count = op("GatherV2", op("Shape", over), 0, 0)
-        if node.type.endswith("V2"):  # its rows are those of the sorted, unique indices
+        if node.type.endswith("V2"):  # its rows correspond to the sorted unique indices
             place = op(
                 "LowerBound",
                 op("ExpandDims", node.outputs[1], 0),
@@ -273,8 +273,8 @@ def _picked_second_gradient(kind: str) -> Any:
 
 for _kind in ("Sum", "Mean", "SqrtN"):
     for _suffix in ("", "WithNumSegments"):
-        gradient(f"SparseSegment{_kind}{_suffix}")(_picked_gradient(_kind))
+        gradient(f"SparseSegment{_kind}{_suffix}")(_sparse_gradient(_kind))
     for _suffix in ("Grad", "GradV2"):
-        gradient(f"SparseSegment{_kind}{_suffix}")(_picked_second_gradient(_kind))
+        gradient(f"SparseSegment{_kind}{_suffix}")(_sparse_second_gradient(_kind))
 
 no_gradient("UnsortedSegmentJoin", "text has no gradient")

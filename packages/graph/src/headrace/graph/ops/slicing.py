@@ -1,4 +1,4 @@
-"""Parts of tensors by position: slices with and without strides."""
+"""slice, strided_slice and their gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_ax
 def slice(
     input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
 ) -> Tensor:  # noqa: A001
-    """size[i] elements from begin[i] on along dimension i; size -1: all that are left."""
+    """Returns size[i] elements from begin[i] on in dimension i; size -1 extends to the end."""
     return op("Slice", input_, begin, size, name=name)
 
 
@@ -34,11 +34,15 @@ def strided_slice(
     var: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Python's slices by numbers: begin, end and stride for each dimension.
+    """Returns a strided slice, as Python's slice syntax.
 
     Args:
-      *_mask: bits by position: begin or end not given; an ellipsis; a new axis; one element whose
-        dimension goes.
+      input_: [...] any dtype.
+      begin, end, strides: [n] ints, one per position of the index expression.
+      begin_mask, end_mask: bit i: begin[i] or end[i] is ignored.
+      ellipsis_mask, new_axis_mask: bit i: position i is an ellipsis or a new axis.
+      shrink_axis_mask: bit i: position i selects one element, and the dimension is removed.
+      var: the sliced variable, if any.
     """
     if strides is None:
         strides = op("OnesLike", convert_to_tensor(begin))
@@ -59,7 +63,7 @@ def strided_slice(
 
 @gradient("Slice")
 def _slice_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """Pads the gradient with zeros up to the input's shape."""
+    """Pads the gradient with zeros to the shape of the input."""
     x, begin = node.inputs[:2]
     with name_scope("pad"):
         index = begin.dtype.base_dtype

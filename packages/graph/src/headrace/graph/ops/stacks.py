@@ -1,4 +1,4 @@
-"""Stacks: what a loop keeps of each iteration for its gradient. Nothing to call yet."""
+"""Stacks, which store the values of loop iterations for gradients. No public functions yet."""
 
 from __future__ import annotations
 

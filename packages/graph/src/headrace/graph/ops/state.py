@@ -1,4 +1,4 @@
-"""Variables' operations: assign, update, scatter into, ask whether initialised."""
+"""Ops on variables: assignment, scatter updates, initialisation tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def variable_op_v2(
     container: str = "",
     shared_name: str = "",
 ) -> Tensor:
-    """A reference to a new variable's storage."""
+    """Creates a reference to the storage of a new variable."""
     return op(
         "VariableV2",
         shape=as_dims(shape),
@@ -46,11 +46,13 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Sets a variable; returns its new value.
+    """Assigns a value to a variable.
 
     Args:
-      ref: a variable, or a reference.
-      value: tensor of its type and, unless validate_shape is False, its shape.
+      ref: variable or reference.
+      value: tensor of its dtype and, if validate_shape is true, its shape.
+      use_locking: ignored; updates are always atomic.
+    Returns: the new value.
     """
     if _is_resource(ref):
         return ref.assign(value, name=name)
@@ -67,7 +69,7 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """Adds to a variable; returns its new value."""
+    """Adds a value to a variable; returns the new value."""
     if _is_resource(ref):
         return ref.assign_add(value, name=name)
     return op("AssignAdd", ref, value, use_locking=bool(use_locking), name=name)
@@ -76,21 +78,24 @@ def assign_add(
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Tensor:
-    """Subtracts from a variable; returns its new value."""
+    """Subtracts a value from a variable; returns the new value."""
     if _is_resource(ref):
         return ref.assign_sub(value, name=name)
     return op("AssignSub", ref, value, use_locking=bool(use_locking), name=name)
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
-    """Adds 1 to a scalar variable, and returns what it was; OutOfRangeError at the limit."""
+    """Increments a scalar variable, and returns its old value.
+
+    Raises: in a run OutOfRangeError if the variable has reached the limit.
+    """
     if _is_resource(ref):
         return op("ResourceCountUpTo", ref.handle, limit=limit, T=ref.dtype, name=name)
     return op("CountUpTo", ref, limit=limit, name=name)
 
 
 def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
-    """Whether a variable has a value."""
+    """Returns whether a variable is initialised, [] bool."""
     if _is_resource(ref):
         return ref.is_initialized(name=name)
     return op("IsVariableInitialized", ref, name=name)
@@ -171,7 +176,7 @@ scatter_nd_sub = _scatter_nd("Sub", False, "Subtracts from")
 
 
 def init_variable(v: Any, init: TensorLike, name: str = "init") -> Operation:
-    """An operation that sets a variable to what an initializer (function or value) says."""
+    """Creates an operation that initialises a variable by a function or value."""
     with (
         get_default_graph().name_scope(f"{v.op.name}/{name}/"),
         get_default_graph().colocate_with(v.op),

@@ -1,4 +1,4 @@
-"""Text: joined, split, searched, read as numbers, hashed, and its characters."""
+"""String ops: joining, splitting, regular expressions, conversion, hashing, Unicode."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
-# ---- put together and taken apart ----------------------------------------------------------
+# ---- joining and splitting -----------------------------------------------------------------
 
 
 def join(inputs: TensorLike, separator: str = "", name: str | None = None) -> Tensor:
-    """The strings of several tensors of one shape (or scalars), joined element by element."""
+    """Joins strings of several tensors of equal shape (or scalars), element-wise."""
     return op("StringJoin", inputs, separator=separator, name=name)
 
 
@@ -32,12 +32,12 @@ def reduce_join(
     reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """The strings along axes joined, in the order of the axes; all of them where None."""
+    """Joins strings along axes, in the order of the axes; None joins all."""
     axis = reduction_indices if axis is None else axis
     keep = bool(keep_dims if keepdims is None else keepdims)
     x = convert_to_tensor(inputs)
     if axis is None:
-        # the last axis first, as reading goes
+        # the last axis first: row-major order
         ndims = x.get_shape().ndims
         axis = (
             list(range(ndims - 1, -1, -1))
@@ -57,13 +57,14 @@ def string_split(
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> SparseTensor:
-    """The parts of each string between delimiters.
+    """Splits strings at delimiter characters.
 
     Args:
       source: [n] string.
-      sep, or delimiter: characters, each of which parts; " " where None; "" parts all bytes.
-      skip_empty: leave out empty parts.
-    Returns: SparseTensor [n, most parts].
+      sep: set of delimiter characters; " " if None; "" splits into bytes; delimiter: its old name.
+      skip_empty: omit empty parts.
+    Returns: SparseTensor [n, maximum number of parts].
+    Raises: ValueError for another result_type.
     """
     _only_sparse(result_type)
     limit = delimiter if sep is None else sep
@@ -81,13 +82,14 @@ def split(
     source: TensorLike | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """The parts of each string, as Python's str.split finds them.
+    """Splits strings as Python's str.split does.
 
     Args:
-      input, or source: [n] string.
-      sep: the one separator; runs of white space where None or "".
-      maxsplit: no more than that many separators; -1: all.
-    Returns: SparseTensor [n, most parts].
+      input: [n] string; source: its old name.
+      sep: separator; None or "" splits at white space.
+      maxsplit: maximum number of splits; -1 for no limit.
+    Returns: SparseTensor [n, maximum number of parts].
+    Raises: ValueError for another result_type.
     """
     _only_sparse(result_type)
     with name_scope(name or "StringSplit"):
@@ -101,7 +103,8 @@ def split(
 def _only_sparse(result_type: str) -> None:
     if result_type != "SparseTensor":
         raise ValueError(
-            f"result_type must be 'SparseTensor', got {result_type!r}: ragged tensors are not built"
+            f"result_type must be 'SparseTensor', got {result_type!r}: ragged tensors are not "
+            f"implemented"
         )
 
 
@@ -112,32 +115,33 @@ def substr(
     name: str | None = None,
     unit: str = "BYTE",
 ) -> Tensor:
-    """A part of each string.
+    """Returns substrings.
 
     Args:
-      pos: where it begins, from the end where negative; len: how much of it.
+      pos: start; negative counts from the end.
+      len: length.
       unit: "BYTE" or "UTF8_CHAR".
     """
     return op("Substr", input, pos, len, unit=unit, name=name)
 
 
 def strip(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """Without white space at both ends."""
+    """Strips white space at both ends."""
     return op("StringStrip", input, name=name)
 
 
 def length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:  # noqa: A002
-    """How long each string is. Args: unit: "BYTE" or "UTF8_CHAR"."""
+    """Returns the length of each string. Args: unit: "BYTE" or "UTF8_CHAR"."""
     return op("StringLength", input, unit=unit, name=name)
 
 
 def lower(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:  # noqa: A002
-    """Upper-case letters made lower. Args: encoding: "" for ASCII only, or "utf-8"."""
+    """Converts to lower case. Args: encoding: "" for ASCII only, or "utf-8"."""
     return op("StringLower", input, encoding=encoding, name=name)
 
 
 def upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:  # noqa: A002
-    """Lower-case letters made upper. Args: encoding: "" for ASCII only, or "utf-8"."""
+    """Converts to upper case. Args: encoding: "" for ASCII only, or "utf-8"."""
     return op("StringUpper", input, encoding=encoding, name=name)
 
 
@@ -148,12 +152,14 @@ def format(  # noqa: A001 - TF's name
     summarize: int | None = 3,
     name: str | None = None,
 ) -> Tensor:
-    """A text with tensors in the places of its placeholders.
+    """Formats tensors by a template.
 
     Args:
-      inputs: a tensor or a list of them, one for each placeholder.
-      summarize: elements at each end of each dimension; -1 (or None): all.
-    Raises: ValueError where there are not as many.
+      template: text with placeholders.
+      inputs: tensor or list of tensors, one per placeholder.
+      placeholder: text to replace.
+      summarize: number of elements at each end of each dimension; -1 or None for all.
+    Raises: ValueError if the numbers of placeholders and tensors differ.
     """
     tensors = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if template.count(placeholder) != len(tensors):
@@ -178,17 +184,17 @@ def unsorted_segment_join(
     separator: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """The strings of each segment joined, in any order of segments."""
+    """Joins the strings of each segment; the segments may be unsorted."""
     return op(
         "UnsortedSegmentJoin", inputs, segment_ids, num_segments, separator=separator, name=name
     )
 
 
-# ---- patterns ------------------------------------------------------------------------------
+# ---- regular expressions -------------------------------------------------------------------
 
 
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """Whether a pattern matches the whole of each string."""
+    """Returns whether a regular expression matches the whole of each string."""
     if isinstance(pattern, str):
         return op("StaticRegexFullMatch", input, pattern=pattern, name=name)
     return op("RegexFullMatch", input, pattern, name=name)
@@ -201,11 +207,12 @@ def regex_replace(
     replace_global: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    r"""What a pattern matches, rewritten.
+    r"""Replaces matches of a regular expression.
 
     Args:
-      pattern: a regular expression; rewrite: \1 to \9 stand for its groups.
-      replace_global: all matches of each string, not only the first.
+      pattern: regular expression.
+      rewrite: replacement, in which \1 to \9 refer to groups.
+      replace_global: replace all matches instead of the first.
     """
     if isinstance(pattern, str) and isinstance(rewrite, str):
         return op(
@@ -231,11 +238,14 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Numbers and bools as text.
+    """Converts numbers and bools to strings.
 
     Args:
-      precision: digits after the point; scientific: as 1.5e+00; shortest: as short as may be.
-      width: at least that many characters, filled up with `fill`.
+      precision: digits after the decimal point.
+      scientific: use scientific notation.
+      shortest: use the shorter of scientific and plain notation.
+      width: minimum number of characters.
+      fill: padding character.
     """
     return op(
         "AsString",
@@ -255,7 +265,7 @@ def to_number(
     name: str | None = None,
     input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
-    """Text as numbers. Args: out_type: float32, float64, int32 or int64."""
+    """Parses strings as numbers. Args: out_type: float32, float64, int32 or int64."""
     x = string_tensor if input is None else input
     return op("StringToNumber", x, out_type=as_dtype(out_type), name=name)
 
@@ -266,13 +276,13 @@ def to_hash_bucket(
     name: str | None = None,
     input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
-    """An integer below num_buckets for each string; the hash may change between versions."""
+    """Hashes strings to integers below num_buckets; the hash may change between versions."""
     x = string_tensor if input is None else input
     return op("StringToHashBucket", x, num_buckets=num_buckets, name=name)
 
 
 def to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor:  # noqa: A002
-    """An integer below num_buckets for each string, always the same."""
+    """Hashes strings to integers below num_buckets, by a stable hash."""
     return op("StringToHashBucketFast", input, num_buckets=num_buckets, name=name)
 
 
@@ -282,25 +292,25 @@ def to_hash_bucket_strong(
     key: Sequence[int],
     name: str | None = None,
 ) -> Tensor:
-    """As to_hash_bucket_fast, hard to guess without the key. Args: key: two ints."""
+    """Hashes strings to integers below num_buckets, by a keyed hash. Args: key: two ints."""
     return op("StringToHashBucketStrong", input, num_buckets=num_buckets, key=list(key), name=name)
 
 
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
-    """Bytes as web-safe base 64. Args: pad: with "=" to whole groups."""
+    """Encodes bytes as web-safe base64. Args: pad: pad with "="."""
     return op("EncodeBase64", input, pad=pad, name=name)
 
 
 def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """The bytes that web-safe base 64 stands for."""
+    """Decodes web-safe base64."""
     return op("DecodeBase64", input, name=name)
 
 
-# ---- characters ----------------------------------------------------------------------------
+# ---- Unicode -------------------------------------------------------------------------------
 
 
 def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """The number of the script that each character belongs to. Args: input: int32."""
+    """Returns the script codes of code points. Args: input: int32."""
     return op("UnicodeScript", input, name=name)
 
 
@@ -313,11 +323,16 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Text in another encoding.
+    """Converts strings to another encoding.
 
     Args:
+      input_encoding: name of the encoding of the input.
       output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-      errors: "strict" fails, "replace" puts replacement_char, "ignore" leaves out.
+      errors: handling of invalid input: "strict" fails, "replace" inserts replacement_char,
+        "ignore" skips it.
+      replacement_char: code point.
+      replace_control_characters: also replace control characters.
+    Raises: ValueError for another output_encoding.
     """
     if not re.fullmatch("UTF-8|UTF-16-BE|UTF-32-BE", output_encoding):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""TensorArrays: what a loop reads and writes, one element an iteration. Nothing to call yet."""
+"""TensorArrays, read and written by loops one element per iteration. No public functions yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of tensors, as functional loops carry them. Nothing to call yet."""
+"""Tensor lists, the loop variables of functional loops. No public functions yet."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Arrays: shapes, parts, order."""
+"""Array ops: creation, shapes, joining, order of elements."""

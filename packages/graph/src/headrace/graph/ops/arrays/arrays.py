@@ -1,4 +1,4 @@
-"""Padding, the order of elements, distinct elements, blocks of pixels, diagonals."""
+"""Array ops: padding, reversal, unique elements, space to depth and batch, diagonals."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ def pad(
     name: str | None = None,
     constant_values: TensorLike = 0,
 ) -> Tensor:
-    """paddings[i] = (before, after) elements added to dimension i.
+    """Pads a tensor.
 
     Args:
-      mode: CONSTANT (constant_values), REFLECT or SYMMETRIC (the border mirrored, without or with
-        the outermost element).
+      tensor: [...] of rank n.
+      paddings: [n, 2] ints: elements to add before and after each dimension.
+      mode: "CONSTANT" (constant_values), "REFLECT" or "SYMMETRIC": mirrors the border without or
+        with the outermost element.
+      constant_values: scalar value of the padding.
+    Raises: ValueError for an unknown mode.
     """
     mode = mode.upper()
     if mode == "CONSTANT":
@@ -36,7 +40,7 @@ def pad(
 
 
 def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
-    """The elements in opposite order along axes."""
+    """Reverses the order of elements along axes."""
     return op("ReverseV2", tensor, axis, name=name)
 
 
@@ -52,36 +56,36 @@ def reverse_sequence(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """The first seq_lengths[i] elements of sequence i in opposite order."""
+    """Reverses the first seq_lengths[i] elements along seq_axis, for each i of batch_axis."""
     along = seq_axis if seq_axis is not None else seq_dim
     batch = batch_axis if batch_axis is not None else batch_dim
     return op("ReverseSequence", input, seq_lengths, seq_dim=along, batch_dim=batch or 0, name=name)
 
 
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """Elements moved by shift along axes; what falls off comes in at the other end."""
+    """Rolls elements by shift along axes; elements that pass the end re-enter at the start."""
     return op("Roll", input, shift, axis, name=name)
 
 
 def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
-    """The permutation that undoes x."""
+    """Computes the inverse of a permutation. Args: x: [n] int32 or int64."""
     return op("InvertPermutation", x, name=name)
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = "int32", name: str | None = None) -> Any:
-    """The distinct elements in order of appearance, and for each element the index of its value."""
+    """Returns the distinct elements in order of appearance, and each element's index in them."""
     return op("Unique", x, out_idx=as_dtype(out_idx), name=name)
 
 
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = "int32", name: str | None = None) -> Any:
-    """As unique, and how often each value occurs."""
+    """Same as unique, with the number of occurrences of each value."""
     return op("UniqueWithCounts", x, out_idx=as_dtype(out_idx), name=name)
 
 
 def setdiff1d(
     x: TensorLike, y: TensorLike, index_dtype: DTypeLike = "int32", name: str | None = None
 ) -> Any:
-    """The elements of x that are not in y, and their indices in x."""
+    """Returns the elements of x that are not in y, and their indices in x."""
     return op("ListDiff", x, y, out_idx=as_dtype(index_dtype), name=name)
 
 
@@ -92,7 +96,16 @@ def searchsorted(
     out_type: DTypeLike = "int32",
     name: str | None = None,
 ) -> Tensor:
-    """Where values would go into the sorted rows of sorted_sequence."""
+    """Returns the positions at which to insert values into sorted rows.
+
+    Args:
+      sorted_sequence: [..., n], sorted.
+      values: [..., m].
+      side: "left" or "right": before or after equal elements.
+      out_type: int32 or int64.
+    Returns: [..., m] of out_type.
+    Raises: ValueError for another side.
+    """
     with name_scope(name or "searchsorted"):
         rows = convert_to_tensor(sorted_sequence)
         values = convert_to_tensor(values, dtype=rows.dtype.base_dtype)
@@ -119,7 +132,7 @@ def space_to_depth(
     name: str | None = None,
     data_format: str = "NHWC",  # noqa: A002
 ) -> Tensor:
-    """Blocks of pixels moved into channels."""
+    """Moves spatial blocks of block_size^2 pixels to the channel dimension."""
     return op("SpaceToDepth", input, block_size=block_size, data_format=data_format, name=name)
 
 
@@ -129,7 +142,7 @@ def depth_to_space(
     name: str | None = None,
     data_format: str = "NHWC",  # noqa: A002
 ) -> Tensor:
-    """Channels moved into blocks of pixels."""
+    """Moves channels to spatial blocks; the inverse of space_to_depth."""
     return op("DepthToSpace", input, block_size=block_size, data_format=data_format, name=name)
 
 
@@ -139,7 +152,7 @@ def space_to_batch_nd(
     paddings: TensorLike,
     name: str | None = None,  # noqa: A002
 ) -> Tensor:
-    """Blocks of the padded spatial dimensions moved into the batch."""
+    """Pads the spatial dimensions, and moves their blocks to the batch dimension."""
     return op("SpaceToBatchND", input, block_shape, paddings, name=name)
 
 
@@ -149,15 +162,15 @@ def batch_to_space_nd(
     crops: TensorLike,
     name: str | None = None,  # noqa: A002
 ) -> Tensor:
-    """The inverse of space_to_batch_nd, cropped."""
+    """Inverts space_to_batch_nd, and crops the result."""
     return op("BatchToSpaceND", input, block_shape, crops, name=name)
 
 
 def diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
-    """A tensor with the given diagonal, zero elsewhere. Returns: shape + shape."""
+    """Creates a diagonal tensor. Args: diagonal: shape s. Returns: shape s + s."""
     return op("Diag", diagonal, name=name)
 
 
 def diag_part(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The diagonal of a tensor of shape s + s."""
+    """Returns the diagonal of a tensor. Args: input: shape s + s. Returns: shape s."""
     return op("DiagPart", input, name=name)

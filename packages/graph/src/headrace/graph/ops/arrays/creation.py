@@ -1,4 +1,4 @@
-"""Tensors made from a shape or a range: zeros, ones, eye, range, one_hot."""
+"""Creates tensors from shapes, ranges and indices: zeros, ones, eye, range, one_hot."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def _filled(shape: Any, dtype: Any, value: Any, name: str) -> Tensor:
 def zeros(
     shape: ShapeLike | TensorLike, dtype: DTypeLike = "float32", name: str | None = None
 ) -> Tensor:
-    """A tensor of zeros (False, or empty strings)."""
+    """Creates a tensor of zeros (False for bool, "" for string)."""
     return _filled(shape, dtype, 0, name or "zeros")
 
 
 def ones(
     shape: ShapeLike | TensorLike, dtype: DTypeLike = "float32", name: str | None = None
 ) -> Tensor:
-    """A tensor of ones (or True)."""
+    """Creates a tensor of ones (True for bool)."""
     return _filled(shape, dtype, 1, name or "ones")
 
 
 def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor:
-    """A tensor of shape dims with one value everywhere."""
+    """Creates a tensor of shape dims filled with a scalar value."""
     return op("Fill", dims, value, name=name)
 
 
@@ -65,7 +65,7 @@ def zeros_like(
     name: str | None = None,
     optimize: bool = True,
 ) -> Tensor:
-    """Zeros of tensor's shape, of its dtype or another."""
+    """Creates zeros of the shape of a tensor, and of its dtype by default."""
     x = convert_to_tensor(tensor, name="tensor")
     wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
     if wanted is x.dtype.base_dtype:
@@ -79,7 +79,7 @@ def ones_like(
     name: str | None = None,
     optimize: bool = True,
 ) -> Tensor:
-    """Ones of tensor's shape, of its dtype or another."""
+    """Creates ones of the shape of a tensor, and of its dtype by default."""
     x = convert_to_tensor(tensor, name="tensor")
     wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
     return ones(op("Shape", x), wanted, name=name or "ones_like")
@@ -92,7 +92,7 @@ def eye(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
-    """The identity matrix, or a batch of them. Returns: batch_shape + [num_rows, num_columns]."""
+    """Creates identity matrices. Returns: batch_shape + [num_rows, num_columns]."""
     with name_scope(name or "eye"):
         columns = num_rows if num_columns is None else num_columns
         short = op("Minimum", num_rows, columns)
@@ -111,7 +111,7 @@ def range(  # noqa: A001 - TF's name
     dtype: DTypeLike | None = None,
     name: str = "range",
 ) -> Tensor:
-    """start, start + delta, ... up to but without limit. With one argument: from 0 to it."""
+    """Creates the sequence start, start + delta, ..., excluding limit; range(limit) starts at 0."""
     if limit is None:
         start, limit = 0, start
     with name_scope(name) as scope:
@@ -132,7 +132,7 @@ def range(  # noqa: A001 - TF's name
 def linspace(
     start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None
 ) -> Tensor:
-    """num evenly spaced values from start to stop, both included."""
+    """Creates num evenly spaced values from start to stop, inclusive."""
     return op("LinSpace", start, stop, num, name=name)
 
 
@@ -148,7 +148,16 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """on_value at each index along a new axis of size depth, off_value elsewhere."""
+    """Creates a one-hot tensor: on_value at each index along a new axis, off_value elsewhere.
+
+    Args:
+      indices: [...] ints.
+      depth: size of the new axis.
+      on_value, off_value: scalars; 1 and 0 by default.
+      axis: position of the new axis; -1 is last.
+      dtype: dtype of the result.
+    Returns: the shape of indices with an axis of size depth inserted.
+    """
     wanted = None if dtype is None else as_dtype(dtype)
     for value in (on_value, off_value):
         if wanted is None and value is not None:
@@ -165,7 +174,10 @@ def sequence_mask(
     dtype: DTypeLike = "bool",
     name: str | None = None,
 ) -> Tensor:
-    """True for the first lengths[i] places of row i. Returns: lengths' shape + [maxlen]."""
+    """Creates a mask that is True for the first lengths[i] elements of row i.
+
+    Returns: the shape of lengths + [maxlen]; maxlen is the maximum of lengths by default.
+    """
     with name_scope(name or "SequenceMask"):
         lengths = convert_to_tensor(lengths)
         if maxlen is None:

@@ -15,7 +15,7 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.ops.arrays.joining import concat
 
 
-def _passes(op_type: str) -> None:
+def _register_identity_gradient(op_type: str) -> None:
     @gradient(op_type)
     def passing(node: Operation, grad: Tensor) -> Any:
         return grad
@@ -31,7 +31,7 @@ for _op_type in (
     "RefIdentity",
     "DebugGradientIdentity",
 ):
-    _passes(_op_type)
+    _register_identity_gradient(_op_type)
 
 
 @gradient("IdentityN")
@@ -40,7 +40,7 @@ def _identity_n_gradient(node: Operation, *grads: Any) -> list[Any]:
 
 
 @gradient("PreventGradient")
-def _prevented(node: Operation, grad: Tensor) -> None:
+def _prevent_gradient(node: Operation, grad: Tensor) -> None:
     message = node.get_attr("message")
     raise LookupError(
         f"PreventGradient '{node.name}': "
@@ -53,7 +53,7 @@ def _fill_gradient(node: Operation, grad: Tensor) -> list[Any]:
     return [None, op("Sum", grad, op("Range", 0, op("Rank", grad), 1))]
 
 
-def _reshaped(op_type: str) -> None:
+def _register_reshape_gradient(op_type: str) -> None:
     @gradient(op_type)
     def reshaping(node: Operation, grad: Any) -> list[Any]:
         back = op("Reshape", convert_to_tensor(grad), op("Shape", node.inputs[0]))
@@ -61,7 +61,7 @@ def _reshaped(op_type: str) -> None:
 
 
 for _op_type in ("Reshape", "ExpandDims", "Squeeze"):
-    _reshaped(_op_type)
+    _register_reshape_gradient(_op_type)
 
 
 @gradient("BroadcastTo")
@@ -73,7 +73,7 @@ def _broadcast_to_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 @gradient("Tile")
 def _tile_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """Splits each dimension into (times, size) and sums over the times."""
+    """Reshapes each dimension to (multiple, size), and sums over the multiples."""
     x, multiples = node.inputs
     shape_x = op("Shape", x, out_type=multiples.dtype.base_dtype)
     pairs = op("Reshape", op("Pack", [multiples, shape_x], axis=1), [-1])

@@ -14,7 +14,7 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
-    """Tensors joined along an axis; their other dimensions are equal."""
+    """Concatenates tensors along an axis; their other dimensions must be equal."""
     values = list(values) if isinstance(values, list | tuple) else [values]
     if len(values) == 1:
         return op("Identity", values[0], name=name)
@@ -22,7 +22,7 @@ def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Tensors of one shape side by side along a new axis."""
+    """Stacks tensors of equal shapes along a new axis."""
     return op(
         "Pack",
         list(values) if not isinstance(values, Tensor) else unstack(values),
@@ -32,14 +32,19 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
 
 
 def parallel_stack(values: TensorLike, name: str = "parallel_stack") -> Tensor:
-    """Tensors of one known shape side by side along a new first axis."""
+    """Stacks tensors of one fully known shape along a new first axis."""
     return stack(values, name=name)
 
 
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
-    """The slices along an axis, as a list; num: how many, where the shape does not tell."""
+    """Unstacks a tensor to a list of its slices along an axis.
+
+    Args:
+      num: number of slices; required if the static shape does not give it.
+    Raises: ValueError if the number of slices is unknown.
+    """
     value = convert_to_tensor(value, name="value")
     if num is None:
         dims = value._shape  # noqa: SLF001
@@ -56,7 +61,15 @@ def split(
     num: int | None = None,
     name: str = "split",
 ) -> list[Tensor]:
-    """A tensor cut along an axis: into equal parts (an int), or into parts of the given sizes."""
+    """Splits a tensor along an axis into a list of tensors.
+
+    Args:
+      value: tensor to split.
+      num_or_size_splits: number of equal parts, or a vector of their sizes.
+      axis: axis to split.
+      num: number of parts, if the sizes are a tensor of unknown length.
+    Raises: ValueError if the number of parts is unknown.
+    """
     sizes = num_or_size_splits
     if isinstance(sizes, int | np.integer):
         return list(op("Split", axis, value, num_split=int(sizes), name=name))
@@ -64,12 +77,19 @@ def split(
     if num is None:
         num = sizes._shape[0] if sizes._shape else None  # noqa: SLF001
         if num is None:
-            raise ValueError("split: the number of parts is not known: give num")
+            raise ValueError("split: the number of parts is unknown: give num")
     return list(op("SplitV", value, sizes, axis, num_split=num, name=name))
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """Coordinate tensors of a grid from vectors of coordinates; indexing "xy" or "ij"."""
+    """Broadcasts coordinate vectors to a grid.
+
+    Args:
+      args: vectors.
+      indexing: "xy" (Cartesian) or "ij" (matrix).
+    Returns: list of tensors, one per vector.
+    Raises: ValueError for another indexing.
+    """
     indexing = kwargs.pop("indexing", "xy")
     with name_scope(kwargs.pop("name", "meshgrid")):
         if indexing not in ("xy", "ij"):

@@ -1,4 +1,4 @@
-"""Placeholders, and tensors passed on with a promise about them."""
+"""Placeholders, stop_gradient and ensure_shape."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 def placeholder(
     dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None
 ) -> Tensor:
-    """A tensor whose value each run must feed.
+    """Creates a tensor that each run must feed.
 
     Args:
-      dtype: of the values; shape: their shape, None or -1 for what is not fixed; None: any shape.
+      dtype: dtype of the value.
+      shape: shape of the value; None or -1 as a size accepts any size, None any shape.
     """
     return op("Placeholder", dtype=as_dtype(dtype), shape=as_dims(shape), name=name)
 
@@ -25,14 +26,14 @@ def placeholder(
 def placeholder_with_default(
     input: TensorLike, shape: ShapeLike, name: str | None = None
 ) -> Tensor:  # noqa: A002
-    """A tensor that a run may feed, and that is `input` where it does not."""
+    """Creates a tensor that a run can feed; its default is `input`."""
     return op("PlaceholderWithDefault", input, shape=as_dims(shape), name=name)
 
 
 def sparse_placeholder(
     dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """A SparseTensor whose value each run must feed."""
+    """Creates a SparseTensor that each run must feed."""
     base = name or "Placeholder"
     dims = as_dims(shape) if shape is not None else None
     rank = None if dims is None else len(dims)
@@ -48,15 +49,15 @@ def sparse_placeholder(
 
 
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The same value, through which no gradient flows."""
+    """Returns the same value, as a constant for gradients."""
     return op("StopGradient", input, name=name)
 
 
 def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The same value, promised not to change."""
+    """Returns the same value, guaranteed by the caller not to change."""
     return op("GuaranteeConst", input, name=name)
 
 
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """x, after a check at run time that it has that shape (None: any size)."""
+    """Returns x after a run-time check of its shape (None: any size)."""
     return op("EnsureShape", x, shape=as_dims(shape), name=name)

@@ -1,4 +1,4 @@
-"""Shapes as tensors, and the same elements under another shape."""
+"""Shapes as tensors, and ops that change shapes: reshape, squeeze, transpose, tile."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from headrace.graph.shape_rules.algebra import broadcast
 from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
-def _known(x: Any, out_type: Any, name: str | None, value: Any) -> Tensor | None:
-    """The constant that a fully known shape makes, as TF 1.x folds it when the graph is built."""
+def _folded_constant(x: Any, out_type: Any, name: str | None, value: Any) -> Tensor | None:
+    """Creates a constant for a fully known shape, which TF 1.x folds at graph construction."""
     dims = x._shape  # noqa: SLF001
     if dims is None or None in dims:
         return None
@@ -33,32 +33,32 @@ def shape(
     out_type: DTypeLike = "int32",
     optimize: bool = True,
 ) -> Tensor:
-    """The shape as a vector; a constant where it is fully known when the graph is built."""
+    """Returns the shape as a vector; a constant if it is fully known."""
     if isinstance(input, SparseTensor):
         return op("Cast", input.dense_shape, DstT=as_dtype(out_type), name=name)
     x = convert_to_tensor(input)
-    known = _known(x, out_type, name or "Shape", list) if optimize else None
+    known = _folded_constant(x, out_type, name or "Shape", list) if optimize else None
     return op("Shape", x, out_type=as_dtype(out_type), name=name) if known is None else known
 
 
 def shape_n(
     input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None
 ) -> list[Tensor]:  # noqa: A002
-    """The shapes of several tensors of one dtype."""
+    """Returns the shapes of several tensors of one dtype."""
     return op("ShapeN", input, out_type=as_dtype(out_type), name=name)
 
 
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:  # noqa: A002
-    """The number of elements."""
+    """Returns the number of elements."""
     if isinstance(input, SparseTensor):
         return op("Prod", op("Cast", input.dense_shape, DstT=as_dtype(out_type)), 0, name=name)
     x = convert_to_tensor(input)
-    known = _known(x, out_type, name or "Size", lambda d: int(np.prod(d, dtype=np.int64)))
+    known = _folded_constant(x, out_type, name or "Size", lambda d: int(np.prod(d, dtype=np.int64)))
     return op("Size", x, out_type=as_dtype(out_type), name=name) if known is None else known
 
 
 def rank(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The number of dimensions."""
+    """Returns the number of dimensions."""
     if isinstance(input, SparseTensor):
         return op("Size", input.dense_shape, name=name)
     x = convert_to_tensor(input)
@@ -68,17 +68,23 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
-    """The shape that two shapes broadcast to, as a tensor."""
+    """Computes the broadcast shape of two shape tensors."""
     return op("BroadcastArgs", shape_x, shape_y)
 
 
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Any:
-    """The TensorShape that two TensorShapes broadcast to; ValueError where they do not."""
+    """Computes the broadcast shape of two TensorShapes.
+
+    Raises: ValueError if they cannot be broadcast.
+    """
     return TensorShape(broadcast(as_dims(shape_x), as_dims(shape_y)))
 
 
 def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The same elements in order under another shape; one size may be -1."""
+    """Reshapes a tensor; one size may be -1, which is inferred.
+
+    Raises: ValueError if the known numbers of elements differ.
+    """
     return op("Reshape", tensor, shape, name=name)
 
 
@@ -88,7 +94,7 @@ def expand_dims(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Tensor:
-    """A dimension of size 1 put in at axis."""
+    """Inserts a dimension of size 1 at axis. Raises: ValueError without axis."""
     axis = dim if axis is None else axis
     if axis is None:
         raise ValueError("expand_dims: give the axis")
@@ -101,7 +107,7 @@ def squeeze(
     name: str | None = None,
     squeeze_dims: Sequence[int] | None = None,
 ) -> Tensor:
-    """Dimensions of size 1 taken out: those named, or all."""
+    """Removes dimensions of size 1: the given axes, or all."""
     axis = squeeze_dims if axis is None else axis
     axes = [] if axis is None else [axis] if np.ndim(axis) == 0 else list(axis)
     return op("Squeeze", input, squeeze_dims=axes, name=name)
@@ -110,7 +116,12 @@ def squeeze(
 def transpose(
     a: TensorLike, perm: TensorLike | None = None, name: str = "transpose", conjugate: bool = False
 ) -> Tensor:
-    """Dimension i of the result is dimension perm[i] of a; perm None: all reversed."""
+    """Permutes dimensions: dimension i of the result is dimension perm[i] of a.
+
+    Args:
+      perm: [rank] ints; None reverses the dimensions.
+      conjugate: also conjugate complex elements.
+    """
     with name_scope(name) as scope:
         a = convert_to_tensor(a, name="a")
         kind = "ConjugateTranspose" if conjugate and a.dtype.is_complex else "Transpose"
@@ -127,7 +138,7 @@ def transpose(
 def matrix_transpose(
     a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """The innermost two dimensions exchanged."""
+    """Transposes the last two dimensions."""
     with name_scope(name):
         a = convert_to_tensor(a, name="a")
         n = a.get_shape().ndims
@@ -142,10 +153,10 @@ def matrix_transpose(
 
 
 def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """input repeated along dimensions of size 1 (and new leading ones) up to shape."""
+    """Broadcasts input to shape."""
     return op("BroadcastTo", input, shape, name=name)
 
 
 def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """input repeated multiples[i] times along dimension i."""
+    """Repeats input multiples[i] times along dimension i."""
     return op("Tile", input, multiples, name=name)

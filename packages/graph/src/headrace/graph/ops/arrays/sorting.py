@@ -1,4 +1,4 @@
-"""Elements in order, repeated, and places in tensors from places in their bytes."""
+"""Sorting, repeating, and conversion of flat indices to coordinates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from headrace.graph.typing.aliases import TensorLike
 def sort(
     values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """The elements along an axis in order: "ASCENDING" or "DESCENDING"."""
+    """Sorts along an axis.
+
+    Args:
+      values: numeric tensor of known rank.
+      axis: axis to sort along.
+      direction: "ASCENDING" or "DESCENDING".
+    Raises: ValueError for another direction, or an unknown rank.
+    """
     with name_scope(name or "sort"):
         return _sorted(values, axis, direction)[0]
 
@@ -27,7 +34,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The indices that put the elements along an axis in order; int32, always stable."""
+    """Returns the int32 indices that sort an axis; always stable. Raises: as sort."""
     with name_scope(name or "argsort"):
         return _sorted(values, axis, direction)[1]
 
@@ -44,21 +51,21 @@ def _sorted(values: Any, axis: int, direction: str) -> tuple[Tensor, Tensor]:
     last = axis % rank == rank - 1
     order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
     moved = x if last else op("Transpose", x, order)
-    turned = _turned(moved) if direction == "ASCENDING" else moved
+    turned = _reverse_order(moved) if direction == "ASCENDING" else moved
     width = op("GatherV2", op("Shape", moved), rank - 1, 0)
     found, indices = op("TopKV2", turned, width)
-    found = _turned(found) if direction == "ASCENDING" else found
+    found = _reverse_order(found) if direction == "ASCENDING" else found
     if last:
         return found, indices
     back = sorted(range(rank), key=order.__getitem__)
     return op("Transpose", found, back), op("Transpose", indices, back)
 
 
-def _turned(x: Tensor) -> Tensor:
-    """What is in the opposite order, so that it can be turned again, of any type."""
+def _reverse_order(x: Tensor) -> Tensor:
+    """Maps values to values in the opposite order; an involution for every dtype."""
     dtype = x.dtype.base_dtype
     if dtype.is_integer:
-        # -1 - x has a place for the least integer, which -x has not
+        # -1 - x does not overflow for the lowest integer, unlike -x
         return constant(dtype.max if dtype.is_unsigned else -1, dtype=dtype) - x
     return -x
 
@@ -69,9 +76,12 @@ def repeat(
     axis: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Elements along an axis, each as often as repeats says (one number, or one for each).
+    """Repeats the elements along an axis.
 
-    Args: axis: None: of the flattened input.
+    Args:
+      input: [...] any dtype.
+      repeats: number of repetitions, a scalar or one number per element.
+      axis: axis; None flattens the input first.
     """
     with name_scope(name or "Repeat"):
         x = convert_to_tensor(input)
@@ -96,9 +106,11 @@ def repeat(
 
 
 def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
-    """The coordinates of elements of a tensor of some shape, from their places in a row.
+    """Converts flat indices to coordinates.
 
-    Args: indices: [] or [n] int32 or int64; dims: the shape.
+    Args:
+      indices: [] or [n] int32 or int64.
+      dims: [rank], shape of the tensor.
     Returns: [rank] or [rank, n].
     """
     return op("UnravelIndex", indices, dims, name=name)

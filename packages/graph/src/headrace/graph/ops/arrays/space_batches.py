@@ -1,4 +1,4 @@
-"""Blocks of space moved into the batch and back, as dilated windows need them."""
+"""space_to_batch, batch_to_space, and dilated windows by means of them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ def space_to_batch(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Tensor:
-    """Moves blocks of height and width into the batch.
+    """Moves spatial blocks to the batch dimension.
 
     Args:
-      input: [batch, height, width, channels]; paddings: [2, 2] zeros around it.
-      block_size: of both dimensions; block_shape: of each.
+      input: [batch, height, width, channels].
+      paddings: [2, 2] numbers of zeros before and after height and width.
+      block_size: size of the blocks in both dimensions.
+      block_shape: [2] sizes of the blocks, instead of block_size.
+    Raises: ValueError without block_size and block_shape.
     """
     return op("SpaceToBatchND", input, _block(block_size, block_shape), paddings, name=name)
 
@@ -38,7 +41,7 @@ def batch_to_space(
     name: str | None = None,
     block_shape: TensorLike | None = None,
 ) -> Tensor:
-    """The inverse of space_to_batch; crops are cut from the result."""
+    """Inverts space_to_batch, and crops the result. Raises: as space_to_batch."""
     return op("BatchToSpaceND", input, _block(block_size, block_shape), crops, name=name)
 
 
@@ -56,11 +59,12 @@ def required_space_to_batch_paddings(
     base_paddings: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The paddings that make blocks fit, and the crops that undo them.
+    """Computes the paddings to whole blocks, and the crops that remove them.
 
     Args:
-      input_shape: [n] int32, of the spatial dimensions; block_shape: [n] int32.
-      base_paddings: [n, 2] int32, the least paddings; zeros by default.
+      input_shape: [n] int32, the spatial dimensions.
+      block_shape: [n] int32.
+      base_paddings: [n, 2] int32, minimum paddings; zeros by default.
     Returns: paddings [n, 2], crops [n, 2].
     """
     with name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
@@ -100,15 +104,17 @@ def with_space_to_batch(
     spatial_dims: Any = None,
     data_format: str | None = None,
 ) -> Tensor:
-    """op(input), with its windows dilated: op sees every dilation_rate-th element.
+    """Applies a windowed op with dilation: op sees every dilation_rate-th element.
 
     Args:
-      input: [batch, spatial..., channels], or "NC..." as data_format says.
-      dilation_rate: [n] ints, known.
+      input: [batch, spatial..., channels], or channels first by data_format.
+      dilation_rate: [n] static ints.
       padding: "VALID" or "SAME".
       op: `f(input, num_spatial_dims, padding) -> Tensor`.
-      filter_shape: [n, ...], of the windows; needed for "SAME".
-      spatial_dims: the n dimensions; all but batch and channels by default.
+      filter_shape: [n, ...] shape of the windows; required for "SAME".
+      spatial_dims: the n spatial dimensions; by default all but batch and channels.
+      data_format: None or "N...C" for channels last, "NC..." for channels first.
+    Raises: ValueError for "SAME" without filter_shape.
     """
     x = convert_to_tensor(input, name="input")
     rate = np.asarray(constant_value(convert_to_tensor(dilation_rate, dtype="int32")))
@@ -137,7 +143,7 @@ def with_space_to_batch(
 
 
 def _led(pads: Tensor, before: int) -> Tensor:
-    """The paddings with none for the dimensions between batch and space."""
+    """Adds zero paddings for the dimensions between batch and space."""
     if not before:
         return pads
     return op("ConcatV2", [constant(np.zeros([before, 2], np.int32)), pads], 0)

@@ -1,1 +1,1 @@
-"""Candidate sampling, and the losses that use it."""
+"""Candidate sampling and sampled losses."""

@@ -1,4 +1,4 @@
-"""Classes drawn at random, to train on in the place of all of them."""
+"""Candidate samplers: random classes to train on instead of all classes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _seeds(seed: int | None) -> dict[str, int]:
     return {"seed": first or 0, "seed2": second or 0}
 
 
-def _sampler(function_name: str, op_type: str, says: str) -> CandidateSampler:
+def _sampler(function_name: str, op_type: str, summary: str) -> CandidateSampler:
     def function(
         true_classes: TensorLike,
         num_true: int,
@@ -42,7 +42,7 @@ def _sampler(function_name: str, op_type: str, says: str) -> CandidateSampler:
         )
 
     function.__doc__ = (
-        f"{says}.\n\n    Args:\n      true_classes: [batch, num_true] int64; num_true: of each "
+        f"{summary}.\n\n    Args:\n      true_classes: [batch, num_true] int64; num_true: of each "
         "example.\n      num_sampled: how many to draw; unique: no class twice; range_max: "
         "classes.\n    Returns: (sampled_candidates [num_sampled] int64, true_expected_count "
         "[batch, num_true],\n      sampled_expected_count [num_sampled]).\n    "
@@ -81,12 +81,16 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draws classes by given frequencies; the other arguments are uniform_candidate_sampler's.
+    """Samples classes by given frequencies.
 
     Args:
-      vocab_file: CSV whose last column is each class's frequency; or unigrams: the frequencies.
-      distortion: power they are raised to; num_reserved_ids: classes before the first of them.
-      num_shards, shard: draw only each num_shards-th class, from shard on.
+      vocab_file: CSV file with the frequencies of classes in its last column.
+      unigrams: list of frequencies, instead of vocab_file.
+      distortion: exponent of the frequencies.
+      num_reserved_ids: number of classes before the first one with a frequency.
+      num_shards, shard: sample only classes with index % num_shards == shard.
+      the others: as in uniform_candidate_sampler.
+    Returns: as uniform_candidate_sampler.
     """
     return op(
         "FixedUnigramCandidateSampler",
@@ -114,7 +118,7 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """All classes, in the form of a sampler's result; the arguments are those of the others."""
+    """Returns all classes as candidates; arguments and results as in uniform_candidate_sampler."""
     return op(
         "AllCandidateSampler",
         true_classes,
@@ -133,12 +137,15 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Where sampled classes are true ones.
+    """Finds sampled classes that are true classes.
 
     Args:
-      true_classes: [batch, num_true] int64; sampled_candidates: [n] int64.
-    Returns: (indices of examples int32, places among the samples int64, and for each the most
-      negative float, to add to the logit).
+      true_classes: [batch, num_true] int64.
+      sampled_candidates: [n] int64.
+      num_true: number of true classes per example.
+      seed: ignored.
+    Returns: (indices of examples int32, indices of candidates int64, weights): each weight is the
+      lowest float, to add to the logit.
     """
     return op(
         "ComputeAccidentalHits",

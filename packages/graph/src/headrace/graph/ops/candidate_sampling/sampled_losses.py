@@ -1,4 +1,4 @@
-"""Losses over many classes that look only at some of them."""
+"""Losses over many classes that use only a sample of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _logits(
     name: str | None,
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
-    """Logits and labels [batch, num_true + num_sampled] of the true and the sampled classes."""
+    """Returns logits and labels [batch, num_true + num_sampled] of true and sampled classes."""
     parts = table_parts(weights)
     with name_scope(name, "compute_sampled_logits", [*parts, biases, inputs, labels]):
         inputs = convert_to_tensor(inputs)
@@ -53,7 +53,7 @@ def _logits(
         sampled, true_count, sampled_count = (op("StopGradient", s) for s in sampled_values)
         sampled = cast(sampled, _INT64)
         every = op("ConcatV2", [flat, sampled], 0)
-        # one lookup for both, so that there is one sparse gradient
+        # one lookup for both gives a single sparse gradient
         rows = cast(embedding_lookup(parts, every, partition_strategy), kind)
         offsets = cast(embedding_lookup(biases, every, partition_strategy), kind)
         count = op("Shape", flat)
@@ -79,7 +79,7 @@ def _logits(
 
 
 def _of_hits(labels: Tensor, sampled: Tensor, num_true: int, kind: Any) -> Tensor:
-    """What takes sampled classes that are true out of a softmax: very negative logits."""
+    """Returns very negative logits for sampled classes that are true classes."""
     rows, places, weights = compute_accidental_hits(labels, sampled, num_true)
     int32 = as_dtype("int32")
     both = [op("Reshape", x, [-1, 1]) for x in (rows, cast(places, int32))]
@@ -107,14 +107,19 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:
-    """Noise-contrastive loss of each example: true classes against sampled ones.
+    """Computes the noise-contrastive loss of each example.
 
     Args:
-      weights: [num_classes, dim], or parts of it; biases: [num_classes].
-      labels: [batch, num_true] int64, the true classes; inputs: [batch, dim].
-      num_sampled: classes to draw for the batch; num_classes: of all.
-      sampled_values: what a candidate sampler gave; log_uniform_candidate_sampler's by default.
-      remove_accidental_hits: leave out samples that are true; partition_strategy: of the parts.
+      weights: [num_classes, dim], or a list of its partitions.
+      biases: [num_classes].
+      labels: [batch, num_true] int64, the true classes.
+      inputs: [batch, dim].
+      num_sampled: number of classes to sample for the batch.
+      num_classes: number of classes.
+      num_true: number of true classes per example.
+      sampled_values: result of a candidate sampler; by default of log_uniform_candidate_sampler.
+      remove_accidental_hits: ignore samples that are true classes.
+      partition_strategy: "mod" or "div", as in embedding_lookup.
     Returns: [batch].
     Source: Gutmann and Hyvärinen 2010; Mnih and Teh 2012.
     """
@@ -139,10 +144,11 @@ def sampled_softmax_loss(
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> Tensor:
-    """Softmax cross entropy of each example over its true and some sampled classes.
+    """Computes the softmax cross entropy of each example over its true and the sampled classes.
 
     Args:
-      seed: of the sampler; the others: as of nce_loss.
+      seed: seed of the sampler.
+      the others: as in nce_loss.
     Returns: [batch].
     Source: Jean et al. 2015.
     """

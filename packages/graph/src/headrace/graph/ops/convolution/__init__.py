@@ -1,1 +1,1 @@
-"""Convolutions, biases and patches."""
+"""Convolutions, bias_add and patches."""

@@ -1,4 +1,4 @@
-"""A bias for each channel, added to what a layer gives."""
+"""bias_add, and dense layers without variables."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from headrace.graph.typing.aliases import TensorLike
 def bias_add(
     value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
-    """value + bias, where bias has one number for each channel.
+    """Adds a bias to each channel.
 
     Args:
-      value: [batch, ..., channels], or [batch, channels, ...] where data_format begins with "NC".
+      value: [batch, ..., channels], or [batch, channels, ...] if data_format starts with "NC".
       bias: [channels].
-      data_format: such as "NHWC" or "NCHW"; channels are last by default.
-    Raises: ValueError for a data_format that puts channels elsewhere.
+      data_format: such as "NHWC" or "NCHW"; channels last by default.
+    Returns: shape and dtype of value.
+    Raises: ValueError for an invalid data_format.
     """
     with name_scope(name, "BiasAdd", [value, bias]) as scope:
         layout = _layout(data_format)
@@ -40,7 +41,14 @@ def _layout(data_format: str | None) -> str:
 def xw_plus_b(
     x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
 ) -> Tensor:
-    """x @ weights + biases. Args: x: [batch, in]; weights: [in, out]; biases: [out]."""
+    """Computes x @ weights + biases.
+
+    Args:
+      x: [batch, in].
+      weights: [in, out].
+      biases: [out].
+    Returns: [batch, out].
+    """
     with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         return bias_add(matmul(x, weights), biases, name=scope)
 
@@ -48,7 +56,14 @@ def xw_plus_b(
 def relu_layer(
     x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
 ) -> Tensor:
-    """relu(x @ weights + biases). Args: x: [batch, in]; weights: [in, out]; biases: [out]."""
+    """Computes relu(x @ weights + biases).
+
+    Args:
+      x: [batch, in].
+      weights: [in, out].
+      biases: [out].
+    Returns: [batch, out].
+    """
     with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
         return op("Relu", bias_add(matmul(x, weights), biases), name=scope)
 
@@ -69,7 +84,7 @@ def _bias_add_v1_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
 
 @gradient("BiasAddGrad")
 def _bias_add_grad_gradient(node: Operation, grad: Tensor) -> Tensor:
-    """A bias's gradient is a sum, so what flows back is repeated wherever it was summed."""
+    """Broadcasts the gradient: BiasAddGrad is a sum over all dimensions except the channels."""
     (out,) = node.inputs
     shape = op("Shape", out)
     if node.get_attr("data_format") in ("NCHW", b"NCHW"):

@@ -1,4 +1,4 @@
-"""Convolutions over two and three dimensions, their transposes and gradients."""
+"""Convolutions in one to three dimensions, their transposes and gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.graph.typing.aliases import Ints, Padding, TensorLike
 
 
 def _padding(padding: Any) -> dict[str, Any]:
-    """A named padding, or pairs of explicit ones, as attributes."""
+    """Converts a padding name or explicit pairs to attributes."""
     if isinstance(padding, str):
         return {"padding": padding.upper()}
     return {"padding": "EXPLICIT", "explicit_paddings": [n for pair in padding for n in pair]}
@@ -33,13 +33,16 @@ def conv2d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Tensor:
-    """The sum of products of a filter with each patch (a cross-correlation).
+    """Computes a 2-D convolution (a cross-correlation).
 
     Args:
       input: [batch, height, width, channels] ("NHWC"), or [batch, channels, height, width].
       filter: [height, width, channels, output channels].
-      strides, dilations: four ints, in the order of data_format, or one.
+      strides, dilations: four ints in the order of data_format, or one int for height and width.
       padding: "SAME", "VALID", or four pairs of explicit paddings.
+      data_format: "NHWC" or "NCHW".
+      use_cudnn_on_gpu: ignored.
+      filters: new name of filter.
     Returns: [batch, out height, out width, output channels], in data_format.
     """
     return op(
@@ -75,7 +78,7 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Tensor:
-    """The gradient of conv2d with respect to its input, of shape input_sizes."""
+    """Computes the gradient of conv2d with respect to its input, of shape input_sizes."""
     return op(
         "Conv2DBackpropInput",
         input_sizes,
@@ -101,7 +104,7 @@ def conv2d_backprop_filter(
     dilations: Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of conv2d with respect to its filter, of shape filter_sizes."""
+    """Computes the gradient of conv2d with respect to its filter, of shape filter_sizes."""
     return op(
         "Conv2DBackpropFilter",
         input,
@@ -128,10 +131,14 @@ def conv2d_transpose(
     filters: TensorLike | None = None,
     dilations: Ints | None = None,
 ) -> Tensor:
-    """The transpose of conv2d: value is what conv2d would give for the result.
+    """Computes the transpose of conv2d, its gradient with respect to the input.
 
     Args:
-      filter: [height, width, output channels, input channels]; output_shape: of the result.
+      value: [batch, height, width, input channels], in data_format.
+      filter: [height, width, output channels, input channels].
+      output_shape: [4] ints, shape of the result.
+      input, filters: new names of value and filter.
+      the others: as in conv2d.
     """
     with name_scope(name or "conv2d_transpose") as scope:
         return op(
@@ -157,7 +164,13 @@ def conv3d(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Tensor:
-    """As conv2d, over three dimensions. Args: input: [batch, depth, height, width, channels]."""
+    """Computes a 3-D convolution.
+
+    Args:
+      input: [batch, depth, height, width, channels] ("NDHWC"), or "NCDHW".
+      filter: [depth, height, width, channels, output channels].
+      the others: as in conv2d, for five dimensions.
+    """
     return op(
         "Conv3D",
         input,
@@ -181,7 +194,14 @@ def conv1d(
     input: TensorLike | None = None,  # noqa: A002 - TF's name
     dilations: Ints | None = None,
 ) -> Tensor:
-    """As conv2d over one dimension: value [batch, width, in], filters [width, in, out]."""
+    """Computes a 1-D convolution.
+
+    Args:
+      value: [batch, width, channels] ("NWC"), or "NCW".
+      filters: [width, channels, output channels].
+      stride: int or list of ints.
+      the others: as in conv2d.
+    """
     value = input if value is None else value
     last = data_format in (None, "NWC", "NHWC")
     with name_scope(name or "conv1d") as scope:
@@ -211,11 +231,13 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Filters of its own for each channel.
+    """Computes a depthwise 2-D convolution: each channel has separate filters.
 
     Args:
-      input: [batch, height, width, channels]; filter: [height, width, channels, multiplier].
-      rate, or dilations: of height and width.
+      input: [batch, height, width, channels].
+      filter: [height, width, channels, multiplier].
+      rate: dilation of height and width; dilations: its new name.
+      the others: as in conv2d.
     Returns: [batch, out height, out width, channels * multiplier].
     """
     data_format = data_format or "NHWC"
@@ -244,7 +266,7 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """depthwise_conv2d, then a 1x1 convolution that mixes the channels."""
+    """Computes depthwise_conv2d, followed by a 1x1 convolution of the channels."""
     with name_scope(name or "separable_conv2d") as scope:
         spread = depthwise_conv2d(
             input,
@@ -268,7 +290,7 @@ def separable_conv2d(
 def atrous_conv2d(
     value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
-    """conv2d with `rate - 1` holes between the filter's elements."""
+    """Computes conv2d with dilation `rate` in both dimensions."""
     return op(
         "Conv2D",
         value,
@@ -291,7 +313,10 @@ def convolution(
     filters: TensorLike | None = None,
     dilations: Ints | None = None,
 ) -> Tensor:
-    """A convolution over one, two or three dimensions, by the rank of its input."""
+    """Computes a convolution in one, two or three dimensions, by the rank of its input.
+
+    Raises: ValueError for an input of another rank.
+    """
     dilation_rate = dilations if dilation_rate is None else dilation_rate
     x = convert_to_tensor(input, name="input")
     kernel = convert_to_tensor(filters if filter is None else filter, name="filter")

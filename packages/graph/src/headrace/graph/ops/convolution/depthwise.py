@@ -1,4 +1,4 @@
-"""Convolutions with filters of their own for each channel, under TF's older names."""
+"""Depthwise convolutions and their gradients, under TF's native names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def depthwise_conv2d_native(
     dilations: Ints = _ONES,
     name: str | None = None,
 ) -> Tensor:
-    """As depthwise_conv2d, with all four dilations."""
+    """Same as depthwise_conv2d, with dilations of all four dimensions."""
     attrs = _attrs(strides, padding, data_format, dilations)
     return op("DepthwiseConv2dNative", input, filter, name=name, **attrs)
 
@@ -43,7 +43,7 @@ def depthwise_conv2d_backprop_input(
     dilations: Ints = _ONES,
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of depthwise_conv2d with respect to its input, of shape input_sizes."""
+    """Computes the gradient of depthwise_conv2d with respect to its input."""
     attrs = _attrs(strides, padding, data_format, dilations)
     return op(
         "DepthwiseConv2dNativeBackpropInput", input_sizes, filter, out_backprop, name=name, **attrs
@@ -60,7 +60,7 @@ def depthwise_conv2d_backprop_filter(
     dilations: Ints = _ONES,
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of depthwise_conv2d with respect to its filter, of shape filter_sizes."""
+    """Computes the gradient of depthwise_conv2d with respect to its filter."""
     attrs = _attrs(strides, padding, data_format, dilations)
     return op(
         "DepthwiseConv2dNativeBackpropFilter", input, filter_sizes, out_backprop, name=name, **attrs

@@ -1,4 +1,4 @@
-"""Patches of images and volumes laid out along the channels."""
+"""Extraction of patches of images and volumes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Tensor:
-    """The patches of images, each laid out along the last dimension.
+    """Extracts patches of images, each flattened along the last dimension.
 
     Args:
       images: [batch, height, width, channels].
-      ksizes: [1, height, width, 1] of a patch; strides: between patches; rates: between the pixels
-        of one patch; padding: "SAME" or "VALID"; sizes: another name of ksizes.
+      ksizes: [1, height, width, 1], size of a patch; sizes: its new name.
+      strides: [1, rows, columns, 1], steps between patches.
+      rates: [1, rows, columns, 1], steps between the pixels of a patch.
+      padding: "SAME" or "VALID".
     Returns: [batch, rows, columns, ksizes[1] * ksizes[2] * channels].
     """
     return op(
@@ -52,7 +54,7 @@ def extract_patches(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """As extract_image_patches, under its newer name."""
+    """Same as extract_image_patches, its new name."""
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 
@@ -63,10 +65,12 @@ def extract_volume_patches(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """As extract_image_patches over three dimensions.
+    """Extracts patches of volumes; see extract_image_patches.
 
     Args:
-      input: [batch, planes, height, width, channels]; ksizes, strides: five ints.
+      input: [batch, planes, height, width, channels].
+      ksizes, strides: five ints.
+      padding: "SAME" or "VALID".
     """
     return op(
         "ExtractVolumePatches",
@@ -84,18 +88,18 @@ def extract_volume_patches(
 @gradient("ExtractImagePatches")
 def _image_patches_gradient(node: Operation, grad: Tensor) -> Tensor:
     rates = {"dilations": node.get_attr("rates")}
-    return _laid_back(node, grad, "Conv2DBackpropInput", rates)
+    return _patches_gradient(node, grad, "Conv2DBackpropInput", rates)
 
 
 @gradient("ExtractVolumePatches")
 def _volume_patches_gradient(node: Operation, grad: Tensor) -> Tensor:
-    return _laid_back(node, grad, "Conv3DBackpropInputV2", {})
+    return _patches_gradient(node, grad, "Conv3DBackpropInputV2", {})
 
 
-def _laid_back(node: Operation, grad: Tensor, back: str, attrs: dict[str, Any]) -> Tensor:
-    """Extraction is a convolution whose filters hold a single one, for each channel by itself."""
+def _patches_gradient(node: Operation, grad: Tensor, back: str, attrs: dict[str, Any]) -> Tensor:
+    """Computes the gradient as that of a depthwise convolution with one-hot filters."""
     if grad.dtype.is_complex:
-        parts = [_laid_back(node, part(grad), back, attrs) for part in (real, imag)]
+        parts = [_patches_gradient(node, part(grad), back, attrs) for part in (real, imag)]
         return op("Complex", *parts, Tout=grad.dtype.base_dtype)
     window = list(node.get_attr("ksizes"))[1:-1]
     n = len(window)

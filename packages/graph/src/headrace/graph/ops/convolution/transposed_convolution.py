@@ -1,4 +1,4 @@
-"""The transposes of convolutions over one and three dimensions, or by the rank of their input."""
+"""Transposed convolutions in one to three dimensions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from headrace.graph.typing.aliases import Ints, TensorLike
 
 
 def _per_axis(value: Any, n: int, first: bool, what: str) -> list[int]:
-    """Strides or dilations for all n + 2 dimensions, from one, n or n + 2 of them."""
+    """Expands one, n or n + 2 strides or dilations to n + 2.
+
+    Raises: ValueError for another number.
+    """
     values = [1] if value is None else [value] if isinstance(value, int) else list(value)
     if len(values) == n + 2:
         return values
@@ -35,11 +38,13 @@ def conv1d_transpose(
     dilations: Ints | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of conv1d: input is what conv1d would give for the result.
+    """Computes the transpose of conv1d, its gradient with respect to the input.
 
     Args:
       input: [batch, width, channels] ("NWC"), or [batch, channels, width] ("NCW").
-      filters: [width, output channels, input channels]; output_shape: of the result.
+      filters: [width, output channels, input channels].
+      output_shape: [3] ints, shape of the result.
+      the others: as in conv1d.
     """
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]):
         first = data_format == "NCW"
@@ -75,11 +80,14 @@ def conv3d_transpose(
     filters: TensorLike | None = None,
     dilations: Ints | None = None,
 ) -> Tensor:
-    """The transpose of conv3d: value is what conv3d would give for the result.
+    """Computes the transpose of conv3d, its gradient with respect to the input.
 
     Args:
+      value: [batch, depth, height, width, input channels], in data_format.
       filter: [depth, height, width, output channels, input channels].
-      output_shape: of the result; input, filters: other names of value and filter.
+      output_shape: [5] ints, shape of the result.
+      input, filters: new names of value and filter.
+      the others: as in conv3d.
     """
     with name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as scope:
         first = data_format == "NCDHW"
@@ -106,7 +114,7 @@ def conv_transpose(
     dilations: Ints | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """conv1d_transpose, conv2d_transpose or conv3d_transpose, by the length of output_shape.
+    """Computes a transposed convolution in one to three dimensions, by the length of output_shape.
 
     Raises: ValueError for another number of spatial dimensions.
     """
@@ -143,11 +151,14 @@ def atrous_conv2d_transpose(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of atrous_conv2d.
+    """Computes the transpose of atrous_conv2d.
 
     Args:
-      value: [batch, height, width, channels]; filters: [height, width, output channels, input
-        channels]; output_shape: of the result; rate: 1 + the holes between the filter's elements.
+      value: [batch, height, width, channels].
+      filters: [height, width, output channels, input channels].
+      output_shape: [4] ints, shape of the result.
+      rate: dilation of height and width.
+      padding: "SAME" or "VALID".
     """
     with name_scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]) as scope:
         return op(
@@ -172,7 +183,7 @@ def conv3d_backprop_filter(
     dilations: Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """The gradient of conv3d with respect to its filter, of shape filter_sizes."""
+    """Computes the gradient of conv3d with respect to its filter, of shape filter_sizes."""
     return op(
         "Conv3DBackpropFilterV2",
         input,

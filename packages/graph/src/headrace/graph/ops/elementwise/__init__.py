@@ -1,1 +1,1 @@
-"""Elementwise ops."""
+"""Element-wise ops."""

@@ -1,4 +1,4 @@
-"""Arithmetic element by element: one tensor, two broadcast, complex numbers, casts, comparisons."""
+"""Element-wise ops: arithmetic, comparisons, complex numbers, casts, selection."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from headrace.graph.typing.functions import Binary, CastTo, Unary
 
 
-def _unary(function_name: str, op_type: str, says: str) -> Unary:
+def _unary(function_name: str, op_type: str, summary: str) -> Unary:
     def function(x: TensorLike | SparseTensor, name: str | None = None) -> Any:
         if isinstance(x, SparseTensor):
             return SparseTensor(x.indices, op(op_type, x.values, name=name), x.dense_shape)
         return op(op_type, x, name=name)
 
-    function.__doc__ = f"{says}, element by element. Args: x: [...]. Returns: [...]."
+    function.__doc__ = f"{summary}, element by element. Args: x: [...]. Returns: [...]."
     function.__name__ = function.__qualname__ = function_name
     return function
 
 
-def _binary(function_name: str, op_type: str, says: str) -> Binary:
+def _binary(function_name: str, op_type: str, summary: str) -> Binary:
     def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         return op(op_type, x, y, name=name)
 
-    function.__doc__ = f"{says}, element by element, broadcasting. Args: x, y: of one dtype."
+    function.__doc__ = f"{summary}, element by element, broadcasting. Args: x, y: of one dtype."
     function.__name__ = function.__qualname__ = function_name
     return function
 
@@ -95,7 +95,7 @@ bessel_i1e = _unary(
 
 
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """x + y, broadcast; strings are joined."""
+    """Computes x + y, with broadcasting; strings are concatenated."""
     kind = getattr(x, "dtype", None) or getattr(y, "dtype", None)
     if kind is None:
         x = convert_to_tensor(x, name="x")
@@ -141,42 +141,45 @@ right_shift = _binary("right_shift", "RightShift", "x shifted right by y bits")
 
 
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The angle of the point (x, y), element by element."""
+    """Computes the angle of the point (x, y), element-wise."""
     return op("Atan2", y, x, name=name)
 
 
 def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> Tensor:
-    """The next number after x1 towards x2, element by element."""
+    """Computes the next representable number after x1 towards x2, element-wise."""
     return op("NextAfter", x1, x2, name=name)
 
 
 def igamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The lower regularised incomplete gamma function, element by element."""
+    """Computes the lower regularised incomplete gamma function P(a, x), element-wise."""
     return op("Igamma", a, x, name=name)
 
 
 def igammac(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The upper regularised incomplete gamma function, element by element."""
+    """Computes the upper regularised incomplete gamma function Q(a, x), element-wise."""
     return op("Igammac", a, x, name=name)
 
 
 def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> Tensor:
-    """The Hurwitz zeta function, element by element."""
+    """Computes the Hurwitz zeta function, element-wise."""
     return op("Zeta", x, q, name=name)
 
 
 def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The polygamma function of order a at x, element by element."""
+    """Computes the polygamma function of order a at x, element-wise."""
     return op("Polygamma", a, x, name=name)
 
 
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The regularised incomplete beta function I_x(a, b)."""
+    """Computes the regularised incomplete beta function I_x(a, b), element-wise."""
     return op("Betainc", a, b, x, name=name)
 
 
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """x / y as Python 3 divides: integers become floating-point numbers first."""
+    """Computes x / y with Python 3's semantics: integers are converted to floats.
+
+    Raises: TypeError if the dtypes differ.
+    """
     return true_division(x, y, name or "truediv")
 
 
@@ -184,25 +187,25 @@ divide = truediv
 
 
 def round(x: TensorLike, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
-    """The nearest integer, ties to even."""
+    """Rounds to the nearest integer, ties to even."""
     return op("Round", x, name=name)
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
-    """Either x or y, not both."""
+    """Computes x XOR y, element-wise."""
     with name_scope(name):
         return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
 
 
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """The cross product of 3-vectors. Args: a, b: [..., 3]."""
+    """Computes the cross product of 3-vectors. Args: a, b: [..., 3]."""
     return op("Cross", a, b, name=name)
 
 
 def cast(
     x: TensorLike | SparseTensor | IndexedSlices, dtype: DTypeLike, name: str | None = None
 ) -> Any:
-    """x with its elements as another dtype; x itself if it has that dtype already."""
+    """Casts a tensor, SparseTensor or IndexedSlices to a dtype; a no-op if it has that dtype."""
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, SparseTensor):
         return SparseTensor(x.indices, cast(x.values, wanted, name=name), x.dense_shape)
@@ -215,7 +218,7 @@ def cast(
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """A cast that clips values which the dtype cannot hold to its limits."""
+    """Casts to a dtype, and clips values outside of its range."""
     wanted = as_dtype(dtype)
     with name_scope(name or "saturate_cast"):
         value = convert_to_tensor(value, name="value")
@@ -243,17 +246,22 @@ to_bfloat16 = _to("to_bfloat16", "bfloat16", "ToBFloat16")
 
 
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's names
-    """The same bytes read as another dtype."""
+    """Reinterprets the bytes of a tensor as another dtype."""
     return op("Bitcast", input, type=as_dtype(type), name=name)
 
 
 def bucketize(input: TensorLike, boundaries: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """How many of the sorted boundaries are at most x, element by element."""
+    """Returns the number of sorted boundaries that are at most x, element-wise."""
     return op("Bucketize", input, boundaries=boundaries, name=name)
 
 
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
-    """real + i * imag. Args: real, imag: float or double."""
+    """Creates complex numbers.
+
+    Args:
+      real, imag: float32 or float64 of the same dtype.
+    Raises: TypeError for other dtypes.
+    """
     real = convert_to_tensor(real, name="real")
     imag = convert_to_tensor(imag, dtype=real.dtype, name="imag")
     wide = real.dtype.base_dtype.name == "float64"
@@ -274,35 +282,35 @@ def _part(op_type: str, x: Any, name: str | None) -> Tensor:
 
 
 def real(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The real part; a real tensor as it is."""
+    """Returns the real part; real tensors unchanged."""
     return _part("Real", input, name)
 
 
 def imag(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The imaginary part of a complex tensor; zeros for a real one."""
+    """Returns the imaginary part; zeros for real tensors."""
     x = convert_to_tensor(input, name="input")
     return _part("Imag", x, name) if x.dtype.is_complex else op("ZerosLike", x, name=name)
 
 
 def angle(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """The argument of a complex number, in radians."""
+    """Returns the argument of complex numbers, in radians."""
     return _part("Angle", input, name)
 
 
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
-    """The complex conjugate; a real tensor as it is."""
+    """Returns the complex conjugate; real tensors unchanged."""
     x = convert_to_tensor(x, name="x")
     return op("Conj", x, name=name) if x.dtype.is_complex else x
 
 
 def complex_abs(x: TensorLike, name: str | None = None) -> Tensor:
-    """The modulus of a complex tensor."""
+    """Returns the modulus of complex numbers."""
     x = convert_to_tensor(x, name="x")
     return op("ComplexAbs", x, Tout=x.dtype.real_dtype, name=name)
 
 
 def absolute(x: TensorLike, name: str | None = None) -> Any:
-    """|x|, also of complex numbers and sparse tensors."""
+    """Computes |x|, also for complex and sparse tensors."""
     if not isinstance(x, SparseTensor):
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
@@ -316,12 +324,13 @@ def where(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """x where condition holds, y elsewhere; without x and y, the indices of the true elements.
+    """Selects x where condition is true, y elsewhere; without x and y returns the true indices.
 
     Args:
-      condition: bool, of x's shape, or a vector that chooses rows of x and y.
-      x, y: of one shape and dtype.
-    Returns: x's shape, or [number of true elements, rank] int64.
+      condition: bool of the shape of x, or [n] to select rows of x and y.
+      x, y: tensors of equal shape and dtype, or None.
+    Returns: shape and dtype of x; or [number of true elements, rank] int64.
+    Raises: ValueError if only one of x and y is given.
     """
     if (x is None) != (y is None):
         raise ValueError("where takes both x and y, or neither")
@@ -336,7 +345,7 @@ def where_v2(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """As where, but condition, x and y broadcast."""
+    """Same as where, but condition, x and y are broadcast. Raises: as where."""
     if x is None and y is None:
         return where(condition, name=name)
     return op("SelectV2", condition, x, y, name=name)
@@ -345,7 +354,7 @@ def where_v2(
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:
-    """t with values below the minimum or above the maximum replaced by these."""
+    """Clips the values of t to [clip_value_min, clip_value_max]."""
     with name_scope(name or "clip_by_value") as scope:
         values = convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
         low = minimum(values, clip_value_max)
@@ -356,7 +365,7 @@ def clip_by_value(
 
 
 def add_n(inputs: TensorLike | Sequence[TensorLike], name: str | None = None) -> Tensor:
-    """The sum of tensors of one shape and dtype."""
+    """Sums tensors of equal shape and dtype. Raises: ValueError without tensors."""
     if not isinstance(inputs, list | tuple) or not inputs:
         raise ValueError("add_n takes a list of at least one tensor")
     tensors = [
@@ -377,5 +386,5 @@ def accumulate_n(
     tensor_dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The sum of tensors of one shape, as add_n."""
+    """Sums tensors of equal shape and dtype; see add_n."""
     return add_n(inputs, name=name or "AccumulateNV2")

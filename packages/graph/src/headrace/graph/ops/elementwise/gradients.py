@@ -61,11 +61,11 @@ from headrace.graph.ops.elementwise.elementwise import (
 
 
 def broadcast_sum(op_node: Operation, grads: tuple[Any, Any]) -> list[Any]:
-    """Sums what broadcasting spread: the gradients of x and y from those of the broadcast result.
+    """Reverses broadcasting: sums gradients over the dimensions in which an input was broadcast.
 
     Args:
-      op_node: a node whose inputs 0 and 1 were broadcast together.
-      grads: of the result's shape, or None for no path.
+      op_node: node with broadcast inputs 0 and 1.
+      grads: gradients of x and y in the shape of the result, or None.
     """
     x, y = op_node.inputs[:2]
     if x._shape is not None and x._shape == y._shape and None not in x._shape:  # noqa: SLF001
@@ -84,7 +84,7 @@ def _scalar_like(x: Tensor, value: float) -> Tensor:
 
 
 def _simple(op_type: str, rule: Any) -> None:
-    """The gradient of y = f(x) as rule(x, y, grad)."""
+    """Registers the gradient of y = f(x) as rule(x, y, grad)."""
 
     @gradient(op_type)
     def unary_gradient(node: Operation, grad: Tensor) -> Tensor:
@@ -94,7 +94,7 @@ def _simple(op_type: str, rule: Any) -> None:
 _simple("Abs", lambda x, y, g: g * sign(x))
 _simple("Neg", lambda x, y, g: -g)
 _simple("Square", lambda x, y, g: g * (x * _scalar_like(x, 2.0)))
-# These four kernels conjugate y themselves, as TensorFlow's do.
+# The kernels of these four ops conjugate y, as in TensorFlow.
 _simple("Sqrt", lambda x, y, g: op("SqrtGrad", conj(y), g))
 _simple("Rsqrt", lambda x, y, g: op("RsqrtGrad", conj(y), g))
 _simple("Reciprocal", lambda x, y, g: op("ReciprocalGrad", conj(y), g))
@@ -186,8 +186,8 @@ for _flat in ("Floor", "Ceil", "Round", "Rint"):
         return None
 
 
-# Of (conj(y), conj(dy), grad). The operations conjugate y themselves, all but the two of tanh and
-# sigmoid, so that what flows to it is the conjugate of what would flow to a y left as it is.
+# Rules of (conj(y), conj(dy), grad). All ops except those of tanh and sigmoid conjugate y: their
+# gradient with respect to y is the conjugate of the gradient with respect to an unconjugated y.
 for _derivative, _second in (
     (
         "SqrtGrad",
@@ -233,7 +233,7 @@ for _derivative, _second in (
 
 
 def _broadcasting(op_type: str, rule: Any) -> None:
-    """The gradient of z = f(x, y), broadcast, as rule(x, y, z, grad) -> (grad x, grad y)."""
+    """Registers the gradient of z = f(x, y) as rule(x, y, z, grad) -> (grad of x, grad of y)."""
 
     @gradient(op_type)
     def binary_gradient(node: Operation, grad: Tensor) -> list[Any]:

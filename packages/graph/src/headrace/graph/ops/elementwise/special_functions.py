@@ -1,4 +1,4 @@
-"""Functions made of several elementwise ones, and products with a scalar."""
+"""Functions composed of several element-wise ops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 def scalar_mul(scalar: TensorLike, x: Any, name: str | None = None) -> Any:
-    """x times a scalar; x may be IndexedSlices. Raises: ValueError where it is no scalar."""
+    """Multiplies x, which may be IndexedSlices, by a scalar.
+
+    Raises: ValueError if `scalar` is not a scalar.
+    """
     dtype = x.dtype.base_dtype if hasattr(x, "dtype") and hasattr(x, "graph") else None
     scalar = convert_to_tensor(scalar, dtype=dtype, name="scalar")
     if scalar.get_shape().ndims not in (0, None):
@@ -26,28 +29,34 @@ def scalar_mul(scalar: TensorLike, x: Any, name: str | None = None) -> Any:
 
 
 def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """The greatest integer not above x / y."""
+    """Computes floor(x / y)."""
     return op("FloorDiv", x, y, name=name)
 
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """1 / x; 0 where x is 0."""
+    """Computes 1 / x, and 0 where x is 0."""
     with name_scope(name or "reciprocal_no_nan") as scope:
         x = convert_to_tensor(x, name="x")
         return op("DivNoNan", constant(1, dtype=x.dtype.base_dtype), x, name=scope)
 
 
 def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
-    """The logarithm of the beta function of the last dimension: sum lgamma(x) - lgamma(sum x)."""
+    """Computes the log of the beta function over the last dimension.
+
+    Returns: sum(lgamma(x)) - lgamma(sum(x)).
+    """
     with name_scope(name or "lbeta"):
         x = convert_to_tensor(x, name="x")
         return op("Sum", op("Lgamma", x), [-1]) - op("Lgamma", op("Sum", x, [-1]))
 
 
 def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """A polynomial at x. Args: coeffs: list of its coefficients, that of the highest power first.
+    """Evaluates a polynomial at x.
 
-    Raises: ValueError where coeffs is no list.
+    Args:
+      coeffs: list of coefficients, highest power first.
+      x: point or points at which to evaluate it.
+    Raises: ValueError if coeffs is not a list.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type found {type(coeffs)}.")
@@ -62,14 +71,14 @@ def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Tenso
 
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
-    """log(1 / (1 + exp(-x))), exact far from 0."""
+    """Computes log(1 / (1 + exp(-x))) without overflow."""
     with name_scope(name or "LogSigmoid") as scope:
         x = convert_to_tensor(x, name="x")
         return op("Neg", op("Softplus", -x), name=scope)
 
 
 def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
-    """The inverse of erfc."""
+    """Computes the inverse of erfc."""
     with name_scope(name or "erfcinv"):
         x = convert_to_tensor(x, name="start")
         half = constant(0.5, dtype=x.dtype.base_dtype)
@@ -83,17 +92,17 @@ def cumulative_logsumexp(
     reverse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The logarithm of running sums of exp(x), without overflow."""
+    """Computes the cumulative log(sum(exp(x))) along an axis, without overflow."""
     return op("CumulativeLogsumexp", x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def to_complex64(x: TensorLike, name: str = "ToComplex64") -> Any:
-    """x cast to complex64."""
+    """Casts x to complex64."""
     return op("Cast", x, DstT=as_dtype("complex64"), name=name)
 
 
 def to_complex128(x: TensorLike, name: str = "ToComplex128") -> Any:
-    """x cast to complex128."""
+    """Casts x to complex128."""
     return op("Cast", x, DstT=as_dtype("complex128"), name=name)
 
 
@@ -104,7 +113,14 @@ def histogram_fixed_width_bins(
     dtype: DTypeLike = "int32",
     name: str | None = None,
 ) -> Tensor:
-    """Which of nbins equal bins of a range each value falls into; the outermost are open."""
+    """Returns the bin of each value, for nbins equal bins of a range; the outer bins are open.
+
+    Args:
+      values: numeric tensor.
+      value_range: [2], the range.
+      nbins: number of bins.
+      dtype: int32 or int64.
+    """
     with name_scope(name or "histogram_fixed_width_bins"):
         values = convert_to_tensor(values, name="values")
         kind = values.dtype.base_dtype

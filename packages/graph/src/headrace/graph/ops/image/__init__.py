@@ -1,1 +1,1 @@
-"""Images."""
+"""Image ops."""

@@ -1,4 +1,4 @@
-"""Boxes on images: drawn, chosen among overlapping ones, sampled for crops."""
+"""Bounding boxes: drawing, non-maximum suppression, random crops."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NO_LIMIT = float("-inf")
 def draw_bounding_boxes(
     images: TensorLike, boxes: TensorLike, name: str | None = None, colors: TensorLike | None = None
 ) -> Tensor:
-    """Images with boxes drawn on them.
+    """Draws boxes on images.
 
     Args:
       images: [batch, height, width, channels] float or half, from 0 to 1.
-      boxes: [batch, n, 4] float: y1, x1, y2, x2 as shares of height and width.
-      colors: [m, channels] float, used in turn; ten of the library's by default.
+      boxes: [batch, n, 4] float: y1, x1, y2, x2 as fractions of height and width.
+      colors: [m, channels] float, used cyclically; ten default colours if None.
     """
     with name_scope(name, "draw_bounding_boxes", [images, boxes]) as scope:
         if colors is None:
@@ -45,13 +45,14 @@ def non_max_suppression(
     score_threshold: TensorLike = _NO_LIMIT,
     name: str | None = None,
 ) -> Tensor:
-    """The boxes of the highest scores of which no two overlap too much.
+    """Selects boxes in order of score, skipping those that overlap a selected box too much.
 
     Args:
-      boxes: [n, 4] float: two opposite corners y1, x1, y2, x2; scores: [n] float.
-      max_output_size: [] int32, the most to choose.
-      iou_threshold: intersection over union above which the lower score goes.
-      score_threshold: what a score must be above.
+      boxes: [n, 4] float: two opposite corners y1, x1, y2, x2.
+      scores: [n] float.
+      max_output_size: [] int32, maximum number of boxes.
+      iou_threshold: greatest allowed intersection over union.
+      score_threshold: boxes with scores at or below it are ignored.
     Returns: [m] int32, indices of boxes.
     """
     with name_scope(name, "non_max_suppression"):
@@ -69,7 +70,7 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: TensorLike = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """As non_max_suppression; with soft_nms_sigma above 0, overlaps lower the scores instead.
+    """Same as non_max_suppression, with scores; soft_nms_sigma > 0 lowers scores of overlaps.
 
     Returns: indices [m] int32, scores [m].
     Source: Bodla et al. 2017.
@@ -90,9 +91,12 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """As non_max_suppression, with the indices filled up by zeros where it is asked for.
+    """Same as non_max_suppression, optionally padded with zeros.
 
-    Returns: indices [m] or [max_output_size] int32, and how many of them count.
+    Args:
+      pad_to_max_output_size: pad the indices to max_output_size.
+      the others: as in non_max_suppression.
+    Returns: indices [m] or [max_output_size] int32, and the number of valid ones, [] int32.
     """
     with name_scope(name, "non_max_suppression_padded"):
         scores = convert_to_tensor(scores)
@@ -116,7 +120,13 @@ def non_max_suppression_overlaps(
     score_threshold: TensorLike = _NO_LIMIT,
     name: str | None = None,
 ) -> Tensor:
-    """As non_max_suppression, by given overlaps. Args: overlaps: [n, n] float."""
+    """Same as non_max_suppression, with given overlaps.
+
+    Args:
+      overlaps: [n, n] float, overlap of each pair of boxes.
+      overlap_threshold: greatest allowed overlap.
+      the others: as in non_max_suppression.
+    """
     with name_scope(name, "non_max_suppression_overlaps"):
         limits = [convert_to_tensor(v, dtype=_FLOAT) for v in (overlap_threshold, score_threshold)]
         return op("NonMaxSuppressionWithOverlaps", overlaps, scores, max_output_size, *limits)
@@ -133,13 +143,15 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> Any:
-    """non_max_suppression of each class of each image, and the best of what it leaves.
+    """Runs non_max_suppression for each class of each image, and selects the best boxes of all.
 
     Args:
-      boxes: [batch, n, 1 or classes, 4] float; scores: [batch, n, classes] float.
-      max_output_size_per_class, max_total_size: the most to choose.
-      pad_per_class: fill up to what the classes may give; clip_boxes: to between 0 and 1.
-    Returns: boxes, scores, classes, and how many of each image count.
+      boxes: [batch, n, 1 or classes, 4] float.
+      scores: [batch, n, classes] float.
+      max_output_size_per_class, max_total_size: maximum numbers of boxes.
+      pad_per_class: pad to the number of boxes that all classes together can give.
+      clip_boxes: clip coordinates to [0, 1].
+    Returns: boxes, scores, classes, and the number of valid boxes of each image.
     """
     with name_scope(name, "combined_non_max_suppression"):
         limits = [convert_to_tensor(v, dtype=_FLOAT) for v in (iou_threshold, score_threshold)]
@@ -163,7 +175,7 @@ def combined_non_max_suppression(
 
 
 def _most(scores: Tensor, per_class: Any, total: Any, pad_per_class: bool) -> int | None:
-    """How many boxes of each image are given, where the graph knows it."""
+    """Returns the static number of boxes per image, or None."""
     known = [constant_value(v) if isinstance(v, Tensor) else v for v in (per_class, total)]
     classes = scores.get_shape().as_list()[-1] if scores.get_shape().ndims else None
     if known[1] is None or not pad_per_class:
@@ -185,15 +197,18 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """A crop drawn at random that shows enough of one of the objects.
+    """Samples a random crop that shows enough of one of the objects.
 
     Args:
-      image_size: [3] ints: height, width, channels; bounding_boxes: [batch, n, 4] float.
-      min_object_covered: the least share of a box that the crop must show.
-      aspect_ratio_range, area_range: of the crop; from 0.75 to 1.33, 0.05 to 1 by default.
-      max_attempts: before the whole image is taken; 100 by default.
-      use_image_if_no_bounding_boxes: take the image as the only box where there is none.
-    Returns: (begin [3], size [3], to slice the image with; bboxes [1, 1, 4] float, to draw it).
+      image_size: [3] ints: height, width, channels.
+      bounding_boxes: [batch, n, 4] float, boxes of the objects.
+      seed, seed2: seeds of the crop.
+      min_object_covered: minimum fraction of a box in the crop.
+      aspect_ratio_range: range of width / height; 0.75 to 1.33 by default.
+      area_range: range of the crop's fraction of the image; 0.05 to 1 by default.
+      max_attempts: attempts before the whole image is returned; 100 by default.
+      use_image_if_no_bounding_boxes: use the whole image as the box if there are none.
+    Returns: (begin [3], size [3]) to slice the image, and bboxes [1, 1, 4] float to draw the crop.
     """
     with name_scope(name, "sample_distorted_bounding_box"):
         attrs: dict[str, Any] = {"seed": seed or 0, "seed2": seed2 or 0}

@@ -1,4 +1,4 @@
-"""Images and sound from the contents of files, and back."""
+"""Decodes and encodes image and WAV files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ def decode_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """The pixels of a JPEG file.
+    """Decodes a JPEG file.
 
     Args:
-      contents: [] string; channels: 0 (the file's own), 1 or 3; ratio: 1, 2, 4 or 8, by which it
-        is made smaller; fancy_upscaling: of the colours; try_recover_truncated: take a file that
-        ends early, of which acceptable_fraction of the rows are there; dct_method: "",
-        "INTEGER_FAST" or "INTEGER_ACCURATE".
+      contents: [] string, contents of the file.
+      channels: 0 (as in the file), 1 or 3.
+      ratio: downscaling factor: 1, 2, 4 or 8.
+      fancy_upscaling: interpolate the chroma planes.
+      try_recover_truncated: accept a truncated file with at least acceptable_fraction of its rows.
+      acceptable_fraction: from 0 to 1.
+      dct_method: "", "INTEGER_FAST" or "INTEGER_ACCURATE".
     Returns: [height, width, channels] uint8.
     """
     return op(
@@ -56,7 +59,12 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """A part of decode_jpeg's. Args: crop_window: [4] int32: first row, column, height, width."""
+    """Decodes a window of a JPEG file.
+
+    Args:
+      crop_window: [4] int32: first row, first column, height, width.
+      the others: as in decode_jpeg.
+    """
     return op(
         "DecodeAndCropJpeg",
         contents,
@@ -74,22 +82,24 @@ def decode_and_crop_jpeg(
 def decode_png(
     contents: TensorLike, channels: int = 0, dtype: DTypeLike = "uint8", name: str | None = None
 ) -> Tensor:
-    """The pixels of a PNG file.
+    """Decodes a PNG file.
 
     Args:
-      contents: [] string; channels: 0 (the file's own), 1, 3 or 4; dtype: uint8 or uint16.
+      contents: [] string, contents of the file.
+      channels: 0 (as in the file), 1, 3 or 4.
+      dtype: uint8 or uint16.
     Returns: [height, width, channels].
     """
     return op("DecodePng", contents, channels=channels, dtype=as_dtype(dtype), name=name)
 
 
 def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
-    """The pixels of a BMP file, [height, width, channels] uint8."""
+    """Decodes a BMP file. Returns: [height, width, channels] uint8."""
     return op("DecodeBmp", contents, channels=channels, name=name)
 
 
 def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
-    """The frames of a GIF file, [frames, height, width, 3] uint8."""
+    """Decodes a GIF file. Returns: [frames, height, width, 3] uint8."""
     return op("DecodeGif", contents, name=name)
 
 
@@ -100,11 +110,13 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """The pixels of a BMP, GIF, JPEG or PNG file.
+    """Decodes a BMP, GIF, JPEG or PNG file.
 
     Args:
-      channels: as of decode_png; dtype: of the result, scaled as convert_image_dtype does.
-      expand_animations: a GIF file's frames are stacked; else its first one is the image.
+      contents: [] string, contents of the file.
+      channels: 0 (as in the file), 1, 3 or 4.
+      dtype: dtype of the result, scaled as by convert_image_dtype.
+      expand_animations: return all frames of a GIF file instead of the first.
     Returns: [height, width, channels], or [frames, height, width, 3].
     """
     with name_scope(name, "decode_image"):
@@ -123,12 +135,12 @@ def decode_image(
 def extract_jpeg_shape(
     contents: TensorLike, output_type: DTypeLike = "int32", name: str | None = None
 ) -> Tensor:
-    """The shape that decode_jpeg gives, without decoding. Returns: [3] int32 or int64."""
+    """Returns the shape of a JPEG image, [3] int32 or int64, without decoding it."""
     return op("ExtractJpegShape", contents, output_type=as_dtype(output_type), name=name)
 
 
 def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
-    """Whether a file's contents begin as a JPEG's."""
+    """Returns whether the contents of a file start like a JPEG file."""
     with name_scope(name, "is_jpeg") as scope:
         start = op("Substr", contents, constant(0), constant(3))
         return op("Equal", start, constant(b"\xff\xd8\xff"), name=scope)
@@ -147,14 +159,19 @@ def encode_jpeg(
     xmp_metadata: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """The contents of a JPEG file.
+    """Encodes an image as a JPEG file.
 
     Args:
-      image: [height, width, channels] uint8; format: "" (by the channels), "grayscale" or "rgb".
-      quality: from 0 to 100; progressive: refined while it loads; optimize_size: at more work;
-        chroma_downsampling: of the colours; density_unit: "in" or "cm"; x_density, y_density:
-        pixels to it; xmp_metadata: kept in the file.
-    Returns: [] string.
+      image: [height, width, channels] uint8.
+      format: "" (by the number of channels), "grayscale" or "rgb".
+      quality: from 0 to 100.
+      progressive: write a progressive file.
+      optimize_size: spend more time to reduce the size.
+      chroma_downsampling: store the chroma planes at half resolution.
+      density_unit: "in" or "cm".
+      x_density, y_density: pixels per density_unit.
+      xmp_metadata: XMP metadata to store.
+    Returns: [] string, contents of the file.
     """
     return op(
         "EncodeJpeg",
@@ -173,11 +190,12 @@ def encode_jpeg(
 
 
 def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> Tensor:
-    """The contents of a PNG file.
+    """Encodes an image as a PNG file.
 
     Args:
-      image: [height, width, 1 to 4 channels] uint8 or uint16; compression: from 0 to 9; -1: usual.
-    Returns: [] string.
+      image: [height, width, 1 to 4 channels] uint8 or uint16.
+      compression: from 0 to 9; -1 is the default level.
+    Returns: [] string, contents of the file.
     """
     return op("EncodePng", image, compression=compression, name=name)
 
@@ -188,10 +206,11 @@ def decode_wav(
     desired_samples: int = -1,
     name: str | None = None,
 ) -> Any:
-    """The sound of a WAV file of 16 bits.
+    """Decodes a 16-bit WAV file.
 
     Args:
-      contents: [] string; desired_channels, desired_samples: to cut or fill up to; -1: the file's.
+      contents: [] string, contents of the file.
+      desired_channels, desired_samples: sizes to crop or pad to; -1: as in the file.
     Returns: (audio [samples, channels] float from -1 to 1, sample_rate [] int32).
     """
     made = op(
@@ -208,5 +227,11 @@ def decode_wav(
 
 
 def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
-    """The contents of a WAV file of 16 bits. Args: audio: [samples, channels] from -1 to 1."""
+    """Encodes audio as a 16-bit WAV file.
+
+    Args:
+      audio: [samples, channels] float from -1 to 1.
+      sample_rate: [] int32, samples per second.
+    Returns: [] string, contents of the file.
+    """
     return op("EncodeWav", audio, sample_rate, name=name)

@@ -1,4 +1,4 @@
-"""Types, brightness, contrast, hue and colour spaces of images."""
+"""Dtype conversion, brightness, contrast, hue and colour spaces of images."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ _FROM_YIQ = (
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Tensor:
-    """An image in another type, scaled: integers go to their greatest, floats to 1.
+    """Converts an image to a dtype, and scales it: floats from 0 to 1, integers from 0 to max.
 
     Args:
-      saturate: what is out of dtype's range becomes its end.
-    Raises: AttributeError for a type that is neither floating-point nor integer.
+      image: [...] any floating-point or integer dtype.
+      dtype: dtype of the result.
+      saturate: clip values outside of the range of dtype.
+    Raises: AttributeError for a dtype that is neither floating-point nor integer.
     """
     image = convert_to_tensor(image, name="image")
     dtype = as_dtype(dtype).base_dtype
@@ -78,7 +80,7 @@ def _top(dtype: Any) -> int:
 
 
 def _in_float(image: Any) -> tuple[Tensor, Any]:
-    """The image as floats (halves stay), and the type it had."""
+    """Returns the image as floats (half stays half), and its original dtype."""
     image = convert_to_tensor(image, name="image")
     kind = image.dtype.base_dtype
     if kind.name in ("float16", "float32"):
@@ -87,7 +89,7 @@ def _in_float(image: Any) -> tuple[Tensor, Any]:
 
 
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
-    """delta added to an image, whose values are taken as from 0 to 1."""
+    """Adds delta to the brightness of an image with values from 0 to 1."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         values, kind = _in_float(image)
         made = op("AddV2", values, cast(delta, values.dtype.base_dtype), name=scope)
@@ -95,7 +97,12 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
-    """Each channel's distances from its mean times a factor. Args: images: [..., h, w, c]."""
+    """Scales the contrast: multiplies each channel's distance from its mean by a factor.
+
+    Args:
+      images: [..., height, width, channels].
+      contrast_factor: scalar factor.
+    """
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         values, kind = _in_float(images)
         made = op("AdjustContrastv2", values, contrast_factor, name=scope)
@@ -103,9 +110,9 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
 
 
 def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Tensor:
-    """gain * image ** gamma, whose values are taken as from 0 to 1.
+    """Computes gain * image ** gamma, for values from 0 to 1.
 
-    Raises: ValueError for a gamma that is known to be below 0.
+    Raises: ValueError for a static negative gamma.
     """
     with name_scope(None, "adjust_gamma", [image, gamma, gain]):
         values, kind = _in_float(image)
@@ -124,7 +131,12 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Ten
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
-    """delta added to the hue of an RGB image. Args: image: [..., 3]; delta: from -1 to 1."""
+    """Adds delta to the hue of RGB images.
+
+    Args:
+      image: [..., 3].
+      delta: from -1 to 1.
+    """
     with name_scope(name, "adjust_hue", [image]):
         values, kind = _in_float(image)
         return convert_image_dtype(op("AdjustHue", values, delta), kind)
@@ -133,7 +145,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 def adjust_saturation(
     image: TensorLike, saturation_factor: TensorLike, name: str | None = None
 ) -> Tensor:
-    """The saturation of an RGB image times a factor. Args: image: [..., 3]."""
+    """Multiplies the saturation of RGB images by a factor. Args: image: [..., 3]."""
     with name_scope(name, "adjust_saturation", [image]):
         values, kind = _in_float(image)
         return convert_image_dtype(op("AdjustSaturation", values, saturation_factor), kind)
@@ -142,7 +154,13 @@ def adjust_saturation(
 def adjust_jpeg_quality(
     image: TensorLike, jpeg_quality: TensorLike, dct_method: str = "", name: str | None = None
 ) -> Tensor:
-    """An image as JPEG would leave it. Args: image: RGB or grey; jpeg_quality: from 0 to 100."""
+    """Encodes and decodes an image as JPEG.
+
+    Args:
+      image: [height, width, 1 or 3].
+      jpeg_quality: from 0 to 100.
+      dct_method: as in decode_jpeg.
+    """
     with name_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
         kind = image.dtype.base_dtype
@@ -159,7 +177,10 @@ def _between(low: float, high: float, seed: int | None) -> Tensor:
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
-    """adjust_brightness by something from -max_delta to max_delta."""
+    """Applies adjust_brightness with a random delta from [-max_delta, max_delta).
+
+    Raises: ValueError for a negative max_delta.
+    """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, _between(-max_delta, max_delta, seed))
@@ -175,13 +196,19 @@ def _check_range(lower: float, upper: float) -> None:
 def random_contrast(
     image: TensorLike, lower: float, upper: float, seed: int | None = None
 ) -> Tensor:
-    """adjust_contrast by something from lower to upper."""
+    """Applies adjust_contrast with a random factor from [lower, upper).
+
+    Raises: ValueError unless 0 <= lower < upper.
+    """
     _check_range(lower, upper)
     return adjust_contrast(image, _between(lower, upper, seed))
 
 
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
-    """adjust_hue by something from -max_delta to max_delta."""
+    """Applies adjust_hue with a random delta from [-max_delta, max_delta).
+
+    Raises: ValueError for max_delta outside of [0, 0.5].
+    """
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
     if max_delta < 0:
@@ -192,7 +219,10 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
 def random_saturation(
     image: TensorLike, lower: float, upper: float, seed: int | None = None
 ) -> Tensor:
-    """adjust_saturation by something from lower to upper."""
+    """Applies adjust_saturation with a random factor from [lower, upper).
+
+    Raises: ValueError unless 0 <= lower < upper.
+    """
     _check_range(lower, upper)
     return adjust_saturation(image, _between(lower, upper, seed))
 
@@ -200,7 +230,10 @@ def random_saturation(
 def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Tensor:
-    """adjust_jpeg_quality by something from min_jpeg_quality to below max_jpeg_quality."""
+    """Applies adjust_jpeg_quality with a random quality from [min, max).
+
+    Raises: ValueError for qualities outside of [0, 100] or min >= max.
+    """
     if (
         min_jpeg_quality < 0
         or max_jpeg_quality < 0
@@ -214,7 +247,7 @@ def random_jpeg_quality(
 
 
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
-    """RGB as one channel of grey. Args: images: [..., 3]. Returns: [..., 1]."""
+    """Converts RGB to grayscale. Args: images: [..., 3]. Returns: [..., 1]."""
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = convert_to_tensor(images, name="images")
         values = convert_image_dtype(images, _FLOAT)
@@ -226,7 +259,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
-    """One channel of grey as three that are alike. Args: images: [..., 1]. Returns: [..., 3]."""
+    """Converts grayscale to RGB. Args: images: [..., 1]. Returns: [..., 3]."""
     with name_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = convert_to_tensor(images, name="images")
         before = op("ExpandDims", op("Rank", images) - 1, 0)
@@ -245,29 +278,31 @@ def _mixed(images: Any, matrix: Any) -> Tensor:
 
 
 def rgb_to_yuv(images: TensorLike) -> Tensor:
-    """RGB from 0 to 1 as luma and two differences of colour. Args: images: [..., 3]."""
+    """Converts RGB with values from 0 to 1 to YUV. Args: images: [..., 3]."""
     return _mixed(images, _TO_YUV)
 
 
 def yuv_to_rgb(images: TensorLike) -> Tensor:
-    """The inverse of rgb_to_yuv."""
+    """Converts YUV to RGB. Args: images: [..., 3]."""
     return _mixed(images, _FROM_YUV)
 
 
 def rgb_to_yiq(images: TensorLike) -> Tensor:
-    """RGB from 0 to 1 as NTSC's YIQ. Args: images: [..., 3]."""
+    """Converts RGB with values from 0 to 1 to YIQ (NTSC). Args: images: [..., 3]."""
     return _mixed(images, _TO_YIQ)
 
 
 def yiq_to_rgb(images: TensorLike) -> Tensor:
-    """The inverse of rgb_to_yiq."""
+    """Converts YIQ to RGB. Args: images: [..., 3]."""
     return _mixed(images, _FROM_YIQ)
 
 
 def per_image_standardization(image: TensorLike) -> Tensor:
-    """Each image with mean 0 and variance 1. Args: image: [..., height, width, channels].
+    """Scales each image to mean 0 and variance 1.
 
-    The standard deviation is taken as 1 / sqrt(number of values) at least.
+    Args:
+      image: [..., height, width, channels]; the standard deviation is at least
+        1 / sqrt(number of values).
     """
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = convert_to_tensor(image, name="image")

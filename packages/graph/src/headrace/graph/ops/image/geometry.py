@@ -1,4 +1,4 @@
-"""Images turned, flipped, cropped and padded."""
+"""Rotation, flips, cropping and padding of images."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INT32, _FLOAT, _DOUBLE = as_dtype("int32"), as_dtype("float32"), as_dtype("floa
 
 
 def _image(image: Any) -> tuple[Tensor, int]:
-    """The image, and the axis of its rows: 0 of one image, 1 of a batch."""
+    """Returns the image as a tensor, and the axis of its rows: 0, or 1 for a batch."""
     image = convert_to_tensor(image, name="image")
     rank = image.get_shape().ndims
     if rank not in (3, 4):
@@ -30,21 +30,21 @@ def _image(image: Any) -> tuple[Tensor, int]:
 
 
 def flip_left_right(image: TensorLike) -> Tensor:
-    """Columns in reverse. Args: image: [height, width, channels], or a batch of them."""
+    """Reverses the columns. Args: image: [height, width, channels], or a batch of images."""
     with name_scope(None, "flip_left_right", [image]):
         image, rows = _image(image)
         return op("ReverseV2", image, [rows + 1])
 
 
 def flip_up_down(image: TensorLike) -> Tensor:
-    """Rows in reverse. Args: image: [height, width, channels], or a batch of them."""
+    """Reverses the rows. Args: image: [height, width, channels], or a batch of images."""
     with name_scope(None, "flip_up_down", [image]):
         image, rows = _image(image)
         return op("ReverseV2", image, [rows])
 
 
 def transpose(image: TensorLike, name: str | None = None) -> Tensor:
-    """Rows and columns exchanged. Args: image: [height, width, channels], or a batch of them."""
+    """Transposes rows and columns. Args: image: [height, width, channels], or a batch."""
     with name_scope(name, "transpose", [image]) as scope:
         image, rows = _image(image)
         return op("Transpose", image, [1, 0, 2] if rows == 0 else [0, 2, 1, 3], name=scope)
@@ -54,10 +54,11 @@ transpose_image = transpose
 
 
 def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Tensor:
-    """An image turned k times a quarter to the left.
+    """Rotates an image counterclockwise by k * 90 degrees.
 
     Args:
-      image: [height, width, channels], or a batch of them; k: an int or an int32 scalar.
+      image: [height, width, channels], or a batch of images.
+      k: int or int32 scalar.
     """
     with name_scope(name, "rot90", [image, k]):
         image, rows = _image(image)
@@ -102,17 +103,17 @@ def _random_flip(image: Any, across: int, seed: int | None, name: str) -> Tensor
 
 
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
-    """flip_left_right for about half of the images."""
+    """Applies flip_left_right with probability 0.5, separately for each image of a batch."""
     return _random_flip(image, 1, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
-    """flip_up_down for about half of the images."""
+    """Applies flip_up_down with probability 0.5, separately for each image of a batch."""
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
 def _sizes(image: Tensor, rows: int) -> tuple[Any, Any]:
-    """Height and width: ints where they are known, else tensors."""
+    """Returns height and width, as ints if known, otherwise as tensors."""
     known = image.get_shape().as_list()[rows : rows + 2]
     if None in known:
         shape = op("Shape", image)
@@ -121,11 +122,12 @@ def _sizes(image: Tensor, rows: int) -> tuple[Any, Any]:
 
 
 def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
-    """The middle of an image.
+    """Crops the centre of an image.
 
     Args:
-      image: [height, width, channels], or a batch of them; central_fraction: above 0 to 1, of
-        both height and width.
+      image: [height, width, channels], or a batch of images.
+      central_fraction: fraction of height and width to keep, in (0, 1].
+    Raises: ValueError for a fraction outside of (0, 1], or an image of another rank.
     """
     with name_scope(None, "central_crop", [image]):
         image, rows = _image(image)
@@ -175,13 +177,13 @@ def _known(*values: Any) -> bool:
 def pad_to_bounding_box(
     image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """An image with zeros around it.
+    """Pads an image with zeros to a size.
 
     Args:
-      image: [height, width, channels], or a batch of them.
-      offset_height, offset_width: rows above it, columns left of it; target_height,
-        target_width: the new size.
-    Raises: ValueError where it does not fit.
+      image: [height, width, channels], or a batch of images.
+      offset_height, offset_width: numbers of rows above and columns left of the image.
+      target_height, target_width: the new size.
+    Raises: ValueError if the image does not fit.
     """
     with name_scope(None, "pad_to_bounding_box", [image]):
         image, rows = _image(image)
@@ -211,12 +213,13 @@ def crop_to_bounding_box(
     target_height: Any,
     target_width: Any,
 ) -> Tensor:
-    """A part of an image.
+    """Crops an image.
 
     Args:
-      image: [height, width, channels], or a batch of them.
-      offset_height, offset_width: its first row and column; target_height, target_width: its size.
-    Raises: ValueError where the image has no such part.
+      image: [height, width, channels], or a batch of images.
+      offset_height, offset_width: first row and column of the crop.
+      target_height, target_width: size of the crop.
+    Raises: ValueError if the crop exceeds the image.
     """
     with name_scope(None, "crop_to_bounding_box", [image]):
         image, rows = _image(image)
@@ -244,10 +247,12 @@ def _most(a: Any, b: Any) -> Any:
 def resize_image_with_crop_or_pad(
     image: TensorLike, target_height: TensorLike, target_width: TensorLike
 ) -> Tensor:
-    """An image in another size, cut around its middle or padded with zeros.
+    """Crops an image centrally, or pads it with zeros, to a size.
 
     Args:
-      image: [height, width, channels], or a batch of them; target_height, target_width: above 0.
+      image: [height, width, channels], or a batch of images.
+      target_height, target_width: the new size, above 0.
+    Raises: ValueError for a size that is not positive, or an image of another rank.
     """
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         image, rows = _image(image)
@@ -278,10 +283,14 @@ def resize_image_with_pad(
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """An image scaled, without a change of shape, into another size; zeros around it.
+    """Resizes an image with its aspect ratio, and pads it with zeros to a size.
 
     Args:
-      image: [height, width, channels], or a batch of them; method: one of ResizeMethod.
+      image: [height, width, channels], or a batch of images.
+      target_height, target_width: the new size, above 0.
+      method: one of ResizeMethod.
+      align_corners: as in resize_images.
+    Raises: ValueError for a size that is not positive, or an image of another rank.
     """
     with name_scope(None, "resize_image_with_pad", [image]):
         image, rows = _image(image)

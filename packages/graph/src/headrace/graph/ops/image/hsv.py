@@ -1,4 +1,4 @@
-"""Red, green and blue as hue, saturation and value; and back."""
+"""Conversion between RGB and HSV."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
-    """Red, green, blue from 0 to 1 as hue, saturation and value. Args: images: [..., 3]."""
+    """Converts RGB with values from 0 to 1 to HSV. Args: images: [..., 3]."""
     return op("RGBToHSV", images, name=name)
 
 
 def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
-    """Hue, saturation and value from 0 to 1 as red, green, blue. Args: images: [..., 3]."""
+    """Converts HSV with values from 0 to 1 to RGB. Args: images: [..., 3]."""
     return op("HSVToRGB", images, name=name)
 
 
@@ -24,8 +24,11 @@ def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
 
 @gradient("RGBToHSV")
 def _rgb_to_hsv_gradient(node: Operation, grad: Tensor) -> Tensor:
-    """With v the greatest and m the least channel: s = 1 - m / v, and 6 h is a third's number plus
-    a difference of two channels over v - m. Of channels alike the first counts."""
+    """Differentiates s = 1 - m / v and h, where v is the maximum and m the minimum channel.
+
+    6 h is 0, 2 or 4 plus a difference of two channels over v - m. Of equal channels the first one
+    is
+    the maximum."""
     dtype = grad.dtype.base_dtype
     red, green, blue = op("Unpack", node.inputs[0], num=3, axis=-1)
     into_h, into_s, into_v = op("Unpack", grad, num=3, axis=-1)
@@ -50,7 +53,7 @@ def _rgb_to_hsv_gradient(node: Operation, grad: Tensor) -> Tensor:
     low = op("Minimum", op("Minimum", red, green), blue)
     span = constant(6.0, dtype=dtype) * (value - low)
     above = most[0] * (green - blue) + most[1] * (blue - red) + most[2] * (red - green)
-    tilt = op("DivNoNan", into_h, span)  # of the difference above
+    tilt = op("DivNoNan", into_h, span)  # the difference in h
     bend = constant(6.0, dtype=dtype) * op("DivNoNan", tilt * above, span)
     share = op("DivNoNan", into_s, value)
     of_value = into_v + op("DivNoNan", share * low, value) - bend

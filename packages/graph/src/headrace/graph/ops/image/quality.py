@@ -1,4 +1,4 @@
-"""How alike two images are, and how much goes on in one."""
+"""Image quality (PSNR, SSIM), total variation and edges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Pair = tuple[Tensor, Tensor]
 
 
 def _pair(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Both images and their greatest value, as floats. Raises: ValueError for other shapes."""
+    """Converts both images and max_val to float. Raises: ValueError for incompatible shapes."""
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     for x in (a, b):
         if x.get_shape().ndims is not None and x.get_shape().ndims < 3:
@@ -37,11 +37,13 @@ def _pair(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Tensor:
-    """The peak signal-to-noise ratio of two images, in decibels.
+    """Computes the peak signal-to-noise ratio of two images, in decibels.
 
     Args:
-      a, b: [..., height, width, channels]; max_val: the greatest value less the least one.
+      a, b: [..., height, width, channels].
+      max_val: range of the values: maximum minus minimum.
     Returns: [...] float.
+    Raises: ValueError for incompatible shapes.
     """
     with name_scope(name, "PSNR", [a, b]):
         a, b, top = _pair(a, b, max_val)
@@ -52,7 +54,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = N
 
 
 def _window(size: int, sigma: float) -> Tensor:
-    """[size, size, 1, 1], a normal distribution whose sum is 1."""
+    """Returns a Gaussian window [size, size, 1, 1] with sum 1."""
     near = np.square(np.arange(size, dtype=np.float32) - (size - 1) / 2) * (-0.5 / sigma**2)
     flat = np.exp(near[None, :] + near[:, None])
     return constant((flat / flat.sum()).astype(np.float32)[:, :, None, None])
@@ -61,7 +63,7 @@ def _window(size: int, sigma: float) -> Tensor:
 def _by_channel(
     a: Tensor, b: Tensor, top: Tensor, size: int, sigma: float, k1: float, k2: float
 ) -> Pair:
-    """Similarity and contrast-structure of each place and channel."""
+    """Returns the similarity and the contrast-structure of each pixel and channel."""
     channels = op("Shape", a)[-1]
     times = op("Pack", [1, 1, channels, 1])
     kernel = op("Tile", _window(size, sigma), times)
@@ -99,12 +101,14 @@ def ssim(
     k2: float = 0.03,
     return_index_map: bool = False,
 ) -> Tensor:
-    """The structural similarity of two images, from -1 to 1.
+    """Computes the structural similarity (SSIM) of two images, from -1 to 1.
 
     Args:
-      img1, img2: [..., height, width, channels]; max_val: the greatest value less the least one.
-      filter_size, filter_sigma: of the window; k1, k2: which keep divisors from 0.
-      return_index_map: of each place, not the mean.
+      img1, img2: [..., height, width, channels].
+      max_val: range of the values: maximum minus minimum.
+      filter_size, filter_sigma: size and standard deviation of the Gaussian window.
+      k1, k2: constants that stabilise the divisions.
+      return_index_map: return the index of each pixel instead of the mean.
     Returns: [...], or [..., height - filter_size + 1, width - filter_size + 1], float.
     Source: Wang et al. 2004.
     """
@@ -125,10 +129,11 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """ssim at several scales, each half the one before.
+    """Computes the multi-scale SSIM; each scale halves the size.
 
     Args:
-      power_factors: weights of the scales; the others: as of ssim.
+      power_factors: weights of the scales.
+      the others: as in ssim.
     Returns: [...] float.
     Source: Wang et al. 2003.
     """
@@ -148,7 +153,7 @@ def ssim_multiscale(
 
 
 def _halved(x: Tensor) -> Tensor:
-    """Means of 2 by 2 pixels; the last row or column twice where their number is odd."""
+    """Averages 2x2 pixels; the last row or column is repeated if the size is odd."""
     shape = op("Shape", x)
     flat = op("Reshape", x, op("ConcatV2", [[-1], shape[-3:]], 0))
     flat.set_shape([None, *x.get_shape().as_list()[-3:]])
@@ -169,11 +174,12 @@ def _halved(x: Tensor) -> Tensor:
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
-    """The sum of differences of neighbouring pixels.
+    """Computes the total variation: the sum of absolute differences of neighbouring pixels.
 
     Args:
-      images: [height, width, channels], or a batch of them.
+      images: [height, width, channels], or a batch of images.
     Returns: a scalar, or [batch].
+    Raises: ValueError for another rank.
     """
     with name_scope(name, "total_variation"):
         images = convert_to_tensor(images)
@@ -189,11 +195,12 @@ def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
-    """Differences with the pixel below and with that to the right; 0 at the ends.
+    """Computes the differences to the pixel below and to the pixel on the right.
 
     Args:
       image: [batch, height, width, channels].
-    Returns: dy, dx, of image's shape.
+    Returns: (dy, dx) of the shape of image; the last row and column are 0.
+    Raises: ValueError for another rank.
     """
     image = convert_to_tensor(image)
     if image.get_shape().ndims != 4:
@@ -208,10 +215,10 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
 
 
 def sobel_edges(image: TensorLike) -> Tensor:
-    """Sobel's differences along y and along x.
+    """Computes the Sobel edge maps along y and x.
 
     Args:
-      image: [batch, height, width, channels] float, of 2 rows and columns at least.
+      image: [batch, height, width, channels] float, with at least 2 rows and columns.
     Returns: [batch, height, width, channels, 2].
     """
     image = convert_to_tensor(image)

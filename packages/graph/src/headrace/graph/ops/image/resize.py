@@ -1,4 +1,4 @@
-"""Images in other sizes, and the gradients (or the reasons) of all operations on images."""
+"""Resizing of images, and the gradients of all image ops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INT32, _FLOAT = as_dtype("int32"), as_dtype("float32")
 
 
 class ResizeMethod:
-    """How pixels of another size are made: TF 1.x's numbers."""
+    """Interpolation methods, with TF 1.x's numbers."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1
@@ -34,12 +34,13 @@ def resize_bilinear(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Images of another size, each pixel from the four around it.
+    """Resizes images with bilinear interpolation.
 
     Args:
-      images: [batch, height, width, channels]; size: [2] int32, new height and width.
-      align_corners: the corners' centres stay where they are.
-      half_pixel_centers: a pixel's centre is half a pixel from its edges.
+      images: [batch, height, width, channels].
+      size: [2] int32, new height and width.
+      align_corners: map the centres of the corner pixels to each other.
+      half_pixel_centers: pixel centres have coordinates x + 0.5.
     Returns: [batch, *size, channels] float.
     """
     corners = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
@@ -53,7 +54,7 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """As resize_bilinear, each pixel from the sixteen around it. Source: Keys 1981."""
+    """Resizes images with bicubic interpolation; see resize_bilinear. Source: Keys 1981."""
     corners = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
     return op("ResizeBicubic", images, _sizes(size), name=name, **corners)
 
@@ -65,7 +66,7 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """As resize_bilinear, each pixel the nearest one, of images' dtype."""
+    """Resizes images to the nearest pixels, without a change of dtype; see resize_bilinear."""
     corners = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
     return op("ResizeNearestNeighbor", images, _sizes(size), name=name, **corners)
 
@@ -73,7 +74,7 @@ def resize_nearest_neighbor(
 def resize_area(
     images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """As resize_bilinear, each pixel the mean of the area that it covers."""
+    """Resizes images; each pixel is the mean of the area that it covers; see resize_bilinear."""
     return op("ResizeArea", images, _sizes(size), align_corners=align_corners, name=name)
 
 
@@ -97,14 +98,15 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """One image, or a batch of them, in another size.
+    """Resizes an image or a batch of images.
 
     Args:
       images: [height, width, channels] or [batch, height, width, channels].
-      size: [2] int32, new height and width; method: one of ResizeMethod.
-      align_corners: the corners' centres stay where they are.
-      preserve_aspect_ratio: size is the most; the other one follows.
-    Returns: float but for NEAREST_NEIGHBOR; images itself where the size is known to be the same.
+      size: [2] int32, new height and width.
+      method: one of ResizeMethod.
+      align_corners: map the centres of the corner pixels to each other.
+      preserve_aspect_ratio: treat size as a maximum, and keep the aspect ratio.
+    Returns: float, except for NEAREST_NEIGHBOR; images unchanged if the static size is equal.
     Raises: ValueError for another rank or an unknown method.
     """
     with name_scope(name, "resize", [images, size]):
@@ -131,7 +133,7 @@ def resize_images(
 
 
 def _fitted(batch: Tensor, size: Tensor) -> Tensor:
-    """The greatest size within size that has the images' shape."""
+    """Returns the greatest size within `size` that has the aspect ratio of the images."""
     now = op("Cast", op("Shape", batch)[1:3], DstT=_FLOAT)
     scale = op("Min", op("Cast", size, DstT=_FLOAT) / now, [0])
     known, wanted = batch.get_shape().as_list()[1:3], constant_value(size)
@@ -154,14 +156,15 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: TensorLike | None = None,
 ) -> Tensor:
-    """Crops of images, all in one size.
+    """Crops boxes from images, and resizes the crops to one size.
 
     Args:
       image: [batch, height, width, channels].
-      boxes: [n, 4] float: y1, x1, y2, x2 as shares of height and width; y2 < y1 turns the crop.
-      box_ind: [n] int32, the image of each box; box_indices: its newer name.
-      crop_size: [2] int32; method: "bilinear" or "nearest".
-      extrapolation_value: of what lies outside of the image.
+      boxes: [n, 4] float: y1, x1, y2, x2 as fractions of height and width; y2 < y1 flips the crop.
+      box_ind: [n] int32, index of the image of each box; box_indices: its new name.
+      crop_size: [2] int32, height and width of the crops.
+      method: "bilinear" or "nearest".
+      extrapolation_value: value of pixels outside of the image.
     Returns: [n, *crop_size, channels] float.
     """
     return op(
@@ -185,12 +188,15 @@ def extract_glimpse(
     uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A window of each image around a place; noise where it lies outside.
+    """Extracts a window of each image; pixels outside of the image are noise.
 
     Args:
-      input: [batch, height, width, channels] float; size: [2] int32; offsets: [batch, 2] float.
-      centered: offsets are from the middle; normalized: they are shares of the size.
-      uniform_noise: of what lies outside; else normal.
+      input: [batch, height, width, channels] float.
+      size: [2] int32, size of the windows.
+      offsets: [batch, 2] float, centres of the windows.
+      centered: offsets are relative to the centre of the image.
+      normalized: offsets are fractions of the image size.
+      uniform_noise: use uniform noise instead of normal noise.
     """
     return op(
         "ExtractGlimpse",
@@ -232,7 +238,7 @@ def _bilinear_gradient(node: Operation, grad: Tensor) -> list[Any]:
 @gradient("ResizeBicubic")
 def _bicubic_gradient(node: Operation, grad: Tensor) -> list[Any]:
     if node.inputs[0].dtype.base_dtype.name not in ("float32", "float64"):
-        return [None, None]  # TensorFlow has it for these two
+        return [None, None]  # TensorFlow has the gradient for float and double only
     return [op("ResizeBicubicGrad", grad, node.inputs[0], **_corners(node)), None]
 
 
@@ -257,8 +263,8 @@ def _crop_gradient(node: Operation, grad: Tensor) -> list[Any]:
     return [into_image, into_boxes, None, None]
 
 
-def _turned_back(node: Operation, grad: Tensor, *fill: Tensor) -> Tensor:
-    """TensorFlow's rule: the gradient goes through the inverse transform."""
+def _inverse_transform(node: Operation, grad: Tensor, *fill: Tensor) -> Tensor:
+    """Applies the inverse transform to the gradient, as TensorFlow does."""
     image, transforms = node.inputs[:2]
     count = op("Shape", transforms)[:1]
     ones = op("Fill", op("ConcatV2", [count, [1]], 0), constant(1.0))
@@ -273,12 +279,12 @@ def _turned_back(node: Operation, grad: Tensor, *fill: Tensor) -> Tensor:
 
 @gradient("ImageProjectiveTransformV2")
 def _projective_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    return [_turned_back(node, grad), None, None]
+    return [_inverse_transform(node, grad), None, None]
 
 
 @gradient("ImageProjectiveTransformV3")
 def _projective_v3_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    return [_turned_back(node, grad, constant(0.0)), None, None, None]
+    return [_inverse_transform(node, grad, constant(0.0)), None, None, None]
 
 
 _REASONS = {

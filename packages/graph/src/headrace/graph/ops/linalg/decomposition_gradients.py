@@ -23,7 +23,7 @@ def _halved_diagonal(x: Tensor) -> Tensor:
 
 @gradient("Cholesky")
 def _cholesky_gradient(node: Operation, grad: Tensor) -> Tensor:
-    """Source: Murray 2016, equation 10; symmetric, as the matrix is."""
+    """Returns a symmetric gradient, like the matrix. Source: Murray 2016, equation 10."""
     factor = node.outputs[0]
     unit = op("MatrixDiag", op("OnesLike", op("MatrixDiagPart", factor)))
     inverse = op("MatrixTriangularSolve", factor, unit, lower=True)
@@ -34,7 +34,7 @@ def _cholesky_gradient(node: Operation, grad: Tensor) -> Tensor:
 
 @gradient("Qr")
 def _qr_gradient(node: Operation, into_q: Tensor, into_r: Tensor) -> Tensor:
-    """Source: Walter and Lehmann 2012; of wide matrices: Liao et al. 2019."""
+    """Source: Walter and Lehmann 2012; Liao et al. 2019 for wide matrices."""
     x = node.inputs[0]
     q, r = node.outputs
     rows, columns = x.get_shape().as_list()[-2:]
@@ -47,7 +47,7 @@ def _qr_gradient(node: Operation, into_q: Tensor, into_r: Tensor) -> Tensor:
         )
     if rows >= columns:
         return _tall_qr(q, r, into_q, into_r)
-    # R = [U, V]: X's first columns are Q U, the others Q V
+    # R = [U, V]: the first columns of X are Q U, the others Q V
     u, into_u, into_v = r[..., :rows], into_r[..., :rows], into_r[..., rows:]
     last = x[..., rows:]
     first = _tall_qr(q, u, into_q + product(last, into_v, adjoint_b=True), into_u)
@@ -66,12 +66,12 @@ def _tall_qr(q: Tensor, r: Tensor, into_q: Tensor, into_r: Tensor) -> Tensor:
 
 
 def _over(x: Tensor, r: Tensor) -> Tensor:
-    """X R⁻ᴴ, for an upper triangular R."""
+    """Computes X R⁻ᴴ for an upper triangular R."""
     return adjoint(op("MatrixTriangularSolve", r, adjoint(x), lower=False, adjoint=False))
 
 
 def _reciprocal_gaps(values: Tensor) -> Tensor:
-    """[..., i, j]: 1 / (values[j] - values[i]); 0 where they are equal."""
+    """Returns [..., i, j]: 1 / (values[j] - values[i]), and 0 for equal values."""
     gaps = op("ExpandDims", values, -2) - op("ExpandDims", values, -1)
     same = op("Equal", gaps, op("ZerosLike", gaps))
     safe = op("SelectV2", same, op("OnesLike", gaps), gaps)
@@ -81,7 +81,7 @@ def _reciprocal_gaps(values: Tensor) -> Tensor:
 
 @gradient("Svd")
 def _svd_gradient(node: Operation, into_s: Tensor, into_u: Tensor, into_v: Tensor) -> Tensor:
-    """Source: Townsend 2016. Of complex matrices the loss must not depend on the phases."""
+    """Source: Townsend 2016. For complex matrices the loss must not depend on the phases."""
     a = node.inputs[0]
     if not node.get_attr("compute_uv"):
         _, u, v = op("Svd", a, compute_uv=True, full_matrices=False)
@@ -115,7 +115,7 @@ def _svd_gradient(node: Operation, into_s: Tensor, into_u: Tensor, into_v: Tenso
 
 @gradient("SelfAdjointEigV2")
 def _eigh_gradient(node: Operation, into_e: Tensor, into_v: Tensor) -> Tensor:
-    """Of the lower half, which is what the operation reads. Source: Giles 2008."""
+    """Returns the gradient of the lower triangle, which the op reads. Source: Giles 2008."""
     a = node.inputs[0]
     inner = op("MatrixDiag", into_e)
     if node.get_attr("compute_v"):

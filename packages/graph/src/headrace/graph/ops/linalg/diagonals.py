@@ -1,4 +1,4 @@
-"""Bands and diagonals of matrices: taken out, put in, made into matrices."""
+"""Bands and diagonals of matrices."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def matrix_band_part(
     num_upper: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """Each matrix with zeros outside of a band around its diagonal.
+    """Sets the elements outside of a band around the diagonal of each matrix to 0.
 
     Args:
-      num_lower, num_upper: subdiagonals and superdiagonals to keep; below 0: all.
+      input: [..., m, n].
+      num_lower, num_upper: numbers of subdiagonals and superdiagonals to keep; negative keeps all.
     """
     return op("MatrixBandPart", input, num_lower, num_upper, name=name)
 
@@ -36,15 +37,15 @@ def matrix_diag(
     padding_value: TensorLike = 0,
     align: str = _ALIGN,
 ) -> Tensor:
-    """Matrices with given diagonals.
+    """Creates matrices with given diagonals.
 
     Args:
-      diagonal: [..., n], or [..., number, n] for several.
-      k: the diagonal, above the main one where above 0; or the lowest and the highest of several.
-      num_rows, num_cols: of the matrices; -1: as small as they can be.
-      padding_value: of the other elements.
-      align: where a diagonal that is shorter than n stands, above and below the main one:
-        "RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT" or "RIGHT_RIGHT".
+      diagonal: [..., n], or [..., number, n] for several diagonals.
+      k: index of the diagonal, positive above the main one; or the lowest and the highest index.
+      num_rows, num_cols: size of the matrices; -1 is the smallest possible size.
+      padding_value: value of the other elements.
+      align: alignment of diagonals shorter than n, above and below the main one: "RIGHT_LEFT",
+        "LEFT_RIGHT", "LEFT_LEFT" or "RIGHT_RIGHT".
     """
     x = convert_to_tensor(diagonal)
     fill = convert_to_tensor(padding_value, dtype=x.dtype.base_dtype)
@@ -58,7 +59,7 @@ def matrix_diag_part(
     padding_value: TensorLike = 0,
     align: str = _ALIGN,
 ) -> Tensor:
-    """Diagonals of each matrix [..., m, n]; the arguments are those of matrix_diag."""
+    """Returns diagonals of each matrix [..., m, n]; the other arguments as in matrix_diag."""
     x = convert_to_tensor(input)
     fill = convert_to_tensor(padding_value, dtype=x.dtype.base_dtype)
     return op("MatrixDiagPartV3", x, k, fill, align=align, name=name)
@@ -71,7 +72,7 @@ def matrix_set_diag(
     k: TensorLike = 0,
     align: str = _ALIGN,
 ) -> Tensor:
-    """Each matrix with other diagonals; the arguments are those of matrix_diag."""
+    """Replaces diagonals of each matrix [..., m, n]; the other arguments as in matrix_diag."""
     return op("MatrixSetDiagV3", input, diagonal, k, align=align, name=name)
 
 

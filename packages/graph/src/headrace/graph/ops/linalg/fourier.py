@@ -1,4 +1,4 @@
-"""Fourier transforms over the innermost one to three dimensions."""
+"""Fourier transforms of the last one to three dimensions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _PLAIN = {1: "", 2: "2D", 3: "3D"}
 
 
-def _transform(function_name: str, op_type: str, says: str) -> Transform:
+def _transform(function_name: str, op_type: str, summary: str) -> Transform:
     def function(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
         return op(op_type, input, name=name)
 
-    function.__doc__ = f"{says}. Args: input: [...] complex. Returns: the same shape and type."
+    function.__doc__ = f"{summary}. Args: input: [...] complex. Returns: the same shape and type."
     function.__name__ = function.__qualname__ = function_name
     return function
 
@@ -39,7 +39,7 @@ fft3d = _transform("fft3d", "FFT3D", "The Fourier transform along the last three
 ifft3d = _transform("ifft3d", "IFFT3D", "The inverse of fft3d")
 
 
-def _real_transform(function_name: str, op_type: str, n: int, says: str) -> RealTransform:
+def _real_transform(function_name: str, op_type: str, n: int, summary: str) -> RealTransform:
     def function(
         input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
     ) -> Tensor:
@@ -50,7 +50,7 @@ def _real_transform(function_name: str, op_type: str, n: int, says: str) -> Real
             length = _length(x, n, inverse)
         else:
             length = convert_to_tensor(fft_length, dtype=as_dtype("int32"))
-            x = _filled(x, length, n, inverse)
+            x = _padded(x, length, n, inverse)
         if inverse:
             return op(op_type, x, length, Treal=as_dtype("float64" if double else "float32"),
                       name=name)  # fmt: skip
@@ -58,7 +58,7 @@ def _real_transform(function_name: str, op_type: str, n: int, says: str) -> Real
                   name=name)  # fmt: skip
 
     function.__doc__ = (
-        f"{says}.\n\n    Args:\n      fft_length: [{n}] int32, the real side's sizes, which the "
+        f"{summary}.\n\n    Args:\n      fft_length: [{n}] int32, the real side's sizes, which the "
         "input is cut or filled up to;\n        by default the input's own (of an inverse: the "
         "last one even).\n    "
     )
@@ -67,7 +67,7 @@ def _real_transform(function_name: str, op_type: str, n: int, says: str) -> Real
 
 
 def _length(x: Tensor, n: int, inverse: bool) -> Tensor:
-    """The sizes of the real side."""
+    """Returns the sizes of the real tensor."""
     known: list[Any] = [None]
     if x.get_shape().ndims is not None:
         known = x.get_shape().as_list()[-n:]
@@ -82,8 +82,8 @@ def _length(x: Tensor, n: int, inverse: bool) -> Tensor:
     return constant(known, dtype=as_dtype("int32"))
 
 
-def _filled(x: Tensor, length: Tensor, n: int, inverse: bool) -> Tensor:
-    """x with zeros at the ends of its last n dimensions, up to the sizes that a transform needs."""
+def _padded(x: Tensor, length: Tensor, n: int, inverse: bool) -> Tensor:
+    """Pads the last n dimensions of x with zeros to the sizes of the transform."""
     rank = x.get_shape().ndims
     if rank is None:
         return x
@@ -142,17 +142,17 @@ def _real_gradients(n: int) -> None:
 
     @gradient(f"RFFT{kind}")
     def forward(node: Operation, grad: Tensor) -> list[Any]:
-        """The other half of the output is this one's mirror image, and given no gradient."""
+        """The omitted half of the output is the conjugate of this one, and has no gradient."""
         x, length = node.inputs
         rank = _rank(x)
         whole = op("ConcatV2", [op("Shape", grad)[: rank - n], length], 0)
-        full = op(f"IFFT{kind}", _fitted(grad, whole, rank))
+        full = op(f"IFFT{kind}", _cropped_or_padded(grad, whole, rank))
         made = real(full) * cast(reduce_prod(length), x.dtype.base_dtype)
-        return [_fitted(made, op("Shape", x), rank), None]
+        return [_cropped_or_padded(made, op("Shape", x), rank), None]
 
     @gradient(f"IRFFT{kind}")
     def inverse(node: Operation, grad: Tensor) -> list[Any]:
-        """What has a mirror image counts twice: all but the first and the middle column."""
+        """Columns with a conjugate count twice: all except the first and the middle one."""
         x, length = node.inputs
         kept = x.dtype.base_dtype
         half = op(f"RFFT{kind}", grad, length, Tcomplex=kept)
@@ -160,7 +160,7 @@ def _real_gradients(n: int) -> None:
         own = op("LogicalOr", op("Equal", columns, 0), op("Equal", columns * 2, length[-1]))
         one, two = constant(1, dtype=kept), constant(2, dtype=kept)
         weight = op("SelectV2", own, one, two) / cast(reduce_prod(length), kept)
-        return [_fitted(half * weight, op("Shape", x), _rank(x)), None]
+        return [_cropped_or_padded(half * weight, op("Shape", x), _rank(x)), None]
 
 
 def _rank(x: Tensor) -> int:
@@ -170,8 +170,8 @@ def _rank(x: Tensor) -> int:
     return int(rank)
 
 
-def _fitted(x: Tensor, shape: Tensor, rank: int) -> Tensor:
-    """x cut, or filled up with zeros at the ends, to a shape."""
+def _cropped_or_padded(x: Tensor, shape: Tensor, rank: int) -> Tensor:
+    """Crops x, or pads it with zeros at the ends, to a shape."""
     now = op("Shape", x)
     cut = op("Slice", x, np.zeros(rank, np.int32), op("Minimum", now, shape))
     more = op("Maximum", shape - now, constant(0))

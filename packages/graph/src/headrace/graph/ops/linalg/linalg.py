@@ -1,4 +1,4 @@
-"""Systems of equations, inverses, determinants and decompositions of matrices, in batches."""
+"""Linear systems, inverses, determinants and decompositions of batches of matrices."""
 
 from __future__ import annotations
 
@@ -24,22 +24,25 @@ def matrix_inverse(
     adjoint: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of each matrix [..., n, n], or of its adjoint; a singular one fails the step."""
+    """Computes the inverse of each matrix [..., n, n], or of its adjoint.
+
+    A singular matrix fails the step with InvalidArgumentError.
+    """
     return op("MatrixInverse", input, adjoint=adjoint, name=name)
 
 
 def matrix_determinant(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """The determinant of each matrix. Args: input: [..., n, n]. Returns: [...]."""
+    """Computes the determinants of matrices. Args: input: [..., n, n]. Returns: [...]."""
     return op("MatrixDeterminant", input, name=name)
 
 
 def slogdet(input: TensorLike, name: str | None = None) -> Any:  # noqa: A002 - TF's name
-    """Sign and logarithm of the absolute value of each determinant. Args: input: [..., n, n]."""
+    """Returns the sign and the log of the absolute value of each determinant [...]."""
     return op("LogMatrixDeterminant", input, name=name)
 
 
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """The logarithm of the determinant of each positive definite matrix [..., n, n]."""
+    """Computes the log of the determinant of positive definite matrices [..., n, n]."""
     with name_scope(name, "logdet", [matrix]):
         roots = op("MatrixDiagPart", op("Cholesky", matrix))
         logs = op("Log", real(roots))
@@ -47,12 +50,18 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 
 
 def cholesky(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """The lower factor L of each positive definite matrix L Lᴴ; its upper half is not read."""
+    """Computes the Cholesky factor L of positive definite matrices L Lᴴ; reads the lower half."""
     return op("Cholesky", input, name=name)
 
 
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
-    """X of A X = rhs, where A = chol cholᴴ. Args: chol: [..., n, n]; rhs: [..., n, k]."""
+    """Solves A X = rhs, where A = chol cholᴴ.
+
+    Args:
+      chol: [..., n, n] Cholesky factors.
+      rhs: [..., n, k].
+    Returns: [..., n, k].
+    """
     with name_scope(name, "cholesky_solve", [chol, rhs]):
         half = op("MatrixTriangularSolve", chol, rhs, adjoint=False, lower=True)
         return op("MatrixTriangularSolve", chol, half, adjoint=True, lower=True)
@@ -63,10 +72,10 @@ def lu(
     output_idx_type: DTypeLike = "int32",
     name: str | None = None,
 ) -> Any:
-    """Triangular factors of each matrix with its rows exchanged.
+    """Computes the LU decomposition of matrices, with row pivoting.
 
-    Returns: (lu [..., n, n]: the unit lower one below the diagonal, the upper one on and above it;
-      p [..., n]: the row that stands at each place).
+    Returns: (lu [..., n, n], p [..., n]): L, with unit diagonal, below the diagonal and U on and
+      above it; p is the permutation of the rows.
     """
     return op("Lu", input, output_idx_type=as_dtype(output_idx_type), name=name)
 
@@ -76,7 +85,13 @@ def qr(
     full_matrices: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Each matrix as Q R. Args: input: [..., m, n]; full_matrices: Q is [..., m, m]."""
+    """Computes the QR decomposition of matrices.
+
+    Args:
+      input: [..., m, n].
+      full_matrices: return Q of [..., m, m] instead of [..., m, min(m, n)].
+    Returns: (q, r).
+    """
     return op("Qr", input, full_matrices=full_matrices, name=name)
 
 
@@ -86,24 +101,26 @@ def svd(
     compute_uv: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Singular values, and vectors, of each matrix.
+    """Computes the singular value decomposition of matrices.
 
     Args:
-      tensor: [..., m, n]; full_matrices: all vectors, not as many as values; compute_uv: vectors.
-    Returns: s [..., k], the greatest first, or (s, u, v), with tensor = u diag(s) vᴴ.
+      tensor: [..., m, n].
+      full_matrices: return all singular vectors instead of min(m, n).
+      compute_uv: return the singular vectors.
+    Returns: (s, u, v) with tensor = u diag(s) vᴴ, or s [..., min(m, n)], in descending order.
     """
     s, u, v = op("Svd", tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     return (real(s), u, v) if compute_uv else real(s)
 
 
 def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Eigenvalues, the least first, and eigenvectors (columns) of each self-adjoint matrix."""
+    """Returns ascending eigenvalues, and eigenvectors (columns), of self-adjoint matrices."""
     e, v = op("SelfAdjointEigV2", tensor, compute_v=True, name=name)
     return e, v
 
 
 def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """Eigenvalues, the least first, of each self-adjoint matrix."""
+    """Returns the ascending eigenvalues of self-adjoint matrices."""
     e, _ = op("SelfAdjointEigV2", tensor, compute_v=False, name=name)
     return e
 
@@ -111,7 +128,14 @@ def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
 def matrix_solve(
     matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """X of matrix X = rhs, or of its adjoint. Args: matrix: [..., n, n]; rhs: [..., n, k]."""
+    """Solves matrix X = rhs, or matrixᴴ X = rhs.
+
+    Args:
+      matrix: [..., n, n].
+      rhs: [..., n, k].
+      adjoint: use the adjoint of matrix.
+    Returns: [..., n, k].
+    """
     return op("MatrixSolve", matrix, rhs, adjoint=adjoint, name=name)
 
 
@@ -122,7 +146,7 @@ def matrix_triangular_solve(
     adjoint: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """As matrix_solve, of triangular matrices, whose other half is not read."""
+    """Same as matrix_solve for triangular matrices; the other half is not read."""
     return op("MatrixTriangularSolve", matrix, rhs, lower=lower, adjoint=adjoint, name=name)
 
 
@@ -133,34 +157,37 @@ def matrix_solve_ls(
     fast: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """X that makes the sum of squares of matrix X - rhs least.
+    """Solves matrix X = rhs in the least-squares sense.
 
     Args:
-      matrix: [..., m, n]; rhs: [..., m, k]; l2_regularizer: times the sum of squares of X is added.
-      fast: by the Cholesky factor of a Gramian, which needs full rank; else by an orthogonal one,
-        which gives the least X where there are many.
+      matrix: [..., m, n].
+      rhs: [..., m, k].
+      l2_regularizer: factor of the squared norm of X in the objective.
+      fast: use a Cholesky decomposition, which requires full rank; otherwise an orthogonal
+        decomposition, which gives the X of least norm.
+    Returns: [..., n, k].
     """
     regularizer = convert_to_tensor(l2_regularizer, dtype=as_dtype("float64"))
     return op("MatrixSolveLs", matrix, rhs, regularizer, fast=fast, name=name)
 
 
 def matrix_square_root(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """X of X X = each matrix [..., n, n]."""
+    """Computes the square roots X of matrices [..., n, n]: X X = input."""
     return op("MatrixSquareRoot", input, name=name)
 
 
 def expm(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """The exponential series of each matrix [..., n, n]."""
+    """Computes the matrix exponential of matrices [..., n, n]."""
     return op("MatrixExponential", input, name=name)
 
 
 def logm(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002 - TF's name
-    """The inverse of expm, of complex matrices [..., n, n]."""
+    """Computes the matrix logarithm of complex matrices [..., n, n]."""
     return op("MatrixLogarithm", input, name=name)
 
 
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """The transpose of each matrix's conjugate."""
+    """Returns the conjugate transposes of matrices."""
     with name_scope(name, "adjoint", [matrix]):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
@@ -172,7 +199,7 @@ def lu_solve(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """X of A X = rhs, where lu(A) gave lower_upper and perm. Args: rhs: [..., n, k]."""
+    """Solves A X = rhs for (lower_upper, perm) = lu(A). Args: rhs: [..., n, k]."""
     with name_scope(name or "lu_solve"):
         factors = convert_to_tensor(lower_upper, name="lower_upper")
         exchanged = _rows(convert_to_tensor(rhs, dtype=factors.dtype.base_dtype), perm)
@@ -196,7 +223,7 @@ def _unit_lower(factors: Tensor) -> Tensor:
 def lu_matrix_inverse(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """The inverse of A, where lu(A) gave lower_upper and perm."""
+    """Computes the inverse of A for (lower_upper, perm) = lu(A)."""
     with name_scope(name or "lu_matrix_inverse"):
         factors = convert_to_tensor(lower_upper, name="lower_upper")
         ones = op("MatrixDiag", op("OnesLike", op("MatrixDiagPart", factors)))
@@ -206,7 +233,7 @@ def lu_matrix_inverse(
 def lu_reconstruct(
     lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """A, where lu(A) gave lower_upper and perm."""
+    """Computes A from (lower_upper, perm) = lu(A)."""
     with name_scope(name or "lu_reconstruct"):
         factors = convert_to_tensor(lower_upper, name="lower_upper")
         upper = op("MatrixBandPart", factors, constant(0, "int64"), constant(-1, "int64"))
@@ -231,15 +258,18 @@ def tridiagonal_solve(
     partial_pivoting: bool = True,
     perturb_singular: bool = False,
 ) -> Tensor:
-    """X of A X = rhs, for a matrix with three diagonals.
+    """Solves A X = rhs for tridiagonal matrices A.
 
     Args:
-      diagonals: [..., 3, n] ("compact": above, on and below the diagonal; the last of the first
-        and the first of the last are not read), three of [..., n] ("sequence"), or [..., n, n]
-        ("matrix"); rhs: [..., n, k] or [..., n].
-      transpose_rhs, conjugate_rhs: of rhs before.
-      partial_pivoting: exchange rows where that is stabler.
-      perturb_singular: give something for a singular matrix.
+      diagonals: [..., 3, n] ("compact": superdiagonal, diagonal and subdiagonal; the last element
+        of the first and the first of the last are not read), three tensors [..., n] ("sequence"),
+        or [..., n, n] ("matrix").
+      rhs: [..., n, k] or [..., n].
+      diagonals_format: "compact", "sequence" or "matrix".
+      transpose_rhs, conjugate_rhs: transpose or conjugate rhs first.
+      partial_pivoting: exchange rows for numerical stability.
+      perturb_singular: perturb singular matrices instead of failing.
+    Raises: ValueError for another format.
     """
     with name_scope(name or "tridiagonal_solve"):
         compact = diagonals_of(diagonals, diagonals_format)
@@ -266,7 +296,7 @@ def tridiagonal_solve(
 def tridiagonal_matmul(
     diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
-    """A rhs, for a matrix with three diagonals; diagonals as of tridiagonal_solve."""
+    """Computes A rhs for tridiagonal matrices; arguments as in tridiagonal_solve."""
     with name_scope(name or "tridiagonal_matmul"):
         if diagonals_format == "sequence":
             parts = [op("ExpandDims", convert_to_tensor(d), -2) for d in diagonals]
@@ -277,7 +307,7 @@ def tridiagonal_matmul(
 
 
 def diagonals_of(diagonals: Any, layout: str) -> Tensor:
-    """Three diagonals as [..., 3, n]. Raises: ValueError for an unknown layout."""
+    """Converts diagonals to [..., 3, n]. Raises: ValueError for an unknown format."""
     if layout == "compact":
         return convert_to_tensor(diagonals, name="diagonals")
     if layout == "sequence":

@@ -20,7 +20,7 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
-    """The sum of the diagonal of each matrix. Args: x: [..., m, n]. Returns: [...]."""
+    """Sums the diagonal of each matrix. Args: x: [..., m, n]. Returns: [...]."""
     with name_scope(name, "Trace", [x]) as scope:
         return reduce_sum(op("MatrixDiagPart", x), [-1], name=scope)
 
@@ -33,14 +33,14 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The norm of vectors along an axis, or of matrices along two.
+    """Computes the norm of vectors along one axis, or of matrices along two.
 
     Args:
       tensor: [...] float or complex.
-      ord: "euclidean", "fro" (the same, of matrices), 1, 2, np.inf, or p above 0 (of vectors).
-      axis: one axis for vectors, two for matrices; None: of all elements as one vector.
-      keepdims: keep the reduced dimensions, with size 1; keep_dims: its older name.
-    Raises: ValueError for another ord.
+      ord: "euclidean", "fro" (for matrices), 1, 2, np.inf, or p > 0 (for vectors).
+      axis: one axis for vectors, two for matrices; None treats all elements as one vector.
+      keepdims: keep reduced dimensions with size 1; keep_dims: its old name.
+    Raises: ValueError for another ord or axis.
     """
     keep = bool(keep_dims if keepdims is None else keepdims)
     axes = tuple(axis) if isinstance(axis, (list, tuple)) else axis
@@ -98,7 +98,7 @@ def normalize(
     axis: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """tensor divided by its norm, and the norm; the arguments are those of norm."""
+    """Returns tensor / norm and the norm; arguments as in norm."""
     with name_scope(name, "normalize", [tensor]):
         tensor = convert_to_tensor(tensor)
         size = cast(norm(tensor, ord, axis, keepdims=True), tensor.dtype.base_dtype)
@@ -115,10 +115,11 @@ def matrix_rank(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """How many singular values of each matrix are above tol.
+    """Computes the rank of matrices: the number of singular values above tol.
 
     Args:
-      a: [..., m, n]; tol: the greatest value times max(m, n) and the type's epsilon by default.
+      a: [..., m, n].
+      tol: threshold; by default the greatest singular value * max(m, n) * epsilon of the dtype.
     Returns: [...] int32.
     """
     with name_scope(name or "matrix_rank"):
@@ -131,7 +132,7 @@ def matrix_rank(
 
 
 def _epsilon(a: Tensor, s: Tensor) -> Tensor:
-    """The greater size of a times the epsilon of s's type."""
+    """Returns max(m, n) times the epsilon of the dtype of s."""
     dtype = s.dtype.base_dtype
     longest = cast(op("Max", op("Shape", a)[-2:], [0]), dtype)
     return longest * constant(np.finfo(dtype.as_numpy_dtype).eps, dtype=dtype)
@@ -143,12 +144,14 @@ def pinv(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The pseudo-inverse of each matrix. Source: Moore 1920, Penrose 1955.
+    """Computes the Moore-Penrose pseudo-inverses of matrices.
 
     Args:
-      a: [..., m, n]; rcond: [...], share of the greatest singular value below which one counts as
-        0; ten times max(m, n) and the type's epsilon by default.
+      a: [..., m, n].
+      rcond: [...], singular values below rcond * the greatest one count as 0; by default
+        10 * max(m, n) * epsilon of the dtype.
     Returns: [..., n, m].
+    Source: Moore 1920, Penrose 1955.
     """
     with name_scope(name or "pinv"):
         a = convert_to_tensor(a, name="a")

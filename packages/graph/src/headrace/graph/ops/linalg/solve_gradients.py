@@ -1,4 +1,4 @@
-"""Gradients of inverses, determinants, solutions of equations and functions of matrices."""
+"""Gradients of inverses, determinants, linear solvers and matrix functions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.ops.arrays.shapes import matrix_transpose
 from headrace.graph.ops.elementwise.elementwise import cast, conj, real
 
-# In these rules Xᴴ is the adjoint, and the gradient of a real loss is that of TensorFlow: what one
-# moves along to make it greater.
+# Xᴴ is the adjoint. As in TensorFlow, the gradient of a real loss is its direction of steepest
+# ascent.
 
 
 def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = False) -> Tensor:
-    """a b, of either's adjoint where asked."""
+    """Computes a b, with adjoints on request."""
     made: Tensor = op("BatchMatMulV2", a, b, adj_x=adjoint_a, adj_y=adjoint_b)
     return made
 
 
 def adjoint(x: Tensor) -> Tensor:
-    """Xᴴ."""
+    """Returns Xᴴ."""
     return matrix_transpose(x, conjugate=True)
 
 
@@ -47,7 +47,7 @@ def _determinant_gradient(node: Operation, grad: Tensor) -> Tensor:
 
 @gradient("LogMatrixDeterminant")
 def _log_determinant_gradient(node: Operation, _: Any, grad: Tensor) -> Tensor:
-    """The sign is a step, through which nothing flows; the logarithm is real whatever its type."""
+    """The sign has no gradient; the logarithm is real, also for complex dtypes."""
     if grad.dtype.is_complex:
         grad = cast(real(grad), grad.dtype.base_dtype)
     return _scaled(op("MatrixInverse", node.inputs[0], adjoint=True), grad)
@@ -80,7 +80,7 @@ def _half(x: Tensor, lower: bool) -> Tensor:
 
 
 def _summed(grad: Tensor, source: Tensor) -> Tensor:
-    """The gradient summed over the batches that broadcasting has spread source to."""
+    """Sums a gradient over the batch dimensions in which source was broadcast."""
     mine, wide = source.get_shape(), grad.get_shape()
     if mine.is_fully_defined() and mine.as_list() == wide.as_list():
         return grad
@@ -107,7 +107,7 @@ def _least_squares_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 
 def _factor(a: Tensor, level: Tensor, tall: bool) -> Tensor:
-    """The Cholesky factor of Aᴴ A, or A Aᴴ, with level added to its diagonal."""
+    """Computes the Cholesky factor of Aᴴ A or A Aᴴ, with level added to the diagonal."""
     gram = product(a, a, adjoint_a=True) if tall else product(a, a, adjoint_b=True)
     return op("Cholesky", op("MatrixSetDiag", gram, op("MatrixDiagPart", gram) + level))
 
@@ -136,7 +136,7 @@ def _wide(a: Tensor, b: Tensor, level: Tensor, x: Tensor, grad: Tensor) -> list[
 
 @gradient("MatrixSquareRoot")
 def _root_gradient(node: Operation, grad: Tensor) -> Tensor:
-    """Y of Y Xᴴ + Xᴴ Y = grad, written out as one system of n² equations."""
+    """Solves Y Xᴴ + Xᴴ Y = grad as one system of n² equations."""
     turned = adjoint(node.outputs[0])
     shape = op("Shape", turned)
     size = shape[-1]
@@ -152,7 +152,7 @@ def _root_gradient(node: Operation, grad: Tensor) -> Tensor:
 
 
 def _kron(a: Tensor, b: Tensor) -> Tensor:
-    """[..., n, n, n, n]: a at the first and third index times b at the second and fourth."""
+    """Returns [..., i, j, k, l] = a[..., i, k] * b[..., j, l]."""
     spread_a = op("ExpandDims", op("ExpandDims", a, -2), -1)
     spread_b = op("ExpandDims", op("ExpandDims", b, -3), -2)
     made: Tensor = spread_a * spread_b
@@ -161,7 +161,7 @@ def _kron(a: Tensor, b: Tensor) -> Tensor:
 
 @gradient("MatrixExponential")
 def _exponential_gradient(node: Operation, grad: Tensor) -> Tensor:
-    """exp([[Aᴴ, G], [0, Aᴴ]]) has exp's derivative along G at its upper right: Mathias 1996."""
+    """Uses the upper right block of exp([[Aᴴ, G], [0, Aᴴ]]). Source: Mathias 1996."""
     turned = adjoint(node.inputs[0])
     size = op("Shape", turned)[-1]
     top = op("ConcatV2", [turned, grad], -1)
@@ -170,16 +170,16 @@ def _exponential_gradient(node: Operation, grad: Tensor) -> Tensor:
     return made[..., :size, size:]
 
 
-# ---- three diagonals -----------------------------------------------------------------------
+# ---- tridiagonal ---------------------------------------------------------------------------
 
 
 def _ahead(x: Tensor) -> Tensor:
-    """Each row in the place of the one before; zeros last. Args: x: [..., n, k]."""
+    """Shifts rows up by one, with zeros last. Args: x: [..., n, k]."""
     return _padded(x[..., 1:, :], 0, 1)
 
 
 def _behind(x: Tensor) -> Tensor:
-    """Each row in the place of the one after; zeros first."""
+    """Shifts rows down by one, with zeros first."""
     return _padded(x[..., :-1, :], 1, 0)
 
 

@@ -1,4 +1,4 @@
-"""Sums of products of tensors by the letters of their dimensions."""
+"""einsum and its gradient."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ _DOTS = "..."
 
 
 def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tensor:
-    """Sums of products by an equation such as "ij,jk->ik".
+    """Computes sums of products by an equation such as "ij,jk->ik".
 
     Args:
-      equation: letters of each operand's dimensions, and of the result's behind "->"; without it
-        the result has the letters that stand once, in the order of the alphabet. "..." stands for
-        dimensions that broadcast.
+      equation: one label per dimension of each operand, then "->" and the labels of the result.
+        Without "->" the result has the labels that occur once, in alphabetical order. "..." stands
+        for broadcast dimensions.
+      inputs: operands.
+    Raises: ValueError for an invalid equation or incompatible shapes.
     """
     return op("Einsum", list(inputs), equation=_with_output(equation.replace(" ", "")), name=name)
 
@@ -38,7 +40,7 @@ def _with_output(equation: str) -> str:
 
 @gradient("Einsum")
 def _einsum_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
-    """Each operand's gradient is an einsum of the others' with the result's."""
+    """The gradient of an operand is an einsum of the other operands and the gradient."""
     equation = node.get_attr("equation")
     equation = equation.decode() if isinstance(equation, bytes) else equation
     left, _, right = equation.partition("->")
@@ -52,7 +54,7 @@ def _einsum_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
 
 
 def _of_operand(x: Tensor, term: str, spread: list[str], tensors: list[Tensor]) -> Tensor:
-    """The gradient of the operand x, whose letters are term, from the others' tensors."""
+    """Computes the gradient of operand x with the labels `term` from the other tensors."""
     letters = term.replace(_DOTS, "")
     known = "".join(dict.fromkeys(c for c in letters if any(c in other for other in spread)))
     dots = _DOTS if any(_DOTS in other for other in spread) else ""
@@ -61,8 +63,7 @@ def _of_operand(x: Tensor, term: str, spread: list[str], tensors: list[Tensor]) 
         part = _unbroadcast(part, x, term, len(known))
     if known == term:
         return part
-    # letters that were summed away here alone are spread again; those that stand twice are put on
-    # the diagonal
+    # labels summed in this operand only are broadcast; repeated labels are put on the diagonal
     fresh = iter(c for c in string.ascii_letters if c not in "".join([term, *spread]))
     operands, said, final = [part], [(_DOTS if _DOTS in term else "") + known], ""
     for place, letter in _places(term):
@@ -87,7 +88,7 @@ def _one(x: Tensor) -> Tensor:
 
 
 def _places(term: str) -> list[tuple[int, str]]:
-    """Each letter (or the dots) with its dimension; behind the dots counted from the end."""
+    """Maps labels (and "...") to dimensions; those after "..." are negative."""
     before, dots, after = term.partition(_DOTS)
     made = list(enumerate(before))
     if dots:
@@ -96,7 +97,7 @@ def _places(term: str) -> list[tuple[int, str]]:
 
 
 def _unbroadcast(part: Tensor, x: Tensor, term: str, known: int) -> Tensor:
-    """part [dots..., known letters], summed or spread to what x has in the place of the dots."""
+    """Sums or broadcasts part [..., known labels] to the "..." dimensions of x."""
     shape = op("Shape", part)
     split = op("Size", shape) - known
     wide, rest = op("Slice", shape, [0], op("Reshape", split, [1])), shape[split:]
@@ -112,7 +113,7 @@ def _unbroadcast(part: Tensor, x: Tensor, term: str, known: int) -> Tensor:
 
 
 def _folded(own: Tensor, wide: Tensor) -> Tensor:
-    """own, with 1 for each dimension that only it has: what part has after its sum."""
+    """Returns the shape `own`, with 1 for each dimension that `wide` lacks."""
     missing = op("Maximum", op("Size", own) - op("Size", wide), constant(0))
     ones = op("Fill", op("Reshape", missing, [1]), constant(1))
     return op("ConcatV2", [ones, op("Slice", own, op("Reshape", missing, [1]), [-1])], 0)

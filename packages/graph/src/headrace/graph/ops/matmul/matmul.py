@@ -1,4 +1,4 @@
-"""Products of matrices, batches of them, and tensors contracted along axes."""
+"""Matrix products, batch matrix products, and tensordot."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix product a @ b; of tensors of more dimensions, of the innermost two.
+    """Computes the matrix product a @ b of the last two dimensions.
 
     Args:
-      a: [..., n, k] (or [..., k, n] transposed); b: [..., k, m].
-      transpose_a, transpose_b: turn the matrices first; adjoint_*: and conjugate them.
-      a_is_sparse, b_is_sparse: a hint that TF 1.x takes; matrices here are dense.
+      a: [..., n, k], or [..., k, n] with transpose_a or adjoint_a.
+      b: [..., k, m], or [..., m, k] with transpose_b or adjoint_b.
+      transpose_a, transpose_b: transpose the matrices first.
+      adjoint_a, adjoint_b: transpose and conjugate the matrices first.
+      a_is_sparse, b_is_sparse: ignored hints.
     Returns: [..., n, m].
-    Raises: ValueError where the inner sizes differ, or both transpose and adjoint are asked.
+    Raises: ValueError if the inner sizes differ, or transpose and adjoint of one matrix are true.
     """
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("matmul: give transpose or adjoint of one matrix, not both")
@@ -59,7 +61,7 @@ def matmul(
 def batch_matmul(
     x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
 ) -> Tensor:
-    """Matrix products of the innermost two dimensions; the others are equal."""
+    """Computes matrix products of the last two dimensions; the batch dimensions must be equal."""
     return op("BatchMatMul", x, y, adj_x=adj_x, adj_y=adj_y, name=name)
 
 
@@ -72,7 +74,14 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """A matrix times a vector. Args: a: [..., n, k]; b: [..., k]. Returns: [..., n]."""
+    """Multiplies matrices by vectors.
+
+    Args:
+      a: [..., n, k].
+      b: [..., k].
+      the others: as in matmul.
+    Returns: [..., n].
+    """
     with name_scope(name or "MatVec"):
         product = matmul(
             a,
@@ -89,8 +98,10 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
     """Contracts a and b along axes.
 
     Args:
-      axes: n: the last n of a with the first n of b; or a pair of lists of axes of a and of b.
-    Returns: the other axes of a, then those of b.
+      a, b: tensors of known rank.
+      axes: int n for the last n axes of a and the first n of b; or two lists of axes.
+    Returns: tensor with the other axes of a, then those of b.
+    Raises: ValueError for unknown ranks or axes, or lists of different lengths.
     """
     with name_scope(name or "Tensordot"):
         a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
@@ -114,7 +125,7 @@ def _contracted(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
     axes_a, axes_b = (np.atleast_1d(part).tolist() for part in axes)
     if len(axes_a) != len(axes_b):
         raise ValueError(
-            f"tensordot: as many axes of a as of b, got {len(axes_a)} and {len(axes_b)}"
+            f"tensordot: a and b need as many axes, got {len(axes_a)} and {len(axes_b)}"
         )
     return [i % rank_a for i in axes_a], [i % rank_b for i in axes_b]
 
@@ -173,7 +184,7 @@ def _batch_matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
 
 
 def _batch_matmul_v2_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
-    """As for one batch shape, with what broadcasting spread summed."""
+    """Same as the gradient of BatchMatMul, summed over broadcast batch dimensions."""
     made = _batch_gradients(node, grad)
     x, y = node.inputs
     dims_x, dims_y = x._shape, y._shape  # noqa: SLF001

@@ -15,7 +15,7 @@ from headrace.graph.ops.reduction import reduce_mean, reduce_prod, reduce_sum
 from headrace.graph.typing.aliases import TensorLike
 
 
-def _kept(keep_dims: bool | None, keepdims: bool | None) -> bool:
+def _resolve_keepdims(keep_dims: bool | None, keepdims: bool | None) -> bool:
     if keep_dims is not None and keepdims is not None:
         raise ValueError("give keepdims or keep_dims, not both")
     return bool(keepdims if keep_dims is None else keep_dims)
@@ -38,14 +38,17 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean and the (biased) variance of x along axes.
+    """Computes the mean and the (biased) variance of x along axes.
 
     Args:
-      x: [...]; axes: ints; shift: not used, as in TF.
-      keepdims: keep the reduced dimensions, with size 1; keep_dims: its older name.
-    Returns: mean, variance, of x's dtype; float16 is summed in float32.
+      x: [...] float.
+      axes: list of ints.
+      shift: ignored, as in TensorFlow.
+      keepdims: keep reduced dimensions with size 1; keep_dims: its old name.
+    Returns: (mean, variance), dtype of x; float16 is summed in float32.
+    Raises: ValueError for both keepdims and keep_dims.
     """
-    keep = _kept(keep_dims, keepdims)
+    keep = _resolve_keepdims(keep_dims, keepdims)
     with name_scope(name, "moments", [x, axes]):
         x = convert_to_tensor(x, name="x")
         half = x.dtype.base_dtype == float16
@@ -70,11 +73,12 @@ def sufficient_statistics(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Any]:
-    """Count, sum and sum of squares of x (less shift) along axes, for normalize_moments.
+    """Computes the statistics of x - shift along axes, for normalize_moments.
 
-    Returns: the count, the sum, the sum of squares, and shift.
+    Returns: (count, sum, sum of squares, shift).
+    Raises: ValueError for axes that are unknown at graph construction; as moments.
     """
-    keep = _kept(keep_dims, keepdims)
+    keep = _resolve_keepdims(keep_dims, keepdims)
     axes = list(dict.fromkeys(_axis_list(axes)))
     with name_scope(name, "sufficient_statistics", [x, shift]):
         x = convert_to_tensor(x, name="x")
@@ -101,7 +105,7 @@ def normalize_moments(
     shift: TensorLike,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance of what sufficient_statistics gave."""
+    """Computes mean and variance from the result of sufficient_statistics."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         divisor = op("Reciprocal", counts, name="divisor")
         if shift is None:
@@ -121,12 +125,14 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean and variance of x along axes, where each element counts by its weight.
+    """Computes the weighted mean and variance of x along axes.
 
     Args:
-      frequency_weights: non-negative; broadcast against x.
+      frequency_weights: nonnegative weights, broadcastable to x.
+      the others: as in moments.
+    Returns: (mean, variance).
     """
-    keep = _kept(keep_dims, keepdims)
+    keep = _resolve_keepdims(keep_dims, keepdims)
     with name_scope(name, "weighted_moments", [x, frequency_weights, axes]):
         x = convert_to_tensor(x, name="x")
         weights = convert_to_tensor(frequency_weights, name="frequency_weights")

@@ -1,4 +1,4 @@
-"""Normalisation over batches, of vectors and among channels; means and variances."""
+"""Batch normalisation, L2 normalisation and local response normalisation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.graph.ops.elementwise.elementwise import imag, real
 from headrace.graph.ops.reduction import reduce_mean, reduce_sum
 from headrace.graph.typing.aliases import TensorLike
 
-_LEAST_EPSILON = 1.001e-5  # what cuDNN refuses to go below
+_LEAST_EPSILON = 1.001e-5  # the minimum of cuDNN
 
 
 def batch_normalization(
@@ -26,10 +26,13 @@ def batch_normalization(
     variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+    """Computes (x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
 
     Args:
-      x: [...]; the others broadcast against it; offset, scale: may be None.
+      x: [...] float.
+      mean, variance: broadcastable to x.
+      offset, scale: broadcastable to x, or None.
+      variance_epsilon: added to the variance.
     Source: Ioffe and Szegedy 2015.
     """
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
@@ -59,15 +62,18 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Batch normalisation over all dimensions but the channels', in one operation.
+    """Normalises x over all dimensions except the channels, by one operation.
 
     Args:
-      x: [batch, height, width, channels] ("NHWC"), or as data_format says.
+      x: [batch, height, width, channels] ("NHWC"), or "NCHW".
       scale, offset: [channels] float.
-      mean, variance: [channels] float, what to normalise by where is_training is False, or what
-        the new ones are mixed into where exponential_avg_factor is below 1.
-    Returns: x normalised, and the (running) mean and variance.
-    Raises: ValueError where mean or variance is needed and not given.
+      mean, variance: [channels] float; the statistics to use if is_training is False, or the
+        running averages if exponential_avg_factor is below 1.
+      epsilon: added to the variance.
+      is_training: use the statistics of the batch.
+      exponential_avg_factor: weight of the batch in the returned averages.
+    Returns: (normalised x, mean, variance); the averages if exponential_avg_factor is below 1.
+    Raises: ValueError if mean or variance is required and missing.
     Source: Ioffe and Szegedy 2015.
     """
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
@@ -107,7 +113,7 @@ def batch_norm_with_global_normalization(
     mean: Any = None,
     variance: Any = None,
 ) -> Tensor:
-    """batch_normalization under its first name; gamma counts where scale_after_normalization."""
+    """Old form of batch_normalization; gamma is used if scale_after_normalization is true."""
     return batch_normalization(
         input if t is None else t,
         mean if m is None else m,
@@ -126,7 +132,12 @@ def l2_normalize(
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Tensor:
-    """x divided by its L2 norm along axis (of all by default); epsilon bounds the squared norm."""
+    """Divides x by its L2 norm along axis, by default of all elements.
+
+    Args:
+      epsilon: lower bound of the squared norm.
+      dim: old name of axis.
+    """
     axis = dim if axis is None else axis
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -151,7 +162,7 @@ def local_response_normalization(
     beta: float = 0.5,
     name: str | None = None,
 ) -> Tensor:
-    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta.
+    """Computes x / (bias + alpha * sum of squares of channels within depth_radius) ** beta.
 
     Args:
       input: [batch, height, width, channels].
@@ -172,11 +183,11 @@ def local_response_normalization(
 
 
 def _fused_gradient(version: str) -> None:
-    """Registers the first and the second gradient of one of the three versions."""
+    """Registers the first and second gradients of one version of FusedBatchNorm."""
 
     @gradient(f"FusedBatchNorm{version}")
     def rule(node: Operation, grad: Tensor, *_: Any) -> list[Any]:
-        """Only the normalised x counts: the statistics are for the moving averages."""
+        """Only the normalised x has a gradient; the statistics feed the moving averages."""
         x, scale, __, mean, variance = node.inputs
         training = node.get_attr("is_training")
         kept: list[Tensor] = list(node.outputs[3:5]) if training else [mean, variance]
@@ -189,10 +200,10 @@ def _fused_gradient(version: str) -> None:
 
     @gradient(f"FusedBatchNormGrad{version}")
     def second(node: Operation, *grads: Any) -> list[Any]:
-        """The gradient written out in small operations, and that one's gradient."""
-        # copies, so that what one input owes to another is not counted here
+        """Expresses the gradient by elementary ops, and differentiates these."""
+        # identities, so that dependencies between the inputs are not differentiated
         sources = [op("Identity", t) for t in node.inputs[:3]]
-        found = gradients(_written_out(node, *sources), sources, grad_ys=list(grads[:3]))
+        found = gradients(_elementary_gradient(node, *sources), sources, grad_ys=list(grads[:3]))
         return [*found, *[None] * (len(node.inputs) - 3)]
 
 
@@ -200,8 +211,8 @@ for _version in ("", "V2", "V3"):
     _fused_gradient(_version)
 
 
-def _written_out(node: Operation, grad: Tensor, x: Tensor, scale: Tensor) -> list[Tensor]:
-    """The gradients of FusedBatchNorm with respect to x, scale and offset."""
+def _elementary_gradient(node: Operation, grad: Tensor, x: Tensor, scale: Tensor) -> list[Tensor]:
+    """Computes the gradients of FusedBatchNorm with respect to x, scale and offset."""
     layout = node.get_attr("data_format")
     layout = layout.decode() if isinstance(layout, bytes) else layout
     channel = layout.index("C")

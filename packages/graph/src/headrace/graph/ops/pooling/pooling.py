@@ -1,4 +1,4 @@
-"""Pooling over windows: the greatest element, or the mean."""
+"""Max pooling and average pooling, and their gradients."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ def max_pool(
     name: str | None = None,
     input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
-    """The greatest element of each window.
+    """Computes the maximum of each window.
 
     Args:
-      value: [batch, height, width, channels] ("NHWC") or [batch, channels, height, width].
-      ksize, strides: of the window, four ints in the order of data_format, or one.
+      value: [batch, height, width, channels] ("NHWC") or [batch, channels, height, width] ("NCHW").
+      ksize, strides: size and step of the windows: four ints in the order of data_format, or one.
       padding: "SAME" or "VALID".
+      data_format: "NHWC" or "NCHW".
+      input: new name of value.
     """
     return op(
         "MaxPool",
@@ -55,7 +57,7 @@ def avg_pool(
     name: str | None = None,
     input: TensorLike | None = None,  # noqa: A002 - TF's name
 ) -> Tensor:
-    """The mean of each window; padding does not count."""
+    """Computes the mean of each window, without the padding; arguments as in max_pool."""
     return op(
         "AvgPool",
         input if value is None else value,
@@ -78,7 +80,7 @@ def max_pool_with_argmax(
     output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
 ) -> Any:
-    """max_pool, and where in the flattened input each greatest element was."""
+    """Same as max_pool, and also returns the index of each maximum in the flattened input."""
     return op(
         "MaxPoolWithArgmax",
         input,
@@ -99,7 +101,7 @@ def max_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """max_pool over depth, height and width."""
+    """Computes the maximum of each window of [batch, depth, height, width, channels]."""
     return op(
         "MaxPool3D",
         input,
@@ -119,7 +121,7 @@ def avg_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """avg_pool over depth, height and width."""
+    """Computes the mean of each window of [batch, depth, height, width, channels]."""
     return op(
         "AvgPool3D",
         input,

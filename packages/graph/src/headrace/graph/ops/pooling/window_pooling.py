@@ -1,4 +1,4 @@
-"""Pooling by the rank of its input, over windows of random sizes, and grey-scale morphology."""
+"""Pooling by rank, fractional pooling, and grayscale morphology."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
 def _sizes(value: Any, n: int, first: bool, what: str) -> list[int]:
-    """One number for each of n + 2 dimensions, from one, n or n + 2 of them."""
+    """Expands one, n or n + 2 numbers to n + 2. Raises: ValueError for another number."""
     values = [value] if isinstance(value, int) else list(value)
     if len(values) == n + 2:
         return values
@@ -31,7 +31,7 @@ def _sizes(value: Any, n: int, first: bool, what: str) -> list[int]:
 def _pooled(
     kind: str, x: Any, ksize: Any, strides: Any, padding: Any, layout: str, name: str | None
 ) -> Tensor:
-    """Pools over the dimensions of a layout; kind: Max or Avg."""
+    """Pools over the spatial dimensions of a layout; kind is Max or Avg."""
     n = len(layout) - 2
     first = layout.startswith("NC")
     window = _sizes(ksize, n, first, "ksize")
@@ -65,7 +65,7 @@ def max_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """max_pool over one dimension. Args: input: [batch, width, channels], or "NCW"."""
+    """Computes the maximum of each window. Args: input: [batch, width, channels], or "NCW"."""
     with name_scope(name, "MaxPool1d", [input]) as scope:
         return _pooled("Max", input, ksize, strides, padding, data_format, scope)
 
@@ -78,7 +78,7 @@ def avg_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """avg_pool over one dimension. Args: input: [batch, width, channels], or "NCW"."""
+    """Computes the mean of each window. Args: input: [batch, width, channels], or "NCW"."""
     with name_scope(name, "AvgPool1D", [input]) as scope:
         return _pooled("Avg", input, ksize, strides, padding, data_format, scope)
 
@@ -91,7 +91,7 @@ def max_pool2d(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """max_pool, under its newer name."""
+    """Same as max_pool, its new name."""
     with name_scope(name, "MaxPool2d", [input]) as scope:
         return _pooled("Max", input, ksize, strides, padding, data_format or "NHWC", scope)
 
@@ -116,7 +116,10 @@ def max_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The greatest element of each window, over one to three dimensions by the input's rank."""
+    """Computes the maximum of each window, in one to three dimensions by the input's rank.
+
+    Raises: ValueError for another rank.
+    """
     return _by_rank("Max", input, ksize, strides, padding, data_format, name)
 
 
@@ -128,7 +131,10 @@ def avg_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window, over one to three dimensions by the input's rank."""
+    """Computes the mean of each window, in one to three dimensions by the input's rank.
+
+    Raises: ValueError for another rank.
+    """
     return _by_rank("Avg", input, ksize, strides, padding, data_format, name)
 
 
@@ -143,13 +149,15 @@ def pool(
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Pooling over one to three dimensions, with windows that may be dilated.
+    """Pools in one to three dimensions, with optional dilation.
 
     Args:
-      input: [batch, spatial..., channels], or "NC..." as data_format says.
-      window_shape, strides, dilation_rate: one number for each spatial dimension.
-      pooling_type: "MAX" or "AVG"; dilations: another name of dilation_rate.
-    Raises: ValueError where both strides and dilations are above 1.
+      input: [batch, spatial..., channels], or channels first by data_format.
+      window_shape, strides, dilation_rate: one int per spatial dimension.
+      pooling_type: "MAX" or "AVG".
+      padding: "SAME" or "VALID".
+      dilations: new name of dilation_rate.
+    Raises: ValueError for another pooling_type, or if strides and dilations are both above 1.
     """
     window = list(window_shape)
     n = len(window)
@@ -185,11 +193,15 @@ def fractional_max_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> Any:
-    """The greatest element of windows whose sizes vary at random around a ratio.
+    """Computes the maxima of windows with random sizes.
 
     Args:
-      value: [batch, height, width, channels]; pooling_ratio: four floats, the outer ones 1.
-    Returns: the pooled value, and where the rows and columns of windows begin.
+      value: [batch, height, width, channels].
+      pooling_ratio: four floats, mean sizes of the windows; the first and last are 1.
+      pseudo_random: make the sizes pseudo-random instead of random.
+      overlapping: let adjacent windows share a row or column.
+      deterministic, seed, seed2: seeds of the sizes.
+    Returns: (pooled value, first rows of the windows, first columns of the windows).
     Source: Graham 2015.
     """
     return _fractional("FractionalMaxPool", value, pooling_ratio, pseudo_random, overlapping,
@@ -206,7 +218,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> Any:
-    """As fractional_max_pool, with the mean of each window."""
+    """Computes the means of windows with random sizes; see fractional_max_pool."""
     return _fractional("FractionalAvgPool", value, pooling_ratio, pseudo_random, overlapping,
                        deterministic, seed, seed2, name)  # fmt: skip
 
@@ -245,11 +257,14 @@ def dilation2d(
     filters: TensorLike | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Grey-scale dilation: the greatest sum of a patch and a filter.
+    """Computes the grayscale dilation: the maximum of patch + filter.
 
     Args:
-      input: [batch, height, width, channels]; filter: [height, width, channels].
-      rates: between the elements of a patch; filters, dilations: other names of filter and rates.
+      input: [batch, height, width, channels].
+      filter: [height, width, channels].
+      strides: four ints, steps between patches.
+      rates: four ints, steps between the elements of a patch.
+      filters, dilations: new names of filter and rates.
     """
     return op(
         "Dilation2D",
@@ -270,7 +285,7 @@ def erosion2d(
     padding: str,
     name: str | None = None,
 ) -> Tensor:
-    """Grey-scale erosion: the least difference of a patch and a kernel, by dilation2d."""
+    """Computes the grayscale erosion: the minimum of patch - kernel; see dilation2d."""
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
         turned = op("ReverseV2", kernel, [0, 1])
         made = dilation2d(-convert_to_tensor(value), turned, strides, rates, padding)

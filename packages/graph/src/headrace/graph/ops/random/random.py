@@ -1,4 +1,4 @@
-"""Random tensors, with streams that seeds decide."""
+"""Random tensors with stateful generators, and dropout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _seeds(seed: int | None) -> dict[str, Any]:
 
 
 def _shape(shape: Any) -> Tensor:
-    """A shape as a tensor; an empty one is int32 all the same."""
+    """Converts a shape to a tensor; an empty one becomes int32."""
     if isinstance(shape, Tensor):
         return shape
     return convert_to_tensor(
@@ -36,7 +36,16 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Values from [minval, maxval); floating-point ones from [0, 1) by default."""
+    """Samples from the uniform distribution over [minval, maxval).
+
+    Args:
+      shape: shape of the result.
+      minval: lower bound; 0 by default.
+      maxval: upper bound; 1 by default for floats, required for integers.
+      dtype: dtype of the result.
+      seed: op seed, see set_random_seed.
+    Raises: ValueError for an integer dtype without maxval.
+    """
     wanted = as_dtype(dtype)
     if maxval is None:
         if wanted.is_integer:
@@ -59,7 +68,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Values of a normal distribution."""
+    """Samples from a normal distribution; see random_uniform for shape, dtype and seed."""
     return _normal(
         "RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal"
     )
@@ -73,7 +82,7 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Values of a normal distribution, drawn again beyond two standard deviations."""
+    """Samples from a normal distribution, truncated at two standard deviations."""
     return _normal("TruncatedNormal", shape, mean, stddev, dtype, seed, name or "truncated_normal")
 
 
@@ -89,14 +98,14 @@ def _normal(
 
 
 def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """The rows of value in random order."""
+    """Shuffles the rows of value."""
     return op("RandomShuffle", value, name=name, **_seeds(seed))
 
 
 def random_crop(
     value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
 ) -> Tensor:
-    """A part of value of the given size, from anywhere in it."""
+    """Crops a random part of the given size."""
     with name_scope(name or "random_crop") as scope:
         value = convert_to_tensor(value, name="value")
         size = convert_to_tensor(size, dtype="int32", name="size")
@@ -116,10 +125,13 @@ def multinomial(
     name: str | None = None,
     output_dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Class numbers drawn by unnormalised log-probabilities.
+    """Samples class indices by unnormalised log-probabilities.
 
     Args:
-      logits: [batch, classes]; num_samples: for each row.
+      logits: [batch, classes].
+      num_samples: number of samples per row.
+      seed: op seed.
+      output_dtype: int32 or int64.
     Returns: [batch, num_samples], int64 by default.
     """
     return op(
@@ -139,7 +151,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The same as multinomial."""
+    """Same as multinomial."""
     return multinomial(logits, num_samples, seed, name, dtype)
 
 
@@ -151,7 +163,7 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Values of Gamma(alpha, beta). Returns: shape + broadcast shape of alpha and beta."""
+    """Samples from Gamma(alpha, beta). Returns: shape + broadcast shape of alpha and beta."""
     with name_scope(name or "random_gamma"):
         wanted = as_dtype(dtype)
         alpha = convert_to_tensor(alpha, dtype=wanted, name="alpha")
@@ -176,7 +188,7 @@ def random_poisson(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Counts of rate lam. Returns: shape + lam's shape."""
+    """Samples from Poisson(lam). Returns: shape + shape of lam."""
     return op(
         "RandomPoissonV2", _shape(shape), lam, dtype=as_dtype(dtype), name=name, **_seeds(seed)
     )
@@ -190,15 +202,21 @@ def dropout(
     name: str | None = None,
     rate: Any = None,
 ) -> Tensor:
-    """x with elements zeroed at random with probability rate, the rest scaled by 1 / (1 - rate).
+    """Sets elements to 0 with probability rate, and scales the others by 1 / (1 - rate).
 
     Args:
-      keep_prob: 1 - rate, TF 1.x's older way to say it; noise_shape: where decisions are shared.
-    Raises: ValueError where neither or both are given, or a known rate is outside of [0, 1).
+      x: [...] float.
+      keep_prob: 1 - rate, the old form of rate.
+      noise_shape: shape of the random mask, broadcast to x.
+      seed: op seed.
+      rate: scalar from [0, 1).
+    Returns: shape and dtype of x.
+    Raises: ValueError unless exactly one of rate and keep_prob is given, for another dtype, or for
+      a static rate outside of [0, 1).
     Source: Srivastava et al. 2014.
     """
     if (keep_prob is None) == (rate is None):
-        raise ValueError("dropout: give rate, or keep_prob, not both and not neither")
+        raise ValueError("dropout: give either rate or keep_prob")
     with name_scope(name or "dropout"):
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
@@ -227,7 +245,7 @@ def dropout(
 
 @gradient("RandomGamma")
 def _random_gamma_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    """Through the sampled value, by implicit differentiation. Source: Figurnov et al. 2018."""
+    """Differentiates the sample implicitly. Source: Figurnov et al. 2018."""
     shape, alpha = node.inputs
     count = op("Size", shape)
     ones = op("Fill", op("ExpandDims", op("Rank", alpha), 0), 1)

@@ -1,4 +1,4 @@
-"""Random tensors that a seed alone decides: the same at each run and in each program."""
+"""Stateless random tensors: the seed alone determines the values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ def stateless_uniform(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
-    """Values from [minval, maxval); floating-point ones from [0, 1) by default.
+    """Samples from the uniform distribution over [minval, maxval).
 
     Args:
+      shape: shape of the result.
       seed: [2] int32 or int64.
-      minval, maxval: both None for all values of an integer type.
-    Raises: ValueError for an integer type with only one of them.
+      minval, maxval: bounds; 0 and 1 by default for floats. For integers both may be None, for the
+        full range of the dtype.
+      dtype: dtype of the result.
+    Raises: ValueError for an integer dtype with only one bound.
     """
     wanted = as_dtype(dtype)
     if wanted.is_integer:
@@ -57,7 +60,7 @@ def stateless_normal(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
-    """Values of a normal distribution. Args: seed: [2] int32 or int64."""
+    """Samples from a normal distribution. Args: seed: [2] int32 or int64."""
     return _normal("StatelessRandomNormal", shape, seed, mean, stddev, dtype,
                    name or "stateless_random_normal")  # fmt: skip
 
@@ -70,7 +73,7 @@ def stateless_truncated_normal(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
-    """Values of a normal distribution, drawn again beyond two standard deviations."""
+    """Samples from a normal distribution, truncated at two standard deviations."""
     return _normal("StatelessTruncatedNormal", shape, seed, mean, stddev, dtype,
                    name or "stateless_truncated_normal")  # fmt: skip
 
@@ -93,7 +96,7 @@ def stateless_multinomial(
     output_dtype: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """Class numbers drawn by unnormalised log-probabilities: [batch, num_samples]."""
+    """Samples class indices by unnormalised log-probabilities: [batch, num_samples]."""
     return op("StatelessMultinomial", logits, num_samples, seed,
               output_dtype=as_dtype(output_dtype), name=name)  # fmt: skip
 
@@ -105,5 +108,5 @@ def stateless_categorical(
     dtype: DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor:
-    """The same as stateless_multinomial."""
+    """Same as stateless_multinomial."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name)

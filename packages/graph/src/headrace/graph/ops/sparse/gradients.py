@@ -1,7 +1,7 @@
-"""How gradients go back through sparse tensors: to the values of their entries.
+"""Gradients of sparse ops, with respect to the values of the entries.
 
-Where an op only moves entries, it is run once more on the entries' numbers, which tells where
-each of them came from.
+For an op that only moves entries, the gradient applies it to the indices of the entries, to find
+the origin of each one.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ def _count(values: Tensor) -> Tensor:
     return op("Size", values)
 
 
-def _numbers(values: Tensor) -> Tensor:
-    """0, 1, ... for each entry."""
+def _entry_indices(values: Tensor) -> Tensor:
+    """Returns the indices 0, 1, ... of the entries."""
     return op("Range", 0, _count(values), 1)
 
 
-def _back(grad: Tensor, numbers: Tensor, count: Tensor) -> Tensor:
-    """The gradients of the entries that came from each number."""
+def _gather_gradients(grad: Tensor, numbers: Tensor, count: Tensor) -> Tensor:
+    """Sums the gradients of the entries with the same origin."""
     return op("UnsortedSegmentSum", grad, numbers, count)
 
 
 def _at(values: Tensor, indices: Tensor, wanted: Tensor) -> Tensor:
-    """The values of the entries at wanted indices, 0 where there are none; both in order."""
+    """Returns the values at the wanted indices, 0 for missing entries; both are sorted."""
     none = op("Slice", wanted, [0, 0], [0, -1])
     return op("SparseAddGrad", values, wanted, none, indices)[0]
 
@@ -37,14 +37,14 @@ def _conj(x: Tensor) -> Tensor:
     return op("Conj", x) if x.dtype.is_complex else x
 
 
-# ---- entries that move ---------------------------------------------------------------------
+# ---- ops that move entries -----------------------------------------------------------------
 
 
 @gradient("SparseReorder")
 def _reorder_gradient(node: Operation, _: Any, grad: Tensor) -> list[Any]:
     indices, values, shape = node.inputs
-    numbers = op("SparseReorder", indices, _numbers(values), shape)[1]
-    return [None, _back(grad, numbers, _count(values)), None]
+    numbers = op("SparseReorder", indices, _entry_indices(values), shape)[1]
+    return [None, _gather_gradients(grad, numbers, _count(values)), None]
 
 
 @gradient("SparseConcat")
@@ -59,7 +59,7 @@ def _concat_gradient(node: Operation, _: Any, grad: Tensor, __: Any) -> list[Any
     moved = op(
         "SparseConcat", indices, numbers, shapes, concat_dim=int(node.get_attr("concat_dim"))
     )[1]
-    whole = _back(grad, moved, starts)
+    whole = _gather_gradients(grad, moved, starts)
     parts = op("SplitV", whole, op("Pack", sizes), 0, num_split=n) if n > 1 else [whole]
     return [*[None] * n, *parts, *[None] * n]
 
@@ -68,10 +68,10 @@ def _concat_gradient(node: Operation, _: Any, grad: Tensor, __: Any) -> list[Any
 def _split_gradient(node: Operation, *grads: Any) -> list[Any]:
     axis, indices, values, shape = node.inputs
     n = int(node.get_attr("num_split"))
-    numbers = op("SparseSplit", axis, indices, _numbers(values), shape, num_split=n)[1]
+    numbers = op("SparseSplit", axis, indices, _entry_indices(values), shape, num_split=n)[1]
     whole = op("ConcatV2", list(grads[n : 2 * n]), 0) if n > 1 else grads[n]
     places = op("ConcatV2", list(numbers), 0) if n > 1 else numbers[0]
-    return [None, None, _back(whole, places, _count(values)), None]
+    return [None, None, _gather_gradients(whole, places, _count(values)), None]
 
 
 @gradient("SparseSlice")
@@ -99,7 +99,7 @@ def _fill_second_gradient(node: Operation, grad: Tensor, default: Tensor) -> lis
     return [None, op("TensorScatterUpdate", filled, op("ExpandDims", places, -1), grad)]
 
 
-# ---- sums and comparisons of two -----------------------------------------------------------
+# ---- addition, minimum, maximum ------------------------------------------------------------
 
 
 @gradient("SparseAdd")
@@ -110,7 +110,7 @@ def _add_gradient(node: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
 
 @gradient("SparseAddGrad")
 def _add_second_gradient(node: Operation, grad_a: Tensor, grad_b: Tensor) -> list[Any]:
-    """The sum of both gradients, at the places of the first sum."""
+    """Returns the sum of both gradients at the entries of the first sum."""
     _, a, b, places = node.inputs
     ends = op("Max", op("ConcatV2", [a, b, places], 0), [0])
     shape = op("Maximum", ends, op("ZerosLike", ends)) + op("OnesLike", ends)
@@ -121,7 +121,7 @@ def _add_second_gradient(node: Operation, grad_a: Tensor, grad_b: Tensor) -> lis
 
 
 def _extreme_of_two_gradient(node: Operation, _: Any, grad: Tensor) -> list[Any]:
-    """Goes to the one that was taken; a missing entry, which is 0, takes its share away."""
+    """Passes the gradient to the selected operand; a missing entry counts as 0."""
     a_indices, a_values, _s, b_indices, b_values, _t = node.inputs
     indices, taken = node.outputs
     dtype = grad.dtype.base_dtype
@@ -159,13 +159,13 @@ def _to_dense_gradient(node: Operation, grad: Tensor) -> list[Any]:
     ndims = values.get_shape().ndims
     if ndims is None:
         raise LookupError(
-            f"SparseToDense '{node.name}': its gradient needs to know whether the values are one"
+            f"SparseToDense '{node.name}': its gradient requires the static rank of the values"
         )
     return [None, None, total if ndims == 0 else got, rest]
 
 
 def _places_in(node: Operation) -> Tensor:
-    """The index into the dense operand of each entry: it broadcasts to the sparse one's shape."""
+    """Returns the index in the dense operand of each entry, with broadcasting."""
     indices, _, shape, dense = node.inputs
     own = op("Shape", dense, out_type="int64")
     lead = op("Size", shape) - op("Size", own)
@@ -218,7 +218,7 @@ def _matmul_gradient(node: Operation, grad: Tensor) -> list[Any]:
     return [None, op("Sum", made, [1]), None, grad_b]
 
 
-# ---- along rows ----------------------------------------------------------------------------
+# ---- reductions ----------------------------------------------------------------------------
 
 
 @gradient("SparseSoftmax")
@@ -230,8 +230,8 @@ def _softmax_gradient(node: Operation, grad: Tensor) -> list[Any]:
     return [None, centred * y, None]
 
 
-def _kept_shape(node: Operation) -> Tensor:
-    """The shape of a reduction with the reduced dimensions kept, int64."""
+def _keepdims_shape(node: Operation) -> Tensor:
+    """Returns the shape of a reduction with keepdims, int64."""
     shape, axes = node.inputs[2], op("Reshape", node.inputs[3], [-1])
     rank = op("Size", shape)
     axes = op("FloorMod", axes, rank)
@@ -239,36 +239,41 @@ def _kept_shape(node: Operation) -> Tensor:
     return op("DynamicStitch", [op("Range", 0, rank, 1), axes], [shape, ones])
 
 
-def _spread(node: Operation, kept: Tensor, reduced: Tensor) -> Tensor:
-    """For each entry, the element of a reduction that it went into."""
+def _broadcast_to_entries(node: Operation, kept: Tensor, reduced: Tensor) -> Tensor:
+    """Returns, for each entry, the element of the reduction to which it contributes."""
     scale = op("FloorDiv", node.inputs[2], kept)
     return op("GatherNd", op("Reshape", reduced, kept), op("FloorDiv", node.inputs[0], scale))
 
 
 def _dense(node: Operation, values: Tensor) -> Tensor:
-    """A sparse reduction's values as a dense tensor."""
+    """Converts the values of a sparse reduction to a dense tensor."""
     return op("ScatterNd", node.outputs[0], values, node.outputs[2])
 
 
 @gradient("SparseReduceSum")
 def _sum_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    return [None, _spread(node, _kept_shape(node), grad), None, None]
+    return [None, _broadcast_to_entries(node, _keepdims_shape(node), grad), None, None]
 
 
 @gradient("SparseReduceSumSparse")
 def _sum_sparse_gradient(node: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
-    return [None, _spread(node, _kept_shape(node), _dense(node, grad)), None, None]
+    return [
+        None,
+        _broadcast_to_entries(node, _keepdims_shape(node), _dense(node, grad)),
+        None,
+        None,
+    ]
 
 
 def _max(node: Operation, grad: Tensor, result: Tensor) -> list[Any]:
-    """Equal extremes share the gradient."""
+    """Distributes the gradient equally between equal maxima."""
     indices, values, shape, axes = node.inputs
-    kept = _kept_shape(node)
-    chosen = op("Equal", values, _spread(node, kept, result))
+    kept = _keepdims_shape(node)
+    chosen = op("Equal", values, _broadcast_to_entries(node, kept, result))
     weight = op("Cast", chosen, DstT=grad.dtype.base_dtype)
     number = op("SparseReduceSum", indices, weight, shape, axes, keep_dims=True)
     share = op("DivNoNan", op("Reshape", grad, kept), op("Reshape", number, kept))
-    return [None, weight * _spread(node, kept, share), None, None]
+    return [None, weight * _broadcast_to_entries(node, kept, share), None, None]
 
 
 @gradient("SparseReduceMax")

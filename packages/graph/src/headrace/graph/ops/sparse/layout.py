@@ -1,4 +1,4 @@
-"""Sparse tensors with their entries put elsewhere: order, shape, parts, and as bytes."""
+"""Reordering, reshaping, slicing, concatenation and serialization of sparse tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
 
 
 def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
-    """The entries in row-major order."""
+    """Sorts the entries in row-major order."""
     x = as_sparse(sp_input)
     indices, values = op("SparseReorder", *triplet(x), name=name)
     if x.get_shape().is_fully_defined():
@@ -27,14 +27,14 @@ def reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
 
 
 def reshape(sp_input: SparseLike, shape: TensorLike, name: str | None = None) -> SparseTensor:
-    """The entries under another shape of as many elements; one dimension may be -1."""
+    """Reshapes a sparse tensor; one dimension may be -1."""
     x = as_sparse(sp_input)
     with name_scope(name or "SparseReshape") as scope:
         wanted = convert_to_tensor(shape, dtype="int64")
         indices, dims = op("SparseReshape", x.indices, x.dense_shape, wanted, name=scope)
         known = constant_value(wanted)
         if known is not None and (known >= 0).all():
-            # the number of elements must be the same: otherwise the op fails
+            # the op fails unless the number of elements is equal
             with control_dependencies([dims]):
                 dims = op("Identity", wanted)
         return SparseTensor(indices, op("Identity", x.values), dims)
@@ -43,7 +43,7 @@ def reshape(sp_input: SparseLike, shape: TensorLike, name: str | None = None) ->
 def transpose(
     sp_input: SparseLike, perm: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The dimensions in another order, by default the reverse."""
+    """Permutes the dimensions; reverses them by default."""
     x = as_sparse(sp_input)
     with name_scope(name or "SparseTranspose"):
         rank = op("Size", x.dense_shape)
@@ -57,7 +57,7 @@ def transpose(
 def expand_dims(
     sp_input: SparseLike, axis: TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """With a dimension of size 1 put in before `axis` (at the end by default)."""
+    """Inserts a dimension of size 1 before `axis`, by default at the end."""
     x = as_sparse(sp_input)
     with name_scope(name or "expand_dims"):
         rank = op("Size", x.dense_shape)
@@ -92,11 +92,14 @@ def concat(
     concat_dim: int | None = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Sparse tensors one behind the other along an axis.
+    """Concatenates sparse tensors along an axis.
 
     Args:
+      axis: axis of concatenation; concat_dim: its old name.
       sp_inputs: list of SparseTensors of one dtype.
-      expand_nonconcat_dim: the other dimensions may differ; the greatest counts.
+      expand_nonconcat_dims: the other dimensions may differ, and their maximum is used;
+        expand_nonconcat_dim: its old name.
+    Raises: ValueError for an unknown rank with expand_nonconcat_dims.
     """
     axis = int(axis if concat_dim is None else concat_dim)
     expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
@@ -130,9 +133,9 @@ def split(
     name: str | None = None,
     split_dim: TensorLike | None = None,
 ) -> list[SparseTensor]:
-    """A sparse tensor in num_split parts along an axis; the first ones are the larger.
+    """Splits a sparse tensor into num_split parts along an axis; the first ones are larger.
 
-    Raises: ValueError for arguments that are not named, or are missing.
+    Raises: ValueError for positional or missing arguments.
     """
     axis = split_dim if axis is None else axis
     if keyword_required is not None:
@@ -148,7 +151,7 @@ def split(
 def slice(  # noqa: A001 - TF's name
     sp_input: SparseLike, start: TensorLike, size: TensorLike, name: str | None = None
 ) -> SparseTensor:
-    """The entries from `start` on, within `size`, as a sparse tensor of that size."""
+    """Slices a sparse tensor: the entries in [start, start + size)."""
     x = as_sparse(sp_input)
     first = convert_to_tensor(start, dtype="int64", name="start")
     extent = convert_to_tensor(size, dtype="int64", name="size")
@@ -157,7 +160,7 @@ def slice(  # noqa: A001 - TF's name
 
 
 def retain(sp_input: SparseLike, to_retain: TensorLike) -> SparseTensor:
-    """Some of the entries. Args: to_retain: [number of entries] bool."""
+    """Retains some entries. Args: to_retain: [number of entries] bool."""
     x = as_sparse(sp_input)
     kept = convert_to_tensor(to_retain)
     kept.get_shape().with_rank(1)
@@ -171,11 +174,11 @@ def retain(sp_input: SparseLike, to_retain: TensorLike) -> SparseTensor:
 
 
 def reset_shape(sp_input: SparseLike, new_shape: TensorLike | None = None) -> SparseTensor:
-    """The same entries in another shape of the same rank, none of it smaller.
+    """Changes the dense shape without moving entries.
 
     Args:
-      new_shape: [rank]; the least that holds the entries where None.
-    Raises: ValueError for a static shape that does not do; InvalidArgumentError in the run.
+      new_shape: [rank], not smaller in any dimension; None uses the bounding box of the entries.
+    Raises: ValueError for an invalid static shape; at run time InvalidArgumentError.
     """
     from headrace.graph.control_flow.control_flow_ops import with_dependencies
     from headrace.graph.ops.assertions import assert_equal, assert_less_equal
@@ -196,7 +199,7 @@ def reset_shape(sp_input: SparseLike, new_shape: TensorLike | None = None) -> Sp
 
 
 def _check_new_shape(x: SparseTensor, shape: Tensor) -> None:
-    """Refuses a shape that is known to be of another rank, or smaller somewhere."""
+    """Raises ValueError for a static shape of another rank, or with a smaller dimension."""
     new = constant_value(shape)
     if x.get_shape().ndims is None or new is None:
         return
@@ -210,9 +213,9 @@ def _check_new_shape(x: SparseTensor, shape: Tensor) -> None:
 def fill_empty_rows(
     sp_input: SparseLike, default_value: TensorLike, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:
-    """With an entry at [row, 0, ...] for each row that had none.
+    """Adds an entry at [row, 0, ...] to each empty row.
 
-    Returns: the filled tensor, and which rows were empty.
+    Returns: (filled SparseTensor, [rows] bool of empty rows).
     """
     with name_scope(name or "SparseFillEmptyRows"):
         x = as_sparse(sp_input)
@@ -228,11 +231,15 @@ def merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Values [..., n] put where ids say: [..., vocab_size].
+    """Merges ids and values to a sparse tensor: replaces the last dimension by the ids.
 
     Args:
-      sp_ids: SparseTensor of int32 or int64, or a list of them: one for each new dimension.
-      sp_values: SparseTensor with the same entries; vocab_size: int, or a list of ints.
+      sp_ids: SparseTensor [..., n] of int32 or int64, or a list with one per new dimension.
+      sp_values: SparseTensor with the same entries.
+      vocab_size: int, or a list of ints: sizes of the new dimensions.
+      already_sorted: whether the entries of the result are already sorted.
+    Returns: SparseTensor [..., vocab_size].
+    Raises: ValueError unless sp_ids and vocab_size are both lists of one length, or neither is.
     """
     several = isinstance(sp_ids, (list, tuple))
     if several != isinstance(vocab_size, (list, tuple)):
@@ -240,7 +247,9 @@ def merge(
     sizes = list(vocab_size) if several else [vocab_size]
     ids = [as_sparse(x) for x in (sp_ids if several else [sp_ids])]
     if len(ids) != len(sizes):
-        raise ValueError(f"sp_ids and vocab_size must be as many, got {len(ids)} and {len(sizes)}")
+        raise ValueError(
+            f"sp_ids and vocab_size must have the same length, got {len(ids)} and {len(sizes)}"
+        )
     values = as_sparse(sp_values)
     with name_scope(name or "SparseMerge"):
         columns = [op("ExpandDims", op("Cast", x.values, DstT="int64"), 1) for x in ids]
@@ -256,7 +265,7 @@ def merge(
 
 
 def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:
-    """For ids [..., n]: which of vocab_size ids each row has, as bools [..., vocab_size]."""
+    """Converts ids [..., n] to indicators [..., vocab_size] bool."""
     ids = as_sparse(sp_input)
     with name_scope(name or "SparseToIndicator"):
         count = op("GatherV2", op("Shape", ids.indices), [0], 0)
@@ -269,13 +278,13 @@ def _rank(x: SparseTensor) -> Tensor:
     return op("Size", x.dense_shape)
 
 
-# ---- as bytes ------------------------------------------------------------------------------
+# ---- serialization -------------------------------------------------------------------------
 
 
 def serialize_sparse(
     sp_input: SparseLike, name: str | None = None, out_type: DTypeLike = "string"
 ) -> Tensor:
-    """A sparse tensor as three serialised tensors: [3] string (or variant)."""
+    """Serializes a sparse tensor to [3] string (or variant)."""
     x = as_sparse(sp_input)
     return op("SerializeSparse", *triplet(x), out_type=as_dtype(out_type), name=name)
 
@@ -283,7 +292,7 @@ def serialize_sparse(
 def serialize_many_sparse(
     sp_input: SparseLike, name: str | None = None, out_type: DTypeLike = "string"
 ) -> Tensor:
-    """Each row of the first dimension as three serialised tensors: [rows, 3]."""
+    """Serializes each row of the first dimension to [rows, 3] string (or variant)."""
     x = as_sparse(sp_input)
     return op("SerializeManySparse", *triplet(x), out_type=as_dtype(out_type), name=name)
 
@@ -294,7 +303,7 @@ def deserialize_many_sparse(
     rank: int | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """The sparse tensor of serialised rows, [rows, 3]. Args: rank: of each row, where known."""
+    """Deserializes rows [rows, 3] to a sparse tensor. Args: rank: rank of each row, or None."""
     indices, values, shape = op(
         "DeserializeManySparse", serialized_sparse, dtype=as_dtype(dtype), name=name
     )

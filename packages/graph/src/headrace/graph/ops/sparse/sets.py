@@ -1,4 +1,4 @@
-"""Sets in the last dimension of tensors: intersections, unions, differences, sizes."""
+"""Set operations on the last dimension of tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from headrace.graph.typing.aliases import SparseLike, TensorLike
 
 
 def set_size(a: TensorLike | SparseLike, validate_indices: bool = True) -> Tensor:
-    """How many different values each set has. Args: a: SparseTensor [..., n]. Returns: [...]."""
+    """Returns the number of distinct values of each set.
+
+    Args:
+      a: SparseTensor [..., n].
+      validate_indices: check that the entries are in row-major order.
+    Returns: [...] int32.
+    """
     x = as_sparse(a)
     made = op("SetSize", *triplet(x), validate_indices=validate_indices)
     made.set_shape(x.get_shape()[:-1])
@@ -20,7 +26,7 @@ def set_size(a: TensorLike | SparseLike, validate_indices: bool = True) -> Tenso
 
 
 def _operands(a: Any, b: Any) -> tuple[Any, Any, bool]:
-    """a and b as tensors, exchanged where only the first is sparse; whether they were."""
+    """Converts a and b; swaps them if only the first is sparse. Returns: (a, b, swapped)."""
     a = convert_to_tensor_or_sparse_tensor(a, name="a")
     b = convert_to_tensor_or_sparse_tensor(b, dtype=a.dtype.base_dtype, name="b")
     if isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
@@ -43,12 +49,12 @@ def _operation(a: Any, b: Any, name: str, validate_indices: bool) -> SparseTenso
 def set_intersection(
     a: TensorLike | SparseLike, b: TensorLike | SparseLike, validate_indices: bool = True
 ) -> SparseTensor:
-    """The values that are in both, for each pair of sets.
+    """Computes the intersections of pairs of sets.
 
     Args:
-      a, b: Tensor or SparseTensor [..., n] of one dtype, integers or strings; the dimensions
-        before the last are the same.
-      validate_indices: check that a sparse one is in row-major order.
+      a, b: Tensor or SparseTensor [..., n] of one dtype, integers or strings; all dimensions but
+        the last are equal.
+      validate_indices: check that the entries of sparse operands are in row-major order.
     Returns: [..., greatest size], each set sorted.
     """
     a, b, _ = _operands(a, b)
@@ -58,7 +64,7 @@ def set_intersection(
 def set_union(
     a: TensorLike | SparseLike, b: TensorLike | SparseLike, validate_indices: bool = True
 ) -> SparseTensor:
-    """The values that are in one or both; see set_intersection."""
+    """Computes the unions of pairs of sets; see set_intersection."""
     a, b, _ = _operands(a, b)
     return _operation(a, b, "union", validate_indices)
 
@@ -69,6 +75,6 @@ def set_difference(
     aminusb: bool = True,
     validate_indices: bool = True,
 ) -> SparseTensor:
-    """The values of a that are not in b (or of b not in a); see set_intersection."""
+    """Computes a - b, or b - a if aminusb is False; see set_intersection."""
     a, b, exchanged = _operands(a, b)
     return _operation(a, b, "a-b" if aminusb != exchanged else "b-a", validate_indices)

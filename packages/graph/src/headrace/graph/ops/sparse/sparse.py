@@ -1,6 +1,6 @@
-"""Arithmetic of sparse tensors, and their ways from and to dense ones.
+"""Arithmetic of sparse tensors, and conversion from and to dense tensors.
 
-What moves entries about (reshape, concat, slice, ...) is in layout.py.
+Ops that move entries (reshape, concat, slice, ...) are in layout.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def as_sparse(value: object) -> SparseTensor:
-    """A SparseTensor of itself or of a SparseTensorValue. Raises: TypeError for anything else."""
+    """Converts a SparseTensor or SparseTensorValue to a SparseTensor.
+
+    Raises: TypeError for other types.
+    """
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
     if not isinstance(value, SparseTensor):
@@ -32,17 +35,17 @@ def as_sparse(value: object) -> SparseTensor:
 
 
 def triplet(x: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
-    """indices, values and shape, as the ops take them."""
+    """Returns (indices, values, dense_shape), the inputs of sparse ops."""
     return x.indices, x.values, x.dense_shape
 
 
 def known_rank(x: SparseTensor) -> int | None:
-    """The rank, where the graph knows it."""
+    """Returns the static rank, or None."""
     return x.dense_shape.get_shape().as_list()[0]
 
 
 def sparse_of(parts: Any, rank: int | None) -> SparseTensor:
-    """A SparseTensor of an op's three outputs, told its rank."""
+    """Creates a SparseTensor from the three outputs of an op, and sets its rank."""
     indices, values, shape = parts
     if rank is not None:
         indices.set_shape([None, rank])
@@ -61,13 +64,14 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A dense tensor with values at some places and one value elsewhere.
+    """Creates a dense tensor from indices and values.
 
     Args:
-      sparse_indices: [n, rank], or [n] for a vector, or a scalar; int32 or int64.
-      output_shape: [rank] of the indices' dtype.
-      sparse_values: [n], or a scalar for all places.
-      validate_indices: fail where indices are out of order or repeat.
+      sparse_indices: [n, rank], [n] for a vector, or a scalar; int32 or int64.
+      output_shape: [rank], dtype of the indices.
+      sparse_values: [n], or a scalar for all indices.
+      default_value: scalar value of the other elements.
+      validate_indices: fail for unsorted or repeated indices.
     """
     return op(
         "SparseToDense",
@@ -86,7 +90,13 @@ def to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """A SparseTensor as a dense one, with default_value (0, "" or False) where it has no entry."""
+    """Converts a SparseTensor to a dense tensor; missing entries are default_value.
+
+    Args:
+      sp_input: SparseTensor.
+      default_value: scalar; 0, "" or False by default.
+      validate_indices: fail for unsorted or repeated indices.
+    """
     x = as_sparse(sp_input)
     if default_value is None:
         default_value = "" if x.dtype.base_dtype.name == "string" else 0
@@ -106,7 +116,7 @@ def to_dense(
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
-    """The elements that are not zero (not empty, not false), as a SparseTensor."""
+    """Converts a dense tensor to a SparseTensor of its nonzero elements."""
     with name_scope(name or "dense_to_sparse"):
         x = convert_to_tensor(tensor)
         indices = op("Where", op("NotEqual", x, op("ZerosLike", x)))
@@ -120,7 +130,7 @@ def eye(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> SparseTensor:
-    """A matrix with ones on its diagonal."""
+    """Creates a sparse identity matrix."""
     with name_scope(name or "eye"):
         rows = convert_to_tensor(num_rows, dtype="int64", name="num_rows")
         columns = (
@@ -137,13 +147,13 @@ def eye(
 
 
 def mask(a: IndexedSlices, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """The slices of an IndexedSlices without those of some indices."""
+    """Removes the slices with given indices from IndexedSlices."""
     with name_scope(name or "sparse_mask"):
         kept, places = op("ListDiff", a.indices, mask_indices)
         return IndexedSlices(op("GatherV2", a.values, places, 0), kept, a.dense_shape)
 
 
-# ---- element by element --------------------------------------------------------------------
+# ---- element-wise --------------------------------------------------------------------------
 
 
 def add(
@@ -152,12 +162,13 @@ def add(
     threshold: TensorLike | None = None,
     thresh: TensorLike | None = None,
 ) -> Any:
-    """a + b, where one or both are sparse.
+    """Computes a + b for at least one sparse operand.
 
     Args:
-      threshold: entries of a sparse sum that are closer to 0 are dropped; 0 by default.
-    Returns: SparseTensor for two sparse ones, else a Tensor.
-    Raises: TypeError where neither is sparse.
+      a, b: SparseTensor or Tensor of one dtype.
+      threshold: entries of a sparse sum below it are removed; 0 by default; thresh: its old name.
+    Returns: SparseTensor for two sparse operands, Tensor otherwise.
+    Raises: TypeError if neither is sparse.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -176,21 +187,21 @@ def add(
 
 
 def maximum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
-    """The greater ones of two sparse tensors of one shape; a missing entry is 0."""
+    """Computes the element-wise maximum of sparse tensors; missing entries are 0."""
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     indices, values = op("SparseSparseMaximum", *triplet(a), *triplet(b), name=name)
     return SparseTensor(indices, values, a.dense_shape)
 
 
 def minimum(sp_a: SparseLike, sp_b: SparseLike, name: str | None = None) -> SparseTensor:
-    """The lesser ones of two sparse tensors of one shape; a missing entry is 0."""
+    """Computes the element-wise minimum of sparse tensors; missing entries are 0."""
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     indices, values = op("SparseSparseMinimum", *triplet(a), *triplet(b), name=name)
     return SparseTensor(indices, values, a.dense_shape)
 
 
 def softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
-    """Softmax over the entries of each row of the last dimension; missing ones stay missing."""
+    """Computes the softmax of the entries of each row; missing entries stay missing."""
     x = as_sparse(sp_input)
     values = op("SparseSoftmax", *triplet(x), name=name)
     return SparseTensor(x.indices, values, x.dense_shape)
@@ -206,16 +217,18 @@ def sparse_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of a sparse matrix and a dense one (or of a dense and a sparse one).
+    """Multiplies a sparse and a dense matrix, in either order.
 
     Args:
-      sp_a: [n, k] SparseTensor, in row-major order for speed; b: [k, m].
+      sp_a: [n, k] SparseTensor, fastest in row-major order.
+      b: [k, m].
       adjoint_a, adjoint_b: use the conjugate transpose.
+    Returns: [n, m] Tensor.
     """
     sparse = (SparseTensor, SparseTensorValue)
     with name_scope(name or "SparseTensorDenseMatMul"):
         if isinstance(b, sparse) and not isinstance(sp_a, sparse):
-            # a b is the adjoint of b' a'
+            # (a b) = (b' a')'
             made = sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a)
             turned = op("Transpose", made, [1, 0])
             return op("Conj", turned) if made.dtype.is_complex else turned
@@ -234,7 +247,7 @@ def sparse_matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of two dense matrices of which many elements are zero."""
+    """Multiplies dense matrices, optimised for many zeros."""
     return op(
         "SparseMatMul",
         a,
@@ -250,7 +263,7 @@ def sparse_matmul(
 # ---- reductions ----------------------------------------------------------------------------
 
 
-def _reduction(kind: str, says: str, sparse: bool) -> SparseReduction:
+def _reduction(kind: str, summary: str, sparse: bool) -> SparseReduction:
     def function(
         sp_input: SparseLike,
         axis: TensorLike | None = None,
@@ -276,7 +289,7 @@ def _reduction(kind: str, says: str, sparse: bool) -> SparseReduction:
     function.__name__ = function.__qualname__ = (
         f"reduce_{kind.lower()}{'_sparse' if sparse else ''}"
     )
-    function.__doc__ = f"""{says} of the entries along axes.
+    function.__doc__ = f"""{summary} of the entries along axes.
 
     Args:
       sp_input: SparseTensor.
@@ -288,7 +301,7 @@ def _reduction(kind: str, says: str, sparse: bool) -> SparseReduction:
 
 
 def _set_reduced(made: Tensor, x: SparseTensor, axes: Tensor, keep: bool) -> None:
-    """Tells a reduction its static shape, where shape and axes are known."""
+    """Sets the static shape of a reduction, if shape and axes are known."""
     dims, places = x.get_shape(), constant_value(axes)
     if dims.ndims is None:
         return
@@ -307,16 +320,17 @@ reduce_max = _reduction("Max", "The greatest", False)
 reduce_sum_sparse = _reduction("Sum", "The sum", True)
 reduce_max_sparse = _reduction("Max", "The greatest", True)
 
-# ---- features and distances ----------------------------------------------------------------
+# ---- crosses and edit distance -------------------------------------------------------------
 
-_HASH_KEY = 0xDECAFCAFFE  # the default that keeps hashed features the same everywhere
+_HASH_KEY = 0xDECAFCAFFE  # TensorFlow's default: equal hashes in all programs
 
 
 def cross(inputs: Sequence[TensorLike | SparseLike], name: str | None = None) -> SparseTensor:
-    """For each row, all combinations of one feature of each input, joined by "_X_".
+    """Creates crossed features: for each row all combinations of the inputs, joined by "_X_".
 
     Args:
       inputs: list of SparseTensors and Tensors [batch, ?] of strings or integers.
+    Raises: TypeError if inputs is not a list.
     """
     return _cross(inputs, False, 0, None, name)
 
@@ -327,7 +341,7 @@ def cross_hashed(
     hash_key: int | None = None,
     name: str | None = None,
 ) -> SparseTensor:
-    """As cross, each combination hashed to an integer below num_buckets (any, where 0)."""
+    """Same as cross, hashed to integers below num_buckets; 0 does not limit them."""
     return _cross(inputs, True, num_buckets, hash_key, name)
 
 
@@ -364,11 +378,11 @@ def _cross(
 def edit_distance(
     hypothesis: SparseLike, truth: SparseLike, normalize: bool = True, name: str = "edit_distance"
 ) -> Tensor:
-    """The Levenshtein distance of the sequences in the last dimension.
+    """Computes the Levenshtein distance of the sequences in the last dimension.
 
     Args:
       hypothesis, truth: SparseTensors [..., length] of one dtype.
-      normalize: over the length of truth.
+      normalize: divide by the length of truth.
     Returns: [...] float32.
     """
     one, other = as_sparse(hypothesis), as_sparse(truth)
