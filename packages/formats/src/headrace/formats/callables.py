@@ -53,7 +53,6 @@ def find(token: str | bytes) -> Callable[..., Any]:
             None,
             None,
             f"py_func {name!r}: no such function in process {os.getpid()}: its graph was "
-            f"deleted or "
-            "built in another process; build the graph where it runs",
+            "deleted or built in another process; build the graph where it runs",
         )
     return found.function

@@ -276,9 +276,8 @@ def _densify(
 
 def _reject_sparse(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
     raise TypeError(
-        f"a SparseTensor is not a dense tensor: use hr.sparse.to_dense or an op for sparse "
-        f"tensors, "
-        f"got {value}"
+        "a SparseTensor is not a dense tensor: use hr.sparse.to_dense or an op for sparse "
+        f"tensors, got {value}"
     )
 
 

@@ -40,7 +40,7 @@ def _counted(op_name: str, labelled: bool, predicted: bool, summary: str) -> Met
 
     function.__doc__ = (
         f"Streaming (weighted) number of {summary}.\n\n    Args:\n      labels, predictions: "
-        f"[...], "
+        "[...], "
         "cast to bool.\n      weights: broadcastable to labels, or None.\n      the others: as in "
         "mean.\n    Returns: (count, update operation that returns the new count).\n    "
     )
@@ -96,7 +96,7 @@ def _ratio(op_name: str, misses: Any, summary: str) -> Metric:
 
     function.__doc__ = (
         f"{summary}; 0 if the divisor is 0.\n\n    Args:\n      labels, predictions: [...], "
-        f"cast to "
+        "cast to "
         "bool.\n      weights: broadcastable to labels, or None.\n      the others: as in mean."
         "\n    Returns: (ratio, update operation that returns the new ratio).\n    "
     )

@@ -137,7 +137,7 @@ def _ratios(scope: str, other: str, summary: str) -> MetricAtThresholds:
 
     function.__doc__ = (
         f"{summary} at each threshold.\n\n    Args:\n      labels: cast to bool; predictions: "
-        f"from 0 "
+        "from 0 "
         "to 1; thresholds: floats.\n      weights: that broadcast against labels; the others are "
         "those of mean.\n    "
     )

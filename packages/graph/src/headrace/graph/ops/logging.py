@@ -139,7 +139,7 @@ def _stream_name(stream: Any) -> str:
     if stream in ("stdout", "stderr", "log(info)", "log(warning)", "log(error)"):
         return stream
     raise ValueError(
-        f"hr.print: output_stream must be sys.stdout, sys.stderr, hr.logging.info, .warning, "
+        "hr.print: output_stream must be sys.stdout, sys.stderr, hr.logging.info, .warning, "
         f".error or 'file://PATH', got {stream!r}"
     )
 

@@ -104,7 +104,7 @@ def _only_sparse(result_type: str) -> None:
     if result_type != "SparseTensor":
         raise ValueError(
             f"result_type must be 'SparseTensor', got {result_type!r}: ragged tensors are not "
-            f"implemented"
+            "implemented"
         )
 
 
