@@ -320,7 +320,7 @@ def test_merge_refuses_a_tensor_twice_and_skips_missing_files_if_told(tmp_path):
     for name in ("p0", "p1"):
         save(tmp_path / name, [("v", np.float32([1]))])
     target = texts(str(tmp_path / "m"))[0]
-    with pytest.raises(errors.AlreadyExistsError, match="'v' is also in another of the merged bundles"):
+    with pytest.raises(errors.AlreadyExistsError, match="'v' is also in another of"):
         run_kernel("MergeV2Checkpoints", texts(*[str(tmp_path / n) for n in ("p0", "p1")]), target)
     assert not list(tmp_path.glob("m*"))
     some = texts(str(tmp_path / "p0"), str(tmp_path / "gone"))
