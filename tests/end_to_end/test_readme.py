@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The README's program prints what it says; the files and dependencies that it names exist."""
 
 from __future__ import annotations
 
@@ -29,3 +29,19 @@ def test_files_and_commands_that_the_readme_names_are_there():
     named += re.findall(r"\./(packages/\w+)", README) + re.findall(r"-r (\S+\.txt)", README)
     assert len(named) > 8
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_package_table_names_every_dependency():
+    for package in ("formats", "graph", "runtime", "kernels", "board"):
+        row = next(line for line in README.splitlines() if f"(packages/{package})" in line)
+        needs = {name.strip().lower() for name in re.split("[,;]", row.split("|")[3])}
+        project = (ROOT / "packages" / package / "pyproject.toml").read_text().split("[project]")[1]
+        listed = re.search(r"^dependencies = \[(.*?)^\]", project, re.DOTALL | re.MULTILINE)
+        if listed is None:
+            setup = (ROOT / "packages" / package / "setup.py").read_text()
+            listed = re.search(r"install_requires=\[(.*?)^    \]", setup, re.DOTALL | re.MULTILINE)
+        assert listed is not None
+        declared = set(re.findall(r'^\s*"([A-Za-z0-9_-]+)', listed[1], re.MULTILINE))
+        declared |= {"formats"} - {package}
+        assert declared - {"headrace-formats"} <= needs, package
+        assert needs - {"a kernel library"} <= declared, package
